@@ -1,0 +1,159 @@
+# Every target does its own set-up: virtual environments under the checkout, packages by name, versions from the
+# constraint files. Needed on the machine: Python 3.11 or newer with its venv module, git and make.
+
+# PYTHON=python3.12 chooses the one that a new environment is made of; otherwise the first that is 3.11, 3.12 or 3.13, then a newer one.
+PYTHON ?=
+# More words for pytest: make test ARGS='-x -k drs'
+ARGS ?=
+
+QUICK := $(wildcard tests/unit tests/property tests/functional tests/engine tests/regressions)
+E2E := $(wildcard tests/oracle tests/e2e)
+LINTED := senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py setup.py
+FRAME := setup.cfg setup.py requirements.txt
+SAMPLE := etc/senlin-affinity/senlin-affinity.conf.sample
+
+SHELL := /bin/bash
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_ROOT_USER_ACTION := ignore
+# Outside of a git checkout there is no version to be found.
+export PBR_VERSION := $(shell git rev-parse --git-dir >/dev/null 2>&1 || echo 0.0.0)
+ifeq ($(PBR_VERSION),)
+unexport PBR_VERSION
+endif
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test e2e compare compat lint format docs bench recordings sample clean elsewhere
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo        a real Nova, Placement and Senlin on this machine, and what the policy does there'
+	@echo 'make test        the tests: rules, properties, and the real services'
+	@echo 'make lint        style, types, layers, release notes, the sample file'
+	@echo 'make e2e         the long comparisons with the real services'
+	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
+	@echo 'make compat      the plugin in the oldest engine that is supported'
+	@echo 'make docs        the manual, in doc/build/html'
+	@echo 'make bench       measured ratios'
+	@echo 'make recordings  records the answers of the real services again'
+	@echo 'make sample      writes $(SAMPLE) again'
+	@echo 'make format      what ruff can mend by itself'
+	@echo 'make clean       removes the environments and everything else that was made'
+
+demo: .venv/.made
+	@.venv/bin/python -m senlin_affinity.cli.main sandbox demo $(ARGS)
+
+test: .venv/.made
+	@.venv/bin/python -m pytest $(QUICK) $(ARGS)
+
+e2e: .venv/.made
+	@test -n '$(E2E)' || { echo 'make: there are no such tests yet' >&2; exit 1; }
+	@.venv/bin/python -m pytest $(E2E) $(ARGS)
+
+compare: .venv/.made
+	@.venv/bin/python -m tests.regressions.compare --write doc/source/admin/in-tree-table.rst $(ARGS)
+
+compat: .venv-compat/.made
+	@.venv-compat/bin/python -m pytest tests/compat $(ARGS)
+
+bench: .venv/.made
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. .venv/bin/python $$file $(ARGS) || exit 1; done
+
+recordings: .venv/.made
+	@.venv/bin/python -m tests.recordings.record $(ARGS)
+
+lint: .venv/.made-lint
+	@echo '== ruff'
+	@.venv/bin/python -m ruff check --quiet --output-format concise $(LINTED)
+	@.venv/bin/python -m ruff format --check --quiet $(LINTED) || { echo 'not formatted: run "make format"'; exit 1; }
+	@echo '== mypy'
+	@.venv/bin/python -m mypy --no-error-summary
+	@echo '== import-linter'
+	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' >.venv/layers.log \
+	    || { cat .venv/layers.log; exit 1; }
+	@echo '== reno'
+	@! git rev-parse --quiet --verify HEAD >/dev/null 2>&1 || .venv/bin/python -m reno.main --quiet lint
+	@echo '== $(SAMPLE)'
+	@.venv/bin/python -m oslo_config.generator --config-file etc/senlin-affinity/config-generator.conf \
+	    --output-file .venv/sample.conf
+	@diff $(SAMPLE) .venv/sample.conf || { echo 'the sample is not what the options say: run "make sample"'; exit 1; }
+	@echo 'lint: all good'
+
+format: .venv/.made-lint
+	@.venv/bin/python -m ruff check --fix $(LINTED)
+	@.venv/bin/python -m ruff format $(LINTED)
+
+sample: .venv/.made
+	@.venv/bin/python -m oslo_config.generator --config-file etc/senlin-affinity/config-generator.conf --output-file $(SAMPLE)
+
+docs: .venv/.made-docs
+	@.venv/bin/python -m sphinx -W --keep-going -q -b html doc/source doc/build/html
+	@echo 'doc/build/html/index.html'
+
+clean:
+	rm -rf .venv .venv.lock .venv-* *.egg-info build dist doc/build .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find senlin_affinity tests -name __pycache__ -prune -exec rm -rf {} +
+
+# --- environments -----------------------------------------------------------------------------------------------------
+#
+# .venv runs everything; lint and docs add their tools to it. .venv-compat is made of old libraries. A stamp (.made...)
+# in the environment is newer than what it was made from; a lock lets several makes run at the same time.
+
+# $(call find_python,LOWEST,BEYOND,CANDIDATES): the first of them that is LOWEST <= version < BEYOND and can make a venv.
+find_python = for python in $(3); do \
+    $$python -c 'import sys, venv, ensurepip; sys.exit(not ($(1)) <= sys.version_info[:2] < ($(2)))' \
+        >/dev/null 2>&1 && { echo $$python; break; }; done
+
+# $(call locked,FOLDER): wait for the other makes, and end here if one of them has done this work meanwhile.
+locked = exec 9>$(1).lock; ! command -v flock >/dev/null || flock 9; \
+    if [ -e $@ ] && [ -z "$$(find $(filter-out elsewhere,$^) -newer $@)" ] \
+        && [ -x $(1)/bin/python ] && [ "$$(cat $(1)/.checkout 2>/dev/null)" = "$(CURDIR)" ]; then exit 0; fi
+
+# $(call make_venv,FOLDER,PYTHON): an environment that works; one that was copied or outlived its Python is made anew.
+make_venv = if ! $(1)/bin/python -c 'import pip' 2>/dev/null || [ "$$(cat $(1)/.checkout 2>/dev/null)" != "$(CURDIR)" ]; \
+    then rm -rf $(1) && $(2) -m venv $(1) && echo "$(CURDIR)" >$(1)/.checkout || exit 1; fi
+
+# $(call install,FOLDER,CONSTRAINTS,EXTRAS): this checkout, editable, with the build backend out of the same constraints.
+install = { $(1)/bin/python -m pip install -c $(2) pbr setuptools wheel \
+    && $(1)/bin/python -m pip install -c $(2) --no-build-isolation -e '.[$(strip $(3))]'; } >$(1)/pip.log 2>&1 \
+    || { tail -n 20 $(1)/pip.log; echo 'make: the packages could not be installed; see $(1)/pip.log'; exit 1; } >&2
+
+# elsewhere: the environment belongs to another folder (the checkout was copied or moved), or its Python is gone.
+elsewhere = $(if $(findstring |$(CURDIR)|,|$(shell test -x $(1)/bin/python && cat $(1)/.checkout 2>/dev/null)|),,elsewhere)
+
+TESTED = $(or $(PYTHON),python3.11 python3.12 python3.13 python3)
+NEWER = $(or $(PYTHON),python3 python3.14 python3.15)
+OLD = $(or $(PYTHON),python3.10 python3.11 python3)
+comma := ,
+
+.venv/.made: $(FRAME) constraints.txt $(call elsewhere,.venv)
+	@$(call locked,.venv); \
+	python=$$($(call find_python,(3$(comma) 11),(3$(comma) 14),$(TESTED))); \
+	if [ -z "$$python" ]; then \
+	    python=$$($(call find_python,(3$(comma) 14),(4$(comma) 0),$(NEWER))); \
+	    [ -z "$$python" ] || echo "make: $$python is newer than what the project is tested with (3.11 to 3.13)" >&2; \
+	fi; \
+	if [ -z "$$python" ]; then \
+	    echo 'make: no Python 3.11 or newer with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
+	fi; \
+	if [ -e $@ ]; then echo 'bringing .venv up to date'; else echo "setting up .venv with $$python (about a minute, once)"; fi; \
+	$(call make_venv,.venv,$$python); \
+	$(call install,.venv,constraints.txt,sandbox$(comma)test); \
+	touch $@
+
+.venv/.made-lint .venv/.made-docs: .venv/.made-%: .venv/.made
+	@$(call locked,.venv); \
+	echo 'adding what "make $*" needs to .venv (a few seconds, once)'; \
+	$(call install,.venv,constraints.txt,$*); \
+	touch $@
+
+.venv-compat/.made: $(FRAME) constraints-compat.txt $(call elsewhere,.venv-compat)
+	@$(call locked,.venv-compat); \
+	python=$$($(call find_python,(3$(comma) 10),(3$(comma) 12),$(OLD))); \
+	if [ -z "$$python" ]; then \
+	    echo 'make: no Python 3.10 or 3.11 with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
+	fi; \
+	echo "setting up .venv-compat with $$python (about a minute, once)"; \
+	$(call make_venv,.venv-compat,$$python); \
+	$(call install,.venv-compat,constraints-compat.txt,compat$(comma)test); \
+	touch $@

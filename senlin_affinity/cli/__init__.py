@@ -1,0 +1,1 @@
+"""The commands: ``senlin-affinity ...``, and ``openstack affinity ...``."""

@@ -1,0 +1,121 @@
+"""What every command shares: how errors become exit statuses, and how the cloud is reached.
+
+Both doors run the same classes: ``senlin-affinity`` and ``openstack affinity``.
+
+Shapes::
+
+    class ValidatePolicy(base.Lister):
+        invalid_spec_status = 3                    # this command's answer for a bad spec
+        def take_action(self, parsed_args):
+            self.exit_status = 3                   # an answer that is not an error
+            return columns, rows
+
+Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 130 (interrupted).
+
+Errors: an AffinityError ends as one line on stderr; every other exception is for the application.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from cliff import command, lister, show
+
+from senlin_affinity.core import errors
+
+
+class UsageError(errors.AffinityError):
+    """Options that do not go together, or that ask for what there is not."""
+
+
+class Command(command.Command):
+    """A command that prints what it likes, with the exit statuses of the project."""
+
+    auth_required = False
+    """Read by ``openstack``: whether it logs in before the command runs."""
+
+    invalid_spec_status: ClassVar[int] = 2
+    """What an InvalidSpec means here: a usage error (2), or the answer "invalid" (3)."""
+
+    exit_status: int = 0
+    """Set by ``take_action`` where the answer is not a plain yes."""
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command, and answer with its exit status."""
+        try:
+            status: int = super().run(parsed_args)
+        except errors.AffinityError as error:
+            if getattr(self.app_args, 'debug', False):
+                raise
+            self.app.stderr.write(f'{one_line(error)}\n')
+            return status_of(error, self.invalid_spec_status)
+        return status or self.exit_status
+
+    def has_cloud(self) -> bool:
+        """Say whether a cloud was named: by an option of either door, or in the environment."""
+        options = ('os_cloud', 'cloud', 'auth_url')
+        return any(getattr(self.app_args, option, None) for option in options) or any(
+            os.environ.get(name) for name in ('OS_CLOUD', 'OS_AUTH_URL')
+        )
+
+    def connection(self) -> Any:
+        """Return the cloud's ``openstack.connection.Connection``, made on the first use."""
+        client_manager = getattr(self.app, 'client_manager', None)
+        if client_manager is not None:
+            return client_manager.affinity
+        # Imported here: openstacksdk takes a second to load, and most commands need no cloud.
+        from senlin_affinity.cloud import connection
+
+        return connection.connect(cloud=getattr(self.app_args, 'os_cloud', None))
+
+
+class Lister(Command, lister.Lister):
+    """A command that answers with columns and rows."""
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
+        """Print the columns that were asked for."""
+        check_columns(parsed_args.columns, column_names)
+        return super().produce_output(parsed_args, column_names, data)
+
+
+class ShowOne(Command, show.ShowOne):
+    """A command that answers with the fields of one thing."""
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
+        """Print the fields that were asked for."""
+        check_columns(parsed_args.columns, column_names)
+        return super().produce_output(parsed_args, column_names, data)
+
+
+def check_columns(asked: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a ``--column`` that this command does not have."""
+    names = {_plain(name) for name in known}
+    unknown = [name for name in asked if _plain(name) not in names]
+    if unknown:
+        raise UsageError(f'there is no column {", ".join(unknown)}; there are {", ".join(known)}')
+
+
+def _plain(column: str) -> str:
+    """Compare columns as cliff does: "Server Group" may be asked for as server_group."""
+    return column.strip().lower().replace(' ', '_')
+
+
+def status_of(error: BaseException, invalid_spec_status: int = 2) -> int:
+    """Return the exit status of an error."""
+    if isinstance(error, UsageError):
+        return 2
+    if isinstance(error, errors.InvalidSpec):
+        return invalid_spec_status
+    return 1
+
+
+def one_line(error: BaseException) -> str:
+    """Say an error in one line; one that is not ours says its kind, and where to read more."""
+    text = ' '.join(str(error).split())
+    if isinstance(error, errors.AffinityError):
+        return f'error: {text or type(error).__name__}'
+    kind = type(error).__name__
+    return f'unexpected error: {kind}{": " if text else ""}{text} (--debug shows the traceback)'

@@ -1,0 +1,138 @@
+"""The command ``senlin-affinity``: finds its commands by entry point, ends every run in a status.
+
+Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 130 (interrupted).
+
+Errors: none leave it. Whatever happens is one line on stderr, with the traceback under ``--debug``.
+
+A command's module is imported when it is used, and openstacksdk when a cloud is asked, so that
+``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
+
+from cliff import app, commandmanager
+
+from senlin_affinity.cli import base
+from senlin_affinity.core import errors
+
+COMMANDS = 'senlin_affinity.cli'
+USAGE = 2
+INTERRUPTED = 130
+
+
+class Commands(commandmanager.CommandManager):
+    """The commands by entry point; none is imported before it is asked for."""
+
+    def load_commands(self, namespace: str) -> None:
+        """Learn the names in an entry-point group."""
+        self.group_list.append(namespace)
+        for entry_point in metadata.entry_points(group=namespace):
+            self.commands[entry_point.name.replace('_', ' ')] = entry_point
+
+    def find_command(self, argv: list[str]) -> Any:
+        """Find and import a command; one that cannot be imported is a PluginError."""
+        try:
+            return super().find_command(argv)
+        except (ImportError, AttributeError) as error:
+            message = f'the command {" ".join(argv[:2])} cannot be loaded: {error}'
+            raise errors.PluginError(message) from error
+
+
+class SenlinAffinity(app.App):
+    """The application: global options, logging and the exit statuses."""
+
+    NAME = 'senlin-affinity'
+    DEFAULT_VERBOSE_LEVEL = 0
+
+    def __init__(self, **streams: Any) -> None:
+        # cliff's --version says the name of the base class, which is the file's under "python -m".
+        app.App.NAME = self.NAME
+        super().__init__(
+            description='Decides where the new servers of a cluster may go, and says why.',
+            version=metadata.version('senlin-affinity'),
+            command_manager=Commands(COMMANDS),
+            deferred_help=True,
+            **streams,
+        )
+
+    def build_option_parser(self, *args: Any, **kwargs: Any) -> Any:
+        """Add the choice of the cloud to cliff's global options."""
+        kwargs['argparse_kwargs'] = {'prog': self.NAME} | (kwargs.get('argparse_kwargs') or {})
+        parser = super().build_option_parser(*args, **kwargs)
+        parser.add_argument(
+            '--os-cloud',
+            metavar='<cloud>',
+            default=os.environ.get('OS_CLOUD'),
+            help='the name of a cloud in clouds.yaml (default: the environment, OS_CLOUD)',
+        )
+        return parser
+
+    def configure_logging(self) -> None:
+        """Log to stderr: warnings; with -v what is done; with -vv or --debug everything."""
+        if self.options.debug:
+            self.options.verbose_level = max(2, self.options.verbose_level)
+        self.CONSOLE_MESSAGE_FORMAT = '%(levelname)s %(name)s: %(message)s'
+        super().configure_logging()
+        level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(2, self.options.verbose_level)]
+        for handler in logging.getLogger().handlers:
+            if not isinstance(handler, logging.FileHandler):
+                handler.setLevel(level)
+
+    def interact(self) -> None:
+        """Without a command there is nothing to do: show the help, which is a usage error."""
+        self.parser.print_usage(self.stderr)
+        self.stderr.write(f'{self.NAME}: name a command; --help lists them\n')
+        raise SystemExit(USAGE)
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Run one command; errors that the command does not answer itself end here."""
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            near = ', '.join(self.get_fuzzy_matches(argv[0]))
+            hint = f'; did you mean: {near}?' if near else '; --help lists them'
+            self.stderr.write(f'{self.NAME}: there is no command {" ".join(argv)}{hint}\n')
+            return USAGE
+        except errors.PluginError as error:
+            return self._failed(error)
+        return super().run_subcommand(argv)
+
+    def prepare_to_run_command(self, cmd: Any) -> None:
+        """Wrap the command so that its exceptions reach us instead of cliff's logger."""
+        run = cmd.run
+
+        def run_and_answer(parsed_args: Any) -> int:
+            try:
+                return run(parsed_args)  # type: ignore[no-any-return]
+            except BrokenPipeError:
+                raise
+            except Exception as error:
+                return self._failed(error, getattr(cmd, 'invalid_spec_status', USAGE))
+
+        cmd.run = run_and_answer
+
+    def _failed(self, error: Exception, invalid_spec_status: int = USAGE) -> int:
+        if self.options.debug:
+            traceback.print_exception(error, file=self.stderr)
+        self.stderr.write(f'{base.one_line(error)}\n')
+        return base.status_of(error, invalid_spec_status)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``senlin-affinity`` with these arguments, and return the exit status."""
+    try:
+        return SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""``policy validate``: is a policy's spec right, and does the cloud have what it names?
+
+The way of the data: the file becomes properties; with a cloud (``--os-cloud``, or OS_CLOUD) its
+zone is looked up, and what an attach would do about the server group is found out by reading only.
+
+Units: exit statuses are 0 (right), 3 (not), 1 (the cloud could not be asked), 2 (usage).
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from senlin_affinity.cli import base, spec_file
+from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
+from senlin_affinity.policy import affinity, profile, properties
+
+_NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
+
+
+class ValidatePolicy(base.ShowOne):
+    """Check the spec of an affinity policy, and with a cloud what it names there."""
+
+    invalid_spec_status = 3
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the files."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('file', metavar='FILE', help='a policy spec, YAML or JSON')
+        parser.add_argument(
+            '--profile', metavar='FILE', help='the spec of the profile that its cluster will have'
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Read, check, and tell what the policy will do."""
+        spec: Any = spec_file.read(parsed_args.file)
+        try:
+            wanted = properties.load(spec)
+        except InvalidSpec as error:
+            raise InvalidSpec(str(error), parsed_args.file) from error
+        hint = None
+        if parsed_args.profile:
+            try:
+                hint = profile.group_hint(
+                    profile.check_applicable(spec_file.read(parsed_args.profile))
+                )
+            except InvalidSpec as error:
+                raise InvalidSpec(str(error), parsed_args.profile) from error
+        rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
+        facts = {
+            'spec': f'{properties.TYPE} {wanted.version}: valid',
+            'server group': hint or wanted.server_group_name or '(one of its own for each cluster)',
+            'policy': wanted.policy,
+            'rules': rules or '(none)',
+            'availability zone': wanted.availability_zone or '(any)',
+            'DRS extension': 'on' if wanted.is_drs_enabled else 'off',
+            'in the cloud': self._ask_cloud(wanted, hint),
+        }
+        return tuple(facts), tuple(facts.values())
+
+    def _ask_cloud(self, wanted: properties.Properties, hint: str | None) -> str:
+        if not self.has_cloud():
+            return _NOT_ASKED
+        from senlin_affinity.cloud.connection import ports
+
+        cloud = ports(self.connection())
+        affinity.validate(wanted, cloud.inventory)
+        zone = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
+        try:
+            group = affinity.find(wanted, hint, cloud.server_groups)
+        except PolicyMismatch as error:
+            raise InvalidSpec(str(error), 'properties.servergroup') from error
+        if group is None:
+            return f'{zone}an attach creates the server group'
+        return f'{zone}an attach inherits server group {group.name} ({group.id})'

@@ -1,0 +1,1 @@
+"""Adapters over openstacksdk: the only package that imports it for a cloud's sake."""

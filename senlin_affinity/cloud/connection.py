@@ -1,0 +1,45 @@
+"""From a connection of openstacksdk to the ports that the decisions use.
+
+Errors: CloudError where no connection can be made (no such cloud in clouds.yaml, no Keystone).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import openstack
+from openstack.connection import Connection
+
+from senlin_affinity.cloud.inventory import NovaInventory
+from senlin_affinity.cloud.rest import NO_ANSWER, Rest, unreachable
+from senlin_affinity.cloud.server_groups import NovaServerGroups
+from senlin_affinity.core.errors import CloudError
+
+#: Seconds that one request to the cloud may take.
+REQUEST_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Ports:
+    """What the decisions ask, answered by one cloud."""
+
+    server_groups: NovaServerGroups
+    inventory: NovaInventory
+
+
+def ports(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Ports:
+    """The adapters over one connection. The first time, this gets a token and finds Nova."""
+    try:
+        adapter = connection.compute
+    except NO_ANSWER as error:
+        raise unreachable('Nova', error) from error
+    compute = Rest(adapter, 'Nova', timeout)
+    return Ports(NovaServerGroups(compute), NovaInventory(compute))
+
+
+def connect(cloud: str | None = None) -> Connection:
+    """A connection to a cloud of clouds.yaml, or to the one that the environment names."""
+    try:
+        return openstack.connect(cloud=cloud)
+    except NO_ANSWER as error:
+        raise CloudError(f'could not connect to the cloud: {error}') from error

@@ -1,0 +1,120 @@
+"""What Nova has, as :class:`~senlin_affinity.core.ports.Inventory`: never a request for each host.
+
+Shapes: compute services, zones, hypervisors and limits as raw JSON in, frozen values out.
+
+Units: a limit of -1 is Nova's "no limit", None here.
+
+Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
+ignores case and answers 404 when nothing matches; it can not see the service host, so the services
+are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.server_groups import list_of
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.objects import Host, Quota
+from senlin_affinity.core.quotas import SERVER_GROUP_MEMBERS, SERVER_GROUPS
+
+BASE: Microversion = (2, 1)
+PATTERN_QUERY: Microversion = (2, 53)
+
+
+class NovaInventory:
+    """What the connection may see of its cloud."""
+
+    def __init__(self, compute: Rest) -> None:
+        self._compute = compute
+
+    def availability_zones(self) -> frozenset[str]:
+        """See :meth:`Inventory.availability_zones`."""
+        what = 'list the availability zones'
+        body = self._compute.get('/os-availability-zone', what, self._compute.pick(BASE))
+        zones = list_of(body, 'availabilityZoneInfo', what)
+        return frozenset(str(zone.get('zoneName')) for zone in zones)
+
+    def quotas(self) -> Mapping[str, Quota]:
+        """See :meth:`Inventory.quotas`."""
+        what = 'read the limits of the project'
+        body = self._compute.get('/limits', what, self._compute.pick(BASE))
+        try:
+            absolute = body['limits']['absolute']
+            return {
+                SERVER_GROUPS: Quota(
+                    _limit(absolute['maxServerGroups']), int(absolute['totalServerGroupsUsed'])
+                ),
+                SERVER_GROUP_MEMBERS: Quota(_limit(absolute['maxServerGroupMembers'])),
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise CloudError(f'could not {what}: the answer lacks {error}') from error
+
+    def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
+        """See :meth:`Inventory.hosts_named_like`."""
+        services = self._compute_services()
+        by_hypervisor = self._hypervisors(pattern)
+        seen = {host.host for host in by_hypervisor}
+        by_service = (
+            _host_of_service(service)
+            for service in services
+            if pattern.lower() in str(service.get('host', '')).lower()
+        )
+        return (*by_hypervisor, *(host for host in by_service if host.host not in seen))
+
+    def _compute_services(self) -> list[dict[str, Any]]:
+        what = 'list the compute services'
+        body = self._compute.get(
+            '/os-services', what, self._compute.pick(BASE), params={'binary': 'nova-compute'}
+        )
+        return list_of(body, 'services', what)
+
+    def _hypervisors(self, pattern: str) -> tuple[Host, ...]:
+        """Those with the pattern in the hypervisor's name."""
+        what = 'list the hypervisors'
+        microversion = self._compute.pick(PATTERN_QUERY)
+        is_query = microversion >= PATTERN_QUERY
+        body = self._compute.get(
+            '/os-hypervisors/detail',
+            what,
+            microversion if is_query else BASE,
+            params={'hypervisor_hostname_pattern': pattern} if is_query else None,
+            missing=404 if is_query else None,
+        )
+        if body is None:
+            return ()
+        return tuple(_hosts(list_of(body, 'hypervisors', what), pattern))
+
+
+def _hosts(hypervisors: Iterable[Mapping[str, Any]], pattern: str) -> Iterable[Host]:
+    for hypervisor in hypervisors:
+        name = str(hypervisor.get('hypervisor_hostname', ''))
+        service = hypervisor.get('service')
+        if not isinstance(service, Mapping) or not isinstance(service.get('host'), str):
+            raise CloudError(f'could not list the hypervisors: {name!r} has no service host')
+        if pattern.lower() in name.lower():
+            yield Host(
+                service['host'],
+                name,
+                str(hypervisor.get('hypervisor_type', '')),
+                enabled=hypervisor.get('status') == 'enabled',
+                up=hypervisor.get('state') == 'up',
+            )
+
+
+def _host_of_service(service: Mapping[str, Any]) -> Host:
+    """A compute service whose hypervisor's name is not known (and did not match)."""
+    return Host(
+        str(service['host']),
+        '',
+        availability_zone=service.get('zone'),
+        enabled=service.get('status') == 'enabled',
+        up=service.get('state') == 'up',
+    )
+
+
+def _limit(value: object) -> int | None:
+    number = int(str(value))
+    return None if number < 0 else number

@@ -1,0 +1,208 @@
+"""One service of the cloud as raw JSON: requests, errors in the service's own words, versions.
+
+The way of the data: a path, a microversion and perhaps a body go out through openstacksdk's
+adapter (a keystoneauth session: authentication, catalogue, discovery); parsed JSON comes back.
+Long lists never become SDK objects.
+
+Units: the timeout is in seconds, for one request. A microversion is a pair: (2, 64).
+
+Errors: CloudError for everything else than the expected answer; ``is_uncertain`` where a write may
+have happened all the same. A request that writes is never repeated: a repeated POST could create
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+from keystoneauth1 import exceptions as keystoneauth
+from openstack import exceptions as sdk
+from openstack.proxy import Proxy
+
+from senlin_affinity.core.errors import CloudError
+
+Microversion = tuple[int, int]
+#: Everything that keeps an answer from coming back.
+NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
+_LONGEST_WORDS = 300
+
+
+class Rest:
+    """A service's API, by its adapter (``connection.compute``).
+
+    :param service: the name that errors give it ("Nova").
+    :param timeout: seconds that one request may take.
+    """
+
+    def __init__(self, adapter: Proxy, service: str, timeout: float | None = None) -> None:
+        self._adapter = adapter
+        self._service = service
+        self._timeout = timeout
+        self._offered: tuple[Microversion, Microversion] | None = None
+
+    def pick(self, wanted: Microversion) -> Microversion:
+        """The wanted microversion, or the nearest one that the cloud offers."""
+        if self._offered is None:
+            self._offered = self._discover()
+        lowest, highest = self._offered
+        return max(lowest, min(wanted, highest))
+
+    def get(
+        self,
+        path: str,
+        what: str,
+        microversion: Microversion,
+        params: Mapping[str, str | int] | None = None,
+        missing: int | None = None,
+    ) -> Any:
+        """GET: the parsed body; None where the status is ``missing`` (mostly 404).
+
+        :param what: what is tried, for the error: "list the server groups".
+        """
+        response = self._send('GET', path, what, microversion, params=dict(params or {}))
+        if missing is not None and response.status_code == missing:
+            return None
+        return self._json(response, what)
+
+    def post(self, path: str, what: str, microversion: Microversion, body: object) -> Any:
+        """POST: the parsed body. Never repeated."""
+        return self._json(self._send('POST', path, what, microversion, json=body), what)
+
+    def delete(self, path: str, what: str, microversion: Microversion) -> bool:
+        """DELETE: False where there was nothing (404)."""
+        response = self._send('DELETE', path, what, microversion)
+        if response.status_code == requests.codes.not_found:
+            return False
+        self._check(response, what)
+        if response.status_code != requests.codes.no_content:
+            raise CloudError(
+                f'could not {what}: {self._service} answered {response.status_code} in place of '
+                f'204: {_cut(response.text)!r}',
+                response.status_code,
+                is_uncertain=True,
+            )
+        return True
+
+    def _discover(self) -> tuple[Microversion, Microversion]:
+        data = self._endpoint_data()
+        if data.status is None:
+            # Where discovery fails, keystoneauth goes on as if the service had no microversions,
+            # which would read as "this cloud is too old". Ask again, for the reason.
+            what = f'find out the microversions of {self._service}'
+            self._json(self._send('GET', data.url, what), what)
+            data = self._endpoint_data()
+            if data.status is None:
+                raise CloudError(f'could not {what}: {data.url} describes no version')
+        highest = data.max_microversion or (2, 1)
+        lowest = data.min_microversion or highest
+        return (lowest[0], lowest[1]), (highest[0], highest[1])
+
+    def _endpoint_data(self) -> Any:
+        try:
+            data = self._adapter.get_endpoint_data()
+        except NO_ANSWER as error:
+            raise unreachable(self._service, error) from error
+        if data is None:
+            raise CloudError(f'could not find {self._service}: the catalogue has no such endpoint')
+        return data
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        what: str,
+        microversion: Microversion | None = None,
+        **request: Any,
+    ) -> requests.Response:
+        is_read = method == 'GET'
+        if microversion is not None:
+            request['microversion'] = '.'.join(map(str, microversion))
+        if self._timeout is not None:
+            request['timeout'] = self._timeout
+        if is_read:
+            # A cache that clouds.yaml sets up would show groups as they were.
+            request['skip_cache'] = True
+        else:
+            # Over what clouds.yaml may say (compute_status_code_retries).
+            request['status_code_retries'] = 0
+        try:
+            response: requests.Response = self._adapter.request(
+                path,
+                method,
+                raise_exc=False,
+                connect_retries=1 if is_read else 0,
+                headers={'Accept': 'application/json'},
+                **request,
+            )
+        except NO_ANSWER as error:
+            status = getattr(error, 'http_status', None)
+            is_refused = status is not None and status < requests.codes.internal_server_error
+            raise CloudError(
+                f'could not {what}: {_words(error)}',
+                status,
+                is_uncertain=not is_read and not is_refused,
+            ) from error
+        return response
+
+    def _check(self, response: requests.Response, what: str) -> None:
+        if response.status_code >= requests.codes.bad_request:
+            is_broken = response.status_code >= requests.codes.internal_server_error
+            raise CloudError(
+                f'could not {what}: {self._service} answered {response.status_code}: '
+                f'{_message(response)}',
+                response.status_code,
+                is_uncertain=is_broken and response.request.method != 'GET',
+            )
+
+    def _json(self, response: requests.Response, what: str) -> Any:
+        """The parsed body; never None, which :meth:`get` has a meaning for."""
+        self._check(response, what)
+        try:
+            body = response.json()
+            if body is None:
+                raise ValueError('null')
+        except ValueError as error:
+            raise CloudError(
+                f'could not {what}: the answer of {self._service} is no JSON: '
+                f'{_cut(response.text)!r}',
+                response.status_code,
+                is_uncertain=response.request.method != 'GET',
+            ) from error
+        return body
+
+
+def unreachable(service: str, error: BaseException) -> CloudError:
+    """The error where Keystone refuses, or its catalogue does not lead to the service."""
+    return CloudError(
+        f'could not find {service}: {_words(error)}', getattr(error, 'http_status', None)
+    )
+
+
+def _message(response: requests.Response) -> str:
+    """The service's own words, wherever in the body they are."""
+    try:
+        body = response.json()
+    except ValueError:
+        return _cut(response.text) or str(response.reason)
+    stack = [body]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Mapping):
+            message = value.get('message') or value.get('detail')
+            if isinstance(message, str) and message:
+                return _cut(message)
+            stack.extend(value.values())
+        elif isinstance(value, list):
+            stack.extend(value)
+    return _cut(response.text)
+
+
+def _words(error: BaseException) -> str:
+    return _cut(str(error)) or type(error).__name__
+
+
+def _cut(text: str) -> str:
+    text = ' '.join(text.split())
+    return text if len(text) <= _LONGEST_WORDS else text[:_LONGEST_WORDS] + '...'

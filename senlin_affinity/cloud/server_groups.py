@@ -1,0 +1,101 @@
+"""Nova's server groups as :class:`~senlin_affinity.core.ports.ServerGroups`.
+
+Units: a page holds up to 1000 groups, or what the cloud caps it at (``[api] max_limit``); pages go
+by ``limit`` and ``offset``. Nothing in an answer says whether there are more: a page of 50 groups
+or more is followed by another request.
+
+Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
+``policies`` below, soft policies from 2.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from senlin_affinity.cloud.rest import Rest
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, create_body
+
+PATH = '/os-server-groups'
+PAGE = 1000
+#: No cloud caps its pages below this; a page that is shorter is the last one.
+SMALLEST_CAP = 50
+LIST = 'list the server groups'
+
+
+class NovaServerGroups:
+    """The server groups of the connection's project."""
+
+    def __init__(self, compute: Rest) -> None:
+        self._compute = compute
+
+    def check(self, policy: str, rules: Mapping[str, int]) -> None:
+        """See :meth:`ServerGroups.check`."""
+        create_body('', policy, rules, self._compute.pick(RULES_MICROVERSION))
+
+    def get(self, group_id: str) -> ServerGroup | None:
+        """See :meth:`ServerGroups.get`."""
+        what = f'get server group {group_id}'
+        body = self._compute.get(
+            _path(group_id), what, self._compute.pick(RULES_MICROVERSION), missing=404
+        )
+        return None if body is None else _parse(body, what)
+
+    def named(self, name: str) -> tuple[ServerGroup, ...]:
+        """See :meth:`ServerGroups.named`."""
+        bodies = [body for body in self._pages() if body.get('name') == name]
+        return tuple(_parse(body, LIST) for body in bodies)
+
+    def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
+        """See :meth:`ServerGroups.create`."""
+        microversion = self._compute.pick(RULES_MICROVERSION)
+        what = f"create server group '{name}'"
+        body = self._compute.post(
+            PATH, what, microversion, create_body(name, policy, rules, microversion)
+        )
+        return _parse(body, what, is_uncertain=True)
+
+    def delete(self, group_id: str) -> bool:
+        """See :meth:`ServerGroups.delete`."""
+        return self._compute.delete(
+            _path(group_id),
+            f'delete server group {group_id}',
+            self._compute.pick(RULES_MICROVERSION),
+        )
+
+    def _pages(self) -> Iterator[dict[str, Any]]:
+        offset = 0
+        while True:
+            body = self._compute.get(
+                PATH,
+                LIST,
+                self._compute.pick(RULES_MICROVERSION),
+                params={'limit': PAGE, 'offset': offset},
+            )
+            page = list_of(body, 'server_groups', LIST)
+            yield from page
+            if len(page) < SMALLEST_CAP:
+                return
+            offset += len(page)
+
+
+def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:
+    """The group in an answer, or a CloudError about an odd one."""
+    try:
+        return ServerGroup.from_api(body)
+    except CloudError as error:
+        raise CloudError(f'could not {what}: {error}', is_uncertain=is_uncertain) from error
+
+
+def _path(group_id: str) -> str:
+    return f'{PATH}/{quote(group_id, safe="")}'
+
+
+def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
+    """The list of objects under a key, or a CloudError about an odd answer."""
+    value = body.get(key) if isinstance(body, Mapping) else None
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise CloudError(f'could not {what}: the answer holds no list of {key}')
+    return value

@@ -1,0 +1,1 @@
+"""Options for oslo.config, and where the installed files are."""

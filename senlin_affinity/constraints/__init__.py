@@ -1,0 +1,1 @@
+"""One rule per module, each declaring its reason codes; found by entry point."""

@@ -1,0 +1,65 @@
+"""Only compute hosts that stand for a vSphere cluster with DRS.
+
+Source: document 003, S3 (R3-19, Q3-3, Q3-11). A host is one when its hypervisor's name or its
+service host's name holds the pattern, whatever the case; in practice it is the service host, since
+the hypervisor of a vCenter cluster is called ``domain-c7.<uuid of the vCenter>``. Hosts that are
+down or disabled are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+
+class DrsConstraint:
+    """The DRS extension of the affinity policy."""
+
+    name = 'drs'
+    order = 60
+    summary = 'with enable_drs_extension: only an enabled vSphere host with DRS that is up'
+    needs = ('hosts',)
+    filters: tuple[str, ...] = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'drs.host': Reason('{host} is a DRS host'),
+        'drs.no_drs': Reason(
+            'neither {host} nor {hypervisor_hostname} holds "{pattern}"',
+            advice='name the DRS hosts so, or set drs_pattern',
+        ),
+        'drs.disabled': Reason('{host} is disabled', advice='enable its compute service'),
+        'drs.down': Reason('{host} is down', advice='start its compute service'),
+        'drs.not_asked': Reason('the DRS extension is not asked for'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        if not question.rules.is_drs_required:
+            return Verdict.skipped('drs.not_asked')
+        return check_drs_host(host, question.rules.drs_pattern)
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """The names, and whether it runs."""
+        if not question.rules.is_drs_required:
+            return None
+        return (host.host, host.hypervisor_hostname, host.enabled, host.up)
+
+
+def check_drs_host(host: Host, pattern: str) -> Verdict:
+    """Is this a DRS host that takes servers?"""
+    names = (host.hypervisor_hostname, host.host)
+    if not any(pattern.lower() in name.lower() for name in names):
+        return Verdict.rejected(
+            'drs.no_drs',
+            host=host.host,
+            hypervisor_hostname=host.hypervisor_hostname,
+            pattern=pattern,
+        )
+    if not host.enabled:
+        return Verdict.rejected('drs.disabled', host=host.host)
+    if not host.up:
+        return Verdict.rejected('drs.down', host=host.host)
+    return Verdict.passed('drs.host', host=host.host)

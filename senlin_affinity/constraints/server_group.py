@@ -1,0 +1,80 @@
+"""Servers of one group: at most so many on a host, or all on one host.
+
+Source: document 002 (R2-12, R2-13); ServerGroupAntiAffinityFilter and ServerGroupAffinityFilter,
+whose late check on the compute host applies the same rule (so it holds on a forced host, too).
+Soft policies only weigh: they never reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY, ServerGroup
+from senlin_affinity.core.verdict import Verdict
+
+
+class ServerGroupConstraint:
+    """The policy and the rules of the request's server group."""
+
+    name = 'server_group'
+    order = 100
+    summary = 'no more servers of one group on a host than its policy and rules allow'
+    needs = ('server_groups',)
+    #: Whatever filters run, Nova's late check on the compute host enforces the policy.
+    filters: tuple[str, ...] = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'server_group.free_slots': Reason('server group {group} has room here'),
+        'server_group.host_full': Reason(
+            'holds {members} servers of group {group}, '
+            'max_server_per_host is {max_server_per_host}',
+            advice='raise max_server_per_host, or add a host',
+        ),
+        'server_group.other_host': Reason(
+            'the servers of group {group} are on {hosts}, and its policy is affinity',
+            advice='make room on that host, or use soft-affinity',
+        ),
+        'server_group.members_here': Reason('the servers of group {group} are here'),
+        'server_group.no_members': Reason('group {group} has no servers yet: any host will do'),
+        'server_group.only_weighs': Reason('{policy} only weighs hosts, it refuses none'),
+        'server_group.none': Reason('no server group is asked for'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        group = question.server_group
+        if group is None:
+            return Verdict.skipped('server_group.none')
+        members = members_on(group, host)
+        slots = group.free_slots(members)
+        if slots is not None:
+            facts = {
+                'group': group.name,
+                'members': members,
+                'max_server_per_host': group.max_server_per_host,
+            }
+            if slots == 0:
+                return Verdict.rejected('server_group.host_full', **facts)
+            return Verdict.passed('server_group.free_slots', room=slots, **facts)
+        if group.policy != AFFINITY:
+            return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
+        hosts = sorted({member.host for member in group.members if member.host is not None})
+        if not hosts:
+            return Verdict.passed('server_group.no_members', group=group.name)
+        if members:
+            return Verdict.passed('server_group.members_here', group=group.name)
+        return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """How many members the host holds is all that counts."""
+        group = question.server_group
+        if group is None or group.policy not in (AFFINITY, ANTI_AFFINITY):
+            return None
+        return members_on(group, host)
+
+
+def members_on(group: ServerGroup, host: Host) -> int:
+    """Servers of the group that are known to be on the host."""
+    return sum(1 for member in group.members if member.host == host.host)

@@ -1,0 +1,70 @@
+"""The errors of the project, one class per kind of failure.
+
+A rule that does not hold is not an error: it is a :class:`~senlin_affinity.core.verdict.Verdict`.
+An error says that something could not be done or found out.
+
+Shapes::
+
+    InvalidSpec('must be an integer of 1 or more, not 0',
+                path='properties.servergroup.rules.max_server_per_host')
+    str(...) == 'properties.servergroup.rules.max_server_per_host: must be an integer ...'
+"""
+
+from __future__ import annotations
+
+
+class AffinityError(Exception):
+    """Whatever this project raises on purpose."""
+
+
+class InvalidSpec(AffinityError):
+    """What a person wrote is wrong: a spec, a file, a name, a mode.
+
+    :param message: what is wrong, and what to write instead.
+    :param path: where, with dots (``properties.servergroup.name``); the text begins with it.
+        Empty when the whole input is meant.
+    """
+
+    def __init__(self, message: str, path: str = '') -> None:
+        self.message = message
+        self.path = path
+        super().__init__(f'{path}: {message}' if path else message)
+
+
+class CloudError(AffinityError):
+    """The cloud could not be asked, refused, or answered with something odd.
+
+    It never reads as "does not fit": nothing was found out.
+
+    :param message: what was tried, and the service's own words.
+    :param status: the HTTP status, None where there was no answer.
+    :param is_uncertain: True where a write may have happened all the same (a timeout, a reset
+        connection, a 5xx, a body that is no JSON).
+    """
+
+    def __init__(
+        self, message: str, status: int | None = None, *, is_uncertain: bool = False
+    ) -> None:
+        self.status = status
+        self.is_uncertain = is_uncertain
+        super().__init__(message)
+
+
+class GroupMayExist(CloudError):
+    """A server group was asked for, and whether the cloud created it could not be found out."""
+
+
+class PolicyMismatch(AffinityError):
+    """A server group exists, but is not what the policy asks for, or may not be used."""
+
+
+class QuotaExceeded(AffinityError):
+    """A quota leaves no room for what is about to be created."""
+
+
+class BindingError(AffinityError):
+    """What is remembered of a cluster and its policy is missing or cannot be read."""
+
+
+class PluginError(AffinityError):
+    """A constraint or a validator does not load, or two of them have one name."""

@@ -1,0 +1,137 @@
+"""The cloud as the planner sees it: frozen values, taken once, never changed.
+
+Shapes: the snapshot file of the documentation (``"format": 1``) holds exactly these values.
+
+Units: memory in MiB, disk in GiB; ``None`` is "not known", which is never the same as empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from senlin_affinity.core.server_group import ServerGroup
+
+#: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
+DEFAULT_FILTERS = (
+    'ComputeFilter',
+    'ComputeCapabilitiesFilter',
+    'ImagePropertiesFilter',
+    'ServerGroupAntiAffinityFilter',
+    'ServerGroupAffinityFilter',
+)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What a host has of one resource class: ``capacity`` after ratio and reserve, and the use."""
+
+    capacity: int
+    used: int
+    max_unit: int | None = None
+    step_size: int = 1
+
+
+@dataclass(frozen=True)
+class Host:
+    """One compute service and its hypervisor.
+
+    ``host`` is the service host (what ``zone:host`` and migrations name), ``hypervisor_hostname``
+    the name of the hypervisor and of its resource provider. ``resources`` is None where they are
+    not known.
+    """
+
+    host: str
+    hypervisor_hostname: str
+    hypervisor_type: str = ''
+    availability_zone: str | None = None
+    enabled: bool = True
+    up: bool = True
+    aggregates: frozenset[str] = frozenset()
+    traits: frozenset[str] = frozenset()
+    resources: Mapping[str, Resource] | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A host aggregate, known to Placement by the same UUID."""
+
+    uuid: str
+    name: str
+    availability_zone: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """A flavor; ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB."""
+
+    id: str
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
+    ephemeral: int = 0
+    swap: int = 0
+    extra_specs: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Quota:
+    """A limit (None: no limit) and how much of it is used (None: not known, or not counted)."""
+
+    limit: int | None
+    used: int | None = None
+
+    @property
+    def room(self) -> int | None:
+        """What is left of it; None where there is no limit."""
+        return None if self.limit is None else max(0, self.limit - (self.used or 0))
+
+
+@dataclass(frozen=True)
+class CloudSnapshot:
+    """The cloud at one moment. A part that is None is not known."""
+
+    hosts: tuple[Host, ...] | None = None
+    aggregates: tuple[Aggregate, ...] | None = None
+    flavors: tuple[Flavor, ...] | None = None
+    server_groups: tuple[ServerGroup, ...] | None = None
+    quotas: Mapping[str, Quota] | None = field(default=None, hash=False)
+    taken_at: str | None = None
+
+
+@dataclass(frozen=True)
+class PlacementRequest:
+    """What is asked: ``count`` servers of a flavor, and under which conditions.
+
+    ``flavor`` and ``server_group`` are an id or a name that the snapshot holds.
+    """
+
+    count: int
+    flavor: str
+    server_group: str | None = None
+    availability_zone: str | None = None
+    member_of: tuple[str, ...] = ()
+    image_properties: Mapping[str, str] | None = field(default=None, hash=False)
+    project_id: str | None = None
+    enabled_filters: tuple[str, ...] = DEFAULT_FILTERS
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Option values that reach the constraints."""
+
+    drs_pattern: str = 'drs'
+    is_drs_required: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request with its names looked up in the snapshot: what a constraint is asked about."""
+
+    request: PlacementRequest
+    snapshot: CloudSnapshot
+    flavor: Flavor | None = None
+    server_group: ServerGroup | None = None
+    rules: Rules = Rules()

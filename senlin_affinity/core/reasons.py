@@ -1,0 +1,37 @@
+"""Renders a reason: a verdict's code and facts, in the words that its constraint declares.
+
+Shapes::
+
+    Reason('{members} of {max_server_per_host} slots of the group are taken',
+           advice='raise max_server_per_host, or add a host')
+    sentence(verdict, reasons) -> '3 of 3 slots of the group are taken'
+
+Errors: a code that is not declared is a PluginError; a sentence that names a fact which the
+verdict lacks is one too. Nothing is ever rendered half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The sentence of one code (a format string over the facts), and what would help."""
+
+    sentence: str
+    advice: str = ''
+
+
+def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+    """The verdict in words."""
+    try:
+        return reasons[verdict.code].sentence.format_map(dict(verdict.facts))
+    except KeyError as error:
+        raise PluginError(
+            f'reason {verdict.code!r} can not be said: {error.args[0]!r} is not declared'
+        ) from error

@@ -1,0 +1,261 @@
+"""Document 002: the shapes of a server group, its rules, and the slots it leaves on a host.
+
+The way of the data: a body of Nova's (or a request that a person wrote) comes in, in any of the
+three shapes; out comes one frozen :class:`ServerGroup`. What to send to a Nova is written back by
+:func:`create_body`, in the one shape that the negotiated microversion takes.
+
+Shapes::
+
+    {'id': '...', 'name': 'web', 'policies': ['anti-affinity'], 'members': [...]}       below 2.64
+    {'id': '...', 'name': 'web', 'policy': 'anti-affinity',
+     'rules': {'max_server_per_host': 3}, 'members': [...]}                             from 2.64
+    {'server_group': {'name': 'web', 'policy': {'name': 'anti-affinity',
+                                                'rules': {'max_server_per_host': 3}}}}  document 002
+
+Units: ``max_server_per_host`` is a number of the group's servers on one compute host, 1 or more;
+None is "no limit". ``free_slots`` is never below 0.
+
+Errors: :class:`InvalidSpec` for what a person wrote, :class:`CloudError` for a body of Nova's that
+is none of the shapes.
+
+Source: document 002 (R2-01 to R2-10, Q2-1 to Q2-3); the API reference of ``os-server-groups``.
+We differ on purpose: a float, and a digit string with a trailing newline, are refused here though
+Nova lets them in (R2-05; an integral float makes Nova answer 500 from then on).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+
+AFFINITY = 'affinity'
+ANTI_AFFINITY = 'anti-affinity'
+SOFT_AFFINITY = 'soft-affinity'
+SOFT_ANTI_AFFINITY = 'soft-anti-affinity'
+POLICIES = (AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
+SOFT_POLICIES = (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
+MAX_SERVER_PER_HOST = 'max_server_per_host'
+
+#: Compute microversions: the soft policies, and ``policy`` with ``rules`` in place of ``policies``.
+SOFT_POLICIES_MICROVERSION = (2, 15)
+RULES_MICROVERSION = (2, 64)
+
+#: No longer than what Python converts (``sys.set_int_max_str_digits`` allows 640 at least).
+_DIGITS = re.compile(r'[0-9]{1,640}')
+_NAME_LENGTH = 255
+
+
+@dataclass(frozen=True)
+class Member:
+    """A server of a group; ``host`` is its compute service host, None where it is not known."""
+
+    server: str
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class ServerGroup:
+    """A server group of Nova's, in one shape whatever the microversion.
+
+    ``rules`` is empty where the group has none (or where the cloud is too old to tell).
+    """
+
+    id: str
+    name: str
+    policy: str
+    rules: Mapping[str, int] = field(default_factory=dict, hash=False)
+    members: tuple[Member, ...] = ()
+
+    @property
+    def max_server_per_host(self) -> int | None:
+        """Servers of the group that one host may hold; None: the policy sets no such limit."""
+        if self.policy != ANTI_AFFINITY:
+            return None
+        return self.rules.get(MAX_SERVER_PER_HOST, 1)
+
+    def free_slots(self, members_on_host: int) -> int | None:
+        """Further servers of the group that a host takes which holds so many; None: no limit."""
+        limit = self.max_server_per_host
+        return None if limit is None else max(0, limit - members_on_host)
+
+    @classmethod
+    def from_api(cls, body: Mapping[str, Any]) -> ServerGroup:
+        """Read a server group from any of the three shapes, with or without its envelope."""
+        inner = body.get('server_group', body) if isinstance(body, Mapping) else body
+        if not isinstance(inner, Mapping):
+            raise CloudError(f'a server group must be a JSON object, not {inner!r}')
+        name, identity = inner.get('name'), inner.get('id')
+        if not isinstance(name, str) or not isinstance(identity, str):
+            raise CloudError(f'a server group without id or name: {_cut(inner)}')
+        policy, rules = _policy_of(inner)
+        try:
+            parsed = {
+                key: _whole(value, key)
+                for key, value in rules.items()
+                # A later Nova's rule may be something else than a number; it is not ours to judge.
+                if key == MAX_SERVER_PER_HOST or isinstance(value, int)
+            }
+        except InvalidSpec as error:
+            raise CloudError(f'server group {name} ({identity}): rules.{error}') from error
+        members = inner.get('members') or ()
+        if not isinstance(members, list | tuple):
+            raise CloudError(f'server group {name} has members that can not be read: {members!r}')
+        members = tuple(_member(member, name) for member in members)
+        return cls(identity, name, policy, parsed, members)
+
+
+def parse_create(body: Mapping[str, Any]) -> ServerGroup:
+    """Check a request for a server group before Nova is asked, in document 002's shape or Nova's.
+
+    The group that comes back has an empty id. A ``policies`` list (Nova below 2.64) is refused
+    with the way to write it today.
+    """
+    inner = _only(body, '', required=('server_group',))['server_group']
+    inner = _only(inner, 'server_group', required=('name', 'policy'), optional=('rules',))
+    name = check_name(inner['name'], 'server_group.name')
+    policy = inner['policy']
+    if isinstance(policy, Mapping):
+        if 'rules' in inner:
+            raise InvalidSpec(
+                'not beside a policy object: write server_group.policy.rules', 'server_group.rules'
+            )
+        policy = _only(policy, 'server_group.policy', required=('name',), optional=('rules',))
+        path = 'server_group.policy.rules'
+        word = check_policy(policy['name'], 'server_group.policy.name')
+        if 'rules' in policy and word != ANTI_AFFINITY:
+            raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules: leave them out', path)
+        rules = policy.get('rules', {})
+    else:
+        path = 'server_group.rules'
+        word = check_policy(policy, 'server_group.policy')
+        rules = inner.get('rules', {})
+    return ServerGroup('', name, word, check_rules(rules, word, path))
+
+
+def create_body(
+    name: str, policy: str, rules: Mapping[str, int], microversion: tuple[int, int]
+) -> dict[str, Any]:
+    """What to send to ``POST /os-server-groups`` at a microversion (2.64 changes the shape).
+
+    Rules that are given below 2.64, and soft policies below 2.15, are an InvalidSpec: Nova would
+    refuse or silently drop them (Q2-3).
+    """
+    offered = '.'.join(map(str, microversion))
+    if microversion >= RULES_MICROVERSION:
+        body: dict[str, Any] = {'name': name, 'policy': policy}
+        if rules:
+            body['rules'] = dict(rules)
+        return {'server_group': body}
+    if rules:
+        raise InvalidSpec(
+            f'rules need compute microversion 2.64, this cloud offers {offered}: '
+            'leave the rules out, or use a newer cloud',
+            'properties.servergroup.rules',
+        )
+    if policy in SOFT_POLICIES and microversion < SOFT_POLICIES_MICROVERSION:
+        raise InvalidSpec(
+            f'{policy} needs compute microversion 2.15, this cloud offers {offered}: '
+            f'use {policy.removeprefix("soft-")}, or a newer cloud',
+            'properties.servergroup.policies',
+        )
+    return {'server_group': {'name': name, 'policies': [policy]}}
+
+
+def check_policy(value: object, path: str) -> str:
+    """One of the four policies, spelt exactly so."""
+    if not isinstance(value, str) or value not in POLICIES:
+        raise InvalidSpec(f'must be one of {", ".join(POLICIES)}, not {value!r}', path)
+    return value
+
+
+def check_rules(value: object, policy: str, path: str) -> dict[str, int]:
+    """The rules of a group, normalised: ``{'max_server_per_host': 3}`` or ``{}``."""
+    if not isinstance(value, Mapping):
+        raise InvalidSpec(
+            f'must be a mapping such as {{{MAX_SERVER_PER_HOST}: 3}}, not {value!r}', path
+        )
+    for key in value:
+        if key != MAX_SERVER_PER_HOST:
+            raise InvalidSpec(f'unknown rule {key!r}: the only one is {MAX_SERVER_PER_HOST}', path)
+    if value and policy != ANTI_AFFINITY:
+        raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules, not {policy}', path)
+    return {key: _whole(number, f'{path}.{key}') for key, number in value.items()}
+
+
+def check_name(value: object, path: str) -> str:
+    """A name that Nova takes for a server group (R2 name rules: 1 to 255 printable characters)."""
+    if not isinstance(value, str):
+        raise InvalidSpec(f'must be a string, not {value!r}', path)
+    if not 1 <= len(value) <= _NAME_LENGTH:
+        raise InvalidSpec(f'must have 1 to {_NAME_LENGTH} characters, not {len(value)}', path)
+    if _is_blank(value[0]) or _is_blank(value[-1]):
+        raise InvalidSpec(f'must not begin or end with a blank: {value!r}', path)
+    for character in value:
+        category = unicodedata.category(character)
+        if ord(character) > 0xFFFF or category[0] == 'C' or category in ('Zl', 'Zp'):
+            raise InvalidSpec(f'holds a character that Nova refuses: {character!r}', path)
+    return value
+
+
+def _is_blank(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character).startswith('Z')
+
+
+def _whole(value: object, path: str) -> int:
+    """An integer of 1 or more, or a string of ASCII digits (Q2-2)."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidSpec(f'must be an integer of 1 or more, not {value!r}', path)
+    return value
+
+
+def _policy_of(inner: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The policy's name and the raw rules; groups from before policies have the name ''."""
+    policy: Any = inner.get('policy')
+    rules: Any = inner.get('rules')
+    if isinstance(policy, Mapping):
+        policy, rules = policy.get('name'), policy.get('rules')
+    elif policy is None and isinstance(inner.get('policies'), list | tuple):
+        policy = (*inner['policies'], '')[0]
+    if not isinstance(policy, str) or not isinstance(rules or {}, Mapping):
+        raise CloudError(f'a server group without a policy that can be read: {_cut(inner)}')
+    return policy, rules or {}
+
+
+def _member(value: object, group: str) -> Member:
+    if isinstance(value, str):
+        return Member(value)
+    if isinstance(value, Mapping):
+        server, host = value.get('server'), value.get('host')
+        if isinstance(server, str) and (host is None or isinstance(host, str)):
+            return Member(server, host)
+    raise CloudError(f'server group {group} has a member that can not be read: {value!r}')
+
+
+def _only(
+    value: object, path: str, *, required: Collection[str], optional: Iterable[str] = ()
+) -> Mapping[str, Any]:
+    """A mapping with exactly these keys."""
+    known = (*required, *optional)
+    if not isinstance(value, Mapping):
+        raise InvalidSpec(f'must be a mapping with {", ".join(known)}, not {value!r}', path)
+    for key in required:
+        if key not in value:
+            raise InvalidSpec(f'{key} is missing', path)
+    for key in value:
+        if key == 'policies' and 'policy' in known:
+            raise InvalidSpec('write policy: <word> in place of the list policies', path)
+        if key not in known:
+            raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
+    return value
+
+
+def _cut(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + '...'

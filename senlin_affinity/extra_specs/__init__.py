@@ -1,0 +1,1 @@
+"""What a flavor may ask for in its extra specs, and how that is checked."""

@@ -1,0 +1,1 @@
+"""What other services load, one module per service."""

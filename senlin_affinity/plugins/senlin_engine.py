@@ -1,0 +1,172 @@
+"""What a Senlin engine holds: sizes to reach, placement data, nodes, other clusters' bindings.
+
+The way of the data: an action, a node or a binding of Senlin's comes in and a plain number or name
+goes out; or a decision comes in and is written where the engine looks for it, and nowhere else.
+
+Errors: InvalidSpec for a count or a size that is none.
+
+Source: Senlin 16.0.0, ``engine/actions``; the points listed in ``senlin_policy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from senlin.common import consts, scaleutils
+from senlin.common import context as senlin_context
+from senlin.objects import action as action_object
+from senlin.objects import cluster as cluster_object
+from senlin.objects import cluster_policy as binding_object
+from senlin.objects import node as node_object
+
+from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.policy import binding, placement
+
+#: The key of this project in a cluster's data.
+_NOTE = 'senlin_affinity'
+
+
+def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
+    """What is remembered of a policy on a cluster."""
+    stored = binding_object.ClusterPolicy.get(
+        senlin_context.get_admin_context(), cluster_id, policy_id
+    )
+    return None if stored is None else binding.read(stored.data)
+
+
+def pending(cluster: Any) -> str | None:
+    """The name of a server group that an attach was about to create when it broke off."""
+    noted = (cluster.data or {}).get(_NOTE)
+    return noted.get('creating') if isinstance(noted, Mapping) else None
+
+
+def note_pending(cluster: Any) -> Callable[[str | None], None]:
+    """A function that keeps such a name in the cluster's data; None takes it out."""
+
+    def note(name: str | None) -> None:
+        forget_pending(cluster)
+        if name is not None:
+            cluster.data = {**(cluster.data or {}), _NOTE: {'creating': name}}
+        cluster_object.Cluster.update(
+            senlin_context.get_admin_context(), cluster.id, {'data': cluster.data}
+        )
+
+    return note
+
+
+def forget_pending(cluster: Any) -> None:
+    """Take the name out of what the engine stores of the cluster, once the binding is stored."""
+    cluster.data = {key: value for key, value in (cluster.data or {}).items() if key != _NOTE}
+
+
+def other_clusters(cluster: Any, group_id: str) -> list[str]:
+    """Names of the project's other clusters whose affinity policy is bound to this group."""
+    context = senlin_context.get_admin_context()
+    found = []
+    for other in cluster_object.Cluster.get_all(
+        context, filters={'project': cluster.project}, project_safe=False
+    ):
+        if other.id == cluster.id:
+            continue
+        for bound in binding_object.ClusterPolicy.get_all(context, other.id):
+            try:
+                theirs = binding.read(bound.data)
+            except BindingError:  # it holds no group, so it can not hold this one
+                continue
+            if theirs is not None and theirs.servergroup_id == group_id:
+                found.append(str(other.name))
+    return found
+
+
+def forget_group(nodes: Iterable[Any], group_id: str) -> None:
+    """Take a group that is gone out of the nodes' data.
+
+    Otherwise a later RECREATE of such a node deletes its server and can not boot it again.
+    """
+    context = senlin_context.get_admin_context()
+    for node in nodes:
+        known = (node.data or {}).get('placement') or {}
+        if known.get('servergroup') == group_id:
+            rest = {key: value for key, value in known.items() if key != 'servergroup'}
+            node.data = {**node.data, 'placement': rest}
+            node_object.Node.update(context, node.id, {'data': node.data})
+
+
+def count(action: Any) -> int | None:
+    """How many nodes the action is about to create; None for one that removes some (R3-10)."""
+    if action.action == consts.NODE_CREATE:
+        return 1
+    if 'deletion' in action.data:
+        return None
+    decided = placement.decided_count(action.data)
+    if decided is None and action.action == consts.CLUSTER_SCALE_OUT:
+        decided = placement.whole_count(action.inputs.get('count', 1), 'inputs.count')
+    return _resized_by(action) if decided is None else decided
+
+
+def _resized_by(action: Any) -> int | None:
+    """What a CLUSTER_RESIZE adds, by Senlin's own arithmetic; None for a shrink.
+
+    A size that the engine is going to refuse is left to it (None), unless the cluster is empty:
+    the engine then counts from the desired capacity, and would create nodes without placement.
+    """
+    cluster, inputs = action.entity, action.inputs
+    current, desired = len(cluster.nodes), len(cluster.nodes)
+    adjustment, smallest, largest = (
+        inputs.get(key)
+        for key in (
+            consts.ADJUSTMENT_TYPE,
+            consts.ADJUSTMENT_MIN_SIZE,
+            consts.ADJUSTMENT_MAX_SIZE,
+        )
+    )
+    is_strict = bool(inputs.get(consts.ADJUSTMENT_STRICT, False))
+    if adjustment is not None:
+        number = _number(inputs.get(consts.ADJUSTMENT_NUMBER))
+        step = inputs.get(consts.ADJUSTMENT_MIN_STEP)
+        desired = scaleutils.calculate_desired(current, adjustment, number, step)
+    if not is_strict:
+        desired = scaleutils.truncate_desired(cluster, desired, smallest, largest)
+    why_not = scaleutils.check_size_params(cluster, desired, smallest, largest, is_strict)
+    if why_not and current == 0:
+        raise InvalidSpec(str(why_not), 'inputs')
+    return None if why_not or desired < current else desired - current
+
+
+def _number(value: object) -> int | float:
+    """The size or the change that a resize asks for; a string of digits is taken, too."""
+    if isinstance(value, str):
+        return placement.whole_count(value, 'inputs.number')
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidSpec(f'must be a number, not {value!r}', 'inputs.number')
+    return value
+
+
+def is_cancelled(action: Any) -> bool:
+    """Whether the action was cancelled by force since the engine has loaded it.
+
+    A cancel by signal is left to the engine, which looks for it when it waits for the nodes.
+    """
+    stored = action_object.Action.get(action.context, action.id, project_safe=False)
+    return stored is not None and stored.status == consts.ACTION_CANCELLED
+
+
+def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -> None:
+    """Put the answer where the engine looks, and store the data alone.
+
+    Not by ``action.store()``, which also writes the status that the action had when it was loaded:
+    a cancel that came meanwhile would be undone.
+    """
+    action.data.pop('placement', None)
+    action.data.update(answer.data())
+    if isinstance(answer, placement.Placement):
+        if action.action == consts.NODE_CREATE:
+            node = action.entity
+            known = node.data.get('placement') or {}
+            node.data['placement'] = {**known, **answer.entries()[0]}
+            node_object.Node.update(action.context, node.id, {'data': node.data})
+        else:
+            creation = action.data.get('creation') or {}
+            action.data['creation'] = {**creation, 'count': answer.count}
+    action_object.Action.update(action.context, action.id, {'data': action.data})

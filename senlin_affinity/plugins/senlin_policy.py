@@ -1,0 +1,231 @@
+"""The policy type ``senlin.policy.affinity`` in a Senlin engine.
+
+The way of the data: Senlin's objects (policy, cluster, action, node) are read here and end here;
+the decisions are made in :mod:`senlin_affinity.policy`; what they answer is written where the
+engine looks: the binding data, ``action.data``, and a created node's own data.
+
+Senlin's side of it (16.0.0; each point is held by a test in ``tests/engine``):
+
+* The engine shows ``data['reason']``, the document says ``status_reason``: both are written.
+* An exception out of the hook is swallowed on NODE_CREATE: everything is caught here.
+* On NODE_CREATE nothing reads ``action.data``: the placement goes into the node's data, too.
+* ``action.store()`` writes the action's status and would undo a cancel: only the data are written.
+* The engine does not look again after the hook, and goes on with an action that was cancelled by
+  force meanwhile, even more than once: such a one is refused.
+* ``parse_resize_params`` takes a current size of 0 for "unknown": its parts are called instead.
+* The engine lets 1.0 and 1.1 of one policy type onto a cluster: attach refuses that.
+
+Errors: ``validate`` raises Senlin's InvalidSpec (a 400); attach and detach answer (False, why);
+the hook never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+from senlin.common import constraints as senlin_constraints
+from senlin.common import consts, schema
+from senlin.common import exception as senlin_exception
+from senlin.policies import base
+
+from senlin_affinity.cloud.connection import Ports, ports
+from senlin_affinity.conf import opts
+from senlin_affinity.core.errors import (
+    AffinityError,
+    CloudError,
+    InvalidSpec,
+    PolicyMismatch,
+)
+from senlin_affinity.plugins import senlin_engine as engine
+from senlin_affinity.policy import affinity, binding, placement, profile, properties
+
+LOG = logging.getLogger(__name__)
+
+
+def _schema(declared: properties.Property) -> schema.PropertySchema:
+    """Senlin's form of a property's declaration, which ``GET /policy-types`` shows."""
+    kinds: dict[str, Callable[..., schema.PropertySchema]] = {
+        'string': schema.String,
+        'integer': schema.Integer,
+        'boolean': schema.Boolean,
+        'map': schema.Map,
+    }
+    more: dict[str, Any] = {}
+    if declared.children:
+        more['schema'] = {child.name: _schema(child) for child in declared.children}
+    if declared.allowed:
+        more['constraints'] = [senlin_constraints.AllowedValues(declared.allowed)]
+    if declared.since != properties.VERSIONS[0]:
+        more['min_version'] = declared.since
+    return kinds[declared.kind](declared.description, default=declared.default, **more)
+
+
+class AffinityPolicy(base.Policy):
+    """Places the nodes of a cluster by a Nova server group."""
+
+    VERSION = properties.VERSIONS[-1]
+    VERSIONS = {
+        '1.0': [{'status': consts.SUPPORTED, 'since': '2016.10'}],
+        '1.1': [{'status': consts.SUPPORTED, 'since': '2026.11'}],
+    }
+    PRIORITY = 300
+    TARGET = [
+        ('BEFORE', consts.CLUSTER_SCALE_OUT),
+        ('BEFORE', consts.CLUSTER_RESIZE),
+        ('BEFORE', consts.NODE_CREATE),
+    ]
+    PROFILE_TYPE = ['os.nova.server-1.0']
+    properties_schema = {item.name: _schema(item) for item in properties.DECLARED}
+
+    def validate(self, context: Any, validate_props: bool = False) -> bool:
+        """Check the spec, and with ``validate_props`` whether its zone exists."""
+        try:
+            wanted = properties.load(self.spec)
+            if validate_props and wanted.availability_zone is not None:
+                cloud = self._ports(context.user_id, context.project_id)
+                affinity.validate(wanted, cloud.inventory)
+        except InvalidSpec as error:
+            raise senlin_exception.InvalidSpec(message=str(error)) from error
+        except CloudError as error:
+            raise senlin_exception.InternalError(
+                code=error.status or 500, message=f'the spec could not be checked: {error}'
+            ) from error
+        return True
+
+    def attach(self, cluster: Any, enabled: bool = True) -> tuple[bool, Any]:
+        """Find or create the cluster's server group, and answer with the binding data.
+
+        A policy that is attached disabled gets its group, too: enabling it later asks nobody.
+        """
+        is_applicable, why = super().attach(cluster)
+        if not is_applicable:
+            return False, why
+
+        def decide() -> Any:
+            self._refuse_second(cluster)
+            wanted = properties.load(self.spec)
+            cloud = self._ports(cluster.user, cluster.project)
+            hint = profile.group_hint(cluster.rt['profile'].spec)
+            attached = affinity.attach(
+                wanted,
+                affinity.Cluster(
+                    cluster.id, hint, engine.pending(cluster), engine.note_pending(cluster)
+                ),
+                cloud.server_groups,
+                cloud.inventory,
+                prefix=self._options().group_name_prefix,
+            )
+            engine.forget_pending(cluster)
+            state = '' if enabled else '; the policy is disabled, enabling it later uses this group'
+            return binding.write(attached.binding), f'{attached.line()}{state}'
+
+        return self._answer('attach', cluster.id, decide)
+
+    def detach(self, cluster: Any) -> tuple[bool, Any]:
+        """Delete the group that attach created, unless others use it by now."""
+
+        def decide() -> Any:
+            detached = affinity.detach(
+                engine.read_binding(cluster.id, self.id),
+                lambda: self._ports(cluster.user, cluster.project).server_groups,
+                own_servers=[node.physical_id for node in cluster.nodes if node.physical_id],
+                other_clusters=lambda group_id: engine.other_clusters(cluster, group_id),
+            )
+            if detached.gone is not None:
+                engine.forget_group(cluster.nodes, detached.gone)
+            return detached.said, detached.said
+
+        return self._answer('detach', cluster.id, decide)
+
+    def pre_op(self, cluster_id: str, action: Any) -> None:
+        """Write placement data before nodes are created, or why there are none. Never raises."""
+        try:
+            answer = self._decide(cluster_id, action)
+        except Exception as error:
+            answer = self._refusal(action, error)
+        if answer is None:
+            return
+        LOG.info(
+            'affinity policy %s, cluster %s, %s: %s',
+            self.name,
+            cluster_id,
+            action.action,
+            answer.line(),
+        )
+        try:
+            engine.write_answer(action, answer)
+        except Exception as error:
+            # Nothing more can be stored, but the engine looks at the data that it holds.
+            action.data.pop('placement', None)
+            action.data.update(self._refusal(action, error).data())
+
+    # -- what the hook decides ------------------------------------------------
+
+    def _decide(
+        self, cluster_id: str, action: Any
+    ) -> placement.Placement | placement.Refusal | None:
+        """None for an action that creates no node (a shrink)."""
+        count = engine.count(action)
+        if count is None:
+            return None
+        answer = placement.place(
+            properties.load(self.spec),
+            engine.read_binding(cluster_id, self.id),
+            count,
+            lambda: self._ports(action.entity.user, action.entity.project).inventory,
+            drs_pattern=self._options().drs_pattern,
+        )
+        if engine.is_cancelled(action):
+            words = 'the action was cancelled before its nodes were placed'
+            return placement.Refusal(words, words)
+        return answer
+
+    def _refusal(self, action: Any, error: Exception) -> placement.Refusal:
+        if not isinstance(error, AffinityError):
+            LOG.exception('affinity policy %s failed on %s', self.name, action.action)
+        words = _words(error)
+        return placement.Refusal(words, words)
+
+    def _refuse_second(self, cluster: Any) -> None:
+        for other in cluster.rt['policies']:
+            if other.id != self.id and other.type.rpartition('-')[0] == properties.TYPE:
+                raise PolicyMismatch(
+                    f'the cluster has an affinity policy already: {other.name} ({other.type}); '
+                    'detach it first'
+                )
+
+    def _ports(self, user: str, project: str) -> Ports:
+        try:
+            connection = self.nova(user, project).conn
+        except senlin_exception.SenlinException as error:
+            raise CloudError(f'could not connect to the cloud: {error}') from error
+        return ports(connection, self._options().request_timeout)
+
+    def _options(self) -> Any:
+        return opts.register(cfg.CONF)
+
+    def _answer(
+        self, what: str, cluster_id: str, decide: Callable[[], tuple[Any, str]]
+    ) -> tuple[bool, Any]:
+        """Run one decision, say it in one line, and turn every failure into (False, why)."""
+        try:
+            data, line = decide()
+        except Exception as error:
+            if not isinstance(error, AffinityError):
+                LOG.exception('affinity policy %s: %s failed', self.name, what)
+            data, line = None, _words(error)
+            LOG.info(
+                'affinity policy %s, cluster %s, %s: refused: %s', self.name, cluster_id, what, line
+            )
+            return False, line
+        LOG.info('affinity policy %s, cluster %s, %s: %s', self.name, cluster_id, what, line)
+        return True, data
+
+
+def _words(error: BaseException) -> str:
+    """An error in words for the user: ours as they are, any other with its kind."""
+    text = ' '.join(str(error).split())
+    return text if isinstance(error, AffinityError) else f'{type(error).__name__}: {text}'

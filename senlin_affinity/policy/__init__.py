@@ -1,0 +1,1 @@
+"""What the affinity policy is, free of any engine."""

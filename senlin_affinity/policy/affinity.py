@@ -1,0 +1,214 @@
+"""The life of a policy on a cluster: validate, attach, detach. (The hook is in ``placement``.)
+
+The way of the data: properties that were read, and what the cluster's profile hints at, come in;
+the ports are asked (all reads first, one write last); a :class:`Binding` to remember goes out.
+No engine is known here.
+
+Attach (document 003, S1 and S2): a group that the profile's scheduler hint names is inherited, and
+must exist (Q3-1); else one that the spec names is inherited if it exists, and created if not
+(Q3-8); else one is created under a name that belongs to the cluster alone, so that what a crashed
+attach left behind is found again by the next one. A name that is a UUID is an id, never a name.
+
+Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
+with a given name 4 (the list again); detach 2.
+
+Errors: PolicyMismatch, QuotaExceeded, InvalidSpec, CloudError; each names what was tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec, PolicyMismatch
+from senlin_affinity.core.ports import Inventory, ServerGroups
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.policy import creation
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.matching import is_uuid, mismatch, saying
+from senlin_affinity.policy.properties import Properties
+
+GROUP_NAME_PREFIX = 'senlin-affinity-'
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a policy must know of a cluster.
+
+    ``group_hint`` is its profile's scheduler hint. ``pending`` is the name of a group that an
+    earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
+    so that the group is deleted at detach though a later attach finds it there.
+    """
+
+    id: str
+    group_hint: str | None = None
+    pending: str | None = None
+    note: Callable[[str | None], None] = lambda _name: None
+
+
+@dataclass(frozen=True)
+class Attached:
+    """The outcome of an attach: what to remember, and what to say."""
+
+    binding: Binding
+    group: ServerGroup
+    how: str
+
+    def line(self) -> str:
+        """One line for the log."""
+        rules = ', '.join(f'{key}={value}' for key, value in sorted(self.group.rules.items()))
+        kind = f'{self.group.policy} {rules}'.strip()
+        return f'{self.how} server group {self.group.name} ({self.group.id}; {kind})'
+
+
+@dataclass(frozen=True)
+class Detached:
+    """The outcome of a detach: what to say, and the id of a group that is gone by now."""
+
+    said: str
+    gone: str | None = None
+
+
+def validate(properties: Properties, inventory: Inventory) -> None:
+    """What only the cloud can tell about a spec: does its zone exist (R3-26)?"""
+    zone = properties.availability_zone
+    if zone is not None and zone not in inventory.availability_zones():
+        raise InvalidSpec(
+            f"The specified availability_zone '{zone}' could not be found.",
+            'properties.availability_zone',
+        )
+
+
+def attach(
+    properties: Properties,
+    cluster: Cluster,
+    groups: ServerGroups,
+    inventory: Inventory,
+    *,
+    prefix: str = GROUP_NAME_PREFIX,
+) -> Attached:
+    """Find the cluster's server group, or create it."""
+    found = find(properties, cluster.group_hint, groups)
+    if found is not None:
+        if cluster.pending == found.name and not (cluster.group_hint or found.members):
+            return _attached(found, properties, 'takes up again', is_inherited=False)
+        return _attached(found, properties, 'inherits')
+    if properties.server_group_name:
+        cluster.note(properties.server_group_name)
+        try:
+            return _created(properties.server_group_name, properties, groups, inventory)
+        except GroupMayExist:
+            raise
+        except AffinityError:
+            cluster.note(None)
+            raise
+    own = f'{prefix}{cluster.id}'
+    with saying(f"Failed in retrieving servergroup '{own}'."):
+        left_behind = groups.named(own)
+    for group in left_behind:
+        if mismatch(group, properties) is None:
+            return _attached(group, properties, 'takes up again', is_inherited=False)
+        if not group.members:  # ours by its name, of an earlier spec, and nobody's by now
+            with saying(f"Failed in deleting servergroup '{own}'."):
+                groups.delete(group.id)
+    return _created(own, properties, groups, inventory)
+
+
+def find(properties: Properties, hint: str | None, groups: ServerGroups) -> ServerGroup | None:
+    """The existing group that an attach inherits; None where it creates one. Only reads."""
+    groups.check(properties.policy, properties.rules or {})
+    name = properties.server_group_name
+    if hint:
+        group = _inherit(hint, properties, groups)
+        if group is None:
+            raise PolicyMismatch(
+                f"the server group '{hint}' that the profile's scheduler_hints name does not "
+                'exist: create it, or take the hint out of the profile'
+            )
+        if name and name != group.name and name.lower() != group.id:
+            raise PolicyMismatch(
+                f"the profile's scheduler_hints name the server group '{hint}', but the policy's "
+                f"servergroup.name is '{name}': take one of them out"
+            )
+        return group
+    group = _inherit(name, properties, groups) if name else None
+    if group is None and name and is_uuid(name):
+        raise PolicyMismatch(
+            f"servergroup.name '{name}' is an id, and no server group has it: "
+            'name an existing group, or write a name for a new one'
+        )
+    return group
+
+
+def detach(
+    binding: Binding | None,
+    groups: Callable[[], ServerGroups],
+    *,
+    own_servers: Collection[str],
+    other_clusters: Callable[[str], Collection[str]] = lambda _group_id: (),
+) -> Detached:
+    """Delete the group if the policy created it and nobody else uses it (Q3-9).
+
+    :param groups: makes the connection; called only for a group that may have to be deleted.
+    :param own_servers: ids of the servers of the cluster's own nodes.
+    :param other_clusters: names of other clusters whose bindings hold this group's id.
+    """
+    if binding is None:
+        return Detached('no server group is bound: nothing to delete')
+    group_id = binding.servergroup_id
+    if binding.is_inherited:
+        return Detached(f'server group {group_id} was inherited: it stays')
+    others = sorted(other_clusters(group_id))
+    if others:
+        return Detached(f'server group {group_id} stays: cluster {", ".join(others)} uses it')
+    with saying('Failed in deleting servergroup.'):
+        existing = groups()
+        group = existing.get(group_id)
+    if group is None:
+        return Detached(f'server group {group_id} is gone already', group_id)
+    strangers = sorted({member.server for member in group.members} - set(own_servers))
+    if strangers:
+        return Detached(
+            f'server group {group.name} ({group_id}) stays: '
+            f'server {", ".join(strangers)} of others is a member'
+        )
+    with saying('Failed in deleting servergroup.'):
+        is_deleted = existing.delete(group_id)
+    done = 'deleted' if is_deleted else 'is gone already'
+    return Detached(f'server group {group.name} ({group_id}) {done}', group_id)
+
+
+def _inherit(name: str, properties: Properties, groups: ServerGroups) -> ServerGroup | None:
+    """The one group of this name or id, if its policy and rules are what the spec asks for."""
+    with saying(f"Failed in retrieving servergroup '{name}'."):
+        if is_uuid(name):
+            group = groups.get(name.lower())
+            found: tuple[ServerGroup, ...] = () if group is None else (group,)
+        else:
+            found = groups.named(name)
+    if len(found) > 1:
+        ids = ', '.join(sorted(group.id for group in found))
+        raise PolicyMismatch(
+            f"{len(found)} server groups are called '{name}' ({ids}): name the one by its id"
+        )
+    if not found:
+        return None
+    why_not = mismatch(found[0], properties)
+    if why_not is not None:
+        raise PolicyMismatch(why_not)
+    return found[0]
+
+
+def _created(
+    name: str, properties: Properties, groups: ServerGroups, inventory: Inventory
+) -> Attached:
+    group, is_ours = creation.create(name, properties, groups, inventory)
+    how = 'created' if is_ours else 'inherits'
+    return _attached(group, properties, how, is_inherited=not is_ours)
+
+
+def _attached(
+    group: ServerGroup, properties: Properties, how: str, *, is_inherited: bool = True
+) -> Attached:
+    binding = Binding(group.id, is_inherited, properties.version, group.policy, dict(group.rules))
+    return Attached(binding, group, how)

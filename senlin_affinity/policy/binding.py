@@ -1,0 +1,78 @@
+"""What is remembered of a cluster and its policy, in the form that Senlin stores.
+
+Shapes (document 003, S1; what stands behind ``policy`` and ``rules`` is written for spec 1.1)::
+
+    {'AffinityPolicy': {'version': '1.1',
+                        'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
+                                 'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
+
+Older forms: the version may be the number 1.0 of the document, the string '1.0' (Senlin's own
+policy writes it), '1.1', or whatever a newer release of this project writes: all are read (Q3-4).
+
+Errors: BindingError where data of this policy are there and can not be read. Data of another kind,
+and none at all, are None: there is nothing of ours (R3-28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from senlin_affinity.core.errors import BindingError
+
+KEY = 'AffinityPolicy'
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The server group of a cluster.
+
+    ``is_inherited`` is False for a group that the policy created, and so deletes at detach.
+    ``policy`` and ``rules`` are the group's own, None where an older form does not tell.
+    """
+
+    servergroup_id: str
+    is_inherited: bool
+    version: str = '1.1'
+    policy: str | None = None
+    rules: Mapping[str, int] | None = field(default=None, hash=False)
+
+
+def write(binding: Binding) -> dict[str, Any]:
+    """The data to store. A spec 1.0 stores what the document shows, and rules if there are any."""
+    data: dict[str, Any] = {
+        'servergroup_id': binding.servergroup_id,
+        'inherited_group': binding.is_inherited,
+    }
+    if binding.version != '1.0':
+        data['policy'] = binding.policy
+        data['rules'] = dict(binding.rules or {})
+    elif binding.rules:
+        data['rules'] = dict(binding.rules)
+    return {KEY: {'version': binding.version, 'data': data}}
+
+
+def read(stored: object) -> Binding | None:
+    """The binding in what Senlin stored; None where nothing of this policy is in it."""
+    entry = stored.get(KEY) if isinstance(stored, Mapping) else None
+    if entry is None:
+        return None
+    data = entry.get('data') if isinstance(entry, Mapping) else None
+    if not data:
+        return None
+    group_id = data.get('servergroup_id') if isinstance(data, Mapping) else None
+    if not isinstance(group_id, str) or not group_id:
+        raise BindingError(
+            f'the binding holds no servergroup_id: {dict(data)!r}'
+            if isinstance(data, Mapping)
+            else f'the binding can not be read: {data!r}'
+        )
+    policy, rules = data.get('policy'), data.get('rules')
+    return Binding(
+        group_id,
+        bool(data.get('inherited_group', True)),
+        str(entry.get('version', '1.0')),
+        policy if isinstance(policy, str) else None,
+        rules if isinstance(rules, Mapping) else None,
+    )

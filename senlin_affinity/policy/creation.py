@@ -1,0 +1,92 @@
+"""Create a server group exactly once, whatever happens on the way.
+
+The way of the data: a name of which no group exists comes in; the project's quota is read, the
+group is created, and the groups are listed again to see whether somebody else did the same at that
+moment; the group to use goes out, and whether it is ours to delete later.
+
+Nothing is leaked: when it can not be known whether Nova created the group (a timeout, a reset, a
+5xx), the groups are listed, and one that is there now is adopted. When two attaches create a group
+of one name at once, the later gives its own up for the first.
+
+Errors: QuotaExceeded before anything is created, CloudError, PolicyMismatch.
+"""
+
+from __future__ import annotations
+
+from senlin_affinity.core import quotas
+from senlin_affinity.core.errors import CloudError, GroupMayExist, PolicyMismatch, QuotaExceeded
+from senlin_affinity.core.ports import Inventory, ServerGroups
+from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.verdict import Outcome
+from senlin_affinity.policy.matching import mismatch, saying
+from senlin_affinity.policy.properties import Properties
+
+FAILED = 'Failed in creating servergroup.'
+
+
+def create(
+    name: str, properties: Properties, groups: ServerGroups, inventory: Inventory
+) -> tuple[ServerGroup, bool]:
+    """Create the group; False beside it when it turned out to be somebody else's.
+
+    The caller has seen that no group of this name exists.
+    """
+    with saying(FAILED):
+        room = quotas.room_for_group(inventory.quotas())
+        if room.outcome is Outcome.REJECT:
+            raise QuotaExceeded(
+                f"{FAILED} Server group '{name}' can not be created: "
+                f'{sentence(room, quotas.REASONS)}; {quotas.REASONS[room.code].advice}'
+            )
+        try:
+            group = groups.create(name, properties.policy, properties.rules or {})
+        except CloudError as error:
+            if not error.is_uncertain:
+                raise
+            return _find_created(name, properties, groups, error)
+        if name != properties.server_group_name:
+            return group, True  # a name of the cluster's own: nobody else writes it
+        return _settle(group, properties, groups)
+
+
+def _find_created(
+    name: str, properties: Properties, groups: ServerGroups, error: CloudError
+) -> tuple[ServerGroup, bool]:
+    """Nova may have created the group though its answer was lost: look, and adopt it.
+
+    Of several, it can not be known which one is ours: the first is used, and left alone later.
+    """
+    try:
+        found = groups.named(name)
+    except CloudError as again:
+        raise GroupMayExist(
+            f"{error}; whether server group '{name}' was created is not known ({again}): "
+            'the next attach takes it up if it was',
+            error.status,
+        ) from error
+    for group in found:
+        if not group.members and mismatch(group, properties) is None:
+            return group, len(found) == 1
+    raise error
+
+
+def _settle(
+    group: ServerGroup, properties: Properties, groups: ServerGroups
+) -> tuple[ServerGroup, bool]:
+    """If another attach created a group of this name at the same moment, the first one stays."""
+    try:
+        first = (*groups.named(group.name), group)[0]
+    except CloudError:
+        return group, True
+    if first.id == group.id:
+        return group, True
+    try:
+        groups.delete(group.id)
+    except CloudError:
+        if groups.get(group.id) is not None:
+            return group, True
+    why_not = mismatch(first, properties)
+    if why_not is not None:
+        raise PolicyMismatch(f'{why_not} It was created at the same moment.')
+    return first, False

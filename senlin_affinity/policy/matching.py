@@ -1,0 +1,46 @@
+"""Is an existing server group the one that a spec asks for?"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.policy.properties import Properties
+
+
+def mismatch(group: ServerGroup, properties: Properties) -> str | None:
+    """Why the group is not what the spec asks for (Q3-10, R3-29); None if it is."""
+    if group.policy != properties.policy:
+        return (
+            f"Policies specified ({properties.policy}) doesn't match that of the existing "
+            f"servergroup '{group.name}' ({group.policy or 'none'})."
+        )
+    if properties.rules is None:
+        return None
+    wanted = ServerGroup('', '', properties.policy, properties.rules).max_server_per_host
+    if wanted != group.max_server_per_host:
+        return (
+            f"max_server_per_host specified ({wanted}) doesn't match that of the existing "
+            f"servergroup '{group.name}' ({group.max_server_per_host})."
+        )
+    return None
+
+
+def is_uuid(text: str) -> bool:
+    """Is it a UUID as Nova writes one (36 characters, any case)?"""
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+@contextmanager
+def saying(what: str) -> Iterator[None]:
+    """Put what was tried before the cloud's own words."""
+    try:
+        yield
+    except CloudError as error:
+        raise type(error)(f'{what} {error}', error.status) from error

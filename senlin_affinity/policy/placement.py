@@ -1,0 +1,143 @@
+"""The hook before nodes are created: how many, and the placement data of each.
+
+The way of the data: what other policies and the user decided (``creation``, ``count``) becomes a
+number; the binding and the properties become one entry for each node; only the DRS extension asks
+the cloud, and only when there is a node to place. The answer goes into ``action.data``.
+
+Shapes (document 003)::
+
+    {'placement': {'count': 2, 'placements': [
+        {'zone': 'nova:vsphere_drs_1', 'servergroup': 'XYZ-ABCD'},
+        {'zone': 'nova:vsphere_drs_1', 'servergroup': 'XYZ-ABCD'}]}}
+    {'status': 'ERROR', 'status_reason': 'No suitable vSphere host is available.',
+     'reason': 'No suitable vSphere host is available. (drs.down on 1: ...)'}
+
+Units: a count is a whole number, 0 or more; a string of digits is one, too (a receiver's).
+
+Errors: InvalidSpec for any other count, BindingError without a binding, CloudError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
+from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.core.ports import Inventory
+from senlin_affinity.core.reasons import sentence
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import Properties
+
+NO_DRS_HOST = 'No suitable vSphere host is available.'
+DEFAULT_DRS_ZONE = 'nova'
+DRS_PATTERN = 'drs'
+
+#: No longer than what Python converts (``sys.set_int_max_str_digits`` allows 640 at least).
+_DIGITS = re.compile(r'[0-9]{1,640}')
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where ``count`` nodes go: all into one server group, and perhaps a zone, or a zone's host."""
+
+    count: int
+    servergroup: str
+    zone: str | None = None
+
+    def entries(self) -> list[dict[str, str]]:
+        """One fresh dict for each node."""
+        entry = {} if self.zone is None else {'zone': self.zone}
+        return [{**entry, 'servergroup': self.servergroup} for _ in range(self.count)]
+
+    def data(self) -> dict[str, Any]:
+        """What goes into ``action.data``."""
+        return {'placement': {'count': self.count, 'placements': self.entries()}}
+
+    def line(self) -> str:
+        """One line for the log."""
+        where = f' in {self.zone}' if self.zone else ''
+        return f'places {self.count} node(s) into server group {self.servergroup}{where}'
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No placement: ``status_reason`` for the document's readers, ``reason`` for the engine's."""
+
+    status_reason: str
+    reason: str
+
+    def data(self) -> dict[str, Any]:
+        """What goes into ``action.data`` (Q3-6)."""
+        return {'status': 'ERROR', 'status_reason': self.status_reason, 'reason': self.reason}
+
+    def line(self) -> str:
+        """One line for the log."""
+        return f'refuses: {self.reason}'
+
+
+def whole_count(value: object, path: str) -> int:
+    """A count: a whole number of 0 or more, or a string of ASCII digits."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidSpec(f'must be a whole number of 0 or more, not {value!r}', path)
+    return value
+
+
+def decided_count(data: Mapping[str, Any]) -> int | None:
+    """The number of nodes that another policy decided on; None if none did (R3-07, R3-09)."""
+    creation = data.get('creation')
+    if not isinstance(creation, Mapping) or creation.get('count') is None:
+        return None
+    return whole_count(creation['count'], 'data.creation.count')
+
+
+def place(
+    properties: Properties,
+    binding: Binding | None,
+    count: int,
+    inventory: Callable[[], Inventory],
+    *,
+    drs_pattern: str = DRS_PATTERN,
+) -> Placement | Refusal:
+    """Where the nodes go.
+
+    :param inventory: makes the connection; called for the DRS extension only, and only when there
+        is a node to place.
+    """
+    if binding is None:
+        raise BindingError(
+            'the policy is bound to this cluster without a server group: '
+            'detach the policy and attach it again'
+        )
+    zone = properties.availability_zone
+    if properties.is_drs_enabled and count > 0:
+        zone = zone or DEFAULT_DRS_ZONE
+        host = _drs_host(inventory(), drs_pattern)
+        if isinstance(host, Refusal):
+            return host
+        zone = f'{zone}:{host}'
+    return Placement(count, binding.servergroup_id, zone)
+
+
+def _drs_host(inventory: Inventory, pattern: str) -> str | Refusal:
+    """The service host of the first DRS host that runs (Q3-3, Q3-11), or why there is none."""
+    rejected: dict[str, list[str]] = {}
+    for host in inventory.hosts_named_like(pattern):
+        verdict = check_drs_host(host, pattern)
+        if verdict:
+            return host.host
+        rejected.setdefault(verdict.code, []).append(sentence(verdict, DrsConstraint.reasons))
+    if not rejected:
+        why = f'no hypervisor and no compute service has "{pattern}" in its name'
+    else:
+        matched = sum(map(len, rejected.values()))
+        counts = '; '.join(
+            f'{code} on {len(lines)}: {", ".join(lines)}'
+            for code, lines in sorted(rejected.items())
+        )
+        why = f'{matched} matched "{pattern}", none takes servers: {counts}'
+    return Refusal(NO_DRS_HOST, f'{NO_DRS_HOST} ({why})')

@@ -1,0 +1,241 @@
+"""The properties of the policy's spec, declared once, and read strictly.
+
+The way of the data: a spec (what a person wrote, as Senlin or a YAML reader gives it) comes in;
+the declarations below say for each key its type, its default and the version that brought it; one
+frozen :class:`Properties` goes out. Senlin's schema and the reference page are made from the same
+declarations.
+
+Shapes::
+
+    {'type': 'senlin.policy.affinity', 'version': '1.1',
+     'properties': {'servergroup': {'name': 'web', 'policies': 'anti-affinity',
+                                    'rules': {'max_server_per_host': 3}},
+                    'availability_zone': 'nova', 'enable_drs_extension': False}}
+
+Errors: InvalidSpec, whose path is the property's.
+
+Source: document 003 (R3-01 to R3-06); DESIGN of spec 1.1. A version may be a number or a string.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_utils import strutils
+
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.server_group import (
+    ANTI_AFFINITY,
+    MAX_SERVER_PER_HOST,
+    POLICIES,
+    check_name,
+    check_policy,
+    check_rules,
+)
+
+TYPE = 'senlin.policy.affinity'
+VERSIONS = ('1.0', '1.1')
+PROPERTIES = 'properties'
+
+
+@dataclass(frozen=True)
+class Property:
+    """The declaration of one key: what the schema, the reference page and the reader share.
+
+    ``kind`` is ``string``, ``integer``, ``boolean`` or ``map``; ``since`` the version of the spec
+    that brought it; ``default`` None means that leaving it out is a value of its own.
+    """
+
+    name: str
+    kind: str
+    description: str
+    since: str = '1.0'
+    default: Any = None
+    allowed: tuple[str, ...] = ()
+    children: tuple[Property, ...] = ()
+
+
+SERVERGROUP = Property(
+    'servergroup',
+    'map',
+    'The server group that the nodes join.',
+    children=(
+        Property(
+            'name',
+            'string',
+            'Name or id of the server group: an existing one is inherited, a name that does not '
+            'exist yet is created.',
+        ),
+        Property(
+            'policies',
+            'string',
+            'The policy of the server group.',
+            default=ANTI_AFFINITY,
+            allowed=POLICIES,
+        ),
+        Property(
+            'rules',
+            'map',
+            'The rules of an anti-affinity group (compute microversion 2.64).',
+            since='1.1',
+            children=(
+                Property(
+                    MAX_SERVER_PER_HOST,
+                    'integer',
+                    'Servers of the group that one host may hold; 1 when left out.',
+                    since='1.1',
+                ),
+            ),
+        ),
+    ),
+)
+AVAILABILITY_ZONE = Property(
+    'availability_zone', 'string', 'Name of the availability zone to place the nodes in.'
+)
+ENABLE_DRS_EXTENSION = Property(
+    'enable_drs_extension',
+    'boolean',
+    'Place the nodes on a vSphere host with DRS (clusters owned by an administrator).',
+    default=False,
+)
+PREFLIGHT = Property(
+    'preflight',
+    'string',
+    'Whether a request that can not fit is refused before Nova is asked.',
+    since='1.1',
+    default='off',
+    allowed=('off',),
+)
+DECLARED = (SERVERGROUP, AVAILABILITY_ZONE, ENABLE_DRS_EXTENSION, PREFLIGHT)
+
+
+@dataclass(frozen=True)
+class Properties:
+    """A spec that was read and found right.
+
+    ``rules`` is None where the spec gives none (an inherited group's own rules are then taken
+    over), and ``{}`` where it says that there are none.
+    """
+
+    version: str
+    server_group_name: str | None = None
+    policy: str = ANTI_AFFINITY
+    rules: Mapping[str, int] | None = None
+    availability_zone: str | None = None
+    is_drs_enabled: bool = False
+
+
+def load(spec: Mapping[str, Any]) -> Properties:
+    """Read a whole spec: ``type``, ``version``, ``properties``, and perhaps ``description``."""
+    _check_keys(spec, '', ('type', 'version', 'description', PROPERTIES))
+    for key, wanted in (('type', TYPE), ('version', "'1.1'"), (PROPERTIES, 'a mapping, or {}')):
+        if key not in spec:
+            raise InvalidSpec(f'is missing: write {key}: {wanted}', key)
+    if spec['type'] != TYPE:
+        raise InvalidSpec(f'must be {TYPE}, not {spec["type"]!r}', 'type')
+    version = _version(spec['version'])
+    values = _read_map(DECLARED, spec[PROPERTIES], PROPERTIES, version)
+    group = values['servergroup']
+    path = f'{PROPERTIES}.servergroup'
+    policy = check_policy(group['policies'], f'{path}.policies')
+    rules = group['rules']
+    if rules is not None:
+        rules = check_rules(spec[PROPERTIES]['servergroup']['rules'], policy, f'{path}.rules')
+    if group['name'] is not None:
+        check_name(group['name'], f'{path}.name')
+    zone, is_drs_enabled = values['availability_zone'], values['enable_drs_extension']
+    if zone is not None and ':' in zone:
+        raise InvalidSpec(
+            f'must be the name of a zone, without a host, not {zone!r}',
+            f'{PROPERTIES}.availability_zone',
+        )
+    return Properties(version, group['name'], policy, rules, zone, is_drs_enabled)
+
+
+def _version(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | float) or str(value) not in VERSIONS:
+        raise InvalidSpec(f'must be {" or ".join(VERSIONS)}, not {value!r}', 'version')
+    return str(value)
+
+
+def _read_map(
+    declared: tuple[Property, ...], value: object, path: str, version: str
+) -> dict[str, Any]:
+    """All declared keys, with their defaults where the value has none."""
+    if not isinstance(value, Mapping):
+        raise InvalidSpec(f'must be a mapping, not {value!r}; {{}} if there is nothing in it', path)
+    known = {item.name: item for item in declared}
+    for key in value:
+        if key in known and known[key].since > version:
+            raise InvalidSpec(
+                f"needs version {known[key].since} of the spec: write version: '1.1'",
+                f'{path}.{key}',
+            )
+    _check_keys(value, path, tuple(known))
+    return {
+        name: _read(item, value[name], f'{path}.{name}', version)
+        if name in value
+        else _default(item)
+        for name, item in known.items()
+    }
+
+
+def _default(item: Property) -> Any:
+    if item is SERVERGROUP:
+        return {child.name: child.default for child in item.children}
+    return item.default
+
+
+def _read(item: Property, value: object, path: str, version: str) -> Any:
+    if value is None:
+        raise InvalidSpec('must not be null: leave the key out, or give it a value', path)
+    if item.kind == 'map':
+        return _read_map(item.children, value, path, version)
+    if value is False and 'off' in item.allowed:
+        value = 'off'  # a YAML reader makes a boolean of the bare word
+    value = _READERS[item.kind](value, path)
+    if item.allowed and value not in item.allowed:
+        raise InvalidSpec(f'must be one of {", ".join(item.allowed)}, not {value!r}', path)
+    return value
+
+
+def _read_string(value: object, path: str) -> str:
+    if isinstance(value, list | tuple):
+        raise InvalidSpec(f'must be one string, not a list: {value!r}', path)
+    if not isinstance(value, str):
+        raise InvalidSpec(f'must be a string, not {value!r}: put it in quotes', path)
+    if not value.strip():
+        raise InvalidSpec('must not be empty: leave the key out, or give it a value', path)
+    return value
+
+
+def _read_boolean(value: object, path: str) -> bool:
+    try:
+        return bool(strutils.bool_from_string(value, strict=True))
+    except ValueError as error:
+        raise InvalidSpec(f'must be true or false, not {value!r}', path) from error
+
+
+def _read_as_is(value: object, path: str) -> object:
+    """A number of the rules: ``core.server_group`` checks it."""
+    return value
+
+
+_READERS: dict[str, Callable[[object, str], object]] = {
+    'string': _read_string,
+    'boolean': _read_boolean,
+    'integer': _read_as_is,
+}
+
+
+def _check_keys(value: object, path: str, known: tuple[str, ...]) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidSpec(f'a policy spec must be a mapping with {", ".join(known)}', path)
+    for key in value:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            meant = f'did you mean {near[0]}?' if near else f'known are {", ".join(known)}'
+            raise InvalidSpec(f'unknown key: {meant}', f'{path}.{key}' if path else str(key))

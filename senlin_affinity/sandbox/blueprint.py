@@ -1,0 +1,143 @@
+"""What a sandbox cloud is made of: hosts, aggregates, flavors and Nova's settings, as plain values.
+
+Shapes::
+
+    Blueprint(hosts=(HostSpec('cmp-1', availability_zone='az1'),), flavors=(FlavorSpec('m1.tiny'),))
+    Blueprint.from_dict(blueprint.as_dict()) == blueprint      # the way into the child processes
+
+Units: memory and ram in MB, disk in GB; a quota of -1 is "no limit".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Nova's own default list, and the optional filters that the rules of this project know.
+DEFAULT_FILTERS = (
+    'ComputeFilter',
+    'ComputeCapabilitiesFilter',
+    'ImagePropertiesFilter',
+    'ServerGroupAntiAffinityFilter',
+    'ServerGroupAffinityFilter',
+    'AggregateInstanceExtraSpecsFilter',
+    'SameHostFilter',
+    'DifferentHostFilter',
+)
+
+#: The limits of nova.conf's [quota] that a cloud may set. The sandbox has none by default.
+DEFAULT_QUOTAS: Mapping[str, int] = {
+    'instances': -1,
+    'cores': -1,
+    'ram': -1,
+    'server_groups': -1,
+    'server_group_members': -1,
+}
+
+#: The zone of a host that is in no aggregate with a zone.
+DEFAULT_ZONE = 'nova'
+
+
+@dataclass(frozen=True)
+class HostSpec:
+    """One compute service with one fake hypervisor.
+
+    ``hypervisor_hostname`` None means the name of the host. A zone other than ``nova`` becomes an
+    aggregate of that name.
+    """
+
+    name: str
+    vcpus: int = 64
+    memory_mb: int = 131072
+    disk_gb: int = 2000
+    hypervisor_hostname: str | None = None
+    hypervisor_type: str = 'QEMU'
+    availability_zone: str | None = None
+    disabled: bool = False
+
+
+@dataclass(frozen=True)
+class AggregateSpec:
+    """One host aggregate; its zone is None for an aggregate that is no zone."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    availability_zone: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FlavorSpec:
+    """One public flavor; ``id`` None lets Nova choose a UUID."""
+
+    name: str
+    vcpus: int = 1
+    ram: int = 64
+    disk: int = 1
+    id: str | None = None
+    extra_specs: Mapping[str, str] = field(default_factory=dict)
+
+
+DEFAULT_FLAVORS = (FlavorSpec('m1.tiny'),)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """Everything that the children need to know about the cloud they make.
+
+    ``nova_options`` and ``senlin_options`` are ``section -> option -> value``, written at the end
+    of the configuration file. A maximum microversion of None is the service's own.
+    """
+
+    hosts: tuple[HostSpec, ...]
+    aggregates: tuple[AggregateSpec, ...] = ()
+    flavors: tuple[FlavorSpec, ...] = DEFAULT_FLAVORS
+    quotas: Mapping[str, int] = field(default_factory=dict)
+    filters: tuple[str, ...] = DEFAULT_FILTERS
+    available_filters: tuple[str, ...] = ()
+    nova_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    senlin_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    default_availability_zone: str | None = None
+    compute_max_version: str | None = None
+    placement_max_version: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the blueprint as JSON can hold it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Blueprint:
+        """Read what :meth:`as_dict` wrote."""
+        return cls(
+            **{
+                **data,
+                'hosts': tuple(HostSpec(**host) for host in data['hosts']),
+                'aggregates': tuple(
+                    AggregateSpec(**{**item, 'hosts': tuple(item['hosts'])})
+                    for item in data['aggregates']
+                ),
+                'flavors': tuple(FlavorSpec(**flavor) for flavor in data['flavors']),
+                'filters': tuple(data['filters']),
+                'available_filters': tuple(data['available_filters']),
+            }
+        )
+
+    def all_aggregates(self) -> tuple[AggregateSpec, ...]:
+        """Give the aggregates that were asked for, and those that the hosts' zones need.
+
+        A host's zone becomes an aggregate named like the zone, unless one of the aggregates that
+        were asked for already has this zone: then the host joins that one.
+        """
+        merged = {item.name: item for item in self.aggregates}
+        by_zone = {item.availability_zone: item.name for item in self.aggregates}
+        for host in self.hosts:
+            zone = host.availability_zone
+            if zone is None or zone == DEFAULT_ZONE:
+                continue
+            name = by_zone.setdefault(zone, zone)
+            known = merged.get(name, AggregateSpec(name, availability_zone=zone))
+            hosts = known.hosts if host.name in known.hosts else (*known.hosts, host.name)
+            merged[name] = dataclasses.replace(known, hosts=hosts, availability_zone=zone)
+        return tuple(merged.values())

@@ -1,0 +1,255 @@
+"""A real Nova and Placement, and a real Senlin, on this machine, for as long as a with block lasts.
+
+Shapes::
+
+    with SandboxCloud({'cmp-1': {}, 'cmp-2': {'availability_zone': 'az1'}}, senlin=True) as cloud:
+        cloud.connection('demo').clustering.create_cluster(...)
+
+Errors: :class:`InvalidSpec` for hosts, flavors, ... that make no sense; :class:`CloudError` when
+the services are not installed or do not start, with what to run or the end of their logs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import openstack
+import openstack.connection
+import yaml
+
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.sandbox import blueprint_reader as reader
+from senlin_affinity.sandbox import child, interruption, template_databases, work_directory
+from senlin_affinity.sandbox.blueprint import DEFAULT_FILTERS, Blueprint
+from senlin_affinity.sandbox.catalogue import Endpoints
+from senlin_affinity.sandbox.controls import Faults, RequestLog
+from senlin_affinity.sandbox.glance import IMAGE_ID
+from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS
+from senlin_affinity.sandbox.plan import Plan
+
+_PACKAGE = 'senlin_affinity.sandbox'
+
+
+class SandboxCloud:
+    """A cloud in child processes; a context manager.
+
+    :param hosts: a number, a list of names, or a mapping from a name to ``vcpus``, ``memory_mb``,
+        ``disk_gb``, ``hypervisor_hostname``, ``hypervisor_type``, ``availability_zone``,
+        ``aggregates`` (name -> metadata) and ``disabled``.
+    :param filters: the scheduler's enabled filters; None is Nova's default list and those that
+        the rules of this project know.
+    :param senlin: whether there is a Senlin too.
+    :param aggregates: name -> ``hosts``, ``availability_zone``, ``metadata``.
+    :param flavors: name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; None is m1.tiny.
+    :param quotas: options of nova.conf's [quota]; -1 where not given.
+    :param default_availability_zone: where a server goes that asks for no zone; None is anywhere.
+    :param available_filters: classes of filters that are not Nova's own.
+    :param nova_options: section -> option -> value, added to nova.conf.
+    :param senlin_options: the same for senlin.conf.
+    :param compute_max_version: makes Nova look older: the newest microversion that it has.
+    :param placement_max_version: the same for Placement.
+    :param progress: called with a short text at each stage of the start.
+    """
+
+    image_id = IMAGE_ID
+
+    def __init__(
+        self,
+        hosts: int | Sequence[str] | Mapping[str, Any],
+        *,
+        filters: Sequence[str] | None = None,
+        senlin: bool = False,
+        aggregates: Mapping[str, Any] | None = None,
+        flavors: Mapping[str, Any] | None = None,
+        quotas: Mapping[str, int] | None = None,
+        default_availability_zone: str | None = None,
+        available_filters: Sequence[str] = (),
+        nova_options: Mapping[str, Mapping[str, Any]] | None = None,
+        senlin_options: Mapping[str, Mapping[str, Any]] | None = None,
+        compute_max_version: str | None = None,
+        placement_max_version: str | None = None,
+        progress: child.Progress | None = None,
+    ) -> None:
+        specs, named = reader.read_hosts(hosts)
+        self._blueprint = Blueprint(
+            hosts=specs,
+            aggregates=reader.merge(named, reader.read_aggregates(aggregates, specs)),
+            flavors=reader.read_flavors(flavors),
+            quotas=reader.read_quotas(quotas),
+            filters=DEFAULT_FILTERS if filters is None else tuple(filters),
+            available_filters=tuple(available_filters),
+            nova_options=dict(nova_options or {}),
+            senlin_options=dict(senlin_options or {}),
+            default_availability_zone=default_availability_zone,
+            compute_max_version=compute_max_version,
+            placement_max_version=placement_max_version,
+        )
+        reader.check(self._blueprint)
+        self._has_senlin = senlin
+        self._progress = progress or (lambda _stage: None)
+        self._children: list[child.Child] = []
+        self._directory: Path | None = None
+        self._lock = -1
+        self._owner = -1
+        self._plan: Plan | None = None
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, senlin: bool = False, **more: Any) -> SandboxCloud:
+        """Take hosts, aggregates, flavors and quotas from a YAML file."""
+        return cls(senlin=senlin, **reader.read_file(path), **more)
+
+    # -- its life
+
+    def __enter__(self) -> SandboxCloud:
+        """Start it, and wait until it answers."""
+        self.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """End it, and leave nothing behind."""
+        self.stop()
+
+    def start(self) -> None:
+        """Start the children, both at once, and wait until they are ready."""
+        if self._directory is not None:
+            raise CloudError('this sandbox has been started already')
+        for directory in work_directory.remove_abandoned():
+            self._progress(f'removed {directory}, which a killed sandbox had left')
+        try:
+            self._start()
+        except BaseException as error:
+            logs = self.logs()
+            self.stop()
+            if isinstance(error, CloudError):
+                raise CloudError(f'{error}\n{logs}'.rstrip()) from error
+            raise
+
+    def _start(self) -> None:
+        with interruption.postponed(), contextlib.ExitStack() as sockets:
+            self._directory, self._lock = work_directory.create()
+            self._owner = os.getpid()
+            atexit.register(self.stop)
+            listeners = [sockets.enter_context(_listener())]
+            modules = [f'{_PACKAGE}.nova_process']
+            if self._has_senlin:
+                listeners.append(sockets.enter_context(_listener()))
+                modules.append(f'{_PACKAGE}.senlin_process')
+            self._plan = Plan(
+                self._directory,
+                Endpoints(*(f'http://127.0.0.1:{item.getsockname()[1]}' for item in listeners)),
+                secrets.token_hex(16),
+                template_databases.cache_directory(),
+                self._blueprint,
+            )
+            self._plan.write()
+            for module, listener in zip(modules, listeners, strict=True):
+                self._children.append(child.Child.start(module, self._directory, listener))
+        child.wait_until_ready(self._children, self._progress)
+
+    def stop(self) -> None:
+        """End the children and remove the work directory; again is no error."""
+        if self._directory is None or self._owner not in (-1, os.getpid()):
+            return
+        with interruption.postponed():
+            children, self._children = self._children, []
+            directory, self._directory = self._directory, None
+            child.stop(children)
+            work_directory.remove(directory)
+            os.close(self._lock)
+        atexit.unregister(self.stop)
+
+    # -- its use
+
+    @property
+    def base_url(self) -> str:
+        """Where everything but Senlin answers."""
+        return self._running.endpoints.base
+
+    @property
+    def log_dir(self) -> Path:
+        """Where the logs are while it runs."""
+        return self._running.directory
+
+    def wait(self) -> None:
+        """Wait until a child ends by itself, which it does not do unless something is wrong."""
+        child.wait_for_an_end(self._children)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process ids of the children."""
+        return tuple(item.process.pid for item in self._children)
+
+    def logs(self, lines: int = 40) -> str:
+        """Give the end of every log, for a test that failed."""
+        if self._directory is None:
+            return ''
+        parts = []
+        for path in sorted([*self._directory.glob('*.log'), *self._directory.glob('*.out')]):
+            end = path.read_text(encoding='utf-8', errors='replace').splitlines()[-lines:]
+            if end:
+                parts.append('\n'.join([f'--- {path.name}', *end]))
+        return '\n'.join(parts)
+
+    def auth(self, user: str = 'admin') -> dict[str, str]:
+        """Give what openstacksdk's ``auth`` takes, for ``admin`` or ``demo``."""
+        known = USERS[user]
+        return {
+            'auth_url': self._running.endpoints.url('identity'),
+            'username': known.name,
+            'password': known.password(self._running.secret),
+            'project_name': known.project.name,
+            'user_domain_id': DOMAIN_ID,
+            'project_domain_id': DOMAIN_ID,
+        }
+
+    def connection(self, user: str = 'admin', **kwargs: Any) -> openstack.connection.Connection:
+        """Connect as ``admin`` (all roles) or ``demo`` (member); more arguments are the SDK's."""
+        kwargs.setdefault('region_name', REGION)
+        connection = openstack.connect(
+            load_yaml_config=False, load_envvars=False, auth=self.auth(user), **kwargs
+        )
+        # No proxy from the environment: it is never between this machine and itself.
+        connection.session.session.trust_env = False
+        return connection
+
+    def clouds_yaml(self) -> str:
+        """Give a clouds.yaml with the clouds ``sandbox`` (admin) and ``sandbox-demo``."""
+        clouds = {
+            name: {'auth': self.auth(user), 'region_name': REGION, 'identity_api_version': '3'}
+            for name, user in (('sandbox', 'admin'), ('sandbox-demo', 'demo'))
+        }
+        return yaml.safe_dump({'clouds': clouds}, sort_keys=False)
+
+    @property
+    def faults(self) -> Faults:
+        """The answers that replace those of the services."""
+        return Faults(self.base_url)
+
+    def requests(self, service: str | None = 'compute') -> list[dict[str, Any]]:
+        """Give the requests that a service got, oldest first; None is all of them."""
+        return RequestLog(self.base_url).read(service)
+
+    def clear_requests(self) -> None:
+        """Forget the requests so far."""
+        RequestLog(self.base_url).clear()
+
+    @property
+    def _running(self) -> Plan:
+        if self._plan is None or self._directory is None:
+            raise CloudError('this sandbox does not run: use it in a with block')
+        return self._plan
+
+
+def _listener() -> socket.socket:
+    """Give a listening socket on a port that is nobody else's."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.bind(('127.0.0.1', 0))
+    listener.listen(128)
+    return listener

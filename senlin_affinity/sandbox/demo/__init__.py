@@ -1,0 +1,1 @@
+"""The main job on the real services: clusters, their server groups, where servers land."""

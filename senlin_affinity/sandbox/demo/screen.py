@@ -1,0 +1,108 @@
+"""What the demo prints: steps, tables, and checks of what was expected against what is there.
+
+Units: the width is the terminal's, 80 columns where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+_BLOCK = '■ '
+
+
+@dataclass
+class Screen:
+    """Prints, and keeps count of the checks."""
+
+    console: Console = field(default_factory=Console)
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+
+    def title(self, text: str) -> None:
+        """Open a chapter."""
+        self.console.print()
+        self.console.print(Rule(Text(text, style='bold'), align='left', style='dim'))
+
+    def say(self, text: str) -> None:
+        """Tell a paragraph."""
+        self.console.print(Padding(Text(text), (0, 0, 0, 2)))
+
+    def quote(self, source: str, text: str) -> None:
+        """Show the words that a user of Senlin reads."""
+        line = Text.assemble((f'{source}: ', 'dim'), (text, 'italic'))
+        self.console.print(Padding(line, (0, 2, 0, 4)))
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[Callable[[str], None]]:
+        """Show that something goes on, for as long as a with block lasts.
+
+        Yields a function that tells a stage of it. Where there is no terminal to move things on,
+        each is a line.
+        """
+        if self.console.is_terminal:
+            with self.console.status(Text(text)) as status:
+                yield lambda stage: status.update(Text(f'{text}: {stage}'))
+            return
+
+        def tell(stage: str) -> None:
+            self.console.print(Text(f'  ... {stage}', style='dim'))
+
+        tell(text)
+        yield tell
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Show rows under their headings."""
+        table = Table(header_style='bold', border_style='dim', pad_edge=True)
+        for column in columns:
+            table.add_column(column, overflow='fold')
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        self.console.print(Padding(table, (0, 0, 0, 2)))
+
+    def host_map(self, servers: Mapping[str, Sequence[str]]) -> None:
+        """Show the servers of each host, a block for each: the picture of a placement."""
+        self.table(
+            ('host', 'servers', 'names'),
+            [
+                (host, _BLOCK * len(names) or '-', ', '.join(names))
+                for host, names in sorted(servers.items())
+            ],
+        )
+
+    def check(self, what: str, expected: object, found: object) -> None:
+        """Hold what is there against what was expected, say so, and remember it."""
+        if expected == found:
+            self.passed += 1
+            mark = Text.assemble(('  ✓ ', 'bold green'), what)
+        else:
+            self.failed.append(what)
+            mark = Text.assemble(
+                ('  ✗ ', 'bold red'), f'{what}: expected {expected!r}, found {found!r}'
+            )
+        self.console.print(mark)
+
+    def summary(self) -> bool:
+        """Say how the checks ended; True if all of them passed."""
+        self.console.print()
+        if self.failed:
+            self.console.print(
+                Text(
+                    f'{len(self.failed)} of {len(self.failed) + self.passed} checks failed:', 'red'
+                )
+            )
+            for what in self.failed:
+                self.console.print(Text(f'  ✗ {what}'))
+            return False
+        self.console.print(Text(f'All {self.passed} checks passed.', 'bold green'))
+        self.console.print(
+            Text('The sandbox is ended; no process and no directory is left.', 'dim')
+        )
+        return True

@@ -1,0 +1,74 @@
+"""The people and services that the sandbox's Keystone knows.
+
+Each user has a project of its own; the services share one. Passwords are made from a secret that
+the parent draws anew for every cloud, so that nothing outside it can log in by guessing.
+
+Source: the default role hierarchy of Keystone (admin implies manager, member, reader).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+
+REGION = 'RegionOne'
+DOMAIN_ID = 'default'
+DOMAIN_NAME = 'Default'
+
+ADMIN_ROLES = ('admin', 'manager', 'member', 'reader')
+MEMBER_ROLES = ('member', 'reader')
+SERVICE_ROLES = (*ADMIN_ROLES, 'service')
+
+
+def _id(kind: str, name: str) -> str:
+    return uuid.uuid5(uuid.NAMESPACE_URL, f'senlin-affinity-sandbox/{kind}/{name}').hex
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project of the default domain."""
+
+    name: str
+
+    @property
+    def id(self) -> str:
+        """The same in every sandbox."""
+        return _id('project', self.name)
+
+
+@dataclass(frozen=True)
+class User:
+    """A user of the default domain, with its roles in its own project."""
+
+    name: str
+    project: Project
+    roles: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The same in every sandbox."""
+        return _id('user', self.name)
+
+    def password(self, secret: str) -> str:
+        """Give the password in the cloud with this secret."""
+        return hashlib.sha256(f'{secret}/{self.name}'.encode()).hexdigest()[:32]
+
+
+ADMIN = User('admin', Project('admin'), ADMIN_ROLES)
+DEMO = User('demo', Project('demo'), MEMBER_ROLES)
+SERVICE = Project('service')
+SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placement', 'senlin'))
+
+USERS = {user.name: user for user in (ADMIN, DEMO, *SERVICES)}
+PROJECTS = {user.project.name: user.project for user in USERS.values()}
+
+
+def roles_in(user: User, project_id: str) -> tuple[str, ...]:
+    """Give the roles of a user in a project; none is "may not".
+
+    An administrator has its roles in every project, as with an inherited assignment.
+    """
+    if project_id == user.project.id:
+        return user.roles
+    return user.roles if 'admin' in user.roles else ()

@@ -1,0 +1,123 @@
+"""What must be changed in the libraries so that whole services share one process and SQLite.
+
+Each function says why, and when it may go. All of them change what is imported once, in a child
+process that does nothing else.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+
+def queue_sqlite_writers() -> None:
+    """Let the writers of one SQLite file wait for each other, instead of "database is locked".
+
+    SQLite has one writer per file and oslo.db does not queue them. It may go when the sandbox
+    uses another database.
+    """
+    from oslo_db.sqlalchemy import enginefacade
+
+    manager = enginefacade._TransactionContextManager
+    unqueued = manager._transaction_scope
+    locks: dict[str, Any] = collections.defaultdict(threading.RLock)
+
+    @contextlib.contextmanager
+    def queued(self: Any, context: Any) -> Iterator[Any]:
+        if self._mode is not enginefacade._WRITER:
+            with unqueued(self, context) as resource:
+                yield resource
+            return
+        url = str(self.writer.get_engine().url)
+        with locks[url], unqueued(self, context) as resource:
+            yield resource
+
+    manager._transaction_scope = queued
+
+
+def wake_rpc_listeners() -> None:
+    """Wake a listener of the in-memory RPC driver when a message comes, instead of every 50 ms.
+
+    With a compute service per host the polling is most of what the process does, and each call
+    waits for it. It may go when oslo.messaging's fake driver waits on a condition.
+    """
+    from oslo_messaging._drivers import base, impl_fake
+
+    waiting: dict[str, list[Any]] = collections.defaultdict(list)
+
+    class WakingListener(impl_fake.FakeListener):
+        """A listener with an event of its own, set by every message that may be for it."""
+
+        def __init__(self, exchange_manager: Any, targets: Any, pool: Any = None) -> None:
+            super().__init__(exchange_manager, targets, pool)
+            self._news = threading.Event()
+            for topic in {target.topic for target in targets}:
+                waiting[topic].append(self)
+
+        @base.batch_poll_helper
+        def poll(self, timeout: float | None = None) -> Any:
+            deadline = None if timeout is None else time.monotonic() + timeout
+            while not self._stopped.is_set():
+                self._news.clear()  # before looking, so that no message falls between
+                message = self._take()
+                if message is not None:
+                    return message
+                patience = 60.0 if deadline is None else deadline - time.monotonic()
+                if patience <= 0:
+                    return None
+                self._news.wait(patience)
+            return None
+
+        def _take(self) -> Any:
+            for target in self._targets:
+                exchange = self._exchange_manager.get_exchange(target.exchange)
+                context, message, reply_queue, requeue = exchange.poll(target, self._pool)
+                if message is not None:
+                    return impl_fake.FakeIncomingMessage(context, message, reply_queue, requeue)
+            return None
+
+        def is_for(self, server: str | None) -> bool:
+            return any(server in (None, target.server) for target in self._targets)
+
+        def wake(self) -> None:
+            self._news.set()
+
+        def stop(self) -> None:
+            super().stop()
+            self.wake()
+
+    deliver = impl_fake.FakeExchange.deliver_message
+
+    def deliver_and_wake(
+        self: Any, topic: str, ctxt: Any, message: Any, server: str | None = None, **more: Any
+    ) -> None:
+        deliver(self, topic, ctxt, message, server=server, **more)
+        wanted = None if more.get('fanout') else server  # a fanout may name a server, too
+        for listener in tuple(waiting[topic]):
+            if listener.is_for(wanted):
+                listener.wake()
+
+    impl_fake.FakeListener = WakingListener
+    impl_fake.FakeExchange.deliver_message = deliver_and_wake
+
+
+def cap_microversions(compute: str | None, placement: str | None) -> None:
+    """Make the APIs look older: their discovery documents and their 406s follow these values.
+
+    Nova and Placement have no option for it.
+    """
+    if compute:
+        from nova.api.openstack import api_version_request
+        from nova.api.openstack.compute import versions
+
+        api_version_request._MAX_API_VERSION = compute
+        versions.VERSIONS['v2.1']['version'] = compute
+    if placement:
+        from placement import microversion
+
+        # The middleware keeps this very list.
+        del microversion.VERSIONS[microversion.VERSIONS.index(placement) + 1 :]

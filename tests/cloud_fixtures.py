@@ -1,0 +1,357 @@
+"""One real cloud for a whole test session, and its users at work in Senlin and Nova.
+
+The way of the data: a test asks Senlin's real API for something and gets a :class:`Running`; what
+came out is read from Senlin's action and, as an administrator, from what Nova really has.
+
+Shapes::
+
+    cluster = demo.cluster(size=2)
+    demo.attach(cluster, demo.policy(servergroup={'name': 'web'})).succeeded()
+    assert 'No such' in demo.scale_out(cluster, 1).failed()
+
+Units: deadlines are in seconds. Errors: CloudError past a deadline; the end of the services' logs
+is shown with every test that fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import openstack.connection
+import pytest
+
+from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.demo.stage import Nova, wait_for
+
+DRS_HOST = 'vsphere-drs-1'
+HOSTS = {
+    'cmp-1': {},
+    'cmp-2': {},
+    DRS_HOST: {
+        'hypervisor_hostname': 'domain-c7.b52f8d4c-5c4e-4bb5-9b1a-6e5d1f2f3a4b',
+        'hypervisor_type': 'VMware vCenter Server',
+        'availability_zone': 'vsphere',
+        'disabled': True,
+    },
+}
+DEADLINE = 90.0
+_ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an action of Senlin's ended; ``data`` is what the policies wrote."""
+
+    status: str
+    reason: str
+    data: Mapping[str, Any]
+
+    @property
+    def placements(self) -> list[dict[str, str]] | None:
+        """The placement list, None where there is none."""
+        placement = self.data.get('placement')
+        if placement is None:
+            return None
+        assert placement['count'] == len(placement['placements'])
+        return list(placement['placements'])
+
+
+@dataclass(frozen=True)
+class Running:
+    """An action that Senlin has taken on."""
+
+    clustering: Any
+    id: str
+
+    def ended(self) -> Ended:
+        """Wait for its end."""
+        wait_for(f'action {self.id}', lambda: self._read()['status'] in _ENDED, DEADLINE)
+        action = self._read()
+        return Ended(action['status'], action['status_reason'], action['data'] or {})
+
+    def succeeded(self) -> Ended:
+        """Wait for its end, which must be a good one."""
+        ended = self.ended()
+        assert ended.status == 'SUCCEEDED', ended.reason
+        return ended
+
+    def failed(self) -> str:
+        """Wait for its end, which must be a failure; the reason that Senlin shows."""
+        ended = self.ended()
+        assert ended.status == 'FAILED', ended
+        return ended.reason
+
+    def _read(self) -> dict[str, Any]:
+        return self.clustering.get(f'/actions/{self.id}').json()['action']
+
+
+class Tenant:
+    """One user of the cloud, at work in Senlin; ``compute`` is the user's own Nova."""
+
+    def __init__(self, connection: openstack.connection.Connection) -> None:
+        self.clustering = connection.clustering
+        self.compute = connection.compute
+
+    def profile(self, kind: str = 'os.nova.server', **properties: Any) -> str:
+        """Create a profile of a small server, with more properties; its id."""
+        small = {'name': 'node', 'flavor': 'm1.tiny', 'image': 'cirros', 'networks': []}
+        whole = {**small, **properties} if kind == 'os.nova.server' else properties
+        spec = {'type': kind, 'version': '1.0', 'properties': whole}
+        return str(self.clustering.create_profile(name=_name('profile'), spec=spec).id)
+
+    def policy(self, version: str = '1.1', **properties: Any) -> str:
+        """Create an affinity policy; its id."""
+        return self.policy_of('senlin.policy.affinity', version, **properties)
+
+    def policy_of(self, kind: str, version: str = '1.0', **properties: Any) -> str:
+        """Create a policy of any type; its id."""
+        spec = {'type': kind, 'version': version, 'properties': properties}
+        return str(self.clustering.create_policy(name=_name('policy'), spec=spec).id)
+
+    def cluster(self, profile: str | None = None, size: int = 0, **more: Any) -> str:
+        """Create a cluster, and wait until it is there; its id."""
+        cluster = self.start_cluster(profile, size, **more)
+        self.cluster_is_there(cluster)
+        return cluster
+
+    def start_cluster(self, profile: str | None = None, size: int = 0, **more: Any) -> str:
+        """Ask for a cluster, without waiting; its id."""
+        made = self.clustering.create_cluster(
+            name=_name('cluster'),
+            profile_id=profile or self.profile(),
+            desired_capacity=size,
+            **{'min_size': 0, 'max_size': -1, **more},
+        )
+        return str(made.id)
+
+    def cluster_is_there(self, cluster: str) -> None:
+        """Wait until a cluster and its nodes are there."""
+        wait_for(
+            f'cluster {cluster}',
+            lambda: self.clustering.get_cluster(cluster).status not in ('INIT', 'CREATING'),
+            DEADLINE,
+        )
+        found = self.clustering.get_cluster(cluster)
+        assert found.status == 'ACTIVE', found.status_reason
+
+    def attach(self, cluster: str, policy: str, enabled: bool = True) -> Running:
+        """Attach a policy."""
+        return self.act(cluster, 'policy_attach', policy_id=policy, enabled=enabled)
+
+    def detach(self, cluster: str, policy: str) -> Running:
+        """Detach a policy."""
+        return self.act(cluster, 'policy_detach', policy_id=policy)
+
+    def scale_out(self, cluster: str, count: int | None = None) -> Running:
+        """Add nodes; without a count, Senlin's default."""
+        return self.act(cluster, 'scale_out', **({} if count is None else {'count': count}))
+
+    def resize(
+        self, cluster: str, kind: str | None = None, number: Any = None, **m: Any
+    ) -> Running:
+        """Resize: EXACT_CAPACITY, CHANGE_IN_CAPACITY, CHANGE_IN_PERCENTAGE or only limits."""
+        change = {} if kind is None else {'adjustment_type': kind, 'number': number}
+        return self.act(cluster, 'resize', **change, **m)
+
+    def act(self, cluster: str, what: str, **arguments: Any) -> Running:
+        """Ask for any action on a cluster, in the API's own words."""
+        response = self.clustering.post(f'/clusters/{cluster}/actions', json={what: arguments})
+        body = response.json()
+        assert 'action' in body, body
+        return Running(self.clustering, body['action'])
+
+    def refused(self, cluster: str, what: str, **arguments: Any) -> str:
+        """Ask for an action that Senlin's API refuses with a 400; its words."""
+        response = self.clustering.post(f'/clusters/{cluster}/actions', json={what: arguments})
+        assert response.status_code == 400, response.text
+        return str(response.json()['error']['message'])
+
+    def action_of(self, target: str) -> str:
+        """The newest action on a node or a cluster."""
+        found = self.clustering.get('/actions', params={'target': target}).json()['actions']
+        return str(max(found, key=lambda action: action['created_at'])['id'])
+
+    def running(self, action: str) -> Running:
+        """An action that came about in another way."""
+        return Running(self.clustering, action)
+
+    def node(self, cluster: str = '', profile: str | None = None) -> Any:
+        """Create one node by itself (NODE_CREATE), and wait; the node."""
+        node = self.clustering.create_node(
+            name=_name('node'), cluster_id=cluster, profile_id=profile or self.profile()
+        )
+        return self.node_is_done(node.id)
+
+    def recreate(self, node: Any) -> Any:
+        """RECREATE a node, and wait for its new server; the node."""
+        self.clustering.recover_node(node.id, operation='RECREATE')
+        wait_for(
+            f'the new server of node {node.id}',
+            lambda: self.node_is_done(node.id).physical_id != node.physical_id,
+            DEADLINE,
+        )
+        return self.clustering.get_node(node.id)
+
+    def node_is_done(self, node: str) -> Any:
+        """Wait until a node is no longer in the making; the node."""
+        busy = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
+        wait_for(
+            f'node {node}', lambda: self.clustering.get_node(node).status not in busy, DEADLINE
+        )
+        return self.clustering.get_node(node)
+
+    def nodes(self, cluster: str) -> list[Any]:
+        """The nodes of a cluster, by index."""
+        found = self.clustering.nodes(cluster_id=cluster)
+        return sorted(found, key=lambda node: node.index)
+
+    def node_data(self, node: str) -> dict[str, Any]:
+        """The data that Senlin keeps of a node, as stored."""
+        return dict(self.clustering.get(f'/nodes/{node}').json()['node']['data'] or {})
+
+    def binding(self, cluster: str, policy: str) -> dict[str, Any]:
+        """What Senlin remembers of a policy on a cluster."""
+        path = f'/clusters/{cluster}/policies/{policy}'
+        return dict(self.clustering.get(path).json()['cluster_policy']['data'] or {})
+
+    def group_id(self, cluster: str, policy: str) -> str:
+        """The server group that a policy is bound to on a cluster."""
+        return str(self.binding(cluster, policy)['AffinityPolicy']['data']['servergroup_id'])
+
+    def bound(self, policy: str | None = None, **cluster: Any) -> tuple[str, str, str]:
+        """A new cluster with a policy on it: the ids of cluster, policy and server group."""
+        policy = policy or self.policy()
+        made = self.cluster(**cluster)
+        self.attach(made, policy).succeeded()
+        return made, policy, self.group_id(made, policy)
+
+    def delete_cluster(self, cluster: str) -> None:
+        """Delete a cluster with its nodes, and wait until it is gone."""
+        self.clustering.delete_cluster(cluster, force_delete=True)
+        wait_for(
+            f'deletion of cluster {cluster}',
+            lambda: self.clustering.find_cluster(cluster, ignore_missing=True) is None,
+            DEADLINE,
+        )
+
+
+class Truth(Nova):
+    """What Nova really has, and the DRS host's switch."""
+
+    def group_by_id(self, group: str) -> Any:
+        """A server group, None if there is none."""
+        found = {item.id: item for item in self._compute.server_groups(all_projects=True)}
+        return None if group not in found else self._compute.get_server_group(group)
+
+    def own_group(self, cluster: str) -> Any:
+        """The group that the policy created for this cluster alone, None if there is none."""
+        return self.group(f'{GROUP_NAME_PREFIX}{cluster}')
+
+    def members(self, group: str) -> set[str]:
+        """The ids of a group's servers."""
+        return set(self._compute.get_server_group(group).member_ids or ())
+
+    def server(self, server: str) -> Any:
+        """A server, with its host and its zone."""
+        return self._compute.get_server(server)
+
+    def spread(self, group: str) -> dict[str, int]:
+        """How many servers of a group are on each host."""
+        return dict(Counter(self.server(item).compute_host for item in self.members(group)))
+
+    def disable(self, host: str) -> None:
+        """Disable a compute service."""
+        (service,) = self._compute.services(binary='nova-compute', host=host)
+        self._compute.disable_service(service, host, 'nova-compute')
+
+
+def asked(cloud: SandboxCloud, *parts: str) -> list[tuple[str, str, str]]:
+    """What Senlin has asked Nova below these paths: method, path, query; all without a path.
+
+    What a client asks once to find the API's versions is left out.
+    """
+    return [
+        (item['method'], item['path'], item['query'])
+        for item in cloud.requests('compute')
+        if item['user_agent'].startswith('senlin')
+        and item['path'].strip('/') != 'v2.1'
+        and (not parts or any(f'/{part}' in item['path'] for part in parts))
+    ]
+
+
+def _name(kind: str) -> str:
+    return f'{kind}-{next(_numbers)}-{uuid.uuid4().hex[:6]}'
+
+
+@pytest.fixture(scope='session')
+def senlin_cloud() -> Iterator[SandboxCloud]:
+    """A real Nova, Placement and Senlin: two hosts, and a vSphere host that is disabled."""
+    with SandboxCloud(HOSTS, senlin=True) as cloud:
+        yield cloud
+
+
+@pytest.fixture(scope='session')
+def _demo_connection(senlin_cloud: SandboxCloud) -> openstack.connection.Connection:
+    return senlin_cloud.connection('demo')
+
+
+@pytest.fixture(scope='session')
+def _admin_connection(senlin_cloud: SandboxCloud) -> openstack.connection.Connection:
+    return senlin_cloud.connection('admin')
+
+
+@pytest.fixture
+def cloud(senlin_cloud: SandboxCloud) -> Iterator[SandboxCloud]:
+    """The cloud, for a test with faults: they end with the test."""
+    senlin_cloud.faults.clear()
+    yield senlin_cloud
+    senlin_cloud.faults.clear()
+
+
+@pytest.fixture(scope='session')
+def demo(_demo_connection: openstack.connection.Connection) -> Tenant:
+    """A plain user (role member)."""
+    return Tenant(_demo_connection)
+
+
+@pytest.fixture(scope='session')
+def admin(_admin_connection: openstack.connection.Connection) -> Tenant:
+    """An administrator, at work in a project of its own."""
+    return Tenant(_admin_connection)
+
+
+@pytest.fixture(scope='session')
+def truth(_admin_connection: openstack.connection.Connection) -> Truth:
+    """What Nova really has."""
+    return Truth(_admin_connection)
+
+
+@pytest.fixture
+def drs_host(truth: Truth) -> Iterator[str]:
+    """The vSphere host, enabled for one test."""
+    truth.enable(DRS_HOST)
+    yield DRS_HOST
+    truth.disable(DRS_HOST)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Show the end of the services' logs with a test that failed."""
+    outcome = yield
+    report = outcome.get_result()
+    running = getattr(item, 'funcargs', {}).get('senlin_cloud')
+    if report.failed and running is not None:
+        report.sections.append(("the end of the sandbox's logs", _telling(running.logs(80))))
+
+
+def _telling(logs: str) -> str:
+    """The lines of the logs that may say what went wrong."""
+    noise = ('SAWarning', '  marker=marker', '  return [cls._from_db_object')
+    return '\n'.join(line for line in logs.splitlines() if not any(n in line for n in noise))

@@ -1,0 +1,327 @@
+"""A cloud at the HTTP edge, by requests-mock: discovery, token, catalogue, and a Nova.
+
+The way of the data: a real openstacksdk connection sends its requests; Keystone's are answered
+here, Nova's by :class:`tests.fake_nova.FakeNova`, which keeps what it was asked and its server
+groups; a :class:`Failure` may take the place of an answer, before or after Nova did its part.
+
+Shapes::
+
+    with Edge('2.63', quota=2) as edge:
+        edge.fail('POST', '/os-server-groups', TIMEOUT, is_applied=True)
+        edge.ports.server_groups.create('web', 'anti-affinity', {})
+        assert edge.nova.requests() == ['POST /os-server-groups']
+
+Errors: a URL that nobody answers is kept in ``unmatched`` and fails the test at the end of the
+block, whatever the code under test made of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import openstack
+import requests
+import requests_mock
+from openstack.connection import Connection
+
+from senlin_affinity.cloud.connection import Ports, ports
+from tests import fake_keystone
+from tests.fake_keystone import REGION
+from tests.fake_nova import FakeNova, NoRoute, newest
+from tests.recordings.exchanges import Reply
+
+KEYSTONE = 'http://keystone.test/v3'
+NOVA = 'http://nova.test/v2.1'
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An answer that is none: a status with words, or an exception on the way.
+
+    ``words`` is what an error about it has to hold.
+    """
+
+    name: str
+    words: str
+    status: int = 0
+    body: Any = None
+    text: str = ''
+    headers: tuple[tuple[str, str], ...] = ()
+    exception: Exception | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_uncertain(self) -> bool:
+        """A request that writes may have been carried out all the same."""
+        return not 400 <= self.status < 500
+
+
+def _fault(status: int, kind: str, words: str, **more: Any) -> Failure:
+    """An error in the shape of Nova's own."""
+    body = {kind: {'code': status, 'message': words}}
+    return Failure(str(status), words, status, body, **more)
+
+
+UNAUTHORIZED = Failure(
+    '401',
+    'The request you have made requires authentication.',
+    401,
+    {
+        'error': {
+            'code': 401,
+            'title': 'Unauthorized',
+            'message': 'The request you have made requires authentication.',
+        }
+    },
+)
+FORBIDDEN = _fault(403, 'forbidden', "Policy doesn't allow this to be performed.")
+NOT_FOUND = _fault(404, 'itemNotFound', 'The resource could not be found.')
+CONFLICT = _fault(409, 'conflictingRequest', 'Not while something else goes on.')
+TOO_LARGE = _fault(
+    413, 'overLimit', 'This request was rate-limited.', headers=(('Retry-After', '0'),)
+)
+TOO_MANY = _fault(429, 'tooManyRequests', 'Slow down, please.', headers=(('Retry-After', '0'),))
+SERVER_ERROR = _fault(500, 'computeFault', 'Unexpected API Error. DBConnectionError')
+UNAVAILABLE = Failure(
+    '503',
+    'No server is available to handle this request.',
+    503,
+    text='<html><body><h1>503 Service Unavailable</h1>\n'
+    'No server is available to handle this request.\n</body></html>\n',
+    headers=(('Content-Type', 'text/html'),),
+)
+TIMEOUT = Failure('timeout', 'timed out', exception=requests.ReadTimeout('read timed out'))
+RESET = Failure(
+    'reset',
+    'Connection reset by peer',
+    exception=requests.ConnectionError(ConnectionResetError(104, 'Connection reset by peer')),
+)
+NO_JSON = Failure(
+    'no JSON',
+    'Welcome to the load balancer',
+    200,
+    text='<html><body>Welcome to the load balancer</body></html>',
+)
+REFUSALS = (UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE, TOO_MANY)
+UNCERTAIN = (SERVER_ERROR, UNAVAILABLE, TIMEOUT, RESET, NO_JSON)
+FAILURES = (*REFUSALS, *UNCERTAIN)
+
+
+@dataclass
+class _Planned:
+    """A failure that waits for its request."""
+
+    method: str
+    url: str
+    failure: Failure
+    times: int | None
+    skip: int
+    is_applied: bool
+
+
+class Edge:
+    """The cloud; a context manager.
+
+    :param newest_microversion: what its Nova offers; '' is a Nova without microversions.
+    :param user: as whom the connection is made: admin or demo.
+    :param services: what the catalogue has.
+    :param nova: arguments of :class:`FakeNova`.
+    """
+
+    def __init__(
+        self,
+        newest_microversion: str | None = None,
+        *,
+        user: str = 'admin',
+        services: tuple[str, ...] = ('compute',),
+        **nova: Any,
+    ) -> None:
+        self.nova = FakeNova(
+            newest() if newest_microversion is None else newest_microversion, **nova
+        )
+        self.unmatched: list[str] = []
+        self.tokens = 0
+        self.discoveries = 0
+        self._user = user
+        self._services = services
+        self._planned: list[_Planned] = []
+        self._events: list[tuple[str, str, Callable[[], object]]] = []
+        self._mocker = requests_mock.Mocker()
+        self._ports: Ports | None = None
+
+    def __enter__(self) -> Edge:
+        self._mocker.start()
+        self._mocker.add_matcher(self._answer)
+        return self
+
+    def __exit__(self, kind: object, *_exception: object) -> None:
+        self._mocker.stop()
+        if kind is None:
+            assert not self.unmatched, f'nobody answers {", ".join(self.unmatched)}'
+
+    # -- what a test uses
+
+    def connection(self, **more: Any) -> Connection:
+        """A real connection; more arguments are options of openstacksdk's."""
+        auth = {
+            'auth_url': KEYSTONE,
+            'username': self._user,
+            'password': 'secret',
+            'project_name': self._user,
+            'user_domain_id': 'default',
+            'project_domain_id': 'default',
+        }
+        # The delay before a read is tried again is real time: nobody waits for it here.
+        more.setdefault('compute_connect_retry_delay', 0.001)
+        more.setdefault('region_name', REGION)
+        return openstack.connect(load_yaml_config=False, load_envvars=False, auth=auth, **more)
+
+    @property
+    def ports(self) -> Ports:
+        """The adapters over one connection, made at the first use."""
+        if self._ports is None:
+            self._ports = ports(self.connection(), timeout=5.0)
+        return self._ports
+
+    def fail(
+        self,
+        method: str,
+        url: str,
+        failure: Failure,
+        *,
+        times: int | None = None,
+        skip: int = 0,
+        is_applied: bool = False,
+    ) -> None:
+        """Let requests fail, from now on until :meth:`mend`.
+
+        :param url: a pattern that fits the end of the URL, without its query.
+        :param times: how many; None is all of them.
+        :param skip: how many go well before.
+        :param is_applied: Nova does what it is asked, and then the answer is lost.
+        """
+        self._planned.append(_Planned(method, url, failure, times, skip, is_applied))
+
+    def before(self, method: str, url: str, event: Callable[[], object]) -> None:
+        """Let something happen in the cloud just before the next such request arrives."""
+        self._events.append((method, url, event))
+
+    def mend(self) -> None:
+        """Everything answers again, and a new connection is used."""
+        self._planned.clear()
+        self._ports = None
+        self.nova.asked.clear()
+
+    # -- how it answers
+
+    def _answer(self, request: Any) -> requests.Response | None:
+        url = request.url.partition('?')[0]
+        for item in [item for item in self._events if _fits(request, url, *item[:2])]:
+            self._events.remove(item)
+            item[2]()
+        planned = self._find(request, url)
+        if planned is None:
+            reply, headers = self._reply(request, url)
+            response: requests.Response = _response(
+                request,
+                reply.status,
+                {'json': reply.body} if reply.body is not None else {},
+                headers,
+            )
+            return response
+        failure = planned.failure
+        if planned.is_applied:
+            self._reply(request, url)
+        else:
+            self._note(request, url)
+        if failure.exception is not None:
+            raise failure.exception
+        content = {'text': failure.text} if failure.body is None else {'json': failure.body}
+        return _response(request, failure.status, content, dict(failure.headers))
+
+    def _find(self, request: Any, url: str) -> _Planned | None:
+        for planned in self._planned:
+            if planned.times != 0 and _fits(request, url, planned.method, planned.url):
+                if planned.skip:
+                    planned.skip -= 1
+                    continue
+                if planned.times is not None:
+                    planned.times -= 1
+                return planned
+        return None
+
+    def _reply(self, request: Any, url: str) -> tuple[Reply, dict[str, str]]:
+        if url == KEYSTONE and request.method == 'GET':
+            return Reply(200, fake_keystone.version(KEYSTONE)), {}
+        if url == f'{KEYSTONE}/auth/tokens' and request.method == 'POST':
+            self.tokens += 1
+            return Reply(201, self._token()), {'X-Subject-Token': self._user}
+        if url.startswith(NOVA) and 'compute' in self._services:
+            self.discoveries += url in (NOVA, f'{NOVA}/')
+            try:
+                return self._nova(request, url), {}
+            except NoRoute:
+                pass
+        self.unmatched.append(f'{request.method} {request.url}')
+        raise requests_mock.NoMockAddress(request)
+
+    def _nova(self, request: Any, url: str) -> Reply:
+        user = request.headers.get('X-Auth-Token', 'nobody')
+        return self.nova.send(
+            user if user in ('admin', 'demo') else 'nobody',
+            request.method,
+            url.removeprefix(NOVA) or '/',
+            _microversion(request),
+            _query(request),
+            request.json() if request.body else None,
+        )
+
+    def _note(self, request: Any, url: str) -> None:
+        """Keep a request that fails before Nova does anything."""
+        path = url.removeprefix(NOVA) or '/'
+        if url.startswith(NOVA) and path != '/':
+            body = request.json() if request.body else None
+            self.nova.note(request.method, path, _microversion(request), _query(request), body)
+
+    def _token(self) -> dict[str, Any]:
+        urls = {name: f'http://{name}.test' for name in self._services}
+        if 'compute' in urls:
+            urls['compute'] = NOVA
+        return fake_keystone.token(self._user, urls)
+
+
+def _fits(request: Any, url: str, method: str, pattern: str) -> bool:
+    return request.method == method and re.search(f'{pattern}$', url) is not None
+
+
+def to_json(value: Any) -> str:
+    """A body as text, for values that are no object too."""
+    return json.dumps(value)
+
+
+def _response(
+    request: Any, status: int, content: dict[str, Any], headers: dict[str, str]
+) -> requests.Response:
+    kind = {'Content-Type': 'application/json'} if 'json' in content else {}
+    response: requests.Response = requests_mock.create_response(
+        request, status_code=status, headers={**kind, **headers}, **content
+    )
+    return response
+
+
+def _microversion(request: Any) -> str | None:
+    header = request.headers.get('OpenStack-API-Version')
+    return None if header is None else str(header).removeprefix('compute ')
+
+
+def _query(request: Any) -> dict[str, str]:
+    """requests-mock writes a query in lower case; the real one is in the URL."""
+    query = requests.compat.urlparse(request.url).query
+    pairs = (item.partition('=') for item in query.split('&') if item)
+    return {key: requests.compat.unquote_plus(value) for key, _, value in pairs}

@@ -1,0 +1,121 @@
+"""A cloud in memory: the ports of ``core.ports``, with a log of the requests, and faults.
+
+The outermost edge for decisions that do no I/O of their own. Groups are listed in the order in
+which they were made, as Nova lists them; several may have one name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.objects import Host, Quota
+from senlin_affinity.core.server_group import Member, ServerGroup, create_body
+
+WRITES = ('create', 'delete')
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to the request with this number (0 is the first).
+
+    ``is_done``: it was carried out, and only its answer was lost; ``is_uncertain``: the caller can
+    not tell.
+    """
+
+    request: int
+    is_done: bool = False
+    is_uncertain: bool = False
+    status: int | None = None
+    words: str = 'the cloud is on fire'
+
+
+@dataclass
+class FakeCloud:
+    """Server groups, and as much of an inventory as the policy asks for."""
+
+    groups: list[ServerGroup] = field(default_factory=list)
+    microversion: tuple[int, int] = (2, 100)
+    zones: frozenset[str] = frozenset({'nova'})
+    limits: Mapping[str, Quota] = field(default_factory=dict)
+    hosts: tuple[Host, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    requests: list[str] = field(default_factory=list)
+    before_request: Callable[[str], None] = lambda _what: None
+    made: int = 0
+
+    # -- ServerGroups
+
+    def check(self, policy: str, rules: Mapping[str, int]) -> None:
+        create_body('', policy, rules, self.microversion)
+
+    def get(self, group_id: str) -> ServerGroup | None:
+        return self._send('get', lambda: next((g for g in self.groups if g.id == group_id), None))
+
+    def named(self, name: str) -> tuple[ServerGroup, ...]:
+        return self._send('named', lambda: tuple(g for g in self.groups if g.name == name))
+
+    def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
+        def do() -> ServerGroup:
+            self.made += 1
+            group = ServerGroup(f'made-{self.made}', name, policy, dict(rules))
+            self.groups.append(group)
+            return group
+
+        return self._send('create', do)
+
+    def delete(self, group_id: str) -> bool:
+        def do() -> bool:
+            left = [group for group in self.groups if group.id != group_id]
+            is_deleted = len(left) < len(self.groups)
+            self.groups[:] = left
+            return is_deleted
+
+        return self._send('delete', do)
+
+    # -- Inventory
+
+    def availability_zones(self) -> frozenset[str]:
+        return self._send('zones', lambda: self.zones)
+
+    def quotas(self) -> Mapping[str, Quota]:
+        return self._send('quotas', lambda: self.limits)
+
+    def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
+        return self._send('hosts', lambda: self.hosts)
+
+    def _send(self, what: str, do):
+        self.before_request(what)
+        number = len(self.requests)
+        self.requests.append(what)
+        for fault in self.faults:
+            if fault.request == number:
+                if fault.is_done:
+                    do()
+                raise CloudError(
+                    fault.words,
+                    fault.status,
+                    is_uncertain=what in WRITES and (fault.is_uncertain or fault.is_done),
+                )
+        return do()
+
+
+def group_of(row: Mapping) -> ServerGroup:
+    """A group as a table writes it: id, name, policy, and perhaps rules and members."""
+    members = tuple(Member(server) for server in row.get('members', ()))
+    return ServerGroup(row['id'], row['name'], row['policy'], row.get('rules', {}), members)
+
+
+def cloud_of(row: Mapping) -> FakeCloud:
+    """A cloud as a table writes it: all keys may be left out."""
+    major, minor = str(row.get('microversion', '2.100')).split('.')
+    return FakeCloud(
+        groups=[group_of(group) for group in row.get('groups', ())],
+        microversion=(int(major), int(minor)),
+        zones=frozenset(row.get('zones', ('nova',))),
+        limits={
+            name: Quota(each['limit'], each.get('used'))
+            for name, each in row.get('quotas', {}).items()
+        },
+        hosts=tuple(Host(**host) for host in row.get('hosts', ())),
+        faults=tuple(Fault(**fault) for fault in row.get('faults', ())),
+    )

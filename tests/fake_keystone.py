@@ -1,0 +1,58 @@
+"""The bodies of a Keystone that every client needs before it reaches a Nova: version and token.
+
+Source: https://docs.openstack.org/api-ref/identity/v3/ (``GET /v3``, ``POST /v3/auth/tokens``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+REGION = 'RegionOne'
+_DOMAIN = {'id': 'default', 'name': 'Default'}
+
+
+def version(url: str) -> dict[str, Any]:
+    """What ``GET /v3`` answers."""
+    return {
+        'version': {
+            'id': 'v3.14',
+            'status': 'stable',
+            'updated': '2020-04-07T00:00:00Z',
+            'media-types': [],
+            'links': [{'rel': 'self', 'href': url}],
+        }
+    }
+
+
+def token(user: str, services: Mapping[str, str]) -> dict[str, Any]:
+    """A token for the project of the user's name, with a catalogue: service type -> URL."""
+    return {
+        'token': {
+            'methods': ['password'],
+            'user': {'id': f'{user}-id', 'name': user, 'domain': _DOMAIN},
+            'project': {'id': f'{user}-project', 'name': user, 'domain': _DOMAIN},
+            'roles': [{'id': 'member-id', 'name': 'member'}],
+            'issued_at': '2026-01-01T00:00:00.000000Z',
+            'expires_at': '2999-01-01T00:00:00.000000Z',
+            'is_domain': False,
+            'audit_ids': ['audit'],
+            'catalog': [
+                {
+                    'type': service,
+                    'name': service,
+                    'id': service,
+                    'endpoints': [
+                        {
+                            'id': f'{service}-public',
+                            'interface': 'public',
+                            'region': REGION,
+                            'region_id': REGION,
+                            'url': url,
+                        }
+                    ],
+                }
+                for service, url in services.items()
+            ],
+        }
+    }

@@ -1,0 +1,360 @@
+"""A Nova that keeps server groups in a list and answers with recorded bodies. It does no I/O.
+
+The way of the data: a request comes in as plain values; the answer is the body that the real Nova
+gave to the same question at the nearest recorded microversion, with this one's ids, names and
+numbers in it. ``tests/unit/cloud/test_fake_nova.py`` sends it every recorded request, and it must
+answer as recorded: what it gets wrong is what the recordings do not hold.
+
+Used by ``tests.edge`` (requests-mock) and by ``tests/functional/test_request_counts.py`` (sockets).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from tests.recordings import exchanges, files
+from tests.recordings.exchanges import GROUPS, Reply
+
+Microversion = tuple[int, ...]
+
+#: Nova's ``[api] max_limit``: no page is longer.
+LONGEST_PAGE = 1000
+SOFT_POLICIES = ('soft-affinity', 'soft-anti-affinity')
+
+
+class NoRoute(Exception):
+    """Something that the fake does not know."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that Nova got; discovery is not kept."""
+
+    method: str
+    path: str
+    microversion: str | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+
+    def __str__(self) -> str:
+        return f'{self.method} {self.path}'
+
+
+@dataclass(frozen=True)
+class FakeHost:
+    """A compute service and its hypervisor; the hypervisor's name is the host's where None."""
+
+    host: str
+    hypervisor_hostname: str | None = None
+    state: str = 'up'
+    status: str = 'enabled'
+    zone: str = 'nova'
+
+    @property
+    def hypervisor(self) -> str:
+        """The hypervisor's name."""
+        return self.hypervisor_hostname or self.host
+
+
+RECORDED_HOSTS = tuple(FakeHost(host, name) for host, name in exchanges.HOSTS.items())
+
+
+@cache
+def recordings() -> Mapping[Microversion, Mapping[str, Any]]:
+    """The recorded answers, by the microversion that was really asked for."""
+    loaded = (files.load(recorded) for recorded in exchanges.MICROVERSIONS)
+    return {parse(content['microversion']): content['answers'] for content in loaded}
+
+
+def parse(microversion: str) -> Microversion:
+    """('2.64') -> (2, 64)."""
+    return tuple(int(part) for part in microversion.split('.'))
+
+
+def newest() -> str:
+    """The newest microversion that was recorded."""
+    return '.'.join(map(str, max(recordings())))
+
+
+class FakeNova:
+    """One project's view of a Nova.
+
+    :param newest: the newest microversion that it offers; '' is a Nova without microversions.
+    :param quota: server groups that the project may have; -1: as many as it likes.
+    """
+
+    def __init__(
+        self,
+        newest: str = newest(),
+        *,
+        quota: int = 10,
+        hosts: Iterable[FakeHost] = RECORDED_HOSTS,
+        longest_page: int = LONGEST_PAGE,
+    ) -> None:
+        self.longest_page = longest_page
+        self.newest = newest
+        self.quota = quota
+        self.hosts = tuple(hosts)
+        self.groups: list[dict[str, Any]] = []
+        self.asked: list[Asked] = []
+
+    # -- what a test prepares, and looks at
+
+    def add_group(self, name: str, policy: str = 'anti-affinity', **more: Any) -> str:
+        """A server group that is there already; gives its id."""
+        group = {
+            'id': str(uuid.uuid4()),
+            'name': name,
+            'policy': policy,
+            'rules': {},
+            'members': [],
+        }
+        self.groups.append({**group, **more})
+        return str(self.groups[-1]['id'])
+
+    def boot(self, group_id: str) -> None:
+        """A server in a server group; see :class:`exchanges.Cloud`."""
+        group = self._group(group_id)
+        assert group is not None, group_id
+        group['members'].append(str(uuid.uuid4()))
+
+    def requests(self) -> list[str]:
+        """What was asked: ``['GET /os-server-groups']``."""
+        return [str(asked) for asked in self.asked]
+
+    def note(
+        self,
+        method: str,
+        path: str,
+        microversion: str | None,
+        query: Mapping[str, str],
+        body: Any = None,
+    ) -> None:
+        """Keep a request."""
+        self.asked.append(Asked(method, path, microversion, query, body))
+
+    # -- its answers
+
+    def send(
+        self,
+        user: str,
+        method: str,
+        path: str,
+        microversion: str | None,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+    ) -> Reply:
+        """Answer one request; the user is admin, demo, or nobody (without a good token)."""
+        texts = {key: str(value) for key, value in (query or {}).items()}
+        if path == '/':
+            return self._version(user)
+        self.note(method, path, microversion, texts, body)
+        asked = parse(microversion or '2.1') if self.newest else (2, 1)
+        if user == 'nobody':
+            return self._recorded('not authenticated', asked)
+        if self.newest and not (2, 1) <= asked <= parse(self.newest):
+            old = (('2.999', str(microversion)), (newest(), self.newest))
+            return self._recorded('microversion not offered', asked, *old)
+        for known, pattern, answer in _ROUTES:
+            found = re.fullmatch(pattern, path)
+            if known == method and found:
+                reply: Reply = getattr(self, answer)(
+                    _Question(user, asked, texts, body, found.groups())
+                )
+                return reply
+        raise NoRoute(f'the fake Nova has no {method} {path}')
+
+    def _version(self, user: str) -> Reply:
+        reply = self._recorded('version', (2, 1))
+        version = reply.body['version']
+        version['version'] = self.newest
+        version['min_version'] = '2.1' if self.newest else ''
+        return reply
+
+    def _create(self, question: _Question) -> Reply:
+        inner = question.body['server_group']
+        has_rules = question.microversion >= (2, 64)
+        other = self._recorded('create in the other shape', question.microversion)
+        if ('policy' if has_rules else 'policies') not in inner:
+            return _reworded(other, {"{'name': 'x', 'policies': ['affinity']}": repr(inner)})
+        policy = inner['policy'] if has_rules else inner['policies'][0]
+        if policy in SOFT_POLICIES and question.microversion < (2, 15):
+            reply = self._recorded('create soft', question.microversion)
+            return _reworded(reply, {'soft-affinity': policy})
+        if 'rules' in inner and not has_rules:
+            reply = self._recorded('create with rules', question.microversion)
+            old = self._request('create with rules', question.microversion)['body']['server_group']
+            return _reworded(reply, {repr(old): repr(inner)})
+        if 0 <= self.quota <= len(self.groups):
+            return self._recorded('create over quota', question.microversion)
+        if inner.get('rules') and policy != 'anti-affinity':
+            return self._recorded('create soft with rules', question.microversion)
+        group_id = self.add_group(inner['name'], policy, rules=dict(inner.get('rules', {})))
+        return Reply(200, {'server_group': self._shown(group_id, question.microversion)})
+
+    def _list(self, question: _Question) -> Reply:
+        offset = int(question.query.get('offset', 0))
+        limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
+        page = [group['id'] for group in self.groups[offset : offset + limit]]
+        return Reply(
+            200, {'server_groups': [self._shown(item, question.microversion) for item in page]}
+        )
+
+    def _show(self, question: _Question) -> Reply:
+        (group_id,) = question.found
+        if self._group(group_id) is None:
+            reply = self._recorded('get missing', question.microversion)
+            return _reworded(reply, {exchanges.MISSING: group_id})
+        return Reply(200, {'server_group': self._shown(group_id, question.microversion)})
+
+    def _delete(self, question: _Question) -> Reply:
+        group = self._group(question.found[0])
+        if group is None:
+            reply = self._recorded('get missing', question.microversion)
+            return _reworded(reply, {exchanges.MISSING: question.found[0]})
+        self.groups.remove(group)
+        return Reply(204, None)
+
+    def _limits(self, question: _Question) -> Reply:
+        reply = self._recorded('limits', question.microversion)
+        absolute = reply.body['limits']['absolute']
+        absolute['maxServerGroups'] = self.quota
+        absolute['totalServerGroupsUsed'] = len(self.groups)
+        return reply
+
+    def _zones(self, question: _Question) -> Reply:
+        reply = self._recorded('zones', question.microversion)
+        (zone,) = reply.body['availabilityZoneInfo']
+        names = sorted({host.zone for host in self.hosts})
+        return Reply(200, {'availabilityZoneInfo': [{**zone, 'zoneName': name} for name in names]})
+
+    def _services(self, question: _Question) -> Reply:
+        if question.user != 'admin':
+            return self._recorded('services, not allowed', question.microversion)
+        template = self._recorded('services', question.microversion).body['services'][0]
+        return Reply(
+            200,
+            {
+                'services': [
+                    {
+                        **template,
+                        'id': _numbered(template['id'], number),
+                        'host': host.host,
+                        'zone': host.zone,
+                        'state': host.state,
+                        'status': host.status,
+                    }
+                    for number, host in enumerate(self.hosts)
+                ]
+            },
+        )
+
+    def _hypervisors(self, question: _Question) -> Reply:
+        if question.user != 'admin':
+            return self._recorded('hypervisors, not allowed', question.microversion)
+        pattern = question.query.get('hypervisor_hostname_pattern')
+        found = list(enumerate(self.hosts))
+        if pattern is not None and question.microversion >= (2, 53):
+            found = [item for item in found if pattern.lower() in item[1].hypervisor.lower()]
+            if not found:
+                reply = self._recorded('hypervisors, no match', question.microversion)
+                return _reworded(reply, {'nowhere': pattern})
+        template = self._recorded('hypervisors', question.microversion).body['hypervisors'][0]
+        more: dict[str, Any] = {}
+        if pattern is None and question.microversion >= (2, 33):
+            ids = [_numbered(template['id'], len(self.hosts) + number) for number, _ in found]
+            marker = question.query.get('marker')
+            start = 1 + ids.index(marker) if marker else 0
+            found, rest = found[start : start + LONGEST_PAGE], found[start + LONGEST_PAGE :]
+            if rest:
+                href = f'/os-hypervisors/detail?marker={ids[found[-1][0]]}'
+                more['hypervisors_links'] = [{'rel': 'next', 'href': href}]
+        return Reply(
+            200,
+            {
+                **more,
+                'hypervisors': [
+                    {
+                        **template,
+                        'id': _numbered(template['id'], len(self.hosts) + number),
+                        'hypervisor_hostname': host.hypervisor,
+                        'state': host.state,
+                        'status': host.status,
+                        'service': {
+                            **template['service'],
+                            'id': _numbered(template['service']['id'], number),
+                            'host': host.host,
+                        },
+                    }
+                    for number, host in found
+                ],
+            },
+        )
+
+    # -- what the answers are made of
+
+    def _recorded(self, name: str, asked: Microversion, *replace: tuple[str, str]) -> Reply:
+        """A fresh copy of an answer at the nearest microversion that is not newer."""
+        answer = recordings()[_nearest(asked)][name]
+        reply = Reply(answer['status'], copy.deepcopy(answer['body']))
+        return _reworded(reply, dict(replace)) if replace else reply
+
+    def _request(self, name: str, asked: Microversion) -> Mapping[str, Any]:
+        request: Mapping[str, Any] = recordings()[_nearest(asked)][name]['request']
+        return request
+
+    def _group(self, group_id: str) -> dict[str, Any] | None:
+        return next((group for group in self.groups if group['id'] == group_id), None)
+
+    def _shown(self, group_id: str, asked: Microversion) -> dict[str, Any]:
+        """A group with the keys that Nova shows at this microversion."""
+        group = self._group(group_id)
+        assert group is not None
+        known = {**group, 'policies': [group['policy']]}
+        template = self._recorded('create', asked).body['server_group']
+        return {key: known.get(key, value) for key, value in template.items()}
+
+
+@dataclass(frozen=True)
+class _Question:
+    user: str
+    microversion: Microversion
+    query: Mapping[str, str]
+    body: Any
+    found: tuple[str, ...]
+
+
+_ROUTES = (
+    ('POST', GROUPS, '_create'),
+    ('GET', GROUPS, '_list'),
+    ('GET', f'{GROUPS}/([^/]+)', '_show'),
+    ('DELETE', f'{GROUPS}/([^/]+)', '_delete'),
+    ('GET', '/limits', '_limits'),
+    ('GET', '/os-availability-zone', '_zones'),
+    ('GET', '/os-services', '_services'),
+    ('GET', '/os-hypervisors/detail', '_hypervisors'),
+)
+
+
+def _nearest(asked: Microversion) -> Microversion:
+    return max(recorded for recorded in recordings() if recorded <= max(asked, (2, 1)))
+
+
+def _reworded(reply: Reply, words: Mapping[str, str]) -> Reply:
+    """An answer whose words are about something else."""
+    text = json.dumps(reply.body)
+    for old, new in words.items():
+        text = text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])
+    return Reply(reply.status, json.loads(text))
+
+
+def _numbered(like: int | str, number: int) -> int | str:
+    """An id of the same kind as a recorded one."""
+    return number + 1 if isinstance(like, int) else f'11111111-0000-4000-8000-{number:012x}'

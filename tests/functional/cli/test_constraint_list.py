@@ -1,0 +1,82 @@
+"""``senlin-affinity constraint list``: what is loaded, and that nothing is missing in silence."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+ENTRY_POINT = '[senlin_affinity.constraints]\nrack = third_party.rack:Rack\n'
+
+
+def test_ours_in_the_order_in_which_reasons_are_told(run):
+    done = run('constraint', 'list', '-f', 'json')
+    assert (done.returncode, done.stderr) == (0, '')
+    rows = json.loads(done.stdout)
+    assert [(row['name'], row['level']) for row in rows] == [
+        ('drs', 'host'),
+        ('server_group', 'host'),
+        ('quota', 'request'),
+    ]
+    assert all(row['rule'] and row['needs'] for row in rows)
+
+
+@pytest.fixture
+def third_party(tmp_path, write):
+    """A distribution that brings a constraint called rack; call it with what its module holds."""
+    (tmp_path / 'third_party').mkdir()
+    info = tmp_path / 'third_party-1.0.dist-info'
+    info.mkdir()
+    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n')
+    (info / 'entry_points.txt').write_text(ENTRY_POINT)
+    return lambda text: write('third_party/rack.py', text)
+
+
+def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
+    third_party(
+        'from senlin_affinity.constraints.drs import DrsConstraint\n'
+        'class Rack(DrsConstraint):\n'
+        "    name, order, reasons, filters = 'rack', 70, {}, ('RackFilter', 'RowFilter')\n"
+    )
+    done = run('constraint', 'list', '-f', 'json', PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row['name'] for row in rows] == ['drs', 'rack', 'server_group', 'quota']
+    assert [row['enforced by filter'] for row in rows][:2] == [
+        '(always)',
+        'RackFilter or RowFilter',
+    ]
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        pytest.param('import no_such_module\n', 'no_such_module', id='its import breaks'),
+        pytest.param('Rock = 1\n', 'Rack', id='it is not there'),
+        pytest.param('class Rack: pass\n', 'is neither a HostConstraint', id='it is none'),
+    ],
+)
+def test_a_constraint_that_does_not_load(run, third_party, tmp_path, text, words):
+    """Fails closed: no list without it."""
+    third_party(text)
+    done = run('constraint', 'list', '-f', 'json', PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, '')
+    assert done.stderr.startswith('error: constraint ')
+    assert 'rack' in done.stderr
+    assert words in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize(
+    'arguments', [['constraint', 'list'], ['policy', 'validate', 'nowhere.yaml']]
+)
+def test_no_sdk_is_imported(arguments):
+    """It takes a second to load, and nothing here asks a cloud."""
+    code = (
+        'import sys\n'
+        'from senlin_affinity.cli.main import main\n'
+        f'main({arguments!r})\n'
+        "sys.exit(bool({'openstack', 'keystoneauth1', 'senlin', 'nova'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr

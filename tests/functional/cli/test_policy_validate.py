@@ -1,0 +1,121 @@
+"""``senlin-affinity policy validate``, without a cloud."""
+
+import json
+
+import pytest
+import yaml
+
+from senlin_affinity.conf import files
+
+SPEC = """\
+type: senlin.policy.affinity
+version: '1.1'
+properties:
+  servergroup: {name: web, rules: {max_server_per_host: 3}}
+  availability_zone: nova_1
+"""
+PROFILE = """\
+type: os.nova.server
+version: '1.0'
+properties: {flavor: m1.tiny, scheduler_hints: {group: XYZ-ABCD}}
+"""
+
+
+def test_valid(run, write):
+    done = run('policy', 'validate', write('spec.yaml', SPEC))
+    assert (done.returncode, done.stderr) == (0, '')
+    assert 'max_server_per_host: 3' in done.stdout
+
+
+def test_valid_as_json(run, write):
+    done = run('policy', 'validate', '-f', 'json', write('spec.yaml', SPEC))
+    assert (done.returncode, done.stderr) == (0, '')
+    assert json.loads(done.stdout) == {
+        'spec': 'senlin.policy.affinity 1.1: valid',
+        'server group': 'web',
+        'policy': 'anti-affinity',
+        'rules': 'max_server_per_host: 3',
+        'availability zone': 'nova_1',
+        'DRS extension': 'off',
+        'in the cloud': 'not asked (name a cloud with --os-cloud)',
+    }
+
+
+def test_a_json_file(run, write):
+    spec = json.dumps(yaml.safe_load(SPEC))
+    assert run('policy', 'validate', write('spec.json', spec)).returncode == 0
+
+
+def test_profile(run, write):
+    """The hint's group is the one that an attach looks for (Q3-2)."""
+    arguments = (write('spec.yaml', SPEC.replace('name: web, ', '')), '--profile')
+    done = run('policy', 'validate', '-f', 'json', *arguments, write('profile.yaml', PROFILE))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)['server group'] == 'XYZ-ABCD'
+
+
+def test_profile_of_another_type(run, write):
+    """R3-02."""
+    profile = write('profile.yaml', PROFILE.replace('os.nova.server', 'os.heat.stack'))
+    done = run('policy', 'validate', write('spec.yaml', SPEC), '--profile', profile)
+    assert (done.returncode, done.stdout) == (3, '')
+    assert done.stderr.startswith('error: profile.yaml: ')
+    assert 'Policy not applicable on profile type: os.heat.stack-1.0' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        pytest.param(
+            SPEC.replace('3', '0'),
+            'properties.servergroup.rules.max_server_per_host: must be an integer of 1 or more',
+            id='a wrong value',
+        ),
+        pytest.param(SPEC.replace('1.1', '1.0'), 'properties.servergroup.rules: needs', id='1.0'),
+        pytest.param(SPEC.replace('servergroup', 'servergruop'), 'servergroup?', id='a slip'),
+        pytest.param('', 'must be a mapping', id='an empty file'),
+        pytest.param('- a\n- b\n', 'must be a mapping', id='a list'),
+        pytest.param('a: b\nc: [1, 2\nd: e\n', 'is no YAML in line 3, column 2', id='no YAML'),
+        pytest.param('a: !!python/object:os.system {}\n', 'is no YAML in line 1', id='a tag'),
+        pytest.param('a: 2026-13-45\n', 'is no YAML', id='a date that is none'),
+        pytest.param(f'a: {"9" * 5000}\n', 'is no YAML', id='a number beyond what Python reads'),
+        pytest.param(b'a: \xff\n', 'is not UTF-8 text', id='other text'),
+        pytest.param('[' * 5000, 'is no YAML', id='nested too deep'),
+    ],
+)
+def test_invalid(run, write, text, words):
+    """R3-05: one line on stderr, which names the file and the place; nothing on stdout."""
+    done = run('policy', 'validate', '-f', 'json', write('spec.yaml', text))
+    assert (done.returncode, done.stdout) == (3, '')
+    assert done.stderr.startswith('error: spec.yaml: ')
+    assert words in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+def test_missing_file(run):
+    done = run('policy', 'validate', 'nowhere.yaml')
+    assert (done.returncode, done.stdout) == (3, '')
+    assert done.stderr == 'error: nowhere.yaml: can not be read: No such file or directory\n'
+
+
+def test_debug_shows_the_traceback(run):
+    done = run('--debug', 'policy', 'validate', 'nowhere.yaml')
+    assert done.returncode == 3
+    assert 'Traceback' in done.stderr
+    assert done.stderr.endswith('error: nowhere.yaml: can not be read: No such file or directory\n')
+
+
+def test_a_cloud_that_is_not_known(run, write):
+    """The spec is right; what the cloud has could not be found out: status 1, not 3."""
+    done = run('--os-cloud', 'nowhere', 'policy', 'validate', write('spec.yaml', SPEC))
+    assert (done.returncode, done.stdout) == (1, '')
+    assert done.stderr.startswith('error: could not connect to the cloud: ')
+    assert 'nowhere' in done.stderr
+
+
+@pytest.mark.parametrize(
+    'path', sorted(files.example('policies').glob('*.yaml')), ids=lambda path: path.name
+)
+def test_the_installed_examples(run, path):
+    done = run('policy', 'validate', str(path))
+    assert (done.returncode, done.stderr) == (0, '')

@@ -1,0 +1,108 @@
+"""A Keystone and a fake Nova behind a real socket, which counts what it is asked.
+
+For measures at sizes that no test can boot: ten thousand hypervisors. The answers are those of
+``tests.fake_nova``; what a request really costs on the wire is seen here, without requests-mock.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import openstack
+from openstack.connection import Connection
+
+from tests import fake_keystone
+from tests.fake_nova import FakeNova
+from tests.recordings.exchanges import Reply
+
+
+class HttpCloud:
+    """The cloud; a context manager. ``bytes_sent`` counts the bodies of Nova's answers."""
+
+    def __init__(self, nova: FakeNova) -> None:
+        self.nova = nova
+        self.bytes_sent = 0
+        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), _handler(self))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> HttpCloud:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f'http://127.0.0.1:{self._server.server_address[1]}'
+
+    def connection(self) -> Connection:
+        """A new connection, as an administrator."""
+        auth = {
+            'auth_url': f'{self.url}/identity/v3',
+            'username': 'admin',
+            'password': 'secret',
+            'project_name': 'admin',
+            'user_domain_id': 'default',
+            'project_domain_id': 'default',
+        }
+        return openstack.connect(
+            load_yaml_config=False,
+            load_envvars=False,
+            auth=auth,
+            region_name=fake_keystone.REGION,
+        )
+
+    def answer(self, method: str, target: str, headers: Any, body: Any) -> Reply:
+        """Keystone's answer, or Nova's."""
+        parts = urlsplit(target)
+        service, _, path = parts.path.lstrip('/').partition('/')
+        if service == 'identity' and method == 'POST':
+            return Reply(201, fake_keystone.token('admin', {'compute': f'{self.url}/compute/v2.1'}))
+        if service == 'identity':
+            return Reply(200, fake_keystone.version(f'{self.url}/identity/v3'))
+        microversion = headers.get('OpenStack-API-Version')
+        return self.nova.send(
+            headers.get('X-Auth-Token', 'nobody'),
+            method,
+            path.removeprefix('v2.1') or '/',
+            microversion and microversion.removeprefix('compute '),
+            dict(parse_qsl(parts.query)),
+            body,
+        )
+
+
+def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = 'HTTP/1.1'
+        # A small answer must not wait for the client's acknowledgement.
+        disable_nagle_algorithm = True
+        wbufsize = -1
+
+        def _serve(self) -> None:
+            length = int(self.headers.get('Content-Length') or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            reply = cloud.answer(self.command, self.path, self.headers, body)
+            data = b'' if reply.body is None else json.dumps(reply.body).encode()
+            if self.path.startswith('/compute'):
+                cloud.bytes_sent += len(data)
+            self.send_response(reply.status)
+            self.send_header('Content-Type', 'application/json')
+            self.send_header('Content-Length', str(len(data)))
+            self.send_header('X-Subject-Token', 'admin')
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_DELETE = _serve
+
+        def log_message(self, *_words: object) -> None:
+            pass
+
+    return Handler

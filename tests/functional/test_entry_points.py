@@ -1,0 +1,53 @@
+"""Everything that setup.cfg registers can be loaded, and is what its group is for."""
+
+import configparser
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from cliff import command
+from senlin.policies import base as senlin_policy
+
+from senlin_affinity.conf import files
+
+SETUP = Path(__file__).parents[2] / 'setup.cfg'
+
+
+def registered():
+    parser = configparser.ConfigParser()
+    parser.read(SETUP)
+    for group, lines in parser['entry_points'].items():
+        for line in lines.strip().splitlines():
+            name, value = (word.strip() for word in line.split('=', 1))
+            yield group, name, value
+
+
+@pytest.mark.parametrize(('group', 'name', 'value'), registered())
+def test_entry_point(group, name, value):
+    (entry_point,) = [
+        each
+        for each in metadata.entry_points(group=group)
+        if (each.name, each.value) == (name, value)
+    ]
+    loaded = entry_point.load()
+    if group in ('senlin_affinity.cli', 'openstack.affinity.v1'):
+        assert issubclass(loaded, command.Command)
+        assert loaded.__doc__
+    if group == 'senlin.policies':
+        assert issubclass(loaded, senlin_policy.Policy)
+
+
+def test_both_doors_have_the_same_commands():
+    ours = {each.name: each.value for each in metadata.entry_points(group='senlin_affinity.cli')}
+    theirs = {
+        each.name: each.value for each in metadata.entry_points(group='openstack.affinity.v1')
+    }
+    assert theirs == {
+        f'affinity_{name}': value for name, value in ours.items() if not name.startswith('sandbox')
+    }
+
+
+def test_the_example_files_are_found():
+    assert files.example('senlin-affinity.conf.sample').is_file()
+    with pytest.raises(FileNotFoundError, match='no-such-file is not installed; looked for'):
+        files.example('no-such-file')

@@ -1,0 +1,34 @@
+"""The recorded answers are still those of the real Nova.
+
+Where this fails: ``make recordings``, and look at what changed (git diff) before it is committed.
+"""
+
+import pytest
+
+from tests.recordings import exchanges, files, record
+
+
+@pytest.fixture(scope='module')
+def fresh():
+    """Everything recorded again, in memory."""
+    return record.record()
+
+
+@pytest.mark.parametrize('recorded', exchanges.MICROVERSIONS)
+def test_nova_answers_like_its_record(fresh, recorded):
+    content = files.load(recorded)
+
+    assert fresh[recorded]['microversion'] == content['microversion']
+    assert list(fresh[recorded]['answers']) == list(content['answers'])
+    for name, answer in content['answers'].items():
+        assert fresh[recorded]['answers'][name] == answer, name
+
+
+@pytest.mark.parametrize('recorded', exchanges.MICROVERSIONS)
+def test_recording_again_changes_no_byte(fresh, recorded):
+    assert files.render(fresh[recorded]) == files.path(recorded).read_text(encoding='utf-8')
+
+
+def test_no_file_is_left_over():
+    names = [files.path(recorded).name for recorded in exchanges.MICROVERSIONS]
+    assert sorted(path.name for path in files.HERE.glob('*.json')) == sorted(names)

@@ -1,0 +1,235 @@
+"""A real cloud: Nova, Placement and Senlin answer, schedule and refuse as they do elsewhere."""
+
+import openstack
+import pytest
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.waiting import until
+
+HOSTS = {
+    'cmp-1': {'vcpus': 8, 'availability_zone': 'az1'},
+    'cmp-2': {
+        'hypervisor_hostname': 'domain-c7.b52f3c7e-19f4-4c7c-a4b9-6f5d0f1c2a11',
+        'hypervisor_type': 'VMware vCenter Server',
+        'aggregates': {'ssd': {'ssd': 'true'}},
+    },
+    'cmp-3': {'disabled': True},
+}
+FLAVORS = {'m1.tiny': {}, 'm1.ssd': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}}}
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    with SandboxCloud(
+        HOSTS,
+        senlin=True,
+        flavors=FLAVORS,
+        quotas={'server_groups': 3},
+        compute_max_version='2.90',
+        placement_max_version='1.36',
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def admin(cloud):
+    return cloud.connection()
+
+
+@pytest.fixture(scope='module')
+def demo(cloud):
+    return cloud.connection('demo')
+
+
+@pytest.fixture
+def boot(cloud, demo):
+    """Boot servers and delete them after the test."""
+    made = []
+
+    def boot(**more):
+        flavor = demo.compute.find_flavor(more.pop('flavor', 'm1.tiny'), ignore_missing=False)
+        server = demo.compute.create_server(
+            name='s', flavor_id=flavor.id, image_id=cloud.image_id, networks='none', **more
+        )
+        made.append(server)
+
+        def look():
+            now = demo.compute.get_server(server.id)
+            return now if now.status != 'BUILD' else None
+
+        return until(look, what=f'the server is built\n{cloud.logs()}')
+
+    yield boot
+    for server in made:
+        demo.compute.delete_server(server)
+    for server in made:
+        demo.compute.wait_for_delete(server)
+
+
+def host_of(admin, server):
+    return admin.compute.get_server(server.id).compute_host
+
+
+def test_the_hosts_are_as_they_were_written(admin):
+    found = {
+        item.service_details['host']: (item.name, item.hypervisor_type, item.status)
+        for item in admin.compute.hypervisors(details=True)
+    }
+    assert found == {
+        'cmp-1': ('cmp-1', 'QEMU', 'enabled'),
+        'cmp-2': (HOSTS['cmp-2']['hypervisor_hostname'], 'VMware vCenter Server', 'enabled'),
+        'cmp-3': ('cmp-3', 'QEMU', 'disabled'),
+    }
+
+
+def test_placement_knows_the_sizes(admin):
+    providers = {
+        item['name']: item['uuid']
+        for item in admin.placement.get('/resource_providers').json()['resource_providers']
+    }
+    path = f'/resource_providers/{providers["cmp-1"]}/inventories'
+    inventories = admin.placement.get(path).json()['inventories']
+    assert inventories['VCPU']['total'] == 8
+    assert inventories['MEMORY_MB']['total'] == 131072
+
+
+def test_a_server_boots_in_its_zone(admin, boot):
+    server = boot(availability_zone='az1')
+    assert (server.status, host_of(admin, server)) == ('ACTIVE', 'cmp-1')
+
+
+def test_aggregate_metadata_is_looked_at(admin, boot):
+    server = boot(flavor='m1.ssd')
+    assert (server.status, host_of(admin, server)) == ('ACTIVE', 'cmp-2')
+
+
+def test_anti_affinity_keeps_servers_apart(admin, demo, boot):
+    group = demo.compute.create_server_group(
+        name='apart', policy='anti-affinity', rules={'max_server_per_host': 1}
+    )
+    hints = {'group': group.id}
+    servers = [boot(scheduler_hints=hints) for _ in range(3)]
+    assert [server.status for server in servers] == ['ACTIVE', 'ACTIVE', 'ERROR']
+    assert {host_of(admin, server) for server in servers[:2]} == {'cmp-1', 'cmp-2'}
+    found = demo.compute.get_server_group(group.id)
+    assert found.policy == 'anti-affinity'
+    assert found.rules == {'max_server_per_host': 1}
+    demo.compute.delete_server_group(group)
+
+
+def test_the_quota_is_nova_s(demo):
+    groups = [demo.compute.create_server_group(name=f'g{n}', policy='affinity') for n in range(3)]
+    with pytest.raises(openstack.exceptions.ForbiddenException, match='Quota exceeded'):
+        demo.compute.create_server_group(name='g4', policy='affinity')
+    for group in groups:
+        demo.compute.delete_server_group(group)
+
+
+@pytest.mark.parametrize(
+    ('service', 'path', 'newest', 'too_new'),
+    [('compute', '/servers', '2.90', '2.91'), ('placement', '/traits', '1.36', '1.37')],
+)
+def test_the_cloud_is_as_old_as_it_was_asked_to_be(admin, service, path, newest, too_new):
+    adapter = getattr(admin, service)
+    assert adapter.get(path, microversion=newest).status_code == 200
+    answer = adapter.get(path, microversion=too_new)
+    assert answer.status_code == 406
+    assert adapter.get_endpoint_data().max_microversion == tuple(map(int, newest.split('.')))
+
+
+def test_a_member_sees_no_hypervisors(demo):
+    with pytest.raises(openstack.exceptions.ForbiddenException):
+        list(demo.compute.hypervisors())
+
+
+def test_a_forged_token_is_refused(cloud, admin):
+    for service in ('compute', 'placement', 'clustering'):
+        url = admin.session.get_endpoint(service_type=service)
+        path = {'compute': '/servers', 'placement': '/traits', 'clustering': '/v1/clusters'}
+        answer = admin.session.get(
+            url + path[service],
+            authenticated=False,
+            headers={'X-Auth-Token': 'admin'},
+            raise_exc=False,
+        )
+        assert answer.status_code == 401, service
+
+
+def test_a_wrong_password_is_refused(cloud):
+    auth = {**cloud.auth('demo'), 'password': 'guess'}
+    connection = openstack.connect(load_yaml_config=False, load_envvars=False, auth=auth)
+    with pytest.raises(openstack.exceptions.SDKException, match='401'):
+        connection.authorize()
+
+
+def test_a_cluster_of_two_nodes_is_two_servers_of_its_owner(cloud, admin, demo):
+    cloud.clear_requests()
+    profile = demo.clustering.create_profile(
+        name='server',
+        spec={
+            'type': 'os.nova.server',
+            'version': '1.0',
+            'properties': {
+                'name': 'node',
+                'flavor': 'm1.tiny',
+                'image': cloud.image_id,
+                'networks': [],
+            },
+        },
+    )
+    cluster = demo.clustering.create_cluster(
+        name='two', profile_id=profile.id, desired_capacity=2, min_size=0, max_size=2
+    )
+    ended = {'ACTIVE', 'ERROR', 'WARNING', 'CRITICAL'}
+
+    def look():
+        now = demo.clustering.get_cluster(cluster.id)
+        return now if now.status in ended else None
+
+    now = until(look, what=f'the cluster is made\n{cloud.logs()}')
+    assert now.status == 'ACTIVE', f'{now.status_reason}\n{cloud.logs()}'
+    servers = list(admin.compute.servers(all_projects=True))
+    assert [server.status for server in servers] == ['ACTIVE', 'ACTIVE']
+    # Senlin acted for its user, with a trust.
+    assert {server.project_id for server in servers} == {demo.current_project_id}
+    assert {server.user_id for server in servers} == {demo.current_user_id}
+    trusts = list(demo.identity.trusts(trustor_user_id=demo.current_user_id))
+    assert [trust.project_id for trust in trusts] == [demo.current_project_id]
+    assert [role['name'] for role in trusts[0].roles] == ['member', 'reader']
+    posted = [entry for entry in cloud.requests() if entry['method'] == 'POST']
+    assert [entry['path'] for entry in posted] == ['/v2.1/servers', '/v2.1/servers']
+    assert all(entry['user_agent'].startswith('senlin') for entry in posted)
+    demo.clustering.delete_cluster(cluster)
+    until(lambda: not list(demo.clustering.clusters()), what='the cluster is deleted')
+    assert list(demo.compute.servers()) == []
+
+
+def test_a_fault_reaches_the_client_instead_of_nova(cloud, demo):
+    cloud.clear_requests()
+    cloud.faults.add('/os-server-groups$', method='GET', status=503, body={'message': 'no'})
+    with pytest.raises(openstack.exceptions.HttpException) as caught:
+        list(demo.compute.server_groups())
+    assert caught.value.status_code == 503
+    assert list(demo.compute.server_groups()) == []
+    statuses = [
+        entry['status'] for entry in cloud.requests() if entry['path'].endswith('server-groups')
+    ]
+    assert statuses == [503, 200]
+
+
+def test_the_clouds_yaml_reaches_it(cloud, tmp_path):
+    path = tmp_path / 'clouds.yaml'
+    path.write_text(cloud.clouds_yaml())
+    config = openstack.config.OpenStackConfig(config_files=[str(path)], load_envvars=False)
+    connection = openstack.connection.Connection(config=config.get_one('sandbox-demo'))
+    assert connection.current_project.name == 'demo'
+    assert list(connection.clustering.clusters()) == []
+
+
+def test_no_proxy_comes_between(cloud, monkeypatch):
+    for name in ('http_proxy', 'HTTP_PROXY'):
+        monkeypatch.setenv(name, 'http://127.0.0.1:9')
+    for name in ('no_proxy', 'NO_PROXY'):
+        monkeypatch.delenv(name, raising=False)
+    assert cloud.connection('demo').current_project.name == 'demo'
+    assert isinstance(cloud.requests(), list)

@@ -1,0 +1,116 @@
+"""``sandbox up`` and ``sandbox down``, as a person runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import openstack
+import pytest
+
+from senlin_affinity.sandbox.session import is_running
+from tests.waiting import until
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Run the command with a runtime directory of the test; nothing runs after it."""
+    environment = {**os.environ, 'XDG_RUNTIME_DIR': str(tmp_path)}
+    line = [sys.executable, '-m', 'senlin_affinity.cli.main', 'sandbox']
+
+    def run(*arguments):
+        return subprocess.run(
+            [*line, *map(str, arguments)], env=environment, capture_output=True, text=True
+        )
+
+    run.start = lambda *arguments: subprocess.Popen(
+        [*line, *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    run.notes = tmp_path / 'senlin-affinity' / 'session.json'
+    yield run
+    run('down')
+
+
+def test_up_use_it_down(command):
+    up = command('up', '--no-senlin')
+    assert up.returncode == 0, up.stderr
+    assert 'Placement runs' in up.stderr
+    notes = json.loads(command.notes.read_text())
+    assert f'export OS_CLIENT_CONFIG_FILE={notes["clouds_yaml"]} OS_CLOUD=sandbox' in up.stdout
+    config = openstack.config.OpenStackConfig(
+        config_files=[notes['clouds_yaml']], load_envvars=False
+    )
+    connection = openstack.connection.Connection(config=config.get_one('sandbox'))
+    assert [item.name for item in connection.compute.hypervisors()] == ['cmp-1', 'cmp-2']
+
+    again = command('up')
+    assert again.returncode == 1
+    assert 'running already' in again.stderr
+    assert is_running(notes['pid'])
+
+    down = command('down')
+    assert (down.returncode, down.stdout) == (0, 'the sandbox is gone\n')
+    assert not any(map(is_running, [notes['pid'], *notes['children']]))
+    assert not Path(notes['directory']).exists()
+    assert sorted(path.name for path in command.notes.parent.iterdir()) == [
+        'lock',
+        'supervisor.log',
+    ]
+
+
+def test_down_without_a_sandbox_says_so(command):
+    down = command('down')
+    assert (down.returncode, down.stdout) == (0, 'no sandbox is running\n')
+
+
+def test_in_the_foreground_it_stays_until_ctrl_c(command):
+    process = command.start('up', '--foreground', '--no-senlin')
+    assert 'the sandbox runs at' in process.stdout.readline()
+    notes = json.loads(command.notes.read_text())
+    assert notes['pid'] == process.pid
+    process.send_signal(signal.SIGINT)
+    output, _errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert output.endswith('the sandbox is gone\n')
+    assert not any(map(is_running, notes['children']))
+    assert not Path(notes['directory']).exists()
+
+
+def test_ctrl_c_during_the_start_leaves_nothing(command):
+    process = command.start('up')
+    assert process.stderr.readline()  # the first stage
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode not in (0, None)
+    assert command('down').stdout == 'no sandbox is running\n'
+    assert not command.notes.exists()
+
+
+def test_a_killed_supervisor_takes_everything_with_it(command):
+    assert command('up', '--no-senlin').returncode == 0
+    notes = json.loads(command.notes.read_text())
+    os.kill(notes['pid'], signal.SIGKILL)
+    until(
+        lambda: (
+            not any(map(is_running, notes['children'])) and not Path(notes['directory']).exists()
+        ),
+        what='everything is gone',
+    )
+    assert command('down').stdout == 'no sandbox is running\n'
+    assert not command.notes.exists()
+
+
+def test_a_wrong_file_is_a_usage_error(command, tmp_path):
+    file = tmp_path / 'cloud.yaml'
+    file.write_text('hosts: {a: {vcpu: 1}}')
+    up = command('up', '--cloud', file)
+    assert up.returncode == 2
+    assert up.stderr == 'error: hosts.a.vcpu: unknown key; did you mean "vcpus"?\n'
+    assert command('up', '--cloud', tmp_path / 'missing.yaml').returncode == 2
+    assert command('up', '--nonsense').returncode == 2

@@ -1,0 +1,213 @@
+"""However a sandbox ends, no process and no directory of it is left behind."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.sandbox import work_directory
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.session import is_running
+from tests.waiting import until
+
+PARENT = """
+import json, sys, time
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.session import is_running
+with SandboxCloud(1, senlin={senlin}) as cloud:
+    print(json.dumps({'pids': cloud.pids, 'directory': str(cloud.log_dir)}), flush=True)
+    {body}
+"""
+
+
+@contextlib.contextmanager
+def parent(body='time.sleep(600)', senlin=False):
+    """Run a sandbox in a process of its own, with its own group, and tell what it says."""
+    process = subprocess.Popen(
+        [sys.executable, '-c', PARENT.replace('{body}', body).replace('{senlin}', str(senlin))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+        env={**os.environ, 'PYTHONPATH': str(Path(__file__).parents[2])},
+    )
+    said = {}
+    try:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        said.update(json.loads(line))
+        yield process, said
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def assert_gone(said):
+    until(
+        lambda: not any(map(is_running, said['pids'])) and not Path(said['directory']).exists(),
+        seconds=15,
+        what='everything is gone',
+    )
+    assert not Path(said['directory']).with_name(f'.{Path(said["directory"]).name}').exists()
+
+
+def test_an_ordinary_end():
+    with parent(body='pass') as (process, said):
+        assert process.wait(20) == 0
+        assert_gone(said)
+
+
+def test_an_exception_in_the_block():
+    with parent(body='raise ValueError') as (process, said):
+        assert process.wait(20) == 1
+        assert_gone(said)
+
+
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM])
+def test_the_parent_is_killed(number):
+    with parent(senlin=True) as (process, said):
+        assert len(said['pids']) == 2
+        assert all(map(is_running, said['pids']))
+        process.send_signal(number)
+        assert process.wait(20) == -number
+        assert_gone(said)
+
+
+def test_ctrl_c_reaches_the_whole_group():
+    with parent(senlin=True) as (process, said):
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == -signal.SIGINT
+        assert 'KeyboardInterrupt' in process.stderr.read()
+        assert_gone(said)
+
+
+def test_the_parent_is_killed_while_a_fork_of_it_holds_its_pipes():
+    body = "print(__import__('os').fork() or time.sleep(600), flush=True); time.sleep(600)"
+    with parent(body=body) as (process, said):
+        fork = int(process.stdout.readline())
+        try:
+            process.kill()
+            process.wait(20)
+            assert_gone(said)
+        finally:
+            os.kill(fork, signal.SIGKILL)
+
+
+def test_everything_is_killed_at_once_and_the_next_sandbox_removes_the_directory():
+    with parent() as (process, said):
+        for pid in (*said['pids'], process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.wait(20)
+    directory = Path(said['directory'])
+    assert directory.exists()
+
+    def look():
+        work_directory.remove_abandoned()
+        return not directory.exists()
+
+    until(look, what='the locks of the dead are free and the directory is removed')
+    assert_gone(said)
+
+
+def test_a_running_sandbox_is_not_taken_for_abandoned():
+    with SandboxCloud(1) as cloud:
+        assert cloud.log_dir not in work_directory.remove_abandoned()
+        assert cloud.log_dir.exists()
+
+
+def test_a_child_that_dies_does_not_keep_the_rest():
+    with parent(senlin=True) as (process, said):
+        os.kill(said['pids'][0], signal.SIGKILL)
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        assert_gone(said)
+
+
+def test_it_may_be_used_from_another_thread():
+    seen = []
+
+    def use():
+        with SandboxCloud(1) as cloud:
+            seen.append(cloud.log_dir)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join(60)
+    assert seen
+    assert not seen[0].exists()
+
+
+def test_a_start_that_fails_says_why_and_leaves_nothing():
+    seen = []
+    cloud = SandboxCloud(
+        1,
+        nova_options={'filter_scheduler': {'weight_classes': 'no.such.weigher'}},
+        progress=lambda _stage: seen.append(cloud.log_dir),
+    )
+    with pytest.raises(CloudError, match="No module named 'no'") as caught:
+        cloud.start()
+    assert '--- nova_process.out' in str(caught.value)
+    assert seen
+    assert not seen[0].exists()
+
+
+def test_a_missing_component_is_named_with_what_to_run(monkeypatch, tmp_path):
+    """A Python that has nothing but this package: what a plain "pip install" gives."""
+    bare = tmp_path / 'bare'
+    subprocess.run([sys.executable, '-m', 'venv', '--without-pip', bare], check=True)
+    monkeypatch.setenv('SENLIN_AFFINITY_SANDBOX_PYTHON', str(bare / 'bin' / 'python'))
+    with pytest.raises(CloudError, match='nova, openstack-placement') as caught, SandboxCloud(1):
+        pytest.fail('it started')
+    assert f"{bare}/bin/python -m pip install 'senlin-affinity[sandbox]'" in str(caught.value)
+
+
+def test_databases_are_made_without_a_template_and_with_one(monkeypatch, tmp_path):
+    monkeypatch.setenv('SENLIN_AFFINITY_CACHE', str(tmp_path))
+    for _ in range(2):
+        with SandboxCloud(1, senlin=True) as cloud:
+            assert len(list(cloud.connection().compute.hypervisors())) == 1
+        names = sorted(path.name for path in tmp_path.rglob('*') if path.is_file())
+        assert names == ['api.sqlite', 'cell1.sqlite', 'placement.sqlite', 'senlin.sqlite']
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
+    (tmp_path / 'file').write_text('')
+    monkeypatch.setenv('SENLIN_AFFINITY_CACHE', str(tmp_path / 'file'))
+    with SandboxCloud(1) as cloud:
+        assert len(list(cloud.connection().compute.hypervisors())) == 1
+
+
+def test_it_is_not_used_outside_of_its_block():
+    cloud = SandboxCloud(1)
+    with pytest.raises(CloudError, match='does not run'):
+        cloud.connection()
+
+
+@pytest.mark.parametrize(
+    ('text', 'path'),
+    [('hosts: {a: {vcpu: 1}}', 'hosts.a.vcpu'), ('host: 3', 'host'), ('{}', 'hosts')],
+)
+def test_a_wrong_file_is_refused_before_anything_starts(tmp_path, text, path):
+    file = tmp_path / 'cloud.yaml'
+    file.write_text(text)
+    with pytest.raises(InvalidSpec) as caught:
+        SandboxCloud.from_file(file)
+    assert caught.value.path == path
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InvalidSpec, match='cannot be read'):
+        SandboxCloud.from_file(tmp_path / 'missing.yaml')
+    (tmp_path / 'x').write_text('{')
+    with pytest.raises(InvalidSpec, match='is not YAML'):
+        SandboxCloud.from_file(tmp_path / 'x')
+    (tmp_path / 'y').write_text('[1]')
+    with pytest.raises(InvalidSpec, match='must be a mapping'):
+        SandboxCloud.from_file(tmp_path / 'y')

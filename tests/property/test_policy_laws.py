@@ -1,0 +1,129 @@
+"""Laws of the policy: specs, bindings, counts, placements."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.policy import binding, placement, profile, properties
+from senlin_affinity.policy.binding import Binding
+from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules
+
+SPECS = [
+    {
+        'type': properties.TYPE,
+        'version': '1.1',
+        'properties': {
+            'servergroup': {
+                'name': 'web',
+                'policies': 'anti-affinity',
+                'rules': {'max_server_per_host': 3},
+            },
+            'availability_zone': 'nova',
+            'enable_drs_extension': False,
+        },
+    },
+    {'type': properties.TYPE, 'version': 1.0, 'properties': {'servergroup': {}}},
+]
+STORED = [
+    {
+        'AffinityPolicy': {
+            'version': '1.1',
+            'data': {'servergroup_id': 'g', 'inherited_group': True, 'policy': 'x', 'rules': {}},
+        }
+    },
+]
+PROFILES = [
+    {
+        'type': 'os.nova.server',
+        'version': '1.0',
+        'scheduler_hints': {'group': 'web'},
+        'properties': {'scheduler_hints': {'group': 'web'}},
+    }
+]
+
+
+@st.composite
+def bindings(draw):
+    """What an attach makes: a spec 1.0 does not store the policy, nor that there are no rules."""
+    policy, rules = draw(policies_and_rules())
+    version = draw(st.sampled_from(properties.VERSIONS))
+    if version == '1.0':
+        policy, rules = None, rules or None
+    return Binding(draw(NAMES), draw(st.booleans()), version, policy, rules)
+
+
+@given(bindings())
+def test_what_is_stored_is_what_is_read(bound):
+    """Q3-4, RX-06; through JSON, as the engine's database keeps it."""
+    assert binding.read(json.loads(json.dumps(binding.write(bound)))) == bound
+
+
+@given(JSON | nearly(STORED))
+def test_stored_data_are_read_or_a_binding_error(stored):
+    """R3-28."""
+    try:
+        bound = binding.read(stored)
+    except BindingError:
+        return
+    assert bound is None or bound.servergroup_id
+
+
+@given(JSON | nearly(STORED))
+def test_what_was_read_can_be_stored_again(stored):
+    try:
+        bound = binding.read(stored)
+    except BindingError:
+        return
+    if bound is not None:
+        again = binding.write(bound)
+        assert binding.write(binding.read(again)) == again
+
+
+@given(JSON | nearly(SPECS))
+def test_a_spec_is_read_or_an_invalid_spec(spec):
+    """R3-05: and the text begins with the path."""
+    try:
+        wanted = properties.load(spec)
+    except InvalidSpec as error:
+        check_words(error)
+        return
+    assert wanted.version in properties.VERSIONS
+    assert wanted.rules is None or wanted.version == '1.1'
+
+
+@given(JSON | nearly(PROFILES))
+def test_a_hint_is_a_word_or_none_or_an_invalid_spec(spec):
+    """Q3-5: a profile that another release wrote breaks nothing."""
+    try:
+        hint = profile.group_hint(profile.check_applicable(spec))
+    except InvalidSpec:
+        return
+    assert hint is None or (isinstance(hint, str) and hint)
+
+
+@given(JSON)
+def test_a_count_is_a_whole_number_or_an_invalid_spec(value):
+    """D3-13: whole_count and decided_count are total."""
+    for read in (
+        lambda: placement.whole_count(value, 'inputs.count'),
+        lambda: placement.decided_count({'creation': value}),
+        lambda: placement.decided_count({'creation': {'count': value}}),
+    ):
+        try:
+            count = read()
+        except InvalidSpec as error:
+            check_words(error)
+            continue
+        assert count is None or (type(count) is int and count >= 0)
+
+
+@given(st.integers(0, 50), NAMES, st.none() | NAMES)
+def test_a_placement_has_one_entry_of_its_own_for_each_node(count, group, zone):
+    """R3-11, R3-24, D3-12."""
+    data = placement.Placement(count, group, zone).data()['placement']
+    entries = data['placements']
+    assert data['count'] == len(entries) == len({id(entry) for entry in entries}) == count
+    expected = {'servergroup': group} if zone is None else {'servergroup': group, 'zone': zone}
+    assert all(entry == expected for entry in entries)

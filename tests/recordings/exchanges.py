@@ -1,0 +1,222 @@
+"""What is asked of a Nova to have its answers recorded, and how an answer becomes a record.
+
+The way of the data: :func:`exchange_all` sends the same requests at every microversion, to whatever
+takes them (the sandbox's real Nova, or the fake of ``tests.fake_nova``); :class:`Normaliser`
+replaces what differs from run to run; one dict per microversion comes out. The one server that is
+booted comes last: until then, nothing is used on any host.
+
+Shapes::
+
+    {'microversion': '2.64',
+     'answers': {'get': {'request': {'user': 'demo', 'method': 'GET', 'path': '...'},
+                         'status': 200, 'body': {'server_group': {...}}}}}
+
+Units: a record is the same, byte by byte, however often it is made: ids become numbers in the
+order in which they are met, times and addresses become fixed ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+#: The microversions that are recorded; NEWEST stands for the newest that the service has.
+NEWEST = 'newest'
+MICROVERSIONS = ('2.1', '2.14', '2.53', '2.63', '2.64', NEWEST)
+
+#: The cloud that is recorded: a host that matches "drs" by its service host, one by its
+#: hypervisor's name, and one that does not; and the quota that one group too many meets.
+HOSTS = {
+    'cmp-1': 'cmp-1',
+    'kvm-3': 'KVM-DRS-3',
+    'vsphere-drs-1': 'domain-c7.b52f9a5e',
+}
+SERVER_GROUPS_QUOTA = 4
+
+GROUPS = '/os-server-groups'
+PATTERN = {'hypervisor_hostname_pattern': 'drs'}
+RULES = {'max_server_per_host': 3}
+MISSING = '00000000-0000-4000-8000-000000000000'
+
+_TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?')
+_ID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b')
+_PORT = re.compile(r'http://127\.0\.0\.1:\d+/compute|http://nova\.test')
+
+
+class Reply(NamedTuple):
+    """An answer; ``body`` is None where there is none."""
+
+    status: int
+    body: Any
+
+
+class Cloud(Protocol):
+    """Who is asked."""
+
+    newest: str
+
+    def send(
+        self,
+        user: str,
+        method: str,
+        path: str,
+        microversion: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+    ) -> Reply:
+        """One request to Nova; the user is admin, demo, or nobody (without a good token)."""
+
+    def boot(self, group_id: str) -> None:
+        """A server of demo's in a server group."""
+
+
+class Record:
+    """What is recorded at one microversion."""
+
+    def __init__(self, cloud: Cloud, recorded: str) -> None:
+        self._cloud = cloud
+        self.microversion = cloud.newest if recorded == NEWEST else recorded
+        self.version = tuple(map(int, self.microversion.split('.')))
+        self.normalise = Normaliser()
+        self.answers: dict[str, Any] = {}
+
+    def ask(self, name: str, user: str, method: str, path: str, at: str = '', **more: Any) -> Any:
+        """Send a request, keep the answer under a name, and give its body as it came."""
+        reply = self._cloud.send(user, method, path, at or self.microversion, **more)
+        request = {'user': user, 'method': method, 'path': path, **more}
+        if at:
+            request['microversion'] = at
+        answer = {'request': request, 'status': reply.status, 'body': reply.body}
+        self.answers[name] = self.normalise(answer)
+        return reply.body
+
+    def group(self, name: str, policy: str, **more: Any) -> dict[str, Any]:
+        """The body that creates a server group at this microversion."""
+        shape = {'policy': policy} if self.version >= (2, 64) else {'policies': [policy]}
+        return {'server_group': {'name': name, **shape, **more}}
+
+    def as_dict(self) -> dict[str, Any]:
+        """What goes into the file."""
+        return {'microversion': self.microversion, 'answers': self.answers}
+
+
+def exchange_all(cloud: Cloud) -> dict[str, dict[str, Any]]:
+    """Send every request at every microversion: one record each. Leaves one group behind."""
+    records = {recorded: Record(cloud, recorded) for recorded in MICROVERSIONS}
+    for record in records.values():
+        _ask_anyone(record)
+        _ask_for_groups(record, cloud)
+        _ask_for_hosts(record)
+    group_id = _create(cloud, {'name': 'full', 'policy': 'anti-affinity'})
+    cloud.boot(group_id)
+    for record in records.values():
+        record.normalise = Normaliser()
+        record.ask('get with a member', 'demo', 'GET', f'{GROUPS}/{group_id}')
+    return {recorded: record.as_dict() for recorded, record in records.items()}
+
+
+def _ask_anyone(record: Record) -> None:
+    record.ask('version', 'demo', 'GET', '/')
+    record.ask('not authenticated', 'nobody', 'GET', GROUPS)
+    record.ask('microversion not offered', 'demo', 'GET', GROUPS, at='2.999')
+    record.ask('zones', 'demo', 'GET', '/os-availability-zone')
+
+
+def _ask_for_groups(record: Record, cloud: Cloud) -> None:
+    """Everything about server groups; all are gone in the end."""
+    record.ask('list, empty', 'demo', 'GET', GROUPS)
+    body = record.ask('create', 'demo', 'POST', GROUPS, body=record.group('web', 'anti-affinity'))
+    made = [body['server_group']['id']]
+    wanted = record.group('soft', 'soft-affinity')
+    made += _id(record.ask('create soft', 'demo', 'POST', GROUPS, body=wanted))
+    wanted = record.group('db', 'anti-affinity', rules=RULES)
+    made += _id(record.ask('create with rules', 'demo', 'POST', GROUPS, body=wanted))
+    wanted = record.group('s', 'soft-affinity', rules=RULES)
+    record.ask('create soft with rules', 'demo', 'POST', GROUPS, body=wanted)
+    other = {'policy': 'affinity'} if record.version < (2, 64) else {'policies': ['affinity']}
+    wanted = {'server_group': {'name': 'x', **other}}
+    record.ask('create in the other shape', 'demo', 'POST', GROUPS, body=wanted)
+    # What a newer client made, an older one reads.
+    made.append(_create(cloud, {'name': 'new', 'policy': 'anti-affinity', 'rules': RULES}))
+    record.ask('get', 'demo', 'GET', f'{GROUPS}/{made[0]}')
+    record.ask('get with rules', 'demo', 'GET', f'{GROUPS}/{made[-1]}')
+    record.ask('get missing', 'demo', 'GET', f'{GROUPS}/{MISSING}')
+    record.ask('list', 'demo', 'GET', GROUPS)
+    record.ask('list a page', 'demo', 'GET', GROUPS, query={'limit': 1, 'offset': 1})
+    record.ask('limits', 'demo', 'GET', '/limits')
+    while len(made) < SERVER_GROUPS_QUOTA:
+        made.append(_create(cloud, {'name': 'more', 'policy': 'affinity'}))
+    body = record.group('last', 'affinity')
+    record.ask('create over quota', 'demo', 'POST', GROUPS, body=body)
+    record.ask('delete', 'demo', 'DELETE', f'{GROUPS}/{made[0]}')
+    record.ask('delete missing', 'demo', 'DELETE', f'{GROUPS}/{made[0]}')
+    for group_id in made[1:]:
+        cloud.send('demo', 'DELETE', f'{GROUPS}/{group_id}', record.microversion)
+
+
+def _ask_for_hosts(record: Record) -> None:
+    services = {'binary': 'nova-compute'}
+    record.ask('services', 'admin', 'GET', '/os-services', query=services)
+    record.ask('services, not allowed', 'demo', 'GET', '/os-services', query=services)
+    has_pattern = record.version >= (2, 53)
+    pattern = {'query': PATTERN} if has_pattern else {}
+    record.ask('hypervisors', 'admin', 'GET', '/os-hypervisors/detail', **pattern)
+    record.ask('hypervisors, not allowed', 'demo', 'GET', '/os-hypervisors/detail', **pattern)
+    if has_pattern:
+        no_match = {'hypervisor_hostname_pattern': 'nowhere'}
+        path = '/os-hypervisors/detail'
+        record.ask('hypervisors, no match', 'admin', 'GET', path, query=no_match)
+
+
+def _create(cloud: Cloud, group: Mapping[str, Any]) -> str:
+    """Create a group at the newest microversion, which is not recorded."""
+    body = cloud.send('demo', 'POST', GROUPS, cloud.newest, body={'server_group': group}).body
+    return str(body['server_group']['id'])
+
+
+def _id(body: Mapping[str, Any]) -> list[str]:
+    """The id of a group that may have been refused."""
+    return [body['server_group']['id']] if 'server_group' in body else []
+
+
+class Normaliser:
+    """Replaces what differs from run to run, alike for all answers of one record."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {MISSING: MISSING}
+        self._numbers: dict[int, int] = {}
+
+    def __call__(self, value: Any, key: str = '') -> Any:
+        """The value without what differs."""
+        if isinstance(value, Mapping):
+            return {name: self(inner, name) for name, inner in value.items()}
+        if isinstance(value, list):
+            if key in ('services', 'hypervisors'):
+                # Services register in no fixed order.
+                value = sorted(value, key=_host)
+            return [self(item) for item in value]
+        if key == 'updated_at':
+            return '2026-01-01T00:00:00.000000'
+        if key == 'host_ip':
+            return '192.0.2.1'
+        if key == 'id' and isinstance(value, int):
+            return self._numbers.setdefault(value, len(self._numbers) + 1)
+        return self._text(value) if isinstance(value, str) else value
+
+    def _text(self, value: str) -> str:
+        value = _PORT.sub('http://nova.test', value)
+        value = _TIME.sub('2026-01-01T00:00:00Z', value)
+        return _ID.sub(lambda found: self._id(found[0]), value)
+
+    def _id(self, value: str) -> str:
+        if value not in self._ids:
+            number = len(self._ids)
+            fresh = f'00000000-0000-4000-8000-{number:012x}'
+            self._ids[value] = fresh if '-' in value else fresh.replace('-', '')
+        return self._ids[value]
+
+
+def _host(item: Mapping[str, Any]) -> str:
+    service = item.get('service') or item
+    return str(service['host'])

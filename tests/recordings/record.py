@@ -1,0 +1,89 @@
+"""Records the answers of the sandbox's real Nova: ``python -m tests.recordings.record``.
+
+Writes one file a microversion beside this module; the tests that replace Nova answer with them,
+and ``tests/functional/test_recordings.py`` notices when the real one does not any more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import openstack.connection
+import requests
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.recordings import exchanges, files
+
+
+class SandboxNova:
+    """The sandbox's Nova, asked with raw requests: :class:`exchanges.Cloud`."""
+
+    def __init__(self, cloud: SandboxCloud) -> None:
+        self._cloud = cloud
+        self._adapters: dict[str, openstack.connection.Connection] = {
+            user: cloud.connection(user) for user in ('admin', 'demo')
+        }
+        data = self._adapters['demo'].compute.get_endpoint_data()
+        self._url = data.url.rstrip('/')
+        self.newest = '.'.join(map(str, data.max_microversion))
+
+    def send(
+        self,
+        user: str,
+        method: str,
+        path: str,
+        microversion: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+    ) -> exchanges.Reply:
+        """See :class:`exchanges.Cloud`."""
+        token = 'nobody' if user == 'nobody' else self._adapters[user].auth_token
+        response = requests.request(
+            method,
+            f'{self._url}{path}',
+            params=query,
+            json=body,
+            headers={
+                'X-Auth-Token': token,
+                'Accept': 'application/json',
+                'OpenStack-API-Version': f'compute {microversion}',
+            },
+            timeout=60,
+        )
+        return exchanges.Reply(response.status_code, response.json() if response.text else None)
+
+    def boot(self, group_id: str) -> None:
+        """See :class:`exchanges.Cloud`."""
+        compute = self._adapters['demo'].compute
+        server = {
+            'name': 'member',
+            'flavorRef': next(iter(compute.flavors())).id,
+            'imageRef': self._cloud.image_id,
+            'networks': 'none',
+        }
+        body = {'server': server, 'os:scheduler_hints': {'group': group_id}}
+        reply = self.send('demo', 'POST', '/servers', '2.37', body=body)
+        if reply.status != requests.codes.accepted:
+            raise RuntimeError(f'no server to record: {reply}')
+
+
+def record() -> dict[str, dict[str, Any]]:
+    """All records, by their microversion. Takes a sandbox's start, some seconds."""
+    hosts = {host: {'hypervisor_hostname': name} for host, name in exchanges.HOSTS.items()}
+    with SandboxCloud(hosts, quotas={'server_groups': exchanges.SERVER_GROUPS_QUOTA}) as cloud:
+        return exchanges.exchange_all(SandboxNova(cloud))
+
+
+def main() -> None:
+    """Write the files, and say which of them changed."""
+    for recorded, content in record().items():
+        path, text = files.path(recorded), files.render(content)
+        is_same = path.exists() and path.read_text(encoding='utf-8') == text
+        path.write_text(text, encoding='utf-8')
+        sys.stdout.write(f'{path.name}: {"as it was" if is_same else "changed"}\n')
+
+
+if __name__ == '__main__':
+    main()

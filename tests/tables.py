@@ -1,0 +1,36 @@
+"""Reads the rule tables: each row of ``tests/cases/<table>.yaml`` is one test, named by the row."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from senlin_affinity.core import errors
+
+CASES = Path(__file__).parent / 'cases'
+
+
+def read(table: str) -> list[dict[str, Any]]:
+    return yaml.safe_load((CASES / f'{table}.yaml').read_text(encoding='utf-8'))
+
+
+def rows(table: str) -> list[Any]:
+    """All rows of a table, for ``pytest.mark.parametrize('row', rows(...))``."""
+    return [pytest.param(row, id=row['name']) for row in read(table)]
+
+
+def raises(row: dict[str, Any]) -> bool:
+    """Is the row's outcome an error?"""
+    return hasattr(errors, row['outcome'])
+
+
+def check_error(row: dict[str, Any], error: errors.AffinityError) -> None:
+    """The error is the row's: its class, its path if the row has one, and all words of ``says``."""
+    assert type(error).__name__ == row['outcome'], error
+    if 'path' in row:
+        assert error.path == row['path'], error
+        assert str(error).startswith(f'{row["path"]}: ' if row['path'] else error.message)
+    says = row.get('says', ())
+    for words in [says] if isinstance(says, str) else says:
+        assert words in str(error)

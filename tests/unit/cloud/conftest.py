@@ -1,0 +1,10 @@
+import pytest
+
+from tests.edge import Edge
+
+
+@pytest.fixture
+def edge():
+    """A cloud whose Nova is the newest that was recorded, seen by an administrator."""
+    with Edge() as edge:
+        yield edge

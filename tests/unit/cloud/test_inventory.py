@@ -1,0 +1,216 @@
+"""Zones, quotas and the DRS search: what is asked, and what is made of the answers."""
+
+import pytest
+
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.objects import Quota
+from tests import edge as at_edge
+from tests.edge import Edge, Failure
+from tests.fake_nova import RECORDED_HOSTS, FakeHost, newest
+
+SERVICES = 'GET /os-services'
+HYPERVISORS = 'GET /os-hypervisors/detail'
+VERSIONS = ['', '2.1', '2.14', '2.52', '2.53', '2.63', '2.64', newest()]
+
+
+def hosts(pattern='drs', offered=None, found=RECORDED_HOSTS):
+    with Edge(offered, hosts=found) as edge:
+        return edge.ports.inventory.hosts_named_like(pattern), edge.nova
+
+
+# -- DRS
+
+
+@pytest.mark.parametrize('offered', VERSIONS)
+def test_two_requests_find_hosts_by_either_name(offered):
+    found, nova = hosts(offered=offered)
+
+    assert nova.requests() == [SERVICES, HYPERVISORS]
+    assert [(host.host, host.hypervisor_hostname) for host in found] == [
+        ('kvm-3', 'KVM-DRS-3'),
+        ('vsphere-drs-1', ''),
+    ]
+    assert all(host.up and host.enabled for host in found)
+
+
+@pytest.mark.parametrize('offered', VERSIONS)
+def test_what_is_asked_for_the_search(offered):
+    _, nova = hosts(offered=offered)
+    has_pattern = offered in VERSIONS[4:]
+
+    services, hypervisors = nova.asked
+    assert services.query == {'binary': 'nova-compute'}
+    assert services.microversion == '2.1'
+    assert hypervisors.microversion == ('2.53' if has_pattern else '2.1')
+    assert hypervisors.query == ({'hypervisor_hostname_pattern': 'drs'} if has_pattern else {})
+
+
+@pytest.mark.parametrize('offered', VERSIONS)
+def test_no_match_is_an_empty_answer(offered):
+    found, nova = hosts('nowhere', offered)
+
+    assert found == ()
+    assert nova.requests() == [SERVICES, HYPERVISORS]
+
+
+@pytest.mark.parametrize('offered', ['2.1', newest()])
+@pytest.mark.parametrize('pattern', ['drs', 'DRS', 'Drs'])
+def test_case_does_not_matter(offered, pattern):
+    found, _ = hosts(
+        pattern, offered, [FakeHost('vSphere_DRS_1', 'domain-c7'), FakeHost('a', 'x-dRs')]
+    )
+
+    assert [host.host for host in found] == ['a', 'vSphere_DRS_1']
+
+
+@pytest.mark.parametrize('offered', ['2.1', newest()])
+def test_a_host_that_matches_by_both_names_is_there_once(offered):
+    found, _ = hosts('drs', offered, [FakeHost('drs-1'), FakeHost('other')])
+
+    assert [(host.host, host.hypervisor_hostname) for host in found] == [('drs-1', 'drs-1')]
+    assert found[0].hypervisor_type == 'QEMU'
+
+
+@pytest.mark.parametrize('offered', ['2.1', newest()])
+@pytest.mark.parametrize(
+    ('state', 'status'), [('up', 'enabled'), ('down', 'enabled'), ('up', 'disabled')]
+)
+@pytest.mark.parametrize('names', [('cmp', 'x-drs'), ('drs', 'x')], ids=['hypervisor', 'service'])
+def test_whether_it_runs(offered, state, status, names):
+    (found,), _ = hosts('drs', offered, [FakeHost(*names, state=state, status=status)])
+
+    assert (found.up, found.enabled) == (state == 'up', status == 'enabled')
+
+
+def test_those_found_by_the_hypervisor_come_first_each_kind_in_the_order_of_the_cloud():
+    found, _ = hosts(
+        found=[
+            FakeHost('drs-z', 'z'),
+            FakeHost('b', 'drs-b'),
+            FakeHost('drs-a', 'a'),
+            FakeHost('a', 'drs-a'),
+        ]
+    )
+
+    assert [host.host for host in found] == ['b', 'a', 'drs-z', 'drs-a']
+
+
+def test_a_pattern_with_special_characters_is_sent_as_it_is():
+    found, nova = hosts('d%&r s', found=[FakeHost('x', 'y-D%&R s')])
+
+    assert len(found) == 1
+    assert nova.asked[1].query == {'hypervisor_hostname_pattern': 'd%&r s'}
+
+
+@pytest.mark.parametrize('offered', ['2.1', newest()])
+def test_a_plain_user_may_not_search_and_is_told_so(offered):
+    with Edge(offered, user='demo') as edge, pytest.raises(CloudError) as caught:
+        edge.ports.inventory.hosts_named_like('drs')
+
+    assert str(caught.value) == (
+        'could not list the compute services: Nova answered 403: '
+        "Policy doesn't allow os_compute_api:os-services:list to be performed."
+    )
+
+
+def test_a_hypervisor_without_a_service_is_odd(edge):
+    body = '{"hypervisors": [{"hypervisor_hostname": "x-drs", "service": null}]}'
+    edge.fail('GET', '/os-hypervisors/detail', Failure('odd', '', 200, text=body))
+
+    with pytest.raises(CloudError, match="could not list the hypervisors: 'x-drs' has no service"):
+        edge.ports.inventory.hosts_named_like('drs')
+
+
+@pytest.mark.parametrize(
+    ('url', 'key'), [('/os-services', 'services'), ('/os-hypervisors/detail', 'hypervisors')]
+)
+@pytest.mark.parametrize('text', ['{}', '[]', '"no"'])
+def test_odd_lists(edge, url, key, text):
+    edge.fail('GET', url, Failure('odd', '', 200, text=text))
+
+    with pytest.raises(CloudError, match=f'the answer holds no list of {key}'):
+        edge.ports.inventory.hosts_named_like('drs')
+
+
+STEPS = {
+    '/os-services': 'could not list the compute services: ',
+    '/os-hypervisors/detail': 'could not list the hypervisors: ',
+}
+
+
+@pytest.mark.parametrize('url', STEPS)
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+def test_a_search_that_fails_says_what_was_tried(edge, url, failure):
+    edge.fail('GET', url, failure)
+    if failure is at_edge.NOT_FOUND and url == '/os-hypervisors/detail':
+        found = edge.ports.inventory.hosts_named_like('drs')
+        assert [host.host for host in found] == ['vsphere-drs-1'], 'a 404 is "none" here'
+        return
+
+    with pytest.raises(CloudError) as caught:
+        edge.ports.inventory.hosts_named_like('drs')
+
+    assert str(caught.value).startswith(STEPS[url])
+    assert failure.words in str(caught.value)
+
+
+def test_below_2_53_a_404_is_a_failure():
+    with Edge('2.52') as edge:
+        edge.fail('GET', '/os-hypervisors/detail', at_edge.NOT_FOUND)
+        with pytest.raises(CloudError, match='could not list the hypervisors: Nova answered 404'):
+            edge.ports.inventory.hosts_named_like('drs')
+
+
+# -- zones
+
+
+@pytest.mark.parametrize('offered', VERSIONS)
+def test_zones(offered):
+    with Edge(offered, hosts=[FakeHost('a', zone='az1'), FakeHost('b')], user='demo') as edge:
+        assert edge.ports.inventory.availability_zones() == {'az1', 'nova'}
+    assert edge.nova.requests() == ['GET /os-availability-zone']
+
+
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+def test_zones_that_can_not_be_listed(edge, failure):
+    edge.fail('GET', '/os-availability-zone', failure)
+
+    with pytest.raises(CloudError, match='could not list the availability zones: ') as caught:
+        edge.ports.inventory.availability_zones()
+
+    assert failure.words in str(caught.value)
+
+
+# -- quotas
+
+
+@pytest.mark.parametrize('offered', VERSIONS)
+@pytest.mark.parametrize(('quota', 'limit'), [(10, 10), (0, 0), (-1, None)])
+def test_quotas(offered, quota, limit):
+    with Edge(offered, quota=quota, user='demo') as edge:
+        edge.nova.add_group('one')
+        edge.nova.add_group('two')
+
+        assert edge.ports.inventory.quotas() == {
+            'server_groups': Quota(limit, 2),
+            'server_group_members': Quota(None),
+        }
+    assert edge.nova.requests() == ['GET /limits']
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '{}',
+        '[]',
+        'null',
+        '{"limits": {"absolute": {}}}',
+        '{"limits": {"absolute": {"maxServerGroups": "x", "totalServerGroupsUsed": 0}}}',
+        '{"limits": {"absolute": {"maxServerGroups": 1, "totalServerGroupsUsed": null}}}',
+    ],
+)
+def test_odd_limits(edge, text):
+    edge.fail('GET', '/limits', Failure('odd', '', 200, text=text))
+
+    with pytest.raises(CloudError, match='could not read the limits of the project: '):
+        edge.ports.inventory.quotas()

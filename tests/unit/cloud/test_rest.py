@@ -1,0 +1,325 @@
+"""Requests, and the service's own words in every error."""
+
+import pytest
+import requests
+from openstack.config.cloud_region import CloudRegion
+from openstack.connection import Connection
+
+from senlin_affinity.cloud.rest import Rest
+from senlin_affinity.core.errors import CloudError
+from tests import edge as at_edge
+from tests.edge import Edge, Failure
+
+LIMITS = (2, 1)
+
+WORDS = {
+    'a fault of Nova': (
+        {'forbidden': {'code': 403, 'message': 'Quota exceeded, too many server groups.'}},
+        'Quota exceeded, too many server groups.',
+    ),
+    'Keystone': (
+        {'error': {'code': 403, 'title': 'Forbidden', 'message': 'You are not authorized.'}},
+        'You are not authorized.',
+    ),
+    'a list of errors, as of Placement': (
+        {'errors': [{'status': 403, 'title': 'Forbidden', 'detail': 'Policy says no.'}]},
+        'Policy says no.',
+    ),
+    'deep': ({'a': [{'b': {'c': [1, {'message': 'in here'}]}}]}, 'in here'),
+    'message holds no text': ({'message': {'detail': 'one below'}}, 'one below'),
+    'no words at all': ({'code': 403}, '{"code": 403}'),
+    'a text': ('no.', '"no."'),
+    'null': (None, 'null'),
+}
+
+
+def keystone_failure(status):
+    words = f'Keystone says {status}'
+    return Failure(str(status), words, status, {'error': {'code': status, 'message': words}})
+
+
+@pytest.fixture
+def rest(edge):
+    return Rest(edge.connection().compute, 'Nova', 5.0)
+
+
+def refused(rest, what='read the limits'):
+    with pytest.raises(CloudError) as caught:
+        rest.get('/limits', what, LIMITS)
+    return caught.value
+
+
+@pytest.mark.parametrize('name', WORDS)
+def test_the_words_of_the_service_are_passed_on(edge, rest, name):
+    body, words = WORDS[name]
+    failure = Failure(name, words, 403, text=at_edge.to_json(body))
+    edge.fail('GET', '/limits', failure)
+
+    error = refused(rest)
+
+    assert str(error) == f'could not read the limits: Nova answered 403: {words}'
+    assert error.status == 403
+    assert not error.is_uncertain
+
+
+def test_a_page_of_a_load_balancer_is_quoted(edge, rest):
+    edge.fail('GET', '/limits', at_edge.UNAVAILABLE)
+
+    error = refused(rest)
+
+    assert 'Nova answered 503: <html><body><h1>503 Service Unavailable</h1> No server' in str(error)
+
+
+def test_an_empty_body_leaves_the_reason_of_the_status(edge, rest):
+    edge.fail('GET', '/limits', Failure('empty', '', 502, text=''))
+
+    assert str(refused(rest)) == 'could not read the limits: Nova answered 502: Bad Gateway'
+
+
+def test_long_words_are_cut(edge, rest):
+    edge.fail('GET', '/limits', Failure('long', '', 500, text='x' * 5000))
+
+    text = str(refused(rest))
+
+    assert text.endswith('xxx...')
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize('status', [200, 204, 300])
+def test_a_body_that_is_no_json(edge, rest, status):
+    edge.fail('GET', '/limits', Failure('no JSON', '', status, text='Hello\n  <b>you</b>'))
+
+    error = refused(rest)
+
+    assert str(error) == (
+        "could not read the limits: the answer of Nova is no JSON: 'Hello <b>you</b>'"
+    )
+    assert not error.is_uncertain
+
+
+def test_null_is_no_answer_and_never_reads_as_nothing_there(edge, rest):
+    edge.fail('GET', '/limits', Failure('null', '', 200, text='null'))
+
+    with pytest.raises(CloudError, match="the answer of Nova is no JSON: 'null'"):
+        rest.get('/limits', 'read the limits', LIMITS, missing=404)
+
+
+def test_a_post_whose_answer_is_no_json_may_have_happened(edge, rest):
+    edge.fail('POST', '/os-server-groups', at_edge.NO_JSON)
+
+    with pytest.raises(CloudError) as caught:
+        rest.post('/os-server-groups', 'create', (2, 64), {})
+
+    assert caught.value.is_uncertain
+
+
+@pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET], ids=str)
+def test_a_read_is_tried_once_more_where_no_answer_came(edge, rest, failure):
+    edge.fail('GET', '/limits', failure, times=1)
+
+    assert rest.get('/limits', 'read the limits', LIMITS)['limits']
+    assert edge.nova.requests() == ['GET /limits', 'GET /limits']
+
+
+@pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET], ids=str)
+def test_no_answer_at_all(edge, rest, failure):
+    edge.fail('GET', '/limits', failure)
+
+    error = refused(rest)
+
+    assert str(error).startswith('could not read the limits: ')
+    assert failure.words in str(error)
+    assert error.status is None
+    assert not error.is_uncertain
+
+
+@pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET], ids=str)
+@pytest.mark.parametrize('method', ['post', 'delete'])
+def test_a_write_is_never_tried_again(edge, rest, method, failure):
+    edge.fail(method.upper(), '/os-server-groups', failure)
+    body = ({},) if method == 'post' else ()
+
+    with pytest.raises(CloudError) as caught:
+        getattr(rest, method)('/os-server-groups', 'write', (2, 64), *body)
+
+    assert caught.value.is_uncertain
+    assert edge.nova.requests() == [f'{method.upper()} /os-server-groups']
+
+
+def test_a_write_is_never_tried_again_whatever_clouds_yaml_says(edge):
+    connection = edge.connection(compute_status_code_retries=5, compute_connect_retries=5)
+    rest = Rest(connection.compute, 'Nova')
+    edge.fail('POST', '/os-server-groups', at_edge.UNAVAILABLE, times=1)
+    edge.fail('POST', '/os-server-groups', at_edge.RESET, times=1)
+
+    for _ in range(2):
+        with pytest.raises(CloudError):
+            rest.post('/os-server-groups', 'write', (2, 64), {})
+
+    assert edge.nova.requests() == ['POST /os-server-groups'] * 2
+
+
+def test_what_a_read_says_is_never_old_though_clouds_yaml_sets_up_a_cache(edge):
+    plain = edge.connection().config
+    cached = CloudRegion(
+        'cached',
+        at_edge.REGION,
+        config=plain.config,
+        session=plain.get_session(),
+        cache_class='dogpile.cache.memory',
+        cache_expirations={'compute.limits': 60},
+    )
+    rest = Rest(Connection(config=cached).compute, 'Nova')
+
+    for _ in range(2):
+        rest.get('/limits', 'read the limits', LIMITS)
+
+    assert edge.nova.requests() == ['GET /limits'] * 2
+
+
+def test_an_expired_token_is_renewed_and_the_request_goes_on(edge, rest):
+    edge.fail('POST', '/os-server-groups', at_edge.UNAUTHORIZED, times=1)
+    group = {'server_group': {'name': 'web', 'policy': 'affinity'}}
+
+    assert rest.post('/os-server-groups', 'create', (2, 64), group)['server_group']
+    assert edge.tokens == 2
+    assert len(edge.nova.groups) == 1
+
+
+def test_a_token_that_is_refused_twice_is_refused(edge, rest):
+    edge.fail('POST', '/os-server-groups', at_edge.UNAUTHORIZED)
+
+    with pytest.raises(CloudError, match='Nova answered 401: The request you have') as caught:
+        rest.post('/os-server-groups', 'create', (2, 64), {})
+
+    assert not caught.value.is_uncertain
+
+
+def test_a_token_that_can_not_be_renewed_leaves_no_doubt_about_the_write(edge, rest):
+    rest.get('/limits', 'read the limits', LIMITS)
+    edge.fail('POST', '/os-server-groups', at_edge.UNAUTHORIZED)
+    edge.fail('POST', '/auth/tokens', at_edge.UNAUTHORIZED)
+
+    with pytest.raises(CloudError, match='could not create: The request you') as caught:
+        rest.post('/os-server-groups', 'create', (2, 64), {})
+
+    assert caught.value.status == 401
+    assert not caught.value.is_uncertain
+
+
+def test_a_delete_answers_whether_there_was_something(edge, rest):
+    path = f'/os-server-groups/{edge.nova.add_group("web")}'
+
+    assert rest.delete(path, 'delete', (2, 64)) is True
+    assert rest.delete(path, 'delete', (2, 64)) is False
+
+
+def test_the_microversion_and_json_are_asked_for(edge, rest):
+    rest.get('/limits', 'read the limits', (2, 57), params={'reserved': 1})
+
+    (asked,) = edge.nova.asked
+    assert (asked.microversion, asked.query) == ('2.57', {'reserved': '1'})
+
+
+def test_a_microversion_that_is_not_offered_is_an_error_in_words_of_nova():
+    with Edge('2.63') as edge:
+        rest = Rest(edge.connection().compute, 'Nova')
+
+        with pytest.raises(CloudError) as caught:
+            rest.get('/limits', 'read the limits', (2, 64))
+
+    assert str(caught.value) == (
+        'could not read the limits: Nova answered 406: Version 2.64 is not supported by the API. '
+        'Minimum is 2.1 and maximum is 2.63.'
+    )
+
+
+@pytest.mark.parametrize(
+    ('offered', 'wanted', 'picked'),
+    [
+        ('2.63', (2, 64), (2, 63)),
+        ('2.64', (2, 64), (2, 64)),
+        ('2.104', (2, 64), (2, 64)),
+        ('2.9', (2, 15), (2, 9)),
+        ('2.104', (2, 0), (2, 1)),
+        ('', (2, 64), (2, 1)),
+    ],
+)
+def test_the_nearest_microversion_is_picked(offered, wanted, picked):
+    with Edge(offered) as edge:
+        assert Rest(edge.connection().compute, 'Nova').pick(wanted) == picked
+    assert edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+def test_discovery_that_fails_does_not_read_as_an_old_cloud(edge, failure):
+    edge.fail('GET', 'nova.test/v2.1/?', failure)
+    rest = Rest(edge.connection().compute, 'Nova')
+
+    with pytest.raises(CloudError) as caught:
+        rest.pick((2, 64))
+
+    assert str(caught.value).startswith('could not find out the microversions of Nova: ')
+    assert failure.words in str(caught.value)
+    assert not caught.value.is_uncertain
+    edge.mend()
+    assert rest.pick((2, 64)) == (2, 64)
+
+
+def test_discovery_that_fails_for_a_moment_is_asked_again(edge):
+    edge.fail('GET', 'nova.test/v2.1/?', at_edge.SERVER_ERROR, times=1)
+
+    assert Rest(edge.connection().compute, 'Nova').pick((2, 64)) == (2, 64)
+
+
+def test_an_endpoint_that_describes_no_version(edge):
+    edge.fail('GET', 'nova.test/v2.1/?', Failure('odd', '', 200, text='{"hello": "world"}'))
+
+    with pytest.raises(CloudError, match='nova.test/v2.1 describes no version'.replace('.', '[.]')):
+        edge.ports.server_groups.named('web')
+
+
+@pytest.mark.parametrize('services', [(), ('image',)], ids=['empty', 'other'])
+def test_a_catalogue_without_nova(services):
+    with Edge(services=services) as edge, pytest.raises(CloudError) as caught:
+        edge.ports.server_groups.named('web')
+
+    assert str(caught.value).startswith('could not find Nova: ')
+    # The words are openstacksdk's, and differ from release to release.
+    assert 'catalog' in str(caught.value) or 'endpoint for compute' in str(caught.value)
+
+
+KEYSTONE_FAILURES = [
+    *map(keystone_failure, (401, 403, 404, 409, 413, 429, 500, 503)),
+    at_edge.TIMEOUT,
+    at_edge.RESET,
+    Failure('no JSON', 'Invalid response from server', 200, text='<html>'),
+]
+
+
+@pytest.mark.parametrize('failure', KEYSTONE_FAILURES, ids=str)
+def test_no_token_no_nova(edge, failure):
+    edge.fail('POST', '/auth/tokens', failure)
+
+    with pytest.raises(CloudError) as caught:
+        edge.ports.server_groups.named('web')
+
+    assert str(caught.value).startswith('could not find Nova: ')
+    assert failure.words in str(caught.value)
+    assert caught.value.status == (failure.status if failure.status >= 400 else None)
+    edge.mend()
+    assert edge.ports.server_groups.named('web') == ()
+
+
+def test_the_timeout_reaches_requests(edge, monkeypatch):
+    seen = []
+    original = requests.Session.request
+
+    def request(self, method, url, **more):
+        seen.append((url, more.get('timeout')))
+        return original(self, method, url, **more)
+
+    monkeypatch.setattr(requests.Session, 'request', request)
+    Rest(edge.connection().compute, 'Nova', 7.0).get('/limits', 'read', LIMITS)
+
+    assert ('http://nova.test/v2.1/limits', 7.0) in seen

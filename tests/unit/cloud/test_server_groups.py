@@ -1,0 +1,204 @@
+"""Server groups at every microversion: bodies, headers, pages, names."""
+
+import pytest
+
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.server_group import Member
+from tests.edge import Edge, Failure
+from tests.fake_nova import newest
+
+OLD = ['2.1', '2.14', '2.15', '2.63']
+NEW = ['2.64', '2.88', newest()]
+
+
+@pytest.mark.parametrize('offered', OLD)
+def test_below_2_64_a_list_of_policies_is_sent(offered):
+    with Edge(offered) as edge:
+        group = edge.ports.server_groups.create('web', 'anti-affinity', {})
+
+    (asked,) = edge.nova.asked
+    assert str(asked) == 'POST /os-server-groups'
+    assert asked.microversion == offered
+    assert asked.body == {'server_group': {'name': 'web', 'policies': ['anti-affinity']}}
+    assert (group.name, group.policy, group.max_server_per_host) == ('web', 'anti-affinity', 1)
+    assert group.id == edge.nova.groups[0]['id']
+
+
+@pytest.mark.parametrize('offered', NEW)
+def test_from_2_64_policy_and_rules_are_sent_and_never_a_newer_microversion(offered):
+    with Edge(offered) as edge:
+        group = edge.ports.server_groups.create('web', 'anti-affinity', {'max_server_per_host': 3})
+
+    (asked,) = edge.nova.asked
+    assert asked.microversion == '2.64'
+    assert asked.body == {
+        'server_group': {
+            'name': 'web',
+            'policy': 'anti-affinity',
+            'rules': {'max_server_per_host': 3},
+        }
+    }
+    assert group.max_server_per_host == 3
+
+
+@pytest.mark.parametrize('offered', [*OLD, ''])
+@pytest.mark.parametrize('step', ['check', 'create'])
+def test_rules_below_2_64_are_refused_and_nothing_is_sent(offered, step):
+    rules = {'max_server_per_host': 3}
+    with Edge(offered) as edge:
+        groups = edge.ports.server_groups
+        name = ('web',) if step == 'create' else ()
+        with pytest.raises(InvalidSpec) as caught:
+            getattr(groups, step)(*name, 'anti-affinity', rules)
+
+    assert 'rules need compute microversion 2.64' in str(caught.value)
+    assert f'this cloud offers {offered or "2.1"}:' in str(caught.value)
+    assert edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('offered', ['2.1', '2.14', ''])
+@pytest.mark.parametrize('policy', ['soft-affinity', 'soft-anti-affinity'])
+def test_soft_policies_below_2_15_are_refused_and_nothing_is_sent(offered, policy):
+    with Edge(offered) as edge, pytest.raises(InvalidSpec) as caught:
+        edge.ports.server_groups.check(policy, {})
+
+    assert f'{policy} needs compute microversion 2.15' in str(caught.value)
+    assert f'this cloud offers {offered or "2.1"}:' in str(caught.value)
+    assert edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('offered', [*OLD[2:], *NEW])
+@pytest.mark.parametrize('policy', ['soft-affinity', 'soft-anti-affinity'])
+def test_soft_policies_from_2_15(offered, policy):
+    with Edge(offered) as edge:
+        edge.ports.server_groups.check(policy, {})
+        assert edge.ports.server_groups.create('web', policy, {}).policy == policy
+
+
+@pytest.mark.parametrize('offered', [*OLD, *NEW, ''])
+def test_a_group_is_read_in_every_shape(offered):
+    with Edge(offered) as edge:
+        rules = {'max_server_per_host': 2}
+        group_id = edge.nova.add_group('web', rules=rules, members=['server-1', 'server-2'])
+
+        (listed,) = edge.ports.server_groups.named('web')
+        got = edge.ports.server_groups.get(group_id)
+
+    assert listed == got
+    assert (got.id, got.name, got.policy) == (group_id, 'web', 'anti-affinity')
+    assert got.members == (Member('server-1'), Member('server-2'))
+    assert got.rules == (rules if offered in NEW else {})
+
+
+@pytest.mark.parametrize('offered', [*OLD, *NEW, ''])
+def test_a_group_that_is_missing_and_one_that_is_deleted(offered):
+    with Edge(offered) as edge:
+        groups = edge.ports.server_groups
+        group_id = edge.nova.add_group('web')
+
+        assert groups.get('1b1a0af5-3b1c-4a9d-9d5e-2b7d3a2b9f00') is None
+        assert groups.delete(group_id) is True
+        assert groups.delete(group_id) is False
+
+    assert edge.nova.groups == []
+    expected = '2.64' if offered in NEW else offered or '2.1'
+    assert {asked.microversion for asked in edge.nova.asked} == {expected}
+
+
+@pytest.mark.parametrize(
+    ('cap', 'groups', 'offsets'),
+    [
+        (1000, 0, [0]),
+        (1000, 49, [0]),
+        (1000, 50, [0, 50]),
+        (1000, 999, [0, 999]),
+        (1000, 1000, [0, 1000]),
+        (1000, 1001, [0, 1000]),
+        (1000, 2500, [0, 1000, 2000, 2500]),
+        (100, 120, [0, 100]),
+        (100, 200, [0, 100, 200]),
+    ],
+)
+def test_a_list_is_read_to_its_end(edge, cap, groups, offsets):
+    """Whatever the cloud caps its pages at ([api] max_limit)."""
+    edge.nova.longest_page = cap
+    for number in range(groups):
+        edge.nova.add_group(f'group-{number}')
+
+    found = edge.ports.server_groups.named(f'group-{groups - 1}')
+
+    assert [group.name for group in found] == [f'group-{groups - 1}'][:groups]
+    assert [asked.query for asked in edge.nova.asked] == [
+        {'limit': '1000', 'offset': str(offset)} for offset in offsets
+    ]
+
+
+def test_names_are_not_unique_and_come_in_the_order_of_the_cloud(edge):
+    ids = [edge.nova.add_group(name) for name in ('web', 'Web', 'web', 'web2', ' web', 'web')]
+
+    found = edge.ports.server_groups.named('web')
+
+    assert [group.id for group in found] == [ids[0], ids[2], ids[5]]
+
+
+@pytest.mark.parametrize(
+    'name', ['good* $%name', 'a/b', '?limit=1', '%2e', 'ä組', "o'hara", 'a&b=c', '#']
+)
+def test_a_name_with_special_characters_stays_as_it_is(edge, name):
+    created = edge.ports.server_groups.create(name, 'affinity', {})
+
+    assert edge.nova.groups[0]['name'] == name
+    assert edge.ports.server_groups.named(name) == (created,)
+
+
+def test_an_id_can_not_lead_elsewhere(edge):
+    assert edge.ports.server_groups.get('../limits?x=1#y') is None
+    assert edge.nova.requests() == ['GET /os-server-groups/..%2Flimits%3Fx%3D1%23y']
+
+
+def test_another_group_that_can_not_be_read_does_not_matter(edge):
+    edge.nova.add_group('legacy', policy=None)
+    edge.nova.add_group('web')
+
+    assert len(edge.ports.server_groups.named('web')) == 1
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '{}',
+        '[]',
+        '{"server_groups": null}',
+        '{"server_groups": {}}',
+        '{"server_groups": [1]}',
+    ],
+)
+def test_an_odd_list(edge, text):
+    edge.fail('GET', '/os-server-groups', Failure('odd', '', 200, text=text))
+
+    with pytest.raises(CloudError) as caught:
+        edge.ports.server_groups.named('web')
+
+    assert str(caught.value) == (
+        'could not list the server groups: the answer holds no list of server_groups'
+    )
+
+
+@pytest.mark.parametrize('text', ['{}', '[]', '7', '{"server_group": []}'])
+def test_an_odd_group_after_a_create_may_be_one_all_the_same(edge, text):
+    edge.fail('POST', '/os-server-groups', Failure('odd', '', 200, text=text))
+
+    with pytest.raises(
+        CloudError, match="could not create server group 'web': a server g"
+    ) as caught:
+        edge.ports.server_groups.create('web', 'affinity', {})
+
+    assert caught.value.is_uncertain
+
+
+@pytest.mark.parametrize('text', ['{}', '[]', '7', '{"server_group": {"id": 1}}'])
+def test_an_odd_group_that_is_read(edge, text):
+    edge.fail('GET', '/os-server-groups/x', Failure('odd', '', 200, text=text))
+
+    with pytest.raises(CloudError, match='could not get server group x: '):
+        edge.ports.server_groups.get('x')

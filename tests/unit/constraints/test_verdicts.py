@@ -1,0 +1,142 @@
+"""What each constraint answers: outcome, code, facts, room, and the sentence that says it."""
+
+import pytest
+
+from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.core import quotas
+from senlin_affinity.core.objects import (
+    CloudSnapshot,
+    Host,
+    PlacementRequest,
+    Question,
+    Quota,
+    Rules,
+)
+from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.server_group import Member, ServerGroup
+from tests.tables import read, rows
+
+TABLES = {
+    'server_group_hosts': ServerGroupConstraint.reasons,
+    'drs_hosts': DrsConstraint.reasons,
+    'quota_groups': QuotaConstraint.reasons,
+    'quota_members': QuotaConstraint.reasons,
+}
+
+
+def check(row, verdict, reasons):
+    assert (verdict.outcome.value, verdict.code) == (row['outcome'], row['code'])
+    assert dict(verdict.facts) == row.get('facts', {})
+    assert verdict.room == row.get('room', 0 if row['outcome'] == 'REJECT' else None)
+    assert bool(verdict) is (row['outcome'] != 'REJECT')
+    words = sentence(verdict, reasons)
+    assert words == row.get('sentence', words)
+
+
+def question(group=None, count=1, known=None, rules=None):
+    request = PlacementRequest(count, 'small', None if group is None else group.id)
+    return Question(
+        request, CloudSnapshot(quotas=known), server_group=group, rules=rules or Rules()
+    )
+
+
+def group_of(row):
+    if 'group' not in row:
+        return None
+    given = row['group']
+    members = tuple(Member(f's{i}', host) for i, host in enumerate(given.get('members', ())))
+    return ServerGroup('g', 'web', given['policy'], given.get('rules', {}), members)
+
+
+def quotas_of(row):
+    if row['quotas'] is None:
+        return None
+    return {name: Quota(each['limit'], each.get('used')) for name, each in row['quotas'].items()}
+
+
+@pytest.mark.parametrize('row', rows('server_group_hosts'))
+def test_server_group(row):
+    verdict = ServerGroupConstraint().check_host(question(group_of(row)), Host('cmp-1', 'cmp-1'))
+    check(row, verdict, ServerGroupConstraint.reasons)
+
+
+@pytest.mark.parametrize('row', rows('server_group_room'))
+def test_servers_placed_one_by_one(row):
+    """No host is chosen for balance here (D2-12: the cap does not balance)."""
+    hosts = [Host(f'cmp-{i}', f'cmp-{i}') for i in range(row['hosts'])]
+    members = []
+    while True:
+        group = ServerGroup('g', 'web', 'anti-affinity', row['rules'], tuple(members))
+        asked = question(group)
+        free = [host for host in hosts if ServerGroupConstraint().check_host(asked, host)]
+        if not free:
+            break
+        members.append(Member(f's{len(members)}', free[0].host))
+    assert len(members) == row['fit']
+    most = max((sum(m.host == host.host for m in members) for host in hosts), default=0)
+    assert most <= row['rules'].get('max_server_per_host', 1)
+
+
+@pytest.mark.parametrize('row', rows('drs_hosts'))
+def test_drs(row):
+    rules = Rules(row.get('pattern', 'drs'), row.get('is_drs_required', True))
+    verdict = DrsConstraint().check_host(question(rules=rules), Host(**row['host']))
+    check(row, verdict, DrsConstraint.reasons)
+
+
+@pytest.mark.parametrize('row', rows('quota_groups'))
+def test_quota_of_groups(row):
+    check(row, quotas.room_for_group(quotas_of(row)), quotas.REASONS)
+
+
+@pytest.mark.parametrize('row', rows('quota_members'))
+def test_quota_of_members(row):
+    group = None
+    if 'members' in row:
+        members = tuple(Member(f's{i}') for i in range(row['members']))
+        group = ServerGroup('g', 'web', 'affinity', {}, members)
+    verdict = QuotaConstraint().check_request(question(group, row['wanted'], quotas_of(row)))
+    check(row, verdict, QuotaConstraint.reasons)
+
+
+@pytest.mark.parametrize(
+    ('constraint', 'names'),
+    [
+        (ServerGroupConstraint, ['server_group_hosts']),
+        (DrsConstraint, ['drs_hosts']),
+        (QuotaConstraint, ['quota_groups', 'quota_members']),
+    ],
+)
+def test_every_code_has_a_row(constraint, names):
+    """So that every declared sentence was rendered with the facts that it really gets."""
+    assert {row['code'] for name in names for row in read(name)} == set(constraint.reasons)
+
+
+@pytest.mark.parametrize('constraint', [ServerGroupConstraint, DrsConstraint, QuotaConstraint])
+def test_every_refusal_gives_advice(constraint):
+    codes = {row['code'] for name in TABLES for row in read(name) if row['outcome'] == 'REJECT'}
+    for code, reason in constraint.reasons.items():
+        assert bool(reason.advice) is (code in codes), code
+
+
+@pytest.mark.parametrize('group', [None, *(policy for policy in ('affinity', 'anti-affinity'))])
+def test_equal_shapes_have_equal_verdicts(group):
+    """The planner asks about one host of each shape."""
+    hosts = [
+        Host(name, hypervisor, enabled=enabled, up=up)
+        for name in ('cmp-1', 'drs-1')
+        for hypervisor in ('cmp-1', 'drs-1')
+        for enabled in (True, False)
+        for up in (True, False)
+    ]
+    members = (Member('s1', 'cmp-1'),)
+    asked = question(
+        group and ServerGroup('g', 'web', group, {}, members), rules=Rules(is_drs_required=True)
+    )
+    for constraint in (ServerGroupConstraint(), DrsConstraint()):
+        seen = {}
+        for host in hosts:
+            verdict = constraint.check_host(asked, host)
+            assert seen.setdefault(constraint.shape(asked, host), verdict) == verdict

@@ -1,0 +1,330 @@
+"""Which server group a cluster gets, and what a detach deletes."""
+
+import itertools
+import threading
+
+import pytest
+
+from senlin_affinity.core.errors import AffinityError, CloudError, GroupMayExist, PolicyMismatch
+from senlin_affinity.core.objects import Quota
+from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.policy import affinity, binding
+from senlin_affinity.policy.affinity import Cluster
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import TYPE, Properties, load
+from tests.fake_cloud import FakeCloud, Fault, cloud_of
+from tests.tables import check_error, raises, rows
+
+
+def properties_of(row):
+    return load(
+        {
+            'type': TYPE,
+            'version': row.get('version', '1.1'),
+            'properties': row.get('properties', {}),
+        }
+    )
+
+
+@pytest.mark.parametrize('row', rows('policy_attach'))
+def test_attach(row):
+    cloud = cloud_of(row.get('cloud', {}))
+    before = [group.id for group in cloud.groups]
+    wanted, cluster = properties_of(row), Cluster('c1', row.get('hint'))
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            affinity.attach(wanted, cluster, cloud, cloud)
+        check_error(row, caught.value)
+    else:
+        attached = affinity.attach(wanted, cluster, cloud, cloud)
+        assert attached.how == row['outcome']
+        assert attached.group.id == attached.binding.servergroup_id
+        assert attached.line().startswith(f'{row["outcome"]} server group {attached.group.name} (')
+        if 'stored' in row:
+            assert binding.write(attached.binding) == row['stored']
+        for key, value in row.get('binding', {}).items():
+            assert getattr(attached.binding, key) == value
+        for key, value in row.get('group', {}).items():
+            assert getattr(attached.group, key) == value
+    if 'requests' in row:
+        assert cloud.requests == row['requests']
+    assert [group.id for group in cloud.groups] == row.get('left', before)
+
+
+def test_prefix_of_a_group_of_ones_own():
+    cloud = FakeCloud()
+    attached = affinity.attach(Properties('1.1'), Cluster('c1'), cloud, cloud, prefix='mine-')
+    assert attached.group.name == 'mine-c1'
+
+
+def test_line_of_an_attach():
+    group = {
+        'id': 'g1',
+        'name': 'web',
+        'policy': 'anti-affinity',
+        'rules': {'max_server_per_host': 3},
+    }
+    cloud = cloud_of({'groups': [group]})
+    attached = affinity.attach(Properties('1.1'), Cluster('c1', 'web'), cloud, cloud)
+    assert attached.line() == (
+        'inherits server group web (g1; anti-affinity max_server_per_host=3)'
+    )
+
+
+@pytest.mark.parametrize('row', rows('policy_detach'))
+def test_detach(row):
+    cloud = cloud_of(row.get('cloud', {}))
+
+    def detach():
+        return affinity.detach(
+            binding.read(row['stored']),
+            lambda: cloud,
+            own_servers=row.get('own', ()),
+            other_clusters=lambda _group: row.get('others', ()),
+        )
+
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            detach()
+        check_error(row, caught.value)
+    else:
+        answer = detach()
+        assert row['outcome'] in answer.said
+        assert answer.gone == row.get('gone')
+    if 'requests' in row:
+        assert cloud.requests == row['requests']
+    assert [group.id for group in cloud.groups] == row['left']
+
+
+def test_detach_of_an_inherited_group_makes_no_connection():
+    def connect():
+        raise AssertionError('nothing is to be asked')
+
+    affinity.detach(Binding('g1', True), connect, own_servers=())
+
+
+def test_a_group_that_goes_during_its_detach():
+    cloud = FakeCloud(groups=[ServerGroup('g1', 'web', 'affinity')])
+
+    def lose_it(what):
+        if what == 'delete':
+            cloud.groups.clear()
+
+    cloud.before_request = lose_it
+    answer = affinity.detach(Binding('g1', False), lambda: cloud, own_servers=())
+    assert answer.said == 'server group web (g1) is gone already'
+    assert answer.gone == 'g1'
+
+
+# --- no single failure leaks a group, or takes one that is another's
+
+SPECS = {
+    'a group of its own': Properties('1.1', rules={'max_server_per_host': 2}),
+    'servergroup.name': Properties('1.1', 'web', rules={'max_server_per_host': 2}),
+}
+FAULTS = {
+    'refused': {},
+    'lost on the way': {'is_uncertain': True},
+    'done, the answer lost': {'is_done': True},
+}
+
+
+@pytest.mark.parametrize('kind', FAULTS)
+@pytest.mark.parametrize('number', range(4))
+@pytest.mark.parametrize('spec', SPECS)
+def test_one_failure_leaks_nothing(spec, number, kind):
+    """R3-16, R3-27: afterwards there is no group, or one that the next attach takes up."""
+    strangers = [
+        ServerGroup('x1', 'other', 'anti-affinity', {'max_server_per_host': 2}),
+        ServerGroup('x2', 'senlin-affinity-c2', 'anti-affinity', {'max_server_per_host': 2}),
+    ]
+    cloud = FakeCloud(
+        groups=list(strangers),
+        limits={'server_groups': Quota(10, 2)},
+        faults=(Fault(number, **FAULTS[kind]),),
+    )
+
+    def own():
+        return [group.id for group in cloud.groups if group not in strangers]
+
+    try:
+        first = affinity.attach(SPECS[spec], Cluster('c1'), cloud, cloud)
+    except AffinityError:
+        assert len(own()) <= 1
+    else:
+        assert own() == [first.binding.servergroup_id]
+        assert not first.binding.is_inherited
+    cloud.faults = ()
+    again = affinity.attach(SPECS[spec], Cluster('c1'), cloud, cloud)
+    assert own() == [again.binding.servergroup_id]
+    assert cloud.groups[:2] == strangers
+
+
+# --- two attaches at once
+
+
+class Turns:
+    """Two threads that go on by turns: each waits before each request until it is called."""
+
+    def __init__(self, order):
+        self.order = list(order)
+        self.condition = threading.Condition()
+        self.done = set()
+
+    def wait(self, who):
+        with self.condition:
+            assert self.condition.wait_for(lambda: self._next() == who, timeout=10)
+            if self.order:
+                self.order.pop(0)
+            self.condition.notify_all()
+
+    def finish(self, who):
+        with self.condition:
+            self.done.add(who)
+            self.condition.notify_all()
+
+    def _next(self):
+        while self.order and self.order[0] in self.done:
+            self.order.pop(0)
+        if self.order:
+            return self.order[0]
+        return next(who for who in 'ab' if who not in self.done)
+
+
+def attach_both(order, specs):
+    """Attach cluster a and cluster b to one cloud, request by request in this order."""
+    turns, groups, answers = Turns(order), [], {}
+    clouds = {
+        who: FakeCloud(groups=groups, before_request=lambda _what, who=who: turns.wait(who))
+        for who in 'ab'
+    }
+    clouds['b'].made = 100
+
+    def run(who):
+        try:
+            cloud = clouds[who]
+            answers[who] = affinity.attach(specs[who], Cluster(who), cloud, cloud)
+        except AffinityError as error:
+            answers[who] = error
+        finally:
+            turns.finish(who)
+
+    threads = [threading.Thread(target=run, args=(who,)) for who in 'ab']
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    return groups, answers
+
+
+ORDERS = [
+    ''.join('a' if i in places else 'b' for i in range(9))
+    for places in itertools.combinations(range(9), 4)
+]
+
+
+def test_two_attaches_of_one_name_end_in_one_group():
+    """Q3-1, Q3-8: in every order of their requests one creates it, the other inherits it."""
+    wanted = SPECS['servergroup.name']
+    for order in ORDERS:
+        groups, answers = attach_both(order, {'a': wanted, 'b': wanted})
+        bound = {answers[who].binding.servergroup_id for who in 'ab'}
+        assert {group.id for group in groups} == bound, order
+        assert len(bound) == 1, order
+        assert sorted(answers[who].how for who in 'ab') == ['created', 'inherits'], order
+
+
+def test_two_attaches_of_one_name_that_want_different_groups():
+    """One has its group; the other is refused, and leaves none behind."""
+    specs = {
+        'a': Properties('1.1', 'web', rules={'max_server_per_host': 2}),
+        'b': Properties('1.1', 'web', rules={'max_server_per_host': 3}),
+    }
+    for order in ORDERS:
+        groups, answers = attach_both(order, specs)
+        refused = [answers[who] for who in 'ab' if isinstance(answers[who], PolicyMismatch)]
+        assert len(refused) == 1, order
+        assert 'max_server_per_host specified' in str(refused[0])
+        (winner,) = (answers[who] for who in 'ab' if answers[who] is not refused[0])
+        assert [group.id for group in groups] == [winner.binding.servergroup_id], order
+
+
+@pytest.mark.parametrize(
+    ('fault', 'how', 'left'),
+    [
+        pytest.param({'is_done': True}, 'inherits', ['rival'], id='done, the answer lost'),
+        pytest.param({'status': 409}, 'created', ['rival', 'made-1'], id='refused'),
+    ],
+)
+def test_a_group_that_is_given_up_and_the_deletion_fails(fault, how, left):
+    """The cluster is never bound to a group that is not there, and no group is left unbound."""
+    wanted = SPECS['servergroup.name']
+    cloud = FakeCloud(faults=(Fault(4, **fault),))
+
+    def rival(what):
+        if what == 'create':
+            cloud.groups.append(ServerGroup('rival', 'web', wanted.policy, wanted.rules))
+
+    cloud.before_request = rival
+    attached = affinity.attach(wanted, Cluster('c1'), cloud, cloud)
+    assert cloud.requests == ['named', 'quotas', 'create', 'named', 'delete', 'get']
+    assert [group.id for group in cloud.groups] == left
+    assert (attached.how, attached.binding.servergroup_id) == (how, left[-1])
+
+
+class Notes:
+    """What a cluster remembers between two attaches."""
+
+    def __init__(self):
+        self.pending, self.seen = None, []
+
+    def __call__(self, name):
+        self.pending = name
+        self.seen.append(name)
+
+    def cluster(self):
+        return Cluster('c1', pending=self.pending, note=self)
+
+
+NAMED = Properties('1.1', 'web')
+
+
+def test_a_named_group_of_a_broken_attach_is_ours_again():
+    """The answer to the create is lost, and so is the list after it: no group is leaked."""
+    notes = Notes()
+    cloud = FakeCloud(
+        faults=(Fault(2, is_done=True, is_uncertain=True), Fault(3, is_uncertain=False))
+    )
+    with pytest.raises(GroupMayExist, match="whether server group 'web' was created is not known"):
+        affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    assert notes.pending == 'web'
+    assert [group.name for group in cloud.groups] == ['web']
+    again = affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    assert (again.how, again.binding.is_inherited) == ('takes up again', False)
+    affinity.detach(again.binding, lambda: cloud, own_servers=())
+    assert cloud.groups == []
+
+
+def test_an_engine_that_dies_before_it_stores_the_binding_leaks_no_group():
+    notes, cloud = Notes(), FakeCloud()
+    affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    assert notes.pending == 'web'
+    assert not affinity.attach(NAMED, notes.cluster(), cloud, cloud).binding.is_inherited
+
+
+def test_a_refused_create_is_not_remembered():
+    notes = Notes()
+    cloud = FakeCloud(faults=(Fault(2, status=403),))
+    with pytest.raises(CloudError):
+        affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    assert notes.seen == ['web', None]
+
+
+@pytest.mark.parametrize(
+    ('hint', 'members', 'pending'),
+    [('web', (), 'web'), (None, (Member('s1'),), 'web'), (None, (), 'other'), (None, (), None)],
+)
+def test_only_an_empty_pending_group_is_ours_again(hint, members, pending):
+    cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity', members=members)])
+    attached = affinity.attach(NAMED, Cluster('c1', hint, pending), cloud, cloud)
+    assert attached.binding.is_inherited

@@ -1,0 +1,86 @@
+"""The hook before nodes are created."""
+
+import pytest
+
+from senlin_affinity.core.errors import AffinityError, InvalidSpec
+from senlin_affinity.policy import placement
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import TYPE, Properties, load
+from tests.fake_cloud import cloud_of
+from tests.tables import check_error, raises, rows
+
+BOUND = Binding('XYZ-ABCD', True)
+
+
+@pytest.mark.parametrize('row', rows('policy_placement'))
+def test_place(row):
+    cloud = cloud_of({key: row[key] for key in ('hosts', 'faults') if key in row})
+    wanted = load({'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})})
+    bound = None if 'binding' in row else BOUND
+    pattern = row.get('pattern', placement.DRS_PATTERN)
+
+    def place():
+        return placement.place(wanted, bound, row['count'], lambda: cloud, drs_pattern=pattern)
+
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            place()
+        check_error(row, caught.value)
+    else:
+        answer = place()
+        kind = placement.Placement if row['outcome'] == 'placed' else placement.Refusal
+        assert isinstance(answer, kind)
+        assert answer.data() == row['data']
+        assert place().data() == row['data'], 'RX-09: twice the same'
+        cloud.requests[:] = cloud.requests[: len(cloud.requests) // 2]
+    if 'requests' in row:
+        assert cloud.requests == row['requests']
+
+
+def test_no_connection_is_made_without_drs():
+    """R3-22: whoever needs no hypervisor asks for none."""
+
+    def connect():
+        raise AssertionError('nothing is to be asked')
+
+    placement.place(Properties('1.1', availability_zone='nova'), BOUND, 2, connect)
+    placement.place(Properties('1.1', is_drs_enabled=True), BOUND, 0, connect)
+
+
+def test_entries_are_not_shared():
+    """D3-12: to change one node's entry changes no other's."""
+    data = placement.Placement(3, 'XYZ-ABCD').data()
+    data['placement']['placements'][0]['zone'] = 'elsewhere'
+    assert data['placement']['placements'][1:] == [{'servergroup': 'XYZ-ABCD'}] * 2
+
+
+def test_lines():
+    assert placement.Placement(2, 'XYZ-ABCD', 'nova_1').line() == (
+        'places 2 node(s) into server group XYZ-ABCD in nova_1'
+    )
+    assert placement.Refusal('short', 'short and long').line() == 'refuses: short and long'
+
+
+@pytest.mark.parametrize('row', rows('policy_counts'))
+def test_whole_count(row):
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            placement.whole_count(row['value'], 'inputs.count')
+        check_error(row, caught.value)
+        return
+    assert placement.whole_count(row['value'], 'inputs.count') == row['count']
+
+
+def test_a_count_beyond_what_python_reads():
+    with pytest.raises(InvalidSpec):
+        placement.whole_count('9' * 5000, 'inputs.count')
+
+
+@pytest.mark.parametrize('row', rows('policy_decided'))
+def test_decided_count(row):
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            placement.decided_count(row['data'])
+        check_error(row, caught.value)
+        return
+    assert placement.decided_count(row['data']) == row['count']

@@ -1,0 +1,39 @@
+"""What the policy reads of a cluster's profile."""
+
+import pytest
+
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.policy import profile
+from tests.tables import rows
+
+
+@pytest.mark.parametrize('row', rows('policy_profile'))
+def test_group_hint(row):
+    assert profile.group_hint(row['spec']) == row['hint']
+
+
+@pytest.mark.parametrize('version', ['1.0', 1.0])
+def test_applicable(version):
+    spec = {'type': 'os.nova.server', 'version': version, 'properties': {}}
+    assert profile.check_applicable(spec) is spec
+
+
+def test_not_applicable():
+    """R3-02: the words of Senlin's base class."""
+    spec = {'type': 'os.heat.stack', 'version': '1.0', 'properties': {}}
+    with pytest.raises(InvalidSpec) as caught:
+        profile.check_applicable(spec)
+    assert str(caught.value) == 'type: Policy not applicable on profile type: os.heat.stack-1.0'
+
+
+@pytest.mark.parametrize('spec', [None, [], {}, {'type': 'os.nova.server'}, {'version': '1.0'}])
+def test_no_profile(spec):
+    with pytest.raises(InvalidSpec, match='a profile spec must be a mapping'):
+        profile.check_applicable(spec)
+
+
+@pytest.mark.parametrize('group', [['a', 'b'], 5, {'name': 'web'}, [7]])
+def test_an_odd_hint(group):
+    spec = {'properties': {'scheduler_hints': {'group': group}}}
+    with pytest.raises(InvalidSpec, match=r'name or the id of one server group'):
+        profile.group_hint(spec)

@@ -1,0 +1,65 @@
+"""The policy's spec, read strictly."""
+
+import dataclasses
+
+import pytest
+
+from senlin_affinity.core.errors import AffinityError, InvalidSpec
+from senlin_affinity.policy import affinity, properties
+from tests.fake_cloud import FakeCloud
+from tests.tables import check_error, raises, rows
+
+
+@pytest.mark.parametrize('row', rows('policy_spec'))
+def test_load(row):
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            properties.load(row['spec'])
+        check_error(row, caught.value)
+        return
+    assert properties.load(row['spec']) == properties.Properties(**row['properties'])
+
+
+def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
+    """Q3-7: such a spec acts exactly as the document says."""
+    wanted = {'servergroup': {'name': 'web'}, 'availability_zone': 'nova'}
+    both = [
+        properties.load({'type': properties.TYPE, 'version': version, 'properties': wanted})
+        for version in properties.VERSIONS
+    ]
+    assert both[1] == dataclasses.replace(both[0], version='1.1')
+
+
+def declarations(declared=properties.DECLARED):
+    for item in declared:
+        yield item
+        yield from declarations(item.children)
+
+
+@pytest.mark.parametrize('item', declarations(), ids=lambda item: item.name)
+def test_declarations_are_whole(item):
+    assert item.kind in ('string', 'integer', 'boolean', 'map')
+    assert item.since in properties.VERSIONS
+    assert item.description.endswith('.')
+    assert (item.kind == 'map') is bool(item.children)
+    assert item.default is None or not item.allowed or item.default in item.allowed
+
+
+def test_zone_exists():
+    cloud = FakeCloud(zones=frozenset({'nova', 'nova_1'}))
+    affinity.validate(properties.Properties('1.1', availability_zone='nova_1'), cloud)
+    assert cloud.requests == ['zones']
+
+
+def test_zone_does_not_exist():
+    """R3-26: the words of Senlin's own policy."""
+    with pytest.raises(InvalidSpec) as caught:
+        affinity.validate(properties.Properties('1.1', availability_zone='X'), FakeCloud())
+    assert caught.value.message == "The specified availability_zone 'X' could not be found."
+    assert caught.value.path == 'properties.availability_zone'
+
+
+def test_no_zone_asks_nothing():
+    cloud = FakeCloud()
+    affinity.validate(properties.Properties('1.1'), cloud)
+    assert cloud.requests == []

@@ -1,0 +1,165 @@
+"""What a person may write about a cloud, and what is said about the rest."""
+
+import pytest
+import yaml
+
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.sandbox import blueprint_reader as reader
+from senlin_affinity.sandbox.blueprint import AggregateSpec, Blueprint, FlavorSpec, HostSpec
+
+
+def read(text):
+    """Read a whole file's text the way SandboxCloud does."""
+    data = yaml.safe_load(text)
+    hosts, named = reader.read_hosts(data['hosts'])
+    blueprint = Blueprint(
+        hosts=hosts,
+        aggregates=reader.merge(named, reader.read_aggregates(data.get('aggregates'), hosts)),
+        flavors=reader.read_flavors(data.get('flavors')),
+        quotas=reader.read_quotas(data.get('quotas')),
+        default_availability_zone=data.get('default_availability_zone'),
+    )
+    reader.check(blueprint)
+    return blueprint
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['hosts: 2', 'hosts: [cmp-1, cmp-2]', 'hosts: {cmp-1: {}, cmp-2: }'],
+    ids=['a number', 'names', 'a mapping'],
+)
+def test_the_forms_of_hosts_mean_the_same(text):
+    assert read(text).hosts == (HostSpec('cmp-1'), HostSpec('cmp-2'))
+
+
+def test_a_host_has_its_own_size_and_names():
+    blueprint = read("""
+        hosts:
+          vsphere-drs-1:
+            vcpus: 8
+            memory_mb: 4096
+            disk_gb: 0
+            hypervisor_hostname: domain-c7.b52f
+            hypervisor_type: VMware vCenter Server
+            disabled: true
+    """)
+    assert blueprint.hosts == (
+        HostSpec(
+            'vsphere-drs-1', 8, 4096, 0, 'domain-c7.b52f', 'VMware vCenter Server', disabled=True
+        ),
+    )
+
+
+def test_a_zone_becomes_an_aggregate_but_not_the_default_zone():
+    blueprint = read('hosts: {a: {availability_zone: az1}, b: {availability_zone: nova}, c: {}}')
+    assert blueprint.all_aggregates() == (AggregateSpec('az1', ('a',), 'az1'),)
+
+
+def test_a_host_joins_the_aggregate_that_has_its_zone():
+    blueprint = read("""
+        hosts: {a: {availability_zone: az1}, b: {}}
+        aggregates: {first: {availability_zone: az1, hosts: [b], metadata: {ssd: 'true'}}}
+    """)
+    assert blueprint.all_aggregates() == (
+        AggregateSpec('first', ('b', 'a'), 'az1', {'ssd': 'true'}),
+    )
+
+
+def test_hosts_name_aggregates_too():
+    blueprint = read("""
+        hosts: {a: {aggregates: {ssd: {ssd: 'true'}}}, b: {aggregates: {ssd: {fast: 'yes'}}}}
+        aggregates: {ssd: {metadata: {owner: me}}}
+    """)
+    assert blueprint.all_aggregates() == (
+        AggregateSpec('ssd', ('a', 'b'), None, {'owner': 'me', 'ssd': 'true', 'fast': 'yes'}),
+    )
+
+
+def test_flavors_and_quotas():
+    blueprint = read("""
+        hosts: 1
+        flavors: {small: {vcpus: 2, ram: 512, disk: 0, id: '7', extra_specs: {'a:b': 'c'}}}
+        quotas: {server_groups: 10}
+    """)
+    assert blueprint.flavors == (FlavorSpec('small', 2, 512, 0, '7', {'a:b': 'c'}),)
+    assert blueprint.quotas['server_groups'] == 10
+    assert blueprint.quotas['instances'] == -1
+
+
+def test_a_blueprint_survives_the_way_into_the_children():
+    blueprint = read("""
+        hosts: {a: {availability_zone: az1}, b: {aggregates: {ssd: {ssd: 'true'}}}}
+        flavors: {small: {extra_specs: {'a:b': 'c'}}}
+        default_availability_zone: az1
+    """)
+    assert Blueprint.from_dict(blueprint.as_dict()) == blueprint
+
+
+@pytest.mark.parametrize(
+    ('text', 'path', 'words'),
+    [
+        ('hosts: 0', 'hosts', 'at least one host'),
+        ('hosts: true', 'hosts', 'a number, a list of names or a mapping'),
+        ('hosts: [a, a]', 'hosts', '"a" is there twice'),
+        ('hosts: [a, [b]]', 'hosts', 'no name'),
+        ('hosts: {1: {}}', 'hosts', '"1" is no name'),
+        ('hosts: {a: 3}', 'hosts.a', 'must be a mapping'),
+        ('hosts: {a: {vcpu: 3}}', 'hosts.a.vcpu', 'did you mean "vcpus"?'),
+        ('hosts: {a: {zzz: 3}}', 'hosts.a.zzz', 'known are: vcpus, memory_mb'),
+        ('hosts: {a: {vcpus: 0}}', 'hosts.a.vcpus', 'a whole number of 1 or more'),
+        ('hosts: {a: {vcpus: true}}', 'hosts.a.vcpus', 'a whole number of 1 or more'),
+        ('hosts: {a: {vcpus: 1.5}}', 'hosts.a.vcpus', 'a whole number of 1 or more'),
+        ('hosts: {a: {disabled: 1}}', 'hosts.a.disabled', 'true or false'),
+        ('hosts: {a: {availability_zone: 1}}', 'hosts.a.availability_zone', 'write "1" in quotes'),
+        ('hosts: {a: {aggregates: [x]}}', 'hosts.a.aggregates', 'must be a mapping'),
+        (
+            'hosts: {a: {aggregates: {x: {ssd: true}}}}',
+            'hosts.a.aggregates.x.ssd',
+            'write "True" in quotes',
+        ),
+        (
+            'hosts: {a: {hypervisor_hostname: b}, b: {}}',
+            'hosts.b.hypervisor_hostname',
+            '"b" is the hypervisor of a already',
+        ),
+        ('{hosts: 1, aggregates: {x: {hots: []}}}', 'aggregates.x.hots', 'did you mean "hosts"?'),
+        ('{hosts: 1, aggregates: {x: {hosts: cmp-1}}}', 'aggregates.x.hosts', 'a list of names'),
+        (
+            '{hosts: 1, aggregates: {x: {hosts: [cmp-2]}}}',
+            'aggregates.x.hosts',
+            'no host "cmp-2"; did you mean "cmp-1"?',
+        ),
+        (
+            '{hosts: 1, aggregates: {x: {metadata: {availability_zone: az1}}}}',
+            'aggregates.x.metadata.availability_zone',
+            'as the key availability_zone',
+        ),
+        (
+            '{hosts: {a: {availability_zone: az1}},'
+            ' aggregates: {x: {hosts: [a], availability_zone: az2}}}',
+            'hosts.a.availability_zone',
+            'in two zones, "az2" and "az1"',
+        ),
+        (
+            '{hosts: {a: {availability_zone: nova}},'
+            ' aggregates: {x: {hosts: [a], availability_zone: az2}}}',
+            'hosts.a.availability_zone',
+            'one of its aggregates is the zone "az2"',
+        ),
+        ('{hosts: 1, flavors: {x: {memory: 1}}}', 'flavors.x.memory', 'known are: vcpus, ram'),
+        ('{hosts: 1, flavors: {x: {ram: 0}}}', 'flavors.x.ram', 'a whole number of 1 or more'),
+        ('{hosts: 1, flavors: {x: {id: 1}}}', 'flavors.x.id', 'write "1" in quotes'),
+        ('{hosts: 1, quotas: {server_group: 1}}', 'quotas.server_group', '"server_groups"'),
+        ('{hosts: 1, quotas: {cores: -2}}', 'quotas.cores', 'a whole number of -1 or more'),
+        (
+            '{hosts: {a: {availability_zone: az1}}, default_availability_zone: az2}',
+            'default_availability_zone',
+            'no host is in the zone "az2"; did you mean "az1"?',
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_path(text, path, words):
+    with pytest.raises(InvalidSpec) as caught:
+        read(text)
+    assert caught.value.path == path
+    assert words in caught.value.message

@@ -1,0 +1,115 @@
+"""The request log and the faults, through their WSGI doors."""
+
+import io
+import json
+import threading
+
+import pytest
+
+from senlin_affinity.sandbox.faults import Observer
+from senlin_affinity.sandbox.wsgi import Request, Response, Switchboard
+from tests.waiting import until
+
+
+def echo(environ, start_response):
+    """Answer with the request's body, to show that it is still there."""
+    return Response(202, Request.of(environ).body)(environ, start_response)
+
+
+@pytest.fixture
+def call():
+    observer, switchboard = Observer(), Switchboard()
+    switchboard.applications['_sandbox'] = observer
+    switchboard.applications['compute'] = observer.watch('compute', echo)
+
+    def call(method, path, body=None, **headers):
+        raw = b'' if body is None else json.dumps(body).encode()
+        path, _, query = path.partition('?')
+        statuses = []
+        data = switchboard(
+            {
+                'REQUEST_METHOD': method,
+                'PATH_INFO': path,
+                'QUERY_STRING': query,
+                'CONTENT_LENGTH': str(len(raw)),
+                'wsgi.input': io.BytesIO(raw),
+                **{f'HTTP_{name.upper()}': value for name, value in headers.items()},
+            },
+            lambda status, _headers: statuses.append(int(status.split()[0])),
+        )
+        text = b''.join(data)
+        return statuses[0], json.loads(text) if text else None
+
+    return call
+
+
+def test_a_request_is_logged_and_passed_on_whole(call):
+    body = {'server': {'name': 'a'}}
+    headers = {'openstack_api_version': 'compute 2.64', 'user_agent': 'senlin'}
+    assert call('POST', '/compute/v2.1/servers?a=b', body, **headers) == (202, body)
+    assert call('GET', '/_sandbox/requests')[1] == [
+        {
+            'service': 'compute',
+            'method': 'POST',
+            'path': '/v2.1/servers',
+            'query': 'a=b',
+            'microversion': '2.64',
+            'user_agent': 'senlin',
+            'body': body,
+            'status': 202,
+        }
+    ]
+
+
+def test_the_log_can_be_cleared(call):
+    call('GET', '/compute/v2.1')
+    assert call('DELETE', '/_sandbox/requests')[0] == 204
+    assert call('GET', '/_sandbox/requests')[1] == []
+
+
+def test_a_fault_answers_as_often_as_it_was_asked_to(call):
+    fault = {'method': 'GET', 'path': '/servers$', 'status': 503, 'body': {'x': 1}, 'times': 2}
+    assert call('POST', '/_sandbox/faults', fault)[0] == 201
+    assert call('POST', '/compute/v2.1/servers')[0] == 202
+    assert call('GET', '/compute/v2.1/servers/1')[0] == 202
+    assert call('GET', '/compute/v2.1/servers') == (503, {'x': 1})
+    assert call('GET', '/compute/v2.1/servers')[0] == 503
+    assert call('GET', '/compute/v2.1/servers')[0] == 202
+    assert [entry['status'] for entry in call('GET', '/_sandbox/requests')[1]] == [
+        202, 202, 503, 503, 202,
+    ]  # fmt: skip
+
+
+def test_a_fault_without_a_number_stays_until_it_is_cleared(call):
+    call('POST', '/_sandbox/faults', {'path': '.', 'times': None})
+    assert [call('GET', '/compute/v2.1')[0] for _ in range(3)] == [500, 500, 500]
+    call('DELETE', '/_sandbox/faults')
+    assert call('GET', '/compute/v2.1')[0] == 202
+
+
+def test_an_applied_fault_replaces_the_answer_only(call):
+    call('POST', '/_sandbox/faults', {'path': '.', 'status': 502, 'is_applied': True})
+    assert call('POST', '/compute/v2.1/servers', {'a': 1})[0] == 502
+    # "echo" has answered 202 before; the log keeps what the client got.
+    assert [entry['status'] for entry in call('GET', '/_sandbox/requests')[1]] == [502]
+
+
+def test_a_held_request_goes_on_when_the_faults_are_cleared(call):
+    call('POST', '/_sandbox/faults', {'path': '.', 'status': None, 'is_held': True})
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(call('GET', '/compute/v2.1')))
+    thread.start()
+    until(lambda: call('GET', '/_sandbox/requests')[1], what='the request has come')
+    assert answers == []
+    call('DELETE', '/_sandbox/faults')
+    thread.join(10)
+    assert answers == [(202, None)]
+
+
+@pytest.mark.parametrize('fault', [{'path': '('}, {'paht': 'x'}, {}, None])
+def test_what_is_no_fault_is_refused(call, fault):
+    assert call('POST', '/_sandbox/faults', fault)[0] == 400
+
+
+def test_a_service_that_is_not_there_yet_is_unavailable(call):
+    assert call('GET', '/placement/')[0] == 503

@@ -1,0 +1,135 @@
+"""The constraints are loaded, in their order, or not at all."""
+
+from importlib.metadata import EntryPoint
+from typing import ClassVar
+
+import pytest
+from stevedore.extension import Extension
+
+from senlin_affinity import preflight
+from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
+from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.reasons import Reason, sentence
+from senlin_affinity.core.verdict import Verdict
+
+OURS = [ServerGroupConstraint, DrsConstraint, QuotaConstraint]
+
+
+def extension(name, plugin, target='somewhere.else:Thing'):
+    return Extension(name, EntryPoint(name, target, 'senlin_affinity.constraints'), plugin, None)
+
+
+class Rack(ServerGroupConstraint):
+    """A third party's, of the order of one of ours."""
+
+    name = 'rack'
+    order = 60
+    reasons: ClassVar = {'rack.full': Reason('the rack is full')}
+
+
+def test_order():
+    found = preflight.check_constraints(
+        extension(kind.name, kind)
+        for kind in [QuotaConstraint, ServerGroupConstraint, Rack, DrsConstraint]
+    )
+    assert [constraint.name for constraint in found] == ['drs', 'rack', 'server_group', 'quota']
+
+
+@pytest.mark.parametrize('kind', OURS)
+def test_ours_keep_the_protocol(kind):
+    (constraint,) = preflight.check_constraints([extension(kind.name, kind)])
+    assert isinstance(constraint, HostConstraint | RequestConstraint)
+    assert constraint.summary
+    assert constraint.reasons
+
+
+def test_installed():
+    """The entry points of the package are these, and all of them load."""
+    found = preflight.load_constraints()
+    assert [type(constraint) for constraint in found] == [
+        DrsConstraint,
+        ServerGroupConstraint,
+        QuotaConstraint,
+    ]
+
+
+class Breaks(ServerGroupConstraint):
+    name = 'breaks'
+
+    def __init__(self):
+        raise RuntimeError('no database')
+
+
+class Foreign(ServerGroupConstraint):
+    name = 'foreign'
+    reasons: ClassVar = {'server_group.full': Reason('taken from another')}
+
+
+class NoReasons:
+    name = 'no_reasons'
+    order = 1
+    summary = 'lacks its reasons'
+    needs = ()
+    filters = ()
+
+    def check_request(self, question):
+        return Verdict.passed('no_reasons.ok')
+
+
+class NoCheck:
+    name = 'no_check'
+    order = 1
+    summary = 'answers nothing'
+    needs = ()
+    filters = ()
+    reasons: ClassVar = {}
+
+
+@pytest.mark.parametrize(
+    ('name', 'plugin', 'words'),
+    [
+        pytest.param('breaks', Breaks, 'can not be made: no database', id='it raises'),
+        pytest.param('none', None, 'can not be made', id='it is no class'),
+        pytest.param('needs', lambda _one: None, 'can not be made', id='it wants arguments'),
+        pytest.param('no_reasons', NoReasons, 'is neither a Host', id='it declares no reasons'),
+        pytest.param('no_check', NoCheck, 'is neither a Host', id='it checks nothing'),
+        pytest.param('text', str, 'is neither a Host', id='it is something else'),
+        pytest.param('rock', Rack, 'calls itself rack', id='its name is another'),
+        pytest.param('foreign', Foreign, 'code server_group.full', id="another's code"),
+    ],
+)
+def test_a_constraint_that_is_not_one(name, plugin, words):
+    with pytest.raises(PluginError) as caught:
+        preflight.check_constraints([extension('drs', DrsConstraint), extension(name, plugin)])
+    assert f'constraint {name} (somewhere.else:Thing)' in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_two_of_one_name():
+    with pytest.raises(PluginError) as caught:
+        preflight.check_constraints(
+            [extension('drs', DrsConstraint), extension('drs', Rack, 'third.party:Drs')]
+        )
+    assert str(caught.value) == (
+        '2 constraints are called drs: somewhere.else:Thing, third.party:Drs'
+    )
+
+
+def test_no_constraint_at_all():
+    assert preflight.check_constraints([]) == ()
+
+
+@pytest.mark.parametrize(
+    'verdict',
+    [
+        pytest.param(Verdict.rejected('rack.empty'), id='a code that is not declared'),
+        pytest.param(Verdict.rejected('rack.full', rack=7), id='a fact that is missing'),
+    ],
+)
+def test_a_reason_is_never_said_half(verdict):
+    reasons: ClassVar = {'rack.full': Reason('rack {rack} in row {row} is full')}
+    with pytest.raises(PluginError, match='can not be said'):
+        sentence(verdict, reasons)
