@@ -1,0 +1,182 @@
+"""Senlin's own objects in a database of their own, as the engine hands them to a policy.
+
+The way of the data: a test describes a cluster, its nodes and an action; they are real rows, and
+what a policy is given was loaded from them by the engine's own code. Nova is at the HTTP edge
+(``tests.edge``); only the connection that Senlin's driver makes with a trust is handed in.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from oslo_config import cfg
+from oslo_utils import timeutils
+from senlin import objects
+from senlin.common import context as senlin_context
+from senlin.db.sqlalchemy import api as database
+from senlin.db.sqlalchemy import models
+from senlin.engine import cluster as cluster_module
+from senlin.engine import environment
+from senlin.engine import node as node_module
+from senlin.engine.actions import base as action_module
+
+from senlin_affinity.plugins.senlin_policy import AffinityPolicy
+from tests.edge import Edge
+
+USER, PROJECT = 'user-1', 'project-1'
+SERVER_PROFILE = {
+    'type': 'os.nova.server',
+    'version': '1.0',
+    'properties': {'name': 'node', 'flavor': 'm1.tiny', 'image': 'cirros', 'networks': []},
+}
+HEAT_PROFILE = {'type': 'os.heat.stack', 'version': '1.0', 'properties': {'template': {}}}
+
+
+def make_database() -> None:
+    """Give Senlin's database layer an empty database in memory."""
+    cfg.CONF.set_override('connection', 'sqlite://', group='database')
+    objects.register_all()
+    environment.initialize()
+    models.BASE.metadata.create_all(database.get_engine())
+
+
+def spec(version: str | float = '1.1', **properties: Any) -> dict[str, Any]:
+    """A spec of the policy."""
+    return {'type': 'senlin.policy.affinity', 'version': version, 'properties': properties}
+
+
+class Desk:
+    """One project's clusters, nodes, actions and policies; ``edge`` is its Nova."""
+
+    def __init__(self, edge: Edge) -> None:
+        self.edge = edge
+        self.context = senlin_context.RequestContext(
+            user_id=USER, project_id=PROJECT, is_admin=True, domain_id=''
+        )
+
+    def cluster(
+        self, size: int = 0, profile: Mapping[str, Any] = SERVER_PROFILE, **values: Any
+    ) -> Any:
+        """A cluster with so many nodes, as the engine loads it."""
+        owner = {'user': USER, 'project': PROJECT, 'domain': ''}
+        made = objects.Profile.create(
+            self.context,
+            {
+                'name': 'profile',
+                'type': f'{profile["type"]}-{profile["version"]}',
+                'context': {},
+                'spec': dict(profile),
+                'created_at': timeutils.utcnow(True),
+                **owner,
+            },
+        )
+        cluster = cluster_module.Cluster(
+            'cluster',
+            values.pop('desired', size),
+            made.id,
+            **{'min_size': 0, 'max_size': -1, 'context': self.context, **owner, **values},
+        )
+        cluster.store(self.context)
+        for _ in range(size):
+            self.node(cluster)
+        return self.load_cluster(cluster.id)
+
+    def load_cluster(self, cluster_id: str) -> Any:
+        """The cluster as the database has it."""
+        return cluster_module.Cluster.load(self.context, cluster_id=cluster_id)
+
+    def node(self, cluster: Any, data: Mapping[str, Any] | None = None) -> Any:
+        """One more node of a cluster."""
+        node = node_module.Node(
+            'node',
+            cluster.profile_id,
+            cluster.id,
+            context=self.context,
+            user=USER,
+            project=PROJECT,
+            domain='',
+            index=-1,
+            role='',
+            status='ACTIVE',
+            data=dict(data or {}),
+        )
+        node.store(self.context)
+        return node
+
+    def node_data(self, node_id: str) -> dict[str, Any]:
+        """The data of a node as the database has them."""
+        return dict(objects.Node.get(self.context, node_id).data or {})
+
+    def action(
+        self,
+        target: Any,
+        name: str,
+        inputs: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """An action in the state in which the engine runs a policy's hook; earlier ones ended."""
+        for earlier in objects.Action.get_all(self.context):
+            if earlier.status == 'RUNNING':
+                objects.Action.mark_succeeded(self.context, earlier.id, 1.0)
+        made = action_module.Action.create(
+            self.context,
+            target.id,
+            name,
+            inputs=dict(inputs or {}),
+            data={'status': 'NONE', 'reason': '', **(data or {})},
+            cluster_id=getattr(target, 'cluster_id', None) or target.id,
+            cause='RPC Request',
+            status='RUNNING',
+        )
+        return action_module.Action.load(self.context, action_id=made)
+
+    def row(self, action: Any) -> Any:
+        """The action as the database has it."""
+        return objects.Action.get(self.context, action.id, refresh=True)
+
+    def policy(self, wanted: Mapping[str, Any] | None = None) -> AffinityPolicy:
+        """The policy, with a connection to this desk's Nova."""
+        policy = AffinityPolicy('web', dict(wanted or spec()), user=USER, project=PROJECT)
+        policy.id = str(uuid.uuid4())
+        self._store(policy)
+        policy._novaclient = SimpleNamespace(conn=self.edge.connection())
+        return policy
+
+    def bind(self, cluster: Any, policy: AffinityPolicy, data: Any) -> None:
+        """Keep binding data, as the engine does after an attach."""
+        objects.ClusterPolicy.create(
+            self.context, cluster.id, policy.id, {'enabled': True, 'data': data, 'priority': 300}
+        )
+
+    def bound(
+        self, wanted: Mapping[str, Any] | None = None, group: str = 'XYZ-ABCD', **cluster: Any
+    ) -> tuple[Any, AffinityPolicy]:
+        """A cluster and a policy that is bound to it with an inherited group."""
+        made, policy = self.cluster(**cluster), self.policy(wanted)
+        self.bind(made, policy, binding(group))
+        return made, policy
+
+    def _store(self, policy: AffinityPolicy) -> None:
+        objects.Policy.create(
+            self.context,
+            {
+                'id': policy.id,
+                'name': policy.name,
+                'type': policy.type,
+                'spec': policy.spec,
+                'user': USER,
+                'project': PROJECT,
+                'domain': '',
+                'data': {},
+                'created_at': timeutils.utcnow(True),
+            },
+        )
+
+
+def binding(group: str, *, inherited: bool = True, version: Any = '1.0') -> dict[str, Any]:
+    """Binding data in the document's form."""
+    data = {'servergroup_id': group, 'inherited_group': inherited}
+    return {'AffinityPolicy': {'version': version, 'data': data}}

@@ -1,0 +1,127 @@
+"""Nova fails at every step, under the real Senlin: the reason in its words, and nothing leaked.
+
+Each step is tried again without the fault, and must then succeed.
+"""
+
+import pytest
+
+from tests.cloud_fixtures import asked, wait_for
+
+GROUPS = '/os-server-groups$'
+ONE_GROUP = '/os-server-groups/[^/]+$'
+WORDS = 'The database took a nap.'
+BODY = {'computeFault': {'code': 503, 'message': WORDS}}
+FORBIDDEN = {'forbidden': {'code': 403, 'message': 'Quota exceeded, too many server groups.'}}
+
+
+@pytest.mark.parametrize(
+    ('path', 'method', 'status', 'body', 'words'),
+    [
+        (GROUPS, 'GET', 503, BODY, 'Failed in retrieving servergroup'),
+        ('/limits$', 'GET', 500, BODY, 'Failed in creating servergroup.'),
+        (GROUPS, 'POST', 403, FORBIDDEN, 'Failed in creating servergroup.'),
+        (GROUPS, 'POST', 503, BODY, 'Failed in creating servergroup.'),
+    ],
+    ids=['list', 'limits', 'create refused', 'create failed'],
+)
+def test_r3_27_attach_fails_in_novas_words(demo, truth, cloud, path, method, status, body, words):
+    cluster, policy = demo.cluster(), demo.policy()
+    cloud.faults.add(path, method=method, status=status, body=body, times=None)
+    reason = demo.attach(cluster, policy).failed()
+    cloud.faults.clear()
+    assert words in reason
+    (message,) = (item['message'] for item in body.values())
+    assert f'Nova answered {status}: {message}' in reason
+    assert truth.own_group(cluster) is None
+    demo.attach(cluster, policy).succeeded()
+    assert truth.own_group(cluster).id == demo.group_id(cluster, policy)
+
+
+@pytest.mark.parametrize('name', [None, 'answer-lost'])
+def test_group_whose_answer_is_lost_is_adopted(demo, truth, cloud, name):
+    """Nova carries the POST out, and the answer never comes."""
+    before = truth.groups()
+    cluster = demo.cluster()
+    policy = demo.policy(servergroup={'name': name} if name else {})
+    cloud.faults.add(GROUPS, method='POST', status=503, body=BODY, is_applied=True)
+    demo.attach(cluster, policy).succeeded()
+    after = truth.groups()
+    assert len(after) == len(before) + 1
+    group = truth.group(name) if name else truth.own_group(cluster)
+    assert demo.group_id(cluster, policy) == group.id
+    assert demo.binding(cluster, policy)['AffinityPolicy']['data']['inherited_group'] is False
+    demo.detach(cluster, policy).succeeded()
+    assert truth.groups() == before
+
+
+def test_group_that_could_not_be_looked_for_is_taken_up_by_the_next_attach(demo, truth, cloud):
+    """The answer of the POST is lost, and then the list fails, too."""
+    cluster, policy = demo.cluster(), demo.policy()
+    cloud.faults.add(GROUPS, method='POST', status=503, body=BODY, is_applied=True)
+    cloud.faults.add(GROUPS, method='GET', status=None, times=1)  # the first list goes well
+    cloud.faults.add(GROUPS, method='GET', status=500, body=BODY, times=None)
+    reason = demo.attach(cluster, policy).failed()
+    cloud.faults.clear()
+    assert WORDS in reason
+    assert 'was created is not known' in reason
+    left = truth.own_group(cluster)
+    demo.attach(cluster, policy).succeeded()
+    assert demo.group_id(cluster, policy) == left.id
+    demo.detach(cluster, policy).succeeded()
+    assert truth.own_group(cluster) is None
+
+
+@pytest.mark.parametrize('method', ['GET', 'DELETE'])
+def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, method):
+    cluster, policy, group = demo.bound()
+    cloud.faults.add(ONE_GROUP, method=method, status=503, body=BODY, times=None)
+    reason = demo.detach(cluster, policy).failed()
+    cloud.faults.clear()
+    assert 'Failed in deleting servergroup.' in reason
+    assert f'Nova answered 503: {WORDS}' in reason
+    assert truth.group_by_id(group) is not None
+    assert demo.group_id(cluster, policy) == group
+    demo.detach(cluster, policy).succeeded()
+    assert truth.group_by_id(group) is None
+
+
+def test_r3_17_group_whose_deletion_is_not_told_is_gone_the_next_time(demo, truth, cloud):
+    cluster, policy, group = demo.bound()
+    cloud.faults.add(ONE_GROUP, method='DELETE', status=503, body=BODY, is_applied=True)
+    assert 'Failed in deleting servergroup.' in demo.detach(cluster, policy).failed()
+    assert truth.group_by_id(group) is None
+    demo.detach(cluster, policy).succeeded()
+
+
+def test_hook_fails_in_novas_words(admin, truth, cloud, drs_host):
+    cluster, _policy, group = admin.bound(
+        admin.policy(enable_drs_extension=True, availability_zone='vsphere')
+    )
+    for path in ('/os-services$', '/os-hypervisors/detail$'):
+        cloud.faults.add(path, method='GET', status=503, body=BODY, times=None)
+        reason = admin.scale_out(cluster).failed()
+        cloud.faults.clear()
+        assert 'Policy check failure: Failed policy' in reason
+        assert f'Nova answered 503: {WORDS}' in reason
+        assert admin.nodes(cluster) == []
+    admin.scale_out(cluster).succeeded()
+    assert truth.spread(group) == {drs_host: 1}
+
+
+def test_cancel_while_the_hook_waits_for_nova_survives(admin, truth, cloud, drs_host):
+    """A hook that stored the whole action would undo the cancel, and the node would come."""
+    cluster, _policy, group = admin.bound(
+        admin.policy(enable_drs_extension=True, availability_zone='vsphere')
+    )
+    cloud.clear_requests()
+    cloud.faults.add('/os-services$', method='GET', status=None, times=1, is_held=True)
+    running = admin.scale_out(cluster)
+    wait_for('the hook', lambda: asked(cloud, 'os-services'))
+    cancel = {'action': {'status': 'CANCELLED'}}
+    answer = admin.clustering.patch(f'/actions/{running.id}', json=cancel, microversion='1.12')
+    assert answer.status_code == 202, answer.text
+    cloud.faults.clear()
+    assert running.ended().status == 'CANCELLED'
+    # Nothing of it goes on beside the next test.
+    for node in admin.nodes(cluster):
+        admin.node_is_done(node.id)

@@ -1,0 +1,256 @@
+"""The policy class as the engine sees it, and its attach and detach on the engine's own objects."""
+
+import json
+from importlib import metadata
+from types import SimpleNamespace
+
+import pytest
+from senlin.common import consts
+from senlin.common import exception as senlin_exception
+from senlin.policies import base
+
+from senlin_affinity.plugins.senlin_policy import AffinityPolicy
+from tests.edge import FAILURES, SERVER_ERROR, Edge
+from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
+
+ACTIONS = sorted({*consts.CLUSTER_ACTION_NAMES, *consts.NODE_ACTION_NAMES})
+TRIGGERS = [
+    ('BEFORE', 'CLUSTER_RESIZE'),
+    ('BEFORE', 'CLUSTER_SCALE_OUT'),
+    ('BEFORE', 'NODE_CREATE'),
+]
+
+
+def hinted(group):
+    """A server profile that names a group."""
+    properties = {**SERVER_PROFILE['properties'], 'scheduler_hints': {'group': group}}
+    return {**SERVER_PROFILE, 'properties': properties}
+
+
+def test_r3_01_name_priority_and_versions():
+    assert AffinityPolicy.__name__ == 'AffinityPolicy'
+    assert AffinityPolicy.PRIORITY == 300
+    assert AffinityPolicy.VERSION in AffinityPolicy.VERSIONS
+    assert AffinityPolicy.VERSIONS['1.0'] == [{'status': 'SUPPORTED', 'since': '2016.10'}]
+    assert AffinityPolicy.PROFILE_TYPE == ['os.nova.server-1.0']
+    assert issubclass(AffinityPolicy, base.Policy)
+
+
+def test_entry_point_is_installed_and_leaves_senlins_own_name_alone():
+    ours = [
+        (found.name, found.value)
+        for found in metadata.entry_points(group='senlin.policies')
+        if found.value.startswith('senlin_affinity')
+    ]
+    assert ours == [
+        (
+            'senlin.policy.affinity-1.1',
+            'senlin_affinity.plugins.senlin_policy:AffinityPolicy',
+        )
+    ]
+
+
+def test_r3_03_target_exactly(desk):
+    assert sorted(AffinityPolicy.TARGET) == TRIGGERS
+    policy = desk.policy()
+    checked = [
+        (when, action)
+        for when in ('BEFORE', 'AFTER')
+        for action in ACTIONS
+        if policy.need_check(when, SimpleNamespace(action=action))
+    ]
+    assert sorted(checked) == TRIGGERS
+
+
+def test_r3_02_other_profile_type_is_not_applicable(desk):
+    cluster = desk.cluster(profile=HEAT_PROFILE)
+    assert desk.policy().attach(cluster) == (
+        False,
+        'Policy not applicable on profile type: os.heat.stack-1.0',
+    )
+    assert desk.edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('version', ['1.0', 1.0])
+def test_q3_7_spec_1_0_stores_exactly_the_documents_binding(desk, version):
+    group = desk.edge.nova.add_group('XYZ-ABCD', id='XYZ-ABCD')
+    cluster = desk.cluster(profile=hinted('XYZ-ABCD'))
+    policy = desk.policy(spec(version))
+    is_attached, data = policy.attach(cluster)
+    assert is_attached, data
+    assert data == json.loads(
+        '{"AffinityPolicy": {"version": "1.0",'
+        ' "data": {"servergroup_id": "XYZ-ABCD", "inherited_group": true}}}'
+    )
+    desk.bind(cluster, policy, data)
+    is_detached, said = policy.detach(cluster)
+    assert is_detached, said
+    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+
+
+def test_q3_7_spec_1_0_creates_and_deletes_a_group(desk):
+    cluster, policy = desk.cluster(), desk.policy(spec('1.0'))
+    is_attached, data = policy.attach(cluster)
+    assert is_attached, data
+    (group,) = desk.edge.nova.groups
+    assert (group['policy'], group['rules']) == ('anti-affinity', {})
+    assert data == binding(group['id'], inherited=False)
+    desk.bind(cluster, policy, data)
+    assert policy.detach(cluster)[0]
+    assert desk.edge.nova.groups == []
+
+
+def test_rx_06_spec_1_1_remembers_policy_and_rules(desk):
+    group = desk.edge.nova.add_group('web', rules={'max_server_per_host': 2})
+    cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
+    assert policy.attach(cluster) == (
+        True,
+        {
+            'AffinityPolicy': {
+                'version': '1.1',
+                'data': {
+                    'servergroup_id': group,
+                    'inherited_group': True,
+                    'policy': 'anti-affinity',
+                    'rules': {'max_server_per_host': 2},
+                },
+            }
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    'data',
+    [None, {}, {'AffinityPolicy': {}}, {'AffinityPolicy': {'data': {}}}, {'Other': {'a': 1}}],
+)
+def test_r3_28_detach_without_our_data_deletes_nothing(desk, data):
+    desk.edge.nova.add_group('web')
+    cluster, policy = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, data)
+    is_detached, said = policy.detach(cluster)
+    assert is_detached, said
+    assert desk.edge.nova.requests() == []
+
+
+def test_r3_28_detach_without_binding_deletes_nothing(desk):
+    is_detached, said = desk.policy().detach(desk.cluster())
+    assert is_detached, said
+    assert desk.edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('version', [1.0, '1.0', '1.1', '2.7'])
+def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False, version=version))
+    is_detached, said = policy.detach(cluster)
+    assert is_detached, said
+    assert desk.edge.nova.groups == []
+
+
+def test_q3_9_group_of_another_clusters_binding_stays(desk):
+    group = desk.edge.nova.add_group('shared')
+    cluster, policy = desk.cluster(), desk.policy()
+    other, others = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False))
+    desk.bind(other, others, binding(group))
+    is_detached, said = policy.detach(cluster)
+    assert is_detached, said
+    assert said.endswith('stays: cluster cluster uses it')
+    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+
+
+def test_detach_takes_the_group_out_of_the_nodes_data(desk):
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False))
+    placed = desk.node(cluster, {'placement': {'servergroup': group, 'zone': 'az1'}, 'other': 1})
+    foreign = desk.node(cluster, {'placement': {'servergroup': 'another'}})
+    plain = desk.node(cluster)
+    assert policy.detach(desk.load_cluster(cluster.id))[0]
+    assert desk.node_data(placed.id) == {'placement': {'zone': 'az1'}, 'other': 1}
+    assert desk.node_data(foreign.id) == {'placement': {'servergroup': 'another'}}
+    assert desk.node_data(plain.id) == {}
+
+
+def test_inherited_group_stays_in_the_nodes_data(desk):
+    group = desk.edge.nova.add_group('web')
+    cluster, policy = desk.bound(group=group)
+    node = desk.node(cluster, {'placement': {'servergroup': group}})
+    assert policy.detach(desk.load_cluster(cluster.id))[0]
+    assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+
+
+def test_second_affinity_policy_is_refused_whatever_its_version(desk):
+    cluster, first = desk.cluster(), desk.policy()
+    cluster.rt['policies'] = [first]
+    for version in ('1.0', '1.1'):
+        is_attached, why = desk.policy(spec(version)).attach(cluster)
+        assert not is_attached
+        assert 'has an affinity policy already: web (senlin.policy.affinity-1.1)' in why
+    assert desk.edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('failure', FAILURES, ids=str)
+def test_r3_27_attach_never_raises_and_keeps_novas_words(desk, failure):
+    desk.edge.fail('GET', '/os-server-groups', failure)
+    is_attached, why = desk.policy(spec(servergroup={'name': 'web'})).attach(desk.cluster())
+    assert not is_attached
+    assert why.startswith("Failed in retrieving servergroup 'web'.")
+    assert failure.words in why
+
+
+@pytest.mark.parametrize(
+    'failure',
+    # A 404 says that somebody else has deleted it, which is as good.
+    [failure for failure in FAILURES if failure.status not in (200, 404)],
+    ids=str,
+)
+def test_r3_17_detach_never_raises_and_keeps_novas_words(desk, failure):
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False))
+    desk.edge.fail('DELETE', f'/os-server-groups/{group}', failure)
+    is_detached, why = policy.detach(cluster)
+    assert not is_detached, why
+    assert why.startswith('Failed in deleting servergroup.')
+    assert failure.words in why
+
+
+@pytest.mark.parametrize('error', [KeyError('odd'), senlin_exception.TrustNotFound(trustor='odd')])
+def test_attach_and_detach_turn_every_exception_into_words(desk, monkeypatch, error):
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False))
+
+    def driver(*_arguments):
+        raise error
+
+    monkeypatch.setattr(policy, 'nova', driver)
+    for answer in (policy.attach(cluster), policy.detach(cluster)):
+        assert answer[0] is False
+        assert 'odd' in answer[1]
+
+
+@pytest.mark.parametrize('properties', [{'servergroup': {'policies': ['affinity']}}, {'x': 1}])
+def test_validate_raises_senlins_own_error(desk, properties):
+    with pytest.raises(senlin_exception.InvalidSpec, match=r'^properties\.'):
+        AffinityPolicy('bad', spec(**properties)).validate(desk.context)
+
+
+def test_r3_26_unknown_zone(desk):
+    policy = desk.policy(spec(availability_zone='nowhere'))
+    assert policy.validate(desk.context)
+    words = "The specified availability_zone 'nowhere' could not be found."
+    with pytest.raises(senlin_exception.InvalidSpec, match=words):
+        policy.validate(desk.context, validate_props=True)
+
+
+def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database):
+    with Edge() as edge:
+        desk = Desk(edge)
+        edge.fail('GET', '/os-availability-zone', SERVER_ERROR)
+        policy = desk.policy(spec(availability_zone='nova'))
+        with pytest.raises(senlin_exception.InternalError, match='could not be checked') as caught:
+            policy.validate(desk.context, validate_props=True)
+        assert SERVER_ERROR.words in str(caught.value)

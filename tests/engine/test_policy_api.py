@@ -1,0 +1,133 @@
+"""Policies and policy types by Senlin's own API: what is taken, and what a 400 says."""
+
+import pytest
+
+from tests.cloud_fixtures import asked
+
+#: Senlin's API can validate from 1.2, and lists the versions of a type from 1.5.
+NEW = '1.5'
+ZONE_UNKNOWN = "The specified availability_zone 'nowhere' could not be found."
+
+
+def spec(properties, version='1.1'):
+    return {'type': 'senlin.policy.affinity', 'version': version, 'properties': properties}
+
+
+def ask(user, body, what='policies'):
+    """Create or validate a policy: the status, and the message of an error."""
+    known = {'name': 'p'} if what == 'policies' else {}
+    response = user.clustering.post(
+        f'/{what}', json={'policy': {**known, 'spec': body}}, microversion=NEW
+    )
+    return response.status_code, response.json().get('error', {}).get('message', '')
+
+
+BAD = {
+    'unknown property': ({'server_group': {}}, 'properties.server_group: unknown key'),
+    'unknown key': ({'servergroup': {'nam': 'x'}}, 'properties.servergroup.nam: unknown key'),
+    'wrong type': ({'servergroup': 'web'}, 'properties.servergroup: must be a mapping'),
+    'number for a name': ({'servergroup': {'name': 1}}, 'properties.servergroup.name: must be a'),
+    'no boolean': ({'enable_drs_extension': 'perhaps'}, 'properties.enable_drs_extension: must be'),
+    'wrong policy': (
+        {'servergroup': {'policies': 'together'}},
+        'properties.servergroup.policies: must be one of affinity, anti-affinity',
+    ),
+    'list of policies': (
+        {'servergroup': {'policies': ['affinity']}},
+        'properties.servergroup.policies: must be one string, not a list',
+    ),
+    'rules of affinity': (
+        {'servergroup': {'policies': 'affinity', 'rules': {'max_server_per_host': 2}}},
+        'properties.servergroup.rules: only anti-affinity takes rules',
+    ),
+    'no whole number': (
+        {'servergroup': {'rules': {'max_server_per_host': 0}}},
+        'properties.servergroup.rules.max_server_per_host: must be an integer of 1 or more',
+    ),
+    'float': (
+        {'servergroup': {'rules': {'max_server_per_host': 2.0}}},
+        'properties.servergroup.rules.max_server_per_host: must be an integer of 1 or more',
+    ),
+    'unknown rule': (
+        {'servergroup': {'rules': {'max_servers': 2}}},
+        'properties.servergroup.rules',
+    ),
+    'zone with a host': (
+        {'availability_zone': 'nova:cmp-1'},
+        'properties.availability_zone: must be the name of a zone',
+    ),
+    'null': ({'availability_zone': None}, 'properties.availability_zone: must not be null'),
+}
+
+
+@pytest.mark.parametrize(('properties', 'words'), BAD.values(), ids=BAD.keys())
+def test_r3_05_bad_spec_is_a_400_with_the_propertys_path(demo, properties, words):
+    for what in ('policies', 'policies/validate'):
+        status, message = ask(demo, spec(properties), what)
+        assert (status, words in message) == (400, True), message
+
+
+def test_r3_26_unknown_zone_is_a_400(demo, cloud):
+    cloud.clear_requests()
+    status, message = ask(demo, spec({'availability_zone': 'nowhere'}))
+    assert (status, ZONE_UNKNOWN in message) == (400, True), message
+    assert 'properties.availability_zone' in message
+    assert asked(cloud) == [('GET', '/v2.1/os-availability-zone', '')]
+
+
+def test_zone_that_can_not_be_looked_up_is_no_400(demo, cloud):
+    cloud.faults.add('/os-availability-zone$', status=503, times=None)
+    status, message = ask(demo, spec({'availability_zone': 'nova'}))
+    assert (status, '503' in message) == (500, True), message
+    cloud.faults.clear()
+    assert ask(demo, spec({'availability_zone': 'nova'}))[0] == 201
+
+
+@pytest.mark.parametrize(
+    'properties',
+    [
+        {},
+        {'servergroup': {}},
+        {'servergroup': {'policies': 'soft-affinity', 'name': 'web'}},
+        {'servergroup': {'rules': {'max_server_per_host': '3'}}, 'preflight': 'off'},
+        {'availability_zone': 'nova', 'enable_drs_extension': 'true'},
+    ],
+    ids=str,
+)
+def test_r3_04_spec_1_1_is_taken(demo, properties):
+    assert ask(demo, spec(properties)) == (201, '')
+    assert ask(demo, spec(properties), 'policies/validate') == (200, '')
+
+
+def test_q3_7_version_1_0_is_senlins_own(demo):
+    """Rules are unknown to it, and its entry point is not ours."""
+    status, message = ask(demo, spec({'servergroup': {'rules': {}}}, '1.0'), 'policies/validate')
+    assert status != 200
+    assert 'properties.' not in message
+    made = demo.clustering.create_policy(name='own', spec=spec({'servergroup': {}}, '1.0'))
+    assert made.type == 'senlin.policy.affinity-1.0'
+    assert ask(demo, spec({}, '1.2'))[0] == 404
+
+
+def test_policy_types_are_listed_with_ours(demo):
+    listed = demo.clustering.get('/policy-types', microversion=NEW).json()['policy_types']
+    names = {f'{item["name"]}-{item["version"]}' for item in listed}
+    assert {'senlin.policy.affinity-1.0', 'senlin.policy.affinity-1.1'} <= names
+    assert 'senlin.policy.scaling-1.0' in names
+
+
+def test_policy_type_shows_its_schema(demo):
+    shown = demo.clustering.get('/policy-types/senlin.policy.affinity-1.1').json()['policy_type']
+    assert shown['name'] == 'senlin.policy.affinity-1.1'
+    schema = shown['schema']
+    assert {'servergroup', 'availability_zone', 'enable_drs_extension'} <= set(schema)
+    group = schema['servergroup']['schema']
+    assert group['policies']['default'] == 'anti-affinity'
+    assert group['policies']['constraints'] == [
+        {
+            'constraint': ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'],
+            'type': 'AllowedValues',
+        }
+    ]
+    assert group['rules']['schema']['max_server_per_host']['type'] == 'Integer'
+    assert all(item['description'] for item in (*schema.values(), *group.values()))

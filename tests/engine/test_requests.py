@@ -1,0 +1,46 @@
+"""What the policy asks of Nova, counted before the real one. (With DRS: test_story_drs.)"""
+
+from tests.cloud_fixtures import asked
+
+EXACT = 'EXACT_CAPACITY'
+
+
+def test_attach_asks_at_most_four_times_and_detach_twice(demo, cloud):
+    """By hint 1, by name 1, creating an own one 3, creating a named one 4; and no hypervisor."""
+    group = demo.compute.create_server_group(name='counted', policy='anti-affinity').id
+    attaches = [
+        (demo.cluster(demo.profile(scheduler_hints={'group': group})), {}, 1),
+        (demo.cluster(), {'name': 'counted'}, 1),
+        (demo.cluster(), {}, 3),
+        (demo.cluster(), {'name': 'counted-new'}, 4),
+    ]
+    bound = []
+    for cluster, wanted, number in attaches:
+        policy = demo.policy(servergroup=wanted)
+        cloud.clear_requests()
+        demo.attach(cluster, policy).succeeded()
+        assert len(asked(cloud)) == number, asked(cloud)
+        bound.append((cluster, policy))
+    for (cluster, policy), number in zip(bound, (0, 0, 2, 2), strict=True):
+        cloud.clear_requests()
+        demo.detach(cluster, policy).succeeded()
+        assert len(asked(cloud)) == number, asked(cloud)
+
+
+def test_plain_hook_asks_nothing(demo, cloud):
+    """With a node to create, Nova gets what the same scale-out asks without a policy."""
+    without, profile = demo.cluster(), demo.profile()
+    cluster, _policy, _group = demo.bound(profile=profile)
+    cloud.clear_requests()
+    demo.resize(cluster, EXACT, 0).succeeded()
+    assert cloud.requests() == []
+
+    def kinds():
+        return {(method, path.split('/')[2]) for method, path, _query in asked(cloud)}
+
+    demo.scale_out(without).succeeded()
+    plain = kinds()
+    assert ('POST', 'servers') in plain
+    cloud.clear_requests()
+    demo.scale_out(cluster).succeeded()
+    assert kinds() == plain

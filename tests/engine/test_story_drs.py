@@ -1,0 +1,82 @@
+"""S3 of document 003, by the real Senlin on the real Nova: a vSphere host with DRS, and zones."""
+
+import pytest
+
+from tests.cloud_fixtures import DRS_HOST, asked
+
+EIGHT = {'rules': {'max_server_per_host': 8}}
+DRS_ZONE = f'vsphere:{DRS_HOST}'
+
+
+@pytest.fixture
+def drs_policy(admin):
+    return admin.policy(enable_drs_extension=True, availability_zone='vsphere', servergroup=EIGHT)
+
+
+def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host, drs_policy):
+    """R3-18, R3-19, R3-21, Q3-3: the service host's name holds drs, and Nova is told that name."""
+    cluster, policy, group = admin.bound(drs_policy)
+    cloud.clear_requests()
+    ended = admin.resize(cluster, 'EXACT_CAPACITY', 2).succeeded()
+    assert ended.placements == [{'zone': DRS_ZONE, 'servergroup': group}] * 2
+    assert asked(cloud, 'os-services', 'os-hypervisors') == [
+        ('GET', '/v2.1/os-services', 'binary=nova-compute'),
+        ('GET', '/v2.1/os-hypervisors/detail', 'hypervisor_hostname_pattern=drs'),
+    ]
+    node = admin.node(cluster)
+    assert node.status == 'ACTIVE', node.status_reason
+    assert admin.node_data(node.id)['placement'] == {'zone': DRS_ZONE, 'servergroup': group}
+    assert truth.spread(group) == {drs_host: 3}
+    assert {truth.server(item).availability_zone for item in truth.members(group)} == {'vsphere'}
+    # R3-22: a shrink and a growth by none look at no hypervisor
+    cloud.clear_requests()
+    admin.resize(cluster, 'EXACT_CAPACITY', 3).succeeded()
+    assert cloud.requests() == []
+    admin.resize(cluster, 'EXACT_CAPACITY', 2).succeeded()
+    assert asked(cloud, 'os-services', 'os-hypervisors') == []
+    admin.detach(cluster, policy).succeeded()
+    assert truth.group_by_id(group) is None
+
+
+def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, drs_policy):
+    cluster, _policy, group = admin.bound(drs_policy)
+    running = admin.scale_out(cluster, 2)
+    reason = running.failed()
+    assert 'No suitable vSphere host is available. (1 matched "drs"' in reason
+    assert f'drs.disabled on 1: {DRS_HOST} is disabled' in reason
+    data = running.ended().data
+    assert data['status'] == 'ERROR'
+    assert data['status_reason'] == 'No suitable vSphere host is available.'
+    assert 'placement' not in data
+    # NODE_CREATE: the action fails with the reason, and no server comes
+    node = admin.clustering.create_node(
+        name='refused',
+        cluster_id=cluster,
+        profile_id=admin.clustering.get_cluster(cluster).profile_id,
+    )
+    reason = admin.running(admin.action_of(node.id)).failed()
+    assert 'No suitable vSphere host is available. (1 matched' in reason
+    assert not admin.clustering.get_node(node.id).physical_id
+    assert truth.members(group) == set()
+
+
+def test_r3_25_plain_user_is_told_that_it_may_not(demo, cloud):
+    policy = demo.policy(enable_drs_extension=True)
+    cluster, policy, _group = demo.bound(policy)
+    cloud.clear_requests()
+    reason = demo.scale_out(cluster).failed()
+    assert 'Policy check failure' in reason
+    assert "Nova answered 403: Policy doesn't allow os_compute_api:os-services" in reason
+    assert demo.nodes(cluster) == []
+    assert [item for item in cloud.requests() if item['path'].endswith('/servers')] == []
+
+
+def test_r3_23_zone_reaches_nova(demo, truth, drs_host):
+    cluster, _policy, group = demo.bound(
+        demo.policy(availability_zone='vsphere', servergroup=EIGHT)
+    )
+    ended = demo.scale_out(cluster).succeeded()
+    assert ended.placements == [{'zone': 'vsphere', 'servergroup': group}]
+    node = demo.node(cluster)
+    assert demo.node_data(node.id)['placement']['zone'] == 'vsphere'
+    assert truth.spread(group) == {drs_host: 2}

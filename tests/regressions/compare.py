@@ -1,0 +1,133 @@
+"""Tells every story to both versions of the policy, and writes the table of the manual.
+
+    python -m tests.regressions.compare [--write doc/source/admin/in-tree-table.rst]
+
+Shapes::
+
+    run(cloud, (IN_TREE, OURS)) -> [Row('S2: ...', {'1.0': Outcome(True), '1.1': Outcome(True)})]
+    read(render(rows)) == {'S2: ...': {'1.0': True, '1.1': True}}
+
+Errors: those of the stage; ValueError for a table that ``render`` did not write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.regressions.stage import HOSTS, IN_TREE, OURS, Outcome, Theatre
+from tests.regressions.stories import STORIES
+
+TABLE = Path(__file__).parents[2] / 'doc' / 'source' / 'admin' / 'in-tree-table.rst'
+_VERSIONS = (IN_TREE, OURS)
+_HEADS = ("Senlin's own policy, 1.0", "This project's, 1.1")
+_DISTRIBUTIONS = ('senlin', 'nova', 'openstack-placement', 'openstacksdk')
+_PASSED, _FAILED = 'passed', '**failed**'
+_CELL = re.compile(r'^   (?P<first>\*| ) - (?P<text>.+)$')
+
+
+@dataclass(frozen=True)
+class Row:
+    """A story's title, and how it ended for each version of the policy."""
+
+    title: str
+    outcomes: Mapping[str, Outcome]
+
+
+def run(
+    cloud: SandboxCloud,
+    versions: Sequence[str] = _VERSIONS,
+    told: Callable[[Row], object] = lambda _row: None,
+) -> list[Row]:
+    """Tell all stories on a cloud with the hosts of the stage; ``told`` is called after each."""
+    theatre, rows = Theatre(cloud), []
+    for story in STORIES:
+        row = Row(story.title, {version: theatre.play(story, version) for version in versions})
+        rows.append(row)
+        told(row)
+    return rows
+
+
+def render(rows: Sequence[Row], ran_with: str = '') -> str:
+    """The table in reStructuredText."""
+    return '\n'.join([*_lines(rows, ran_with), ''])
+
+
+def _lines(rows: Sequence[Row], ran_with: str) -> Iterator[str]:
+    yield '.. Written by "python -m tests.regressions.compare --write"; do not edit.'
+    yield ''
+    yield f'.. list-table:: {ran_with}'.rstrip()
+    yield '   :header-rows: 1'
+    yield '   :widths: 40 45 15'
+    yield ''
+    yield from _cells('Story', *_HEADS)
+    for row in rows:
+        yield from _cells(row.title, *(_words(row.outcomes[version]) for version in _VERSIONS))
+    passed = [sum(row.outcomes[version].is_passed for row in rows) for version in _VERSIONS]
+    yield from _cells('**All**', *(f'{count} of {len(rows)} passed' for count in passed))
+
+
+def _cells(first: str, *others: str) -> Iterator[str]:
+    yield f'   * - {first}'
+    yield from (f'     - {text}' for text in others)
+
+
+def _words(outcome: Outcome) -> str:
+    if outcome.is_passed:
+        return _PASSED
+    return f'{_FAILED}: ``{outcome.line.replace("`", chr(39))}``'
+
+
+def read(text: str) -> dict[str, dict[str, bool]]:
+    """What a table says: story's title -> version -> whether it passed."""
+    cells = [match for line in text.splitlines() if (match := _CELL.match(line))]
+    per_row = 1 + len(_VERSIONS)
+    rows = [cells[at : at + per_row] for at in range(0, len(cells), per_row)]
+    found = {}
+    for title, *outcomes in rows[1:-1]:  # between the head and the sum
+        if len(outcomes) != len(_VERSIONS) or title['first'] != '*':
+            raise ValueError(f'not a row of the table: {title["text"]}')
+        found[title['text']] = {
+            version: outcome['text'] == _PASSED
+            for version, outcome in zip(_VERSIONS, outcomes, strict=True)
+        }
+    return found
+
+
+def _ran_with() -> str:
+    """The caption: what ran, and when."""
+    versions = ', '.join(f'{name} {metadata.version(name)}' for name in _DISTRIBUTIONS)
+    return f'The same stories, told to both policies ({versions}; {datetime.date.today()})'
+
+
+def _say(row: Row) -> None:
+    for version, outcome in row.outcomes.items():
+        sys.stdout.write(f'{version}  {row.title}\n     {outcome.line or _PASSED}\n')
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Start the cloud, run, write; 1 if a story failed for this project's policy."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--write', type=Path, metavar='FILE', help='write the table there')
+    arguments = parser.parse_args()
+    with SandboxCloud(HOSTS, senlin=True) as cloud:
+        try:
+            rows = run(cloud, told=_say)
+        except Exception:
+            sys.stderr.write(f"the end of the sandbox's logs\n{cloud.logs()}\n")
+            raise
+    if arguments.write:
+        arguments.write.write_text(render(rows, _ran_with()), encoding='utf-8')
+    return int(not all(row.outcomes[OURS].is_passed for row in rows))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

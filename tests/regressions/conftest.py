@@ -1,0 +1,18 @@
+"""What the regression tests share: a cloud with the hosts of the stories, for the whole session."""
+
+import pytest
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.regressions.stage import HOSTS, Theatre
+
+
+# By this name the ends of the logs are shown with a test that failed.
+@pytest.fixture(scope='session')
+def senlin_cloud():
+    with SandboxCloud(HOSTS, senlin=True) as cloud:
+        yield cloud
+
+
+@pytest.fixture(scope='session')
+def theatre(senlin_cloud):
+    return Theatre(senlin_cloud)

@@ -1,0 +1,44 @@
+"""Every requirement has a test or a row that names it, so that none is lost by a change.
+
+The ids are those of the requirements that this project keeps on a client (documents 002 and 003),
+of the places where the documents and the shipped software differ, and of the questions decided.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+IDS = """
+    R2-01 R2-02 R2-03 R2-04 R2-05 R2-06 R2-07 R2-08 R2-09 R2-10 R2-12 R2-13 R2-15
+    D2-01 D2-02 D2-06 D2-10 D2-12
+    R3-01 R3-02 R3-03 R3-04 R3-05 R3-06 R3-07 R3-08 R3-09 R3-10
+    R3-11 R3-12 R3-13 R3-14 R3-15 R3-16 R3-17 R3-18 R3-19 R3-20
+    R3-21 R3-22 R3-23 R3-24 R3-25 R3-26 R3-27 R3-28 R3-29 R3-30
+    D3-01 D3-02 D3-03 D3-04 D3-05 D3-06 D3-07 D3-08 D3-09
+    D3-10 D3-11 D3-12 D3-13 D3-14 D3-15 D3-16 D3-17 D3-18
+    Q2-1 Q2-2 Q2-3
+    Q3-1 Q3-2 Q3-3 Q3-4 Q3-5 Q3-6 Q3-7 Q3-8 Q3-9 Q3-10 Q3-11
+    RX-06 RX-07 RX-08 RX-09
+"""
+REQUIREMENTS = IDS.split()
+
+
+@pytest.fixture(scope='module')
+def named():
+    """All ids that a test or a row names; this file does not count."""
+    texts = (
+        path.read_text(encoding='utf-8')
+        for kind in ('*.py', '*.yaml')
+        for path in TESTS.rglob(kind)
+        if path != Path(__file__)
+    )
+    written = re.compile(r'(?<![A-Za-z0-9])([DQRdqr][0-9Xx])[-_]([0-9]+)(?![0-9])')
+    return {'-'.join(found).upper() for text in texts for found in written.findall(text)}
+
+
+@pytest.mark.parametrize('requirement', REQUIREMENTS)
+def test_requirement_has_a_test(named, requirement):
+    assert requirement in named
