@@ -1,0 +1,150 @@
+"""The manual says what the code says: properties, reasons, options, commands, decisions."""
+
+import configparser
+import re
+from pathlib import Path
+
+import pytest
+
+from senlin_affinity.conf import opts
+from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.policy import properties
+
+ROOT = Path(__file__).parents[3]
+SOURCE = ROOT / 'doc/source'
+CONSTRAINTS = (DrsConstraint, QuotaConstraint, ServerGroupConstraint)
+QUESTIONS = ('q2-01', 'q2-02', 'q2-03', *(f'q3-{number:02}' for number in range(1, 12)))
+
+
+def text_of(name):
+    return (SOURCE / name).read_text(encoding='utf-8')
+
+
+def words(text):
+    return ' '.join(text.split())
+
+
+def table(text, name):
+    """The rows of the list-table with this ``:name:``, without its heading; markup taken out."""
+    block = text.split(f':name: {name}\n', 1)[1]
+    block = re.split(r'\n(?=\S)', block, maxsplit=1)[0]
+    rows = []
+    for line in block.splitlines():
+        cell = line.strip()
+        if cell.startswith('* - '):
+            rows.append([cell[4:]])
+        elif cell.startswith('- '):
+            rows[-1].append(cell[2:])
+        elif cell:
+            rows[-1][-1] += f' {cell}'
+    return [[cell.replace('`', '') for cell in row] for row in rows[1:]]
+
+
+def flattened(declared, prefix=''):
+    for item in declared:
+        yield f'{prefix}{item.name}', item
+        yield from flattened(item.children, f'{prefix}{item.name}.')
+
+
+def shown(value):
+    return 'none' if value is None else str(value).lower() if isinstance(value, bool) else value
+
+
+PROPERTIES = dict(flattened(properties.DECLARED))
+
+
+class TestPolicyPage:
+    PAGE = text_of('user/policy.rst')
+    ROWS = {row[0]: row[1:] for row in table(PAGE, 'policy-properties')}
+
+    def test_its_table_has_the_declared_properties(self):
+        assert list(self.ROWS) == list(PROPERTIES)
+
+    @pytest.mark.parametrize('name', PROPERTIES)
+    def test_a_row_is_what_is_declared(self, name):
+        item = PROPERTIES[name]
+        kind, since, default, allowed = self.ROWS[name]
+        assert (kind, since, default) == (item.kind, item.since, shown(item.default))
+        if item.allowed:
+            assert tuple(allowed.split(', ')) == item.allowed
+
+    @pytest.mark.parametrize('name', [name for name in PROPERTIES if name.count('.') < 2])
+    def test_a_property_has_its_section(self, name):
+        if name != 'servergroup':
+            assert f'\n{name}\n{"-" * len(name)}\n' in self.PAGE
+
+    def test_it_names_the_versions_and_the_type(self):
+        assert properties.TYPE in self.PAGE
+        assert all(f'``{version}``' in self.PAGE for version in properties.VERSIONS)
+
+
+@pytest.mark.parametrize('constraint', CONSTRAINTS, ids=lambda constraint: constraint.name)
+def test_a_constraint_s_page_has_its_codes_sentences_and_advice(constraint):
+    page = words(text_of(f'constraints/{constraint.name}.rst'))
+    for code, reason in constraint.reasons.items():
+        assert f'``{code}``' in page
+        assert f'``{words(reason.sentence)}``' in page
+        assert words(reason.advice) in page
+        for fact in re.findall(r'{(\w+)}', reason.sentence):
+            assert f'``{fact}``' in page.partition(' Facts ')[2]
+
+
+def entry_points(group):
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / 'setup.cfg', encoding='utf-8')
+    lines = parser['entry_points'][group].strip().splitlines()
+    return [line.partition('=')[0].strip() for line in lines]
+
+
+def test_every_constraint_that_is_registered_has_a_page():
+    assert sorted(entry_points('senlin_affinity.constraints')) == sorted(
+        path.stem for path in (SOURCE / 'constraints').glob('*.rst') if path.stem != 'index'
+    )
+
+
+@pytest.mark.parametrize('command', entry_points('senlin_affinity.cli'))
+def test_every_command_has_a_section(command):
+    title = command.replace('_', ' ')
+    assert f'\n{title}\n{"=" * len(title)}\n' in text_of('user/command.rst')
+
+
+@pytest.mark.parametrize('question', QUESTIONS)
+def test_every_question_has_a_page(question):
+    (page,) = (SOURCE / 'decisions').glob(f'{question}-*.rst')
+    title = page.read_text(encoding='utf-8').splitlines()[1]
+    assert title.startswith(f'Q{question[1]}-{int(question[3:])}: ')
+
+
+@pytest.mark.parametrize('path', (SOURCE / 'decisions').glob('*.rst'), ids=lambda path: path.stem)
+def test_a_decision_has_its_four_parts(path):
+    if path.stem != 'index':
+        lines = path.read_text(encoding='utf-8').splitlines()
+        parts = ['Question', 'Options', 'Choice', 'Consequence']
+        assert [line for line in lines if line in parts] == parts
+
+
+def test_the_readme_shows_the_sample_policy():
+    sample = (ROOT / 'etc/senlin-affinity/policies/anti-affinity.yaml').read_text(encoding='utf-8')
+    readme = (ROOT / 'README.rst').read_text(encoding='utf-8')
+    indented = ''.join(f'    {line}'.rstrip() + '\n' for line in sample.splitlines())
+    assert indented in readme
+
+
+def test_the_options_are_named_where_they_matter():
+    pages = [text_of(f'{page}.rst') for page in ('admin/install', 'admin/failures', 'user/policy')]
+    for option in opts.OPTIONS:
+        assert any(f'``{option.name}``' in page for page in pages)
+
+
+@pytest.mark.parametrize(
+    'path', [ROOT / 'README.rst', *SOURCE.rglob('*.rst')], ids=lambda path: path.name
+)
+def test_files_that_a_page_names_are_there(path):
+    text = path.read_text(encoding='utf-8')
+    for name in re.findall(r'``((?:etc|doc|tests)/[\w./-]+)``', text):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r':doc:`(?:[^`<]*<)?([\w/-]+)>?`', text):
+        target = SOURCE / name[1:] if name.startswith('/') else path.parent / name
+        assert target.with_name(target.name + '.rst').exists(), name
