@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from senlin_affinity.core import objects
+
 #: Nova's own default list, and the optional filters that the rules of this project know.
 DEFAULT_FILTERS = (
-    'ComputeFilter',
-    'ComputeCapabilitiesFilter',
-    'ImagePropertiesFilter',
-    'ServerGroupAntiAffinityFilter',
-    'ServerGroupAffinityFilter',
+    *objects.DEFAULT_FILTERS,
     'AggregateInstanceExtraSpecsFilter',
     'SameHostFilter',
     'DifferentHostFilter',

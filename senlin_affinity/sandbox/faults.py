@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.sandbox.wsgi import Application, Request, Response, error, not_found
+from senlin_affinity.sandbox.wsgi import Application, Request, Response, Stub, error, not_found
 
 #: The log keeps this many requests, the newest ones.
 LOG_LENGTH = 20000
@@ -58,7 +58,7 @@ class Fault:
         )
 
 
-class Observer:
+class Observer(Stub):
     """The faults and the request log of one sandbox."""
 
     def __init__(self) -> None:
@@ -89,15 +89,6 @@ class Observer:
             return Response(fault.status, fault.body)(environ, start)
 
         return watched
-
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        """Answer a request of the tests."""
-        request = Request.of(environ)
-        with self._lock:
-            response = self._answer(request)
-        return response(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
         match (request.method, *request.path):

@@ -8,12 +8,11 @@ Source: https://docs.openstack.org/api-ref/image/v2/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from senlin_affinity.sandbox.catalogue import Endpoints
 from senlin_affinity.sandbox.identities import ADMIN
-from senlin_affinity.sandbox.wsgi import Request, Response, error, not_found
+from senlin_affinity.sandbox.wsgi import Request, Response, Stub, error, not_found
 
 IMAGE_ID = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'
 IMAGE_NAME = 'cirros'
@@ -45,17 +44,11 @@ _IMAGE: dict[str, Any] = {
 _ANY_TYPE = {'type': ['null', 'string', 'integer', 'boolean', 'array']}
 
 
-class Glance:
+class Glance(Stub):
     """The Image API of one sandbox."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._endpoints = endpoints
-
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        """Answer one request."""
-        return self._answer(Request.of(environ))(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
         if request.method not in ('GET', 'HEAD'):

@@ -14,17 +14,24 @@ from __future__ import annotations
 
 import hmac
 import threading
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.identities import PROJECTS, REGION, USERS, Project, User, roles_in
-from senlin_affinity.sandbox.tokens import Scope, Token, Tokens, domain
+from senlin_affinity.sandbox.identities import (
+    PROJECTS,
+    REGION,
+    USERS,
+    Project,
+    Scope,
+    User,
+    roles_in,
+)
+from senlin_affinity.sandbox.tokens import Token, Tokens, domain
 from senlin_affinity.sandbox.trusts import Trust, Trusts
-from senlin_affinity.sandbox.wsgi import Request, Response, error, not_found
+from senlin_affinity.sandbox.wsgi import Request, Response, Stub, error, not_found
 
 
-class Keystone:
+class Keystone(Stub):
     """The Identity API of one sandbox; safe to be called from many threads."""
 
     def __init__(self, endpoints: Endpoints, secret: str) -> None:
@@ -33,15 +40,6 @@ class Keystone:
         self._tokens = Tokens()
         self._trusts = Trusts()
         self._lock = threading.Lock()
-
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        """Answer one request."""
-        request = Request.of(environ)
-        with self._lock:
-            response = self._answer(request)
-        return response(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
         if not request.path:

@@ -7,26 +7,17 @@ Source: https://docs.openstack.org/api-ref/network/v2/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
-
 from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.wsgi import Request, Response
+from senlin_affinity.sandbox.wsgi import Request, Response, Stub
 
 _QUOTAS = ('network', 'subnet', 'port', 'router', 'floatingip', 'security_group')
 
 
-class Neutron:
+class Neutron(Stub):
     """The Networking API of one sandbox."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._endpoints = endpoints
-
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        """Answer one request."""
-        return self._answer(Request.of(environ))(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
         if not request.path:

@@ -2,7 +2,6 @@
 
 Shapes::
 
-    Scope(user, project, ('member', 'reader'), trust_id=None)     # what a token is for
     tokens.issue(scope, ['password']).as_body(catalogue) == {'token': {...}}
 
 Errors: an unknown, revoked or trustless token is None, never an exception.
@@ -13,12 +12,10 @@ from __future__ import annotations
 import datetime
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, Project, User
-
-if TYPE_CHECKING:
-    from senlin_affinity.sandbox.trusts import Trusts
+from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, Scope
+from senlin_affinity.sandbox.trusts import Trusts
 
 LIFETIME = datetime.timedelta(days=7)
 
@@ -31,21 +28,6 @@ def domain() -> dict[str, str]:
 def timestamp(moment: datetime.datetime) -> str:
     """Write a moment the way Keystone does."""
     return moment.strftime('%Y-%m-%dT%H:%M:%S.000000Z')
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Who acts, where and as what. ``trust`` is the trust's own description, None without one."""
-
-    user: User
-    project: Project
-    roles: tuple[str, ...]
-    trust: tuple[tuple[str, Any], ...] | None = None
-
-    @property
-    def trust_id(self) -> str | None:
-        """The trust that the token stands on."""
-        return dict(self.trust)['id'] if self.trust else None
 
 
 @dataclass(frozen=True)

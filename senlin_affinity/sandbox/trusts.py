@@ -12,8 +12,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.sandbox.identities import Project, User
-from senlin_affinity.sandbox.tokens import Scope
+from senlin_affinity.sandbox.identities import Project, Scope, User
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ Shapes::
 
 from __future__ import annotations
 
+import contextlib
 import http
 import io
 import json
@@ -82,6 +83,27 @@ def error(status: int, message: str) -> Response:
     """Give an error the way Keystone and Glance write it."""
     title = http.HTTPStatus(status).phrase
     return Response(status, {'error': {'code': status, 'title': title, 'message': message}})
+
+
+class Stub:
+    """A small service of the sandbox: ``_answer`` turns a request into a response.
+
+    One with a state of its own has a lock, which is held while it answers.
+    """
+
+    _lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Answer one request, as a WSGI application."""
+        request = Request.of(environ)
+        with self._lock:
+            response = self._answer(request)
+        return response(environ, start_response)
+
+    def _answer(self, request: Request) -> Response:
+        raise NotImplementedError
 
 
 class Switchboard:
