@@ -1,8 +1,13 @@
-"""What all tests share: how hypothesis generates its input, and the session's cloud."""
+"""What all tests share: Ctrl-C, how hypothesis generates its input, and the session's cloud."""
 
 import os
+import signal
 
 import hypothesis
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and their children would
+# inherit that; those that are about Ctrl-C need it as a person at a terminal has it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, so that a red run is red again; "explore" looks further.
 hypothesis.settings.register_profile(
