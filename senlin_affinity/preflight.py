@@ -11,7 +11,7 @@ let servers onto the wrong hosts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stevedore import ExtensionManager
 from stevedore.extension import Extension
@@ -23,6 +23,7 @@ from senlin_affinity.constraints.base import (
     RequestConstraint,
 )
 from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.reasons import Reason
 
 
 def load_constraints() -> tuple[Constraint, ...]:
@@ -56,9 +57,13 @@ def _make(extension: Extension) -> Constraint:
         raise PluginError(f'{target} can not be made: {error}') from error
     if not isinstance(constraint, HostConstraint | RequestConstraint):
         raise PluginError(f'{target} is neither a HostConstraint nor a RequestConstraint')
+    if not isinstance(constraint.order, int) or not isinstance(constraint.reasons, Mapping):
+        raise PluginError(f'{target}: order must be an integer, and reasons a mapping')
     if constraint.name != extension.name:
         raise PluginError(f'{target} calls itself {constraint.name}')
-    for code in constraint.reasons:
+    for code, reason in constraint.reasons.items():
+        if not isinstance(reason, Reason):
+            raise PluginError(f'{target}: {code} must be a Reason, not {reason!r}')
         if not code.startswith(f'{constraint.name}.'):
             raise PluginError(f'{target} declares the code {code}: it must begin with its name')
     return constraint

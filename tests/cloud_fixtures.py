@@ -1,6 +1,6 @@
 """One real cloud for a whole test session, and its users at work in Senlin and Nova.
 
-The way of the data: a test asks Senlin's real API for something and gets a :class:`Running`; what
+The way of the data: a test asks Senlin's real API for something and gets a :class:`Judged`; what
 came out is read from Senlin's action and, as an administrator, from what Nova really has.
 
 Shapes::
@@ -9,7 +9,7 @@ Shapes::
     demo.attach(cluster, demo.policy(servergroup={'name': 'web'})).succeeded()
     assert 'No such' in demo.scale_out(cluster, 1).failed()
 
-Units: deadlines are in seconds. Errors: CloudError past a deadline; the end of the services' logs
+Errors: CloudError past a deadline, and when Senlin refuses a request; the end of the services' logs
 is shown with every test that fails.
 """
 
@@ -18,8 +18,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import openstack.connection
@@ -27,7 +26,7 @@ import pytest
 
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from senlin_affinity.sandbox.demo.stage import Nova, wait_for
+from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running, wait_for
 
 DRS_HOST = 'vsphere-drs-1'
 HOSTS = {
@@ -40,41 +39,11 @@ HOSTS = {
         'disabled': True,
     },
 }
-DEADLINE = 90.0
-_ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How an action of Senlin's ended; ``data`` is what the policies wrote."""
-
-    status: str
-    reason: str
-    data: Mapping[str, Any]
-
-    @property
-    def placements(self) -> list[dict[str, str]] | None:
-        """The placement list, None where there is none."""
-        placement = self.data.get('placement')
-        if placement is None:
-            return None
-        assert placement['count'] == len(placement['placements'])
-        return list(placement['placements'])
-
-
-@dataclass(frozen=True)
-class Running:
-    """An action that Senlin has taken on."""
-
-    clustering: Any
-    id: str
-
-    def ended(self) -> Ended:
-        """Wait for its end."""
-        wait_for(f'action {self.id}', lambda: self._read()['status'] in _ENDED, DEADLINE)
-        action = self._read()
-        return Ended(action['status'], action['status_reason'], action['data'] or {})
+class Judged(Running):
+    """An action whose end is judged."""
 
     def succeeded(self) -> Ended:
         """Wait for its end, which must be a good one."""
@@ -88,23 +57,28 @@ class Running:
         assert ended.status == 'FAILED', ended
         return ended.reason
 
-    def _read(self) -> dict[str, Any]:
-        return self.clustering.get(f'/actions/{self.id}').json()['action']
+    def placements(self) -> list[dict[str, str]] | None:
+        """Wait for its good end; the placement list, None where there is none."""
+        placement = self.succeeded().data.get('placement')
+        if placement is None:
+            return None
+        assert placement['count'] == len(placement['placements'])
+        return list(placement['placements'])
 
 
-class Tenant:
-    """One user of the cloud, at work in Senlin; ``compute`` is the user's own Nova."""
+class Tenant(Actor):
+    """An actor who makes up names, specs and profiles, and whose actions are judged."""
 
-    def __init__(self, connection: openstack.connection.Connection) -> None:
-        self.clustering = connection.clustering
-        self.compute = connection.compute
+    def running(self, action: str) -> Judged:
+        """An action that came about in any way."""
+        return Judged(self.clustering, action)
 
     def profile(self, kind: str = 'os.nova.server', **properties: Any) -> str:
         """Create a profile of a small server, with more properties; its id."""
         small = {'name': 'node', 'flavor': 'm1.tiny', 'image': 'cirros', 'networks': []}
         whole = {**small, **properties} if kind == 'os.nova.server' else properties
         spec = {'type': kind, 'version': '1.0', 'properties': whole}
-        return str(self.clustering.create_profile(name=_name('profile'), spec=spec).id)
+        return self.create_profile(_name('profile'), spec)
 
     def policy(self, version: str = '1.1', **properties: Any) -> str:
         """Create an affinity policy; its id."""
@@ -113,59 +87,15 @@ class Tenant:
     def policy_of(self, kind: str, version: str = '1.0', **properties: Any) -> str:
         """Create a policy of any type; its id."""
         spec = {'type': kind, 'version': version, 'properties': properties}
-        return str(self.clustering.create_policy(name=_name('policy'), spec=spec).id)
+        return self.create_policy(_name('policy'), spec)
 
     def cluster(self, profile: str | None = None, size: int = 0, **more: Any) -> str:
         """Create a cluster, and wait until it is there; its id."""
-        cluster = self.start_cluster(profile, size, **more)
-        self.cluster_is_there(cluster)
-        return cluster
+        return self.create_cluster(_name('cluster'), profile or self.profile(), size, **more)
 
-    def start_cluster(self, profile: str | None = None, size: int = 0, **more: Any) -> str:
-        """Ask for a cluster, without waiting; its id."""
-        made = self.clustering.create_cluster(
-            name=_name('cluster'),
-            profile_id=profile or self.profile(),
-            desired_capacity=size,
-            **{'min_size': 0, 'max_size': -1, **more},
-        )
-        return str(made.id)
-
-    def cluster_is_there(self, cluster: str) -> None:
-        """Wait until a cluster and its nodes are there."""
-        wait_for(
-            f'cluster {cluster}',
-            lambda: self.clustering.get_cluster(cluster).status not in ('INIT', 'CREATING'),
-            DEADLINE,
-        )
-        found = self.clustering.get_cluster(cluster)
-        assert found.status == 'ACTIVE', found.status_reason
-
-    def attach(self, cluster: str, policy: str, enabled: bool = True) -> Running:
-        """Attach a policy."""
-        return self.act(cluster, 'policy_attach', policy_id=policy, enabled=enabled)
-
-    def detach(self, cluster: str, policy: str) -> Running:
-        """Detach a policy."""
-        return self.act(cluster, 'policy_detach', policy_id=policy)
-
-    def scale_out(self, cluster: str, count: int | None = None) -> Running:
-        """Add nodes; without a count, Senlin's default."""
-        return self.act(cluster, 'scale_out', **({} if count is None else {'count': count}))
-
-    def resize(
-        self, cluster: str, kind: str | None = None, number: Any = None, **m: Any
-    ) -> Running:
-        """Resize: EXACT_CAPACITY, CHANGE_IN_CAPACITY, CHANGE_IN_PERCENTAGE or only limits."""
-        change = {} if kind is None else {'adjustment_type': kind, 'number': number}
-        return self.act(cluster, 'resize', **change, **m)
-
-    def act(self, cluster: str, what: str, **arguments: Any) -> Running:
-        """Ask for any action on a cluster, in the API's own words."""
-        response = self.clustering.post(f'/clusters/{cluster}/actions', json={what: arguments})
-        body = response.json()
-        assert 'action' in body, body
-        return Running(self.clustering, body['action'])
+    def node(self, cluster: str = '', profile: str | None = None) -> Any:
+        """Create one node by itself (NODE_CREATE), and wait; the node."""
+        return self.create_node(_name('node'), profile or self.profile(), cluster)
 
     def refused(self, cluster: str, what: str, **arguments: Any) -> str:
         """Ask for an action that Senlin's API refuses with a 400; its words."""
@@ -178,34 +108,14 @@ class Tenant:
         found = self.clustering.get('/actions', params={'target': target}).json()['actions']
         return str(max(found, key=lambda action: action['created_at'])['id'])
 
-    def running(self, action: str) -> Running:
-        """An action that came about in another way."""
-        return Running(self.clustering, action)
-
-    def node(self, cluster: str = '', profile: str | None = None) -> Any:
-        """Create one node by itself (NODE_CREATE), and wait; the node."""
-        node = self.clustering.create_node(
-            name=_name('node'), cluster_id=cluster, profile_id=profile or self.profile()
-        )
-        return self.node_is_done(node.id)
-
     def recreate(self, node: Any) -> Any:
         """RECREATE a node, and wait for its new server; the node."""
         self.clustering.recover_node(node.id, operation='RECREATE')
         wait_for(
             f'the new server of node {node.id}',
             lambda: self.node_is_done(node.id).physical_id != node.physical_id,
-            DEADLINE,
         )
         return self.clustering.get_node(node.id)
-
-    def node_is_done(self, node: str) -> Any:
-        """Wait until a node is no longer in the making; the node."""
-        busy = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
-        wait_for(
-            f'node {node}', lambda: self.clustering.get_node(node).status not in busy, DEADLINE
-        )
-        return self.clustering.get_node(node)
 
     def nodes(self, cluster: str) -> list[Any]:
         """The nodes of a cluster, by index."""
@@ -215,11 +125,6 @@ class Tenant:
     def node_data(self, node: str) -> dict[str, Any]:
         """The data that Senlin keeps of a node, as stored."""
         return dict(self.clustering.get(f'/nodes/{node}').json()['node']['data'] or {})
-
-    def binding(self, cluster: str, policy: str) -> dict[str, Any]:
-        """What Senlin remembers of a policy on a cluster."""
-        path = f'/clusters/{cluster}/policies/{policy}'
-        return dict(self.clustering.get(path).json()['cluster_policy']['data'] or {})
 
     def group_id(self, cluster: str, policy: str) -> str:
         """The server group that a policy is bound to on a cluster."""
@@ -231,15 +136,6 @@ class Tenant:
         made = self.cluster(**cluster)
         self.attach(made, policy).succeeded()
         return made, policy, self.group_id(made, policy)
-
-    def delete_cluster(self, cluster: str) -> None:
-        """Delete a cluster with its nodes, and wait until it is gone."""
-        self.clustering.delete_cluster(cluster, force_delete=True)
-        wait_for(
-            f'deletion of cluster {cluster}',
-            lambda: self.clustering.find_cluster(cluster, ignore_missing=True) is None,
-            DEADLINE,
-        )
 
 
 class Truth(Nova):

@@ -1,6 +1,7 @@
 """Reads a YAML file that a person wrote.
 
-Errors: InvalidSpec that says the file, and the line where the YAML breaks.
+Errors: InvalidSpec that says the file, and the line where the YAML breaks; a file that is not there
+is a UsageError.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from senlin_affinity.cli.base import UsageError
 from senlin_affinity.core.errors import InvalidSpec
 
 
@@ -17,7 +19,7 @@ def read(path: str) -> object:
     try:
         return yaml.safe_load(Path(path).read_text(encoding='utf-8'))
     except OSError as error:
-        raise InvalidSpec(f'can not be read: {error.strerror}', path) from error
+        raise UsageError(f'{path} can not be read: {error.strerror}') from error
     except UnicodeDecodeError as error:
         raise InvalidSpec('is not UTF-8 text', path) from error
     except yaml.YAMLError as error:

@@ -29,6 +29,8 @@ class Ports:
 
 def ports(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Ports:
     """The adapters over one connection. The first time, this gets a token and finds Nova."""
+    if connection.session.timeout is None:  # else a token and the discovery would wait for ever
+        connection.session.timeout = timeout
     try:
         adapter = connection.compute
     except NO_ANSWER as error:

@@ -50,7 +50,7 @@ class NovaInventory:
                 SERVER_GROUP_MEMBERS: Quota(_limit(absolute['maxServerGroupMembers'])),
             }
         except (KeyError, TypeError, ValueError) as error:
-            raise CloudError(f'could not {what}: the answer lacks {error}') from error
+            raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """See :meth:`Inventory.hosts_named_like`."""

@@ -105,7 +105,10 @@ class Rest:
         except NO_ANSWER as error:
             raise unreachable(self._service, error) from error
         if data is None:
-            raise CloudError(f'could not find {self._service}: the catalogue has no such endpoint')
+            raise CloudError(
+                f'could not find {self._service}: '
+                'the catalogue has no endpoint of it, or it does not answer'
+            )
         return data
 
     def _send(

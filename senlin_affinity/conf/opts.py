@@ -19,6 +19,9 @@ from typing import Any
 
 from oslo_config import cfg
 
+from senlin_affinity.core.objects import Rules
+from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
+
 GROUP = cfg.OptGroup(
     'affinity',
     title='Affinity policy',
@@ -34,12 +37,13 @@ OPTIONS: tuple[Any, ...] = (
     ),
     cfg.StrOpt(
         'drs_pattern',
-        default='drs',
+        default=Rules.drs_pattern,
+        regex=r'\S',
         help='What the name of a vSphere DRS host contains, ignoring case.',
     ),
     cfg.StrOpt(
         'group_name_prefix',
-        default='senlin-affinity-',
+        default=GROUP_NAME_PREFIX,
         help='How the name of a created server group begins when the spec names none.',
     ),
 )

@@ -120,7 +120,7 @@ class PlacementRequest:
 
 @dataclass(frozen=True)
 class Rules:
-    """Option values that reach the constraints."""
+    """Option values that reach the constraints, and their defaults."""
 
     drs_pattern: str = 'drs'
     is_drs_required: bool = False

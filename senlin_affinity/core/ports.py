@@ -23,7 +23,7 @@ class ServerGroups(Protocol):
         """The group with this id, None where there is none. One request."""
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
-        """All groups with this name, in the cloud's order. One request a page of 1000."""
+        """All groups with this name, in the cloud's order. One request a page."""
 
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """A new group, as the cloud has it. One request."""

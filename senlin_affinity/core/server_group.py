@@ -25,13 +25,13 @@ Nova lets them in (R2-05; an integral float makes Nova answer 500 from then on).
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.whole import whole
 
 AFFINITY = 'affinity'
 ANTI_AFFINITY = 'anti-affinity'
@@ -45,8 +45,6 @@ MAX_SERVER_PER_HOST = 'max_server_per_host'
 SOFT_POLICIES_MICROVERSION = (2, 15)
 RULES_MICROVERSION = (2, 64)
 
-#: No longer than what Python converts (``sys.set_int_max_str_digits`` allows 640 at least).
-_DIGITS = re.compile(r'[0-9]{1,640}')
 _NAME_LENGTH = 255
 
 
@@ -93,15 +91,14 @@ class ServerGroup:
         if not isinstance(name, str) or not isinstance(identity, str):
             raise CloudError(f'a server group without id or name: {_cut(inner)}')
         policy, rules = _policy_of(inner)
-        try:
-            parsed = {
-                key: _whole(value, key)
-                for key, value in rules.items()
-                # A later Nova's rule may be something else than a number; it is not ours to judge.
-                if key == MAX_SERVER_PER_HOST or isinstance(value, int)
-            }
-        except InvalidSpec as error:
-            raise CloudError(f'server group {name} ({identity}): rules.{error}') from error
+        # A rule of a later Nova may be something else than a number; it is not ours to judge.
+        parsed = {key: value for key, value in rules.items() if type(value) is int}
+        if MAX_SERVER_PER_HOST in rules:
+            path = f'rules.{MAX_SERVER_PER_HOST}'
+            try:
+                parsed[MAX_SERVER_PER_HOST] = whole(rules[MAX_SERVER_PER_HOST], path, 1)
+            except InvalidSpec as error:
+                raise CloudError(f'server group {name} ({identity}): {error}') from error
         members = inner.get('members') or ()
         if not isinstance(members, list | tuple):
             raise CloudError(f'server group {name} has members that can not be read: {members!r}')
@@ -184,7 +181,7 @@ def check_rules(value: object, policy: str, path: str) -> dict[str, int]:
             raise InvalidSpec(f'unknown rule {key!r}: the only one is {MAX_SERVER_PER_HOST}', path)
     if value and policy != ANTI_AFFINITY:
         raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules, not {policy}', path)
-    return {key: _whole(number, f'{path}.{key}') for key, number in value.items()}
+    return {key: whole(number, f'{path}.{key}', 1) for key, number in value.items()}
 
 
 def check_name(value: object, path: str) -> str:
@@ -204,15 +201,6 @@ def check_name(value: object, path: str) -> str:
 
 def _is_blank(character: str) -> bool:
     return character.isspace() or unicodedata.category(character).startswith('Z')
-
-
-def _whole(value: object, path: str) -> int:
-    """An integer of 1 or more, or a string of ASCII digits (Q2-2)."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidSpec(f'must be an integer of 1 or more, not {value!r}', path)
-    return value
 
 
 def _policy_of(inner: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -21,6 +21,7 @@ from senlin.objects import cluster_policy as binding_object
 from senlin.objects import node as node_object
 
 from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.core.whole import whole
 from senlin_affinity.policy import binding, placement
 
 #: The key of this project in a cluster's data.
@@ -94,15 +95,34 @@ def forget_group(nodes: Iterable[Any], group_id: str) -> None:
 
 
 def count(action: Any) -> int | None:
-    """How many nodes the action is about to create; None for one that removes some (R3-10)."""
+    """How many nodes the action is about to create.
+
+    None for an action that removes some (R3-10), and for one that the engine is going to refuse
+    with words of its own (a scale-out by 0, a resize beyond the limits).
+
+    A size that no cluster may have is refused here, before there is a placement for each node: a
+    webhook's count reaches the hook without having been looked at.
+    """
     if action.action == consts.NODE_CREATE:
         return 1
     if 'deletion' in action.data:
         return None
     decided = placement.decided_count(action.data)
-    if decided is None and action.action == consts.CLUSTER_SCALE_OUT:
-        decided = placement.whole_count(action.inputs.get('count', 1), 'inputs.count')
-    return _resized_by(action) if decided is None else decided
+    if decided is None and action.action == consts.CLUSTER_RESIZE:
+        return _resized_by(action)
+    cluster, is_scale_out = action.entity, action.action == consts.CLUSTER_SCALE_OUT
+    if decided is None:
+        decided = whole(action.inputs.get('count', 1), 'inputs.count', 0)
+        if decided == 0:
+            return None
+    # As the engine does for a scale-out; a decided resize it does not check at all.
+    limits = cluster if is_scale_out else None
+    why_not = scaleutils.check_size_params(
+        limits, len(cluster.nodes) + decided, None, None, is_scale_out
+    )
+    if why_not and decided:
+        raise InvalidSpec(str(why_not), 'count')
+    return decided
 
 
 def _resized_by(action: Any) -> int | None:
@@ -126,6 +146,8 @@ def _resized_by(action: Any) -> int | None:
         number = _number(inputs.get(consts.ADJUSTMENT_NUMBER))
         step = inputs.get(consts.ADJUSTMENT_MIN_STEP)
         desired = scaleutils.calculate_desired(current, adjustment, number, step)
+        if not isinstance(desired, int):
+            raise InvalidSpec(f'leads to {desired!r} nodes: must be an integer', 'inputs.number')
     if not is_strict:
         desired = scaleutils.truncate_desired(cluster, desired, smallest, largest)
     why_not = scaleutils.check_size_params(cluster, desired, smallest, largest, is_strict)
@@ -137,7 +159,7 @@ def _resized_by(action: Any) -> int | None:
 def _number(value: object) -> int | float:
     """The size or the change that a resize asks for; a string of digits is taken, too."""
     if isinstance(value, str):
-        return placement.whole_count(value, 'inputs.number')
+        return whole(value, 'inputs.number', 0)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidSpec(f'must be a number, not {value!r}', 'inputs.number')
     return value
@@ -158,7 +180,8 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
     Not by ``action.store()``, which also writes the status that the action had when it was loaded:
     a cancel that came meanwhile would be undone.
     """
-    action.data.pop('placement', None)
+    for stale in ('placement', 'status_reason'):  # of an earlier run of this action
+        action.data.pop(stale, None)
     action.data.update(answer.data())
     if isinstance(answer, placement.Placement):
         if action.action == consts.NODE_CREATE:
@@ -166,7 +189,8 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
             known = node.data.get('placement') or {}
             node.data['placement'] = {**known, **answer.entries()[0]}
             node_object.Node.update(action.context, node.id, {'data': node.data})
-        else:
+        elif 'creation' in action.data or action.action == consts.CLUSTER_RESIZE:
+            # What the engine reads must be the number of the placements.
             creation = action.data.get('creation') or {}
             action.data['creation'] = {**creation, 'count': answer.count}
     action_object.Action.update(action.context, action.id, {'data': action.data})

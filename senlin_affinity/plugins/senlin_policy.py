@@ -77,7 +77,7 @@ class AffinityPolicy(base.Policy):
         ('BEFORE', consts.CLUSTER_RESIZE),
         ('BEFORE', consts.NODE_CREATE),
     ]
-    PROFILE_TYPE = ['os.nova.server-1.0']
+    PROFILE_TYPE = [profile.APPLICABLE]
     properties_schema = {item.name: _schema(item) for item in properties.DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
@@ -112,7 +112,11 @@ class AffinityPolicy(base.Policy):
             attached = affinity.attach(
                 wanted,
                 affinity.Cluster(
-                    cluster.id, hint, engine.pending(cluster), engine.note_pending(cluster)
+                    cluster.id,
+                    hint,
+                    engine.pending(cluster),
+                    engine.note_pending(cluster),
+                    lambda group_id: engine.other_clusters(cluster, group_id),
                 ),
                 cloud.server_groups,
                 cloud.inventory,
@@ -173,7 +177,7 @@ class AffinityPolicy(base.Policy):
             return None
         answer = placement.place(
             properties.load(self.spec),
-            engine.read_binding(cluster_id, self.id),
+            engine.read_binding(cluster_id, self.id) if count else None,
             count,
             lambda: self._ports(action.entity.user, action.entity.project).inventory,
             drs_pattern=self._options().drs_pattern,

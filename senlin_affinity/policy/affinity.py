@@ -38,12 +38,18 @@ class Cluster:
     ``group_hint`` is its profile's scheduler hint. ``pending`` is the name of a group that an
     earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
     so that the group is deleted at detach though a later attach finds it there.
+    ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
     """
 
     id: str
     group_hint: str | None = None
     pending: str | None = None
     note: Callable[[str | None], None] = lambda _name: None
+    other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
+
+    def may_own(self, group: ServerGroup) -> bool:
+        """Does nobody else use this group: no server, no other cluster?"""
+        return not group.members and not self.other_clusters(group.id)
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,9 @@ def attach(
     """Find the cluster's server group, or create it."""
     found = find(properties, cluster.group_hint, groups)
     if found is not None:
-        if cluster.pending == found.name and not (cluster.group_hint or found.members):
+        is_pending = cluster.pending == found.name and not cluster.group_hint
+        is_as_created = mismatch(found, properties, is_ours=True) is None
+        if is_pending and is_as_created and cluster.may_own(found):
             return _attached(found, properties, 'takes up again', is_inherited=False)
         return _attached(found, properties, 'inherits')
     if properties.server_group_name:
@@ -106,9 +114,9 @@ def attach(
     with saying(f"Failed in retrieving servergroup '{own}'."):
         left_behind = groups.named(own)
     for group in left_behind:
-        if mismatch(group, properties) is None:
+        if mismatch(group, properties, is_ours=True) is None:
             return _attached(group, properties, 'takes up again', is_inherited=False)
-        if not group.members:  # ours by its name, of an earlier spec, and nobody's by now
+        if cluster.may_own(group):  # ours by its name, of an earlier spec
             with saying(f"Failed in deleting servergroup '{own}'."):
                 groups.delete(group.id)
     return _created(own, properties, groups, inventory)

@@ -58,7 +58,9 @@ def read(stored: object) -> Binding | None:
     entry = stored.get(KEY) if isinstance(stored, Mapping) else None
     if entry is None:
         return None
-    data = entry.get('data') if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping):
+        raise BindingError(f'the binding can not be read: {entry!r}')
+    data = entry.get('data')
     if not data:
         return None
     group_id = data.get('servergroup_id') if isinstance(data, Mapping) else None
@@ -71,7 +73,7 @@ def read(stored: object) -> Binding | None:
     policy, rules = data.get('policy'), data.get('rules')
     return Binding(
         group_id,
-        bool(data.get('inherited_group', True)),
+        data.get('inherited_group') is not False,  # whatever else it says: never delete in doubt
         str(entry.get('version', '1.0')),
         policy if isinstance(policy, str) else None,
         rules if isinstance(rules, Mapping) else None,

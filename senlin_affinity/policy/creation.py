@@ -33,12 +33,13 @@ def create(
     The caller has seen that no group of this name exists.
     """
     with saying(FAILED):
-        room = quotas.room_for_group(inventory.quotas())
-        if room.outcome is Outcome.REJECT:
-            raise QuotaExceeded(
-                f"{FAILED} Server group '{name}' can not be created: "
-                f'{sentence(room, quotas.REASONS)}; {quotas.REASONS[room.code].advice}'
-            )
+        known = inventory.quotas()
+        for room in (quotas.room_for_group(known), quotas.room_for_members(known, name, 0, 1)):
+            if room.outcome is Outcome.REJECT:
+                raise QuotaExceeded(
+                    f"{FAILED} Server group '{name}' can not be created: "
+                    f'{sentence(room, quotas.REASONS)}; {quotas.REASONS[room.code].advice}'
+                )
         try:
             group = groups.create(name, properties.policy, properties.rules or {})
         except CloudError as error:
@@ -66,9 +67,10 @@ def _find_created(
             error.status,
         ) from error
     for group in found:
-        if not group.members and mismatch(group, properties) is None:
+        if not group.members and mismatch(group, properties, is_ours=True) is None:
             return group, len(found) == 1
-    raise error
+    # It may still be on its way: a request that timed out here goes on in Nova.
+    raise GroupMayExist(str(error), error.status) from error
 
 
 def _settle(
@@ -84,7 +86,11 @@ def _settle(
     try:
         groups.delete(group.id)
     except CloudError:
-        if groups.get(group.id) is not None:
+        try:
+            is_still_there = groups.get(group.id) is not None
+        except CloudError:
+            is_still_there = True
+        if is_still_there:
             return group, True
     why_not = mismatch(first, properties)
     if why_not is not None:

@@ -11,16 +11,20 @@ from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy.properties import Properties
 
 
-def mismatch(group: ServerGroup, properties: Properties) -> str | None:
-    """Why the group is not what the spec asks for (Q3-10, R3-29); None if it is."""
+def mismatch(group: ServerGroup, properties: Properties, *, is_ours: bool = False) -> str | None:
+    """Why the group is not what the spec asks for (Q3-10, R3-29); None if it is.
+
+    Where the spec gives no rules, those of an inherited group are taken over, whatever they are;
+    one that is to be the policy's own (``is_ours``) must be as the policy would create it.
+    """
     if group.policy != properties.policy:
         return (
             f"Policies specified ({properties.policy}) doesn't match that of the existing "
             f"servergroup '{group.name}' ({group.policy or 'none'})."
         )
-    if properties.rules is None:
+    if properties.rules is None and not is_ours:
         return None
-    wanted = ServerGroup('', '', properties.policy, properties.rules).max_server_per_host
+    wanted = ServerGroup('', '', properties.policy, properties.rules or {}).max_server_per_host
     if wanted != group.max_server_per_host:
         return (
             f"max_server_per_host specified ({wanted}) doesn't match that of the existing "

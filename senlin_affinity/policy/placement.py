@@ -19,24 +19,21 @@ Errors: InvalidSpec for any other count, BindingError without a binding, CloudEr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
 from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.ports import Inventory
 from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.whole import whole
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import Properties
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
-DRS_PATTERN = 'drs'
-
-#: No longer than what Python converts (``sys.set_int_max_str_digits`` allows 640 at least).
-_DIGITS = re.compile(r'[0-9]{1,640}')
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,8 @@ class Placement:
 
     def line(self) -> str:
         """One line for the log."""
+        if not self.count:
+            return 'places no node: the size stays'
         where = f' in {self.zone}' if self.zone else ''
         return f'places {self.count} node(s) into server group {self.servergroup}{where}'
 
@@ -78,21 +77,16 @@ class Refusal:
         return f'refuses: {self.reason}'
 
 
-def whole_count(value: object, path: str) -> int:
-    """A count: a whole number of 0 or more, or a string of ASCII digits."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidSpec(f'must be a whole number of 0 or more, not {value!r}', path)
-    return value
-
-
 def decided_count(data: Mapping[str, Any]) -> int | None:
     """The number of nodes that another policy decided on; None if none did (R3-07, R3-09)."""
     creation = data.get('creation')
-    if not isinstance(creation, Mapping) or creation.get('count') is None:
+    if creation is None:
         return None
-    return whole_count(creation['count'], 'data.creation.count')
+    if not isinstance(creation, Mapping):
+        raise InvalidSpec(f'must be a mapping with count, not {creation!r}', 'data.creation')
+    if creation.get('count') is None:
+        return None
+    return whole(creation['count'], 'data.creation.count', 0)
 
 
 def place(
@@ -101,20 +95,21 @@ def place(
     count: int,
     inventory: Callable[[], Inventory],
     *,
-    drs_pattern: str = DRS_PATTERN,
+    drs_pattern: str = Rules.drs_pattern,
 ) -> Placement | Refusal:
-    """Where the nodes go.
+    """Where the nodes go; a growth by none needs no binding, and is never refused (RX-03).
 
-    :param inventory: makes the connection; called for the DRS extension only, and only when there
-        is a node to place.
+    :param inventory: makes the connection; called for the DRS extension only.
     """
+    if count == 0:
+        return Placement(0, '')
     if binding is None:
         raise BindingError(
             'the policy is bound to this cluster without a server group: '
             'detach the policy and attach it again'
         )
     zone = properties.availability_zone
-    if properties.is_drs_enabled and count > 0:
+    if properties.is_drs_enabled:
         zone = zone or DEFAULT_DRS_ZONE
         host = _drs_host(inventory(), drs_pattern)
         if isinstance(host, Refusal):

@@ -14,7 +14,8 @@ Shapes::
 
 Errors: InvalidSpec, whose path is the property's.
 
-Source: document 003 (R3-01 to R3-06); DESIGN of spec 1.1. A version may be a number or a string.
+Source: document 003 (R3-01 to R3-06); spec 1.1 is this project's. A version may be a number or a
+string.
 """
 
 from __future__ import annotations

@@ -46,7 +46,6 @@ VECTORS = [
         {},
         1,
     ),
-    # D3-15: what the engine's own parser would refuse is not written as if it were a size.
     ('more_than_max_strict', RESIZE, {'size': 2, 'max_size': 3}, resize(MORE, 2), {}, None),
     ('only_min_size', RESIZE, {'size': 2}, resize(min_size=4, strict=False), {}, 2),
     ('empty_with_desired_3', RESIZE, {'desired': 3}, resize(EXACT, 5), {}, 5),
@@ -68,6 +67,7 @@ VECTORS = [
     ids=[row[0] for row in VECTORS],
 )
 def test_r3_07_r3_09_number_of_placements(desk, name, cluster, inputs, data, expected):
+    """D3-15 among them: a size that the engine's arithmetic refuses is never written as one."""
     made, policy = desk.bound(**cluster)
     action = desk.action(made, name, inputs, data)
     policy.pre_op(made.id, action)
@@ -78,7 +78,10 @@ def test_r3_07_r3_09_number_of_placements(desk, name, cluster, inputs, data, exp
         else:
             wanted = [{'servergroup': GROUP}] * expected
             assert seen['placement'] == {'count': expected, 'placements': wanted}
-            assert seen['creation']['count'] == expected
+            # What the engine would count by itself is left alone.
+            is_written = name == RESIZE or 'creation' in data
+            assert ('creation' in seen) == is_written
+            assert not is_written or seen['creation']['count'] == expected
     assert desk.edge.nova.requests() == []
     assert desk.edge.tokens == 0
 
@@ -213,9 +216,72 @@ def test_r3_22_d3_13_bad_count_is_refused_before_hypervisors_are_asked(desk, cou
     action = desk.action(made, OUT, {'count': count})
     policy.pre_op(made.id, action)
     assert action.data['status'] == 'ERROR'
-    assert action.data['reason'].startswith('inputs.count: must be a whole number')
+    assert action.data['reason'].startswith('inputs.count: must be an integer of 0 or more')
     assert action.data['reason'] == action.data['status_reason']
     assert desk.edge.nova.requests() == []
+
+
+@pytest.mark.parametrize('inputs', [{'count': 10**9}, {'count': '9' * 600}, {'count': 1001}])
+def test_a_size_that_no_cluster_may_have_is_refused_before_it_is_written_out(desk, inputs):
+    """A webhook's count comes as it is: a placement for each of a billion nodes would be made."""
+    made, policy = desk.bound()
+    action = desk.action(made, OUT, inputs)
+    policy.pre_op(made.id, action)
+    assert action.data['status'] == 'ERROR'
+    assert 'maximum number of nodes allowed per cluster' in action.data['reason']
+    assert 'placement' not in desk.row(action).data
+
+
+def test_a_size_beyond_the_clusters_own_is_refused_in_the_engines_words(desk):
+    made, policy = desk.bound(max_size=3, size=2)
+    action = desk.action(made, OUT, {'count': 2})
+    policy.pre_op(made.id, action)
+    assert "is greater than the cluster's max_size (3)" in action.data['reason']
+
+
+def test_a_decided_resize_beyond_all_limits_is_refused(desk):
+    made, policy = desk.bound()
+    action = desk.action(made, RESIZE, resize(EXACT, 1), {'creation': {'count': 10**9}})
+    policy.pre_op(made.id, action)
+    assert 'maximum number of nodes allowed per cluster' in action.data['reason']
+
+
+@pytest.mark.parametrize('count', [0, '0'])
+def test_rx_03_a_scale_out_by_none_is_left_to_the_engine(desk, count):
+    """It has words for it; a creation of 0 in the data would make it a success."""
+    made, policy = desk.bound()
+    action = desk.action(made, OUT, {'count': count})
+    before = dict(action.data)
+    policy.pre_op(made.id, action)
+    assert action.data == before == desk.row(action).data
+
+
+def test_rx_03_no_growth_is_not_blocked_without_a_binding_either(desk):
+    made, policy = desk.cluster(size=2), desk.policy()
+    desk.bind(made, policy, {'AffinityPolicy': 'odd'})
+    action = desk.action(made, RESIZE, resize(EXACT, 2))
+    policy.pre_op(made.id, action)
+    assert action.data['status'] == 'NONE'
+    assert action.data['placement'] == {'count': 0, 'placements': []}
+
+
+@pytest.mark.parametrize('number', [2.5, float('nan'), float('inf')])
+def test_a_size_that_is_no_whole_number_is_refused_in_words(desk, number):
+    made, policy = desk.bound(size=1)
+    action = desk.action(made, RESIZE, resize(EXACT, number))
+    policy.pre_op(made.id, action)
+    assert action.data['reason'].startswith('inputs.number: ')
+
+
+def test_a_good_run_leaves_nothing_of_a_refused_one(desk):
+    made, policy = desk.bound()
+    action = desk.action(made, OUT, {'count': 'many'})
+    policy.pre_op(made.id, action)
+    assert action.data['status_reason']
+    action.inputs['count'] = 1
+    action.data.update(status='NONE', reason='')
+    policy.pre_op(made.id, action)
+    assert 'status_reason' not in desk.row(action).data
 
 
 @pytest.mark.parametrize('data', [None, {}, {'Other': {}}, binding('')])

@@ -10,7 +10,7 @@ from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.edge import FAILURES, SERVER_ERROR, Edge
+from tests.edge import FAILURES, FORBIDDEN, SERVER_ERROR, Edge
 from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
 
 ACTIONS = sorted({*consts.CLUSTER_ACTION_NAMES, *consts.NODE_ACTION_NAMES})
@@ -254,3 +254,39 @@ def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database):
         with pytest.raises(senlin_exception.InternalError, match='could not be checked') as caught:
             policy.validate(desk.context, validate_props=True)
         assert SERVER_ERROR.words in str(caught.value)
+
+
+def test_q3_09_what_an_attach_left_is_not_deleted_under_another_cluster(desk):
+    """A group of the cluster's own, of an earlier spec; another cluster has inherited it."""
+    made, policy = desk.cluster(), desk.policy(spec(servergroup={'policies': 'affinity'}))
+    left = desk.edge.nova.add_group(f'senlin-affinity-{made.id}')
+    desk.bound(group=left)
+    is_attached, data = policy.attach(made)
+    assert is_attached, data
+    assert data['AffinityPolicy']['data']['servergroup_id'] != left
+    assert left in [group['id'] for group in desk.edge.nova.groups]
+    assert not [asked for asked in desk.edge.nova.requests() if asked.startswith('DELETE')]
+
+
+def test_a_named_group_whose_creation_broke_off_is_the_policys_own_again(desk):
+    """The answer is lost, and the list after it, too: the cluster's data remember the name."""
+    made, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
+    desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1, is_applied=True)
+    desk.edge.fail('GET', '/os-server-groups', SERVER_ERROR, times=1, skip=1)
+    is_attached, why = policy.attach(made)
+    assert not is_attached
+    assert "whether server group 'web' was created is not known" in why
+    again = desk.load_cluster(made.id)
+    assert again.data == {'senlin_affinity': {'creating': 'web'}}
+    is_attached, data = policy.attach(again)
+    assert is_attached, data
+    assert data['AffinityPolicy']['data']['inherited_group'] is False
+    assert again.data == {}
+    assert len(desk.edge.nova.groups) == 1
+
+
+def test_a_refused_creation_is_not_remembered(desk):
+    made, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
+    desk.edge.fail('POST', '/os-server-groups', FORBIDDEN, times=1)
+    assert policy.attach(made)[0] is False
+    assert desk.load_cluster(made.id).data == {}

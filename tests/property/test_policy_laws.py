@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.core.whole import whole
 from senlin_affinity.policy import binding, placement, profile, properties
 from senlin_affinity.policy.binding import Binding
 from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules
@@ -105,9 +106,9 @@ def test_a_hint_is_a_word_or_none_or_an_invalid_spec(spec):
 
 @given(JSON)
 def test_a_count_is_a_whole_number_or_an_invalid_spec(value):
-    """D3-13: whole_count and decided_count are total."""
+    """D3-13: whole and decided_count are total."""
     for read in (
-        lambda: placement.whole_count(value, 'inputs.count'),
+        lambda: whole(value, 'inputs.count', 0),
         lambda: placement.decided_count({'creation': value}),
         lambda: placement.decided_count({'creation': {'count': value}}),
     ):

@@ -133,3 +133,25 @@ def test_a_reason_is_never_said_half(verdict):
     reasons: ClassVar = {'rack.full': Reason('rack {rack} in row {row} is full')}
     with pytest.raises(PluginError, match='can not be said'):
         sentence(verdict, reasons)
+
+
+class OddReasons(ServerGroupConstraint):
+    name = 'odd'
+    reasons: ClassVar = {'odd.full': 'the rack is full'}
+
+
+class NoReasons(ServerGroupConstraint):
+    name = 'odd'
+    reasons = None
+
+
+class OddOrder(ServerGroupConstraint):
+    name = 'odd'
+    order = '1'
+    reasons: ClassVar = {}
+
+
+@pytest.mark.parametrize('kind', [OddReasons, NoReasons, OddOrder])
+def test_odd_declarations_are_refused(kind):
+    with pytest.raises(PluginError, match='constraint odd'):
+        preflight.check_constraints([extension('odd', kind)])

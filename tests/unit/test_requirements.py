@@ -4,10 +4,12 @@ The ids are those of the requirements that this project keeps on a client (docum
 of the places where the documents and the shipped software differ, and of the questions decided.
 """
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 TESTS = Path(__file__).parents[1]
 
@@ -26,17 +28,37 @@ IDS = """
 REQUIREMENTS = IDS.split()
 
 
+WRITTEN = re.compile(r'(?<![A-Za-z0-9])([DQRdqr][0-9Xx])[-_]([0-9]+)(?![0-9])')
+
+
+def claims(path):
+    """What a file says of itself: a test's name, its docstring and its decorators; a row's source.
+
+    An id in a comment, or in a helper, claims nothing.
+    """
+    text = path.read_text(encoding='utf-8')
+    if path.suffix == '.yaml':
+        for row in yaml.safe_load(text):
+            yield str(row.get('source', ''))
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith('test_'):
+            yield node.name
+            yield ast.get_docstring(node) or ''
+            yield from (ast.unparse(decorator) for decorator in node.decorator_list)
+
+
 @pytest.fixture(scope='module')
 def named():
-    """All ids that a test or a row names; this file does not count."""
-    texts = (
-        path.read_text(encoding='utf-8')
-        for kind in ('*.py', '*.yaml')
-        for path in TESTS.rglob(kind)
-        if path != Path(__file__)
-    )
-    written = re.compile(r'(?<![A-Za-z0-9])([DQRdqr][0-9Xx])[-_]([0-9]+)(?![0-9])')
-    return {'-'.join(found).upper() for text in texts for found in written.findall(text)}
+    """All ids that a test or a row claims; this file does not count."""
+    tests = [path for path in TESTS.rglob('test_*.py') if path != Path(__file__)]
+    rows = TESTS.joinpath('cases').glob('*.yaml')
+    return {
+        '-'.join(found).upper()
+        for path in (*tests, *rows)
+        for claim in claims(path)
+        for found in WRITTEN.findall(claim)
+    }
 
 
 @pytest.mark.parametrize('requirement', REQUIREMENTS)

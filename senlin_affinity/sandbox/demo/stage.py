@@ -3,8 +3,13 @@
 The way of the data: everything is asked for through Senlin's own API (openstacksdk's clustering
 client); where servers are, and which groups there are, is read from Nova, as an administrator.
 
+Shapes::
+
+    cluster = user.create_cluster('six', profile)
+    user.attach(cluster, policy).ended() == Ended('SUCCEEDED', 'Policy attached.', {})
+
 Units: deadlines are in seconds. Errors: CloudError when Senlin does not get done in time, or
-refuses a request.
+refuses a request; how an action ends is no error, but its :class:`Ended`.
 """
 
 from __future__ import annotations
@@ -16,105 +21,135 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import openstack.connection
-import yaml
 
-from senlin_affinity.conf.files import example
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
-DEADLINE = 120.0
+DEADLINE = 90.0
+#: An action with one of these is not on its way any more.
+ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
+_IN_THE_MAKING = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
 _PAUSE = 0.3
-_ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
 _T = TypeVar('_T')
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How an action of Senlin's ended."""
+    """How an action of Senlin's ended; ``data`` is what the policies wrote."""
 
     status: str
     reason: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Running:
+    """An action that Senlin has taken on."""
+
+    clustering: Any
+    id: str
+
+    def ended(self) -> Ended:
+        """Wait for its end."""
+        wait_for(f'action {self.id}', lambda: self._read()['status'] in ENDED)
+        action = self._read()
+        return Ended(action['status'], action['status_reason'], action['data'] or {})
+
+    def _read(self) -> dict[str, Any]:
+        answer = self.clustering.get(f'/actions/{self.id}').json()
+        return dict(answer['action'])
 
 
 class Actor:
-    """One user of the sandbox, at work in Senlin."""
+    """One user of the sandbox, at work in Senlin; ``compute`` is the user's own Nova."""
 
     def __init__(self, connection: openstack.connection.Connection) -> None:
-        self._clustering = connection.clustering
+        self.clustering = connection.clustering
+        self.compute = connection.compute
 
-    def profile(self, file: str) -> str:
-        """Create a profile from a file of the project's examples; its id."""
-        spec = yaml.safe_load(example(f'profiles/{file}').read_text())
-        return str(self._clustering.create_profile(name=file, spec=spec).id)
+    def create_profile(self, name: str, spec: Mapping[str, Any]) -> str:
+        """Create a profile; its id."""
+        return str(self.clustering.create_profile(name=name, spec=spec).id)
 
-    def policy(self, file: str) -> str:
-        """Create a policy from a file of the project's examples; its id."""
-        spec = yaml.safe_load(example(f'policies/{file}').read_text())
-        return str(self._clustering.create_policy(name=file, spec=spec).id)
+    def create_policy(self, name: str, spec: Mapping[str, Any]) -> str:
+        """Create a policy of any type; its id."""
+        return str(self.clustering.create_policy(name=name, spec=spec).id)
 
-    def cluster(self, name: str, profile: str) -> str:
-        """Create an empty cluster, and wait until it is there; its id."""
-        cluster = self._clustering.create_cluster(
-            name=name, profile_id=profile, desired_capacity=0, min_size=0, max_size=10
+    def create_group(self, name: str, policy: str = 'anti-affinity') -> str:
+        """Create a server group in Nova itself; its id."""
+        return str(self.compute.create_server_group(name=name, policy=policy).id)
+
+    def create_cluster(self, name: str, profile: str, size: int = 0, **more: Any) -> str:
+        """Create a cluster, and wait until it and its nodes are there; its id."""
+        limits = {'min_size': 0, 'max_size': -1}
+        cluster = self.clustering.create_cluster(
+            name=name, profile_id=profile, desired_capacity=size, **{**limits, **more}
         )
         wait_for(
             f'cluster {name}',
-            lambda: self._clustering.get_cluster(cluster.id).status != 'INIT',
+            lambda: self.clustering.get_cluster(cluster.id).status not in _IN_THE_MAKING,
         )
+        found = self.clustering.get_cluster(cluster.id)
+        if found.status != 'ACTIVE':
+            raise CloudError(f'cluster {name} is {found.status}: {found.status_reason}')
         return str(cluster.id)
 
-    def attach(self, cluster: str, policy: str) -> Ended:
-        """Attach a policy."""
-        return self._ended(self._clustering.attach_policy_to_cluster(cluster, policy))
+    def create_node(self, name: str, profile: str, cluster: str = '') -> Any:
+        """Create one node by itself (NODE_CREATE), and wait; the node."""
+        node = self.clustering.create_node(name=name, cluster_id=cluster, profile_id=profile)
+        return self.node_is_done(node.id)
 
-    def detach(self, cluster: str, policy: str) -> Ended:
-        """Detach a policy."""
-        return self._ended(self._clustering.detach_policy_from_cluster(cluster, policy))
-
-    def scale_out(self, cluster: str, count: int) -> Ended:
-        """Add nodes."""
-        return self._ended(self._clustering.scale_out_cluster(cluster, count))
-
-    def resize(self, cluster: str, size: int) -> Ended:
-        """Set the number of nodes."""
-        return self._ended(
-            self._clustering.resize_cluster(
-                cluster, adjustment_type='EXACT_CAPACITY', number=size, strict=True
-            )
-        )
-
-    def node(self, name: str, cluster: str, profile: str) -> str:
-        """Create a node in a cluster by itself (NODE_CREATE); its status in the end."""
-        node = self._clustering.create_node(name=name, cluster_id=cluster, profile_id=profile)
+    def node_is_done(self, node: str) -> Any:
+        """Wait until a node is no longer in the making; the node."""
         wait_for(
-            f'node {name}',
-            lambda: self._clustering.get_node(node.id).status not in ('INIT', 'CREATING'),
+            f'node {node}',
+            lambda: self.clustering.get_node(node).status not in _IN_THE_MAKING,
         )
-        return str(self._clustering.get_node(node.id).status)
+        return self.clustering.get_node(node)
 
     def delete_cluster(self, cluster: str) -> None:
         """Delete a cluster with its nodes, and wait until it is gone."""
-        self._clustering.delete_cluster(cluster, force_delete=True)
+        self.clustering.delete_cluster(cluster, force_delete=True)
         wait_for(
             f'deletion of cluster {cluster}',
-            lambda: self._clustering.find_cluster(cluster, ignore_missing=True) is None,
+            lambda: self.clustering.find_cluster(cluster, ignore_missing=True) is None,
         )
 
-    def binding(self, cluster: str, policy: str) -> Mapping[str, Any]:
+    def attach(self, cluster: str, policy: str, enabled: bool = True) -> Running:
+        """Attach a policy."""
+        return self.act(cluster, 'policy_attach', policy_id=policy, enabled=enabled)
+
+    def detach(self, cluster: str, policy: str) -> Running:
+        """Detach a policy."""
+        return self.act(cluster, 'policy_detach', policy_id=policy)
+
+    def scale_out(self, cluster: str, count: int | None = None) -> Running:
+        """Add nodes; without a count, Senlin's default."""
+        return self.act(cluster, 'scale_out', **({} if count is None else {'count': count}))
+
+    def resize(
+        self, cluster: str, kind: str | None = None, number: Any = None, **more: Any
+    ) -> Running:
+        """Resize: EXACT_CAPACITY, CHANGE_IN_CAPACITY, CHANGE_IN_PERCENTAGE or only limits."""
+        change = {} if kind is None else {'adjustment_type': kind, 'number': number}
+        return self.act(cluster, 'resize', **change, **more)
+
+    def act(self, cluster: str, what: str, **arguments: Any) -> Running:
+        """Ask for any action on a cluster, in the API's own words."""
+        answer = self.clustering.post(f'/clusters/{cluster}/actions', json={what: arguments})
+        body = answer.json()
+        if 'action' not in body:
+            raise CloudError(f'Senlin refused: {body.get("error", body)}')
+        return self.running(body['action'])
+
+    def running(self, action: str) -> Running:
+        """An action that came about in any way."""
+        return Running(self.clustering, action)
+
+    def binding(self, cluster: str, policy: str) -> dict[str, Any]:
         """What Senlin remembers of a policy on a cluster."""
-        found = self._clustering.get_cluster_policy(policy, cluster)
-        return dict(found.data or {})
-
-    def _ended(self, answer: Mapping[str, Any]) -> Ended:
-        if 'action' not in answer:
-            raise CloudError(f'Senlin refused: {answer.get("error", answer)}')
-        identity = answer['action']
-        wait_for(
-            f'action {identity}',
-            lambda: self._clustering.get_action(identity).status in _ENDED,
-        )
-        action = self._clustering.get_action(identity)
-        return Ended(str(action.status), str(action.status_reason))
+        answer = self.clustering.get(f'/clusters/{cluster}/policies/{policy}').json()
+        return dict(answer['cluster_policy']['data'] or {})
 
 
 class Nova:
@@ -149,10 +184,6 @@ class Nova:
     def groups(self) -> list[str]:
         """The names of all server groups."""
         return sorted(group.name for group in self._compute.server_groups(all_projects=True))
-
-    def create_group(self, connection: openstack.connection.Connection, name: str) -> str:
-        """Create an anti-affinity group as a user; its id."""
-        return str(connection.compute.create_server_group(name=name, policy='anti-affinity').id)
 
     def servers_on_hosts(self, group_id: str) -> dict[str, list[str]]:
         """The names of a group's servers by the host that each of them is on."""

@@ -4,7 +4,8 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.conf import opts
-from senlin_affinity.policy import affinity, placement
+from senlin_affinity.core.objects import Rules
+from senlin_affinity.policy import affinity
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def conf():
 def test_defaults(conf):
     """They are what the decisions take when nobody says anything."""
     assert conf.affinity.request_timeout == 60
-    assert conf.affinity.drs_pattern == placement.DRS_PATTERN
+    assert conf.affinity.drs_pattern == Rules.drs_pattern
     assert conf.affinity.group_name_prefix == affinity.GROUP_NAME_PREFIX
 
 

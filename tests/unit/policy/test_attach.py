@@ -328,3 +328,30 @@ def test_only_an_empty_pending_group_is_ours_again(hint, members, pending):
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity', members=members)])
     attached = affinity.attach(NAMED, Cluster('c1', hint, pending), cloud, cloud)
     assert attached.binding.is_inherited
+
+
+def test_two_failures_after_a_lost_race_leave_a_cluster_that_can_be_tried_again():
+    """Neither the delete of ours nor the look whether it is there gets through: ours it is."""
+    notes = Notes()
+    rival = ServerGroup('rival', 'web', 'anti-affinity')
+    cloud = FakeCloud(faults=(Fault(4), Fault(5)))
+    cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
+    attached = affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    assert cloud.requests == ['named', 'quotas', 'create', 'named', 'delete', 'get']
+    assert (attached.group.id, attached.binding.is_inherited) == ('made-1', False)
+
+
+def test_a_creation_that_nova_finishes_later_is_ours():
+    notes = Notes()
+    cloud = FakeCloud(faults=(Fault(2, is_uncertain=True, words='timed out'),))
+    with pytest.raises(GroupMayExist, match='timed out'):
+        affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    cloud.groups.append(ServerGroup('late', 'web', 'anti-affinity'))
+    again = affinity.attach(NAMED, notes.cluster(), cloud, cloud)
+    assert (again.group.id, again.binding.is_inherited) == ('late', False)
+
+
+def test_a_pending_group_that_another_cluster_uses_is_inherited():
+    cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
+    cluster = Cluster('c1', pending='web', other_clusters=lambda _group_id: ['c2'])
+    assert affinity.attach(NAMED, cluster, cloud, cloud).binding.is_inherited

@@ -3,6 +3,8 @@
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
+from senlin_affinity.core.objects import Rules
+from senlin_affinity.core.whole import whole
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
@@ -17,7 +19,7 @@ def test_place(row):
     cloud = cloud_of({key: row[key] for key in ('hosts', 'faults') if key in row})
     wanted = load({'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})})
     bound = None if 'binding' in row else BOUND
-    pattern = row.get('pattern', placement.DRS_PATTERN)
+    pattern = row.get('pattern', Rules.drs_pattern)
 
     def place():
         return placement.place(wanted, bound, row['count'], lambda: cloud, drs_pattern=pattern)
@@ -62,18 +64,18 @@ def test_lines():
 
 
 @pytest.mark.parametrize('row', rows('policy_counts'))
-def test_whole_count(row):
+def test_whole(row):
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            placement.whole_count(row['value'], 'inputs.count')
+            whole(row['value'], 'inputs.count', 0)
         check_error(row, caught.value)
         return
-    assert placement.whole_count(row['value'], 'inputs.count') == row['count']
+    assert whole(row['value'], 'inputs.count', 0) == row['count']
 
 
 def test_a_count_beyond_what_python_reads():
     with pytest.raises(InvalidSpec):
-        placement.whole_count('9' * 5000, 'inputs.count')
+        whole('9' * 5000, 'inputs.count', 0)
 
 
 @pytest.mark.parametrize('row', rows('policy_decided'))
