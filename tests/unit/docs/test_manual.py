@@ -1,4 +1,4 @@
-"""The manual says what the code says: properties, reasons, options, commands, decisions."""
+"""The manual says what the code says: properties, reasons, options, commands, decisions, ids."""
 
 import configparser
 import re
@@ -148,3 +148,52 @@ def test_files_that_a_page_names_are_there(path):
     for name in re.findall(r':doc:`(?:[^`<]*<)?([\w/-]+)>?`', text):
         target = SOURCE / name[1:] if name.startswith('/') else path.parent / name
         assert target.with_name(target.name + '.rst').exists(), name
+
+
+# --- the ids of requirements
+
+#: In upper case: R3-12, and also test_r3_12 and q3-01.
+AN_ID = re.compile(r'(?<![A-Z0-9])([DQR][0-9X])[-_]([0-9]+)(?![0-9])')
+NAMING = ('senlin_affinity/**/*.py', 'tests/**/*.py', 'tests/**/*.yaml', 'doc/source/**/*.rst')
+GROUPS = ('r2', 'd2', 'q2', 'r3', 'd3', 'q3', 'rx')
+
+
+def ids_in(text):
+    for kind, number in AN_ID.findall(text.upper()):
+        yield f'{kind}-{int(number)}' if kind[0] == 'Q' else f'{kind}-{number}'
+
+
+def requirements():
+    page = text_of('contributor/requirements.rst')
+    for group in GROUPS:
+        yield from table(page, f'requirements-{group}')
+
+
+class TestRequirementsPage:
+    ROWS = list(requirements())
+
+    def test_every_id_that_is_named_has_a_row(self):
+        explained = {row[0] for row in self.ROWS}
+        unexplained = {
+            f'{named} in {path.relative_to(ROOT)}'
+            for pattern in (*NAMING, 'releasenotes/notes/*.yaml')
+            for path in ROOT.glob(pattern)
+            for named in ids_in(path.read_text(encoding='utf-8'))
+            if named not in explained
+        }
+        assert not unexplained
+
+    def test_an_id_has_one_row(self):
+        ids = [row[0] for row in self.ROWS]
+        assert len(ids) == len(set(ids))
+
+    @pytest.mark.parametrize('row', ROWS, ids=lambda row: row[0])
+    def test_a_row_says_what_it_means_and_who_answers_for_it(self, row):
+        assert list(ids_in(row[0])) == [row[0]]
+        assert row[1].endswith('.')
+        assert row[2] in ('this project', 'Nova', 'dead')
+
+    @pytest.mark.parametrize('question', QUESTIONS)
+    def test_a_decision_leads_to_its_page(self, question):
+        (row,) = (row for row in self.ROWS if [row[0]] == list(ids_in(question)))
+        assert f':doc:/decisions/{question}-' in row[1]
