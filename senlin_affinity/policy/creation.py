@@ -56,7 +56,8 @@ def _find_created(
 ) -> tuple[ServerGroup, bool]:
     """Nova may have created the group though its answer was lost: look, and adopt it.
 
-    Of several, it can not be known which one is ours: the first is used, and left alone later.
+    Of several with a name of the user's, it can not be known which one is ours: the first is used,
+    and left alone later.
     """
     try:
         found = groups.named(name)
@@ -68,9 +69,13 @@ def _find_created(
         ) from error
     for group in found:
         if not group.members and mismatch(group, properties, is_ours=True) is None:
-            return group, len(found) == 1
-    # It may still be on its way: a request that timed out here goes on in Nova.
-    raise GroupMayExist(str(error), error.status) from error
+            is_own_name = name != properties.server_group_name
+            return group, is_own_name or len(found) == 1
+    # A request that timed out here goes on in Nova.
+    raise GroupMayExist(
+        f"{error}; if server group '{name}' is created all the same, the next attach takes it up",
+        error.status,
+    ) from error
 
 
 def _settle(

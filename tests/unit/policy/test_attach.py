@@ -355,3 +355,11 @@ def test_a_pending_group_that_another_cluster_uses_is_inherited():
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
     cluster = Cluster('c1', pending='web', other_clusters=lambda _group_id: ['c2'])
     assert affinity.attach(NAMED, cluster, cloud, cloud).binding.is_inherited
+
+
+def test_a_lost_answer_beside_a_left_behind_group_with_members():
+    """Both have the cluster's own name, so the one that is as asked for is the policy's own."""
+    left = ServerGroup('left', 'senlin-affinity-c1', 'affinity', members=(Member('s1'),))
+    cloud = FakeCloud([left], faults=(Fault(2, is_done=True, is_uncertain=True),))
+    attached = affinity.attach(Properties('1.1'), Cluster('c1'), cloud, cloud)
+    assert (attached.group.id, attached.binding.is_inherited) == ('made-1', False)
