@@ -8,7 +8,7 @@ from senlin_affinity import preflight
 from senlin_affinity.cli import base
 from senlin_affinity.constraints.base import HostConstraint
 
-COLUMNS = ('name', 'level', 'rule', 'needs', 'enforced by filter')
+COLUMNS = ('name', 'level', 'rule', 'needs', 'filter')
 
 
 class ListConstraints(base.Lister):

@@ -128,6 +128,7 @@ class SenlinAffinity(app.App):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``senlin-affinity`` with these arguments, and return the exit status."""
+    os.environ.setdefault('CLIFF_FIT_WIDTH', '1')  # tables as wide as the terminal, if there is one
     try:
         return SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:

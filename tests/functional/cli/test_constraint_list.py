@@ -1,8 +1,14 @@
 """``senlin-affinity constraint list``: what is loaded, and that nothing is missing in silence."""
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -42,7 +48,7 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [row['name'] for row in rows] == ['drs', 'rack', 'server_group', 'quota']
-    assert [row['enforced by filter'] for row in rows][:2] == [
+    assert [row['filter'] for row in rows][:2] == [
         '(always)',
         'RackFilter or RowFilter',
     ]
@@ -80,3 +86,21 @@ def test_no_sdk_is_imported(arguments):
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_table_fits_a_terminal_of_80_columns():
+    """A table that the terminal wraps is no table; in a pipe nothing is cut."""
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
+    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'constraint', 'list']
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as process:
+        os.close(terminal)
+        shown = b''
+        with contextlib.suppress(OSError):  # how the end of a terminal reads
+            while part := os.read(main, 4096):
+                shown += part
+        os.close(main)
+    assert process.returncode == 0
+    lines = shown.decode().splitlines()
+    assert any('server_group' in line for line in lines)
+    assert max(map(len, lines)) <= 80
