@@ -2,6 +2,12 @@
 
 Everyone who uses it holds a shared lock on a file in it, so that a directory which nobody uses any
 more (all of its processes were killed at once) is known as such, and removed by the next sandbox.
+
+While it is made, and while it is removed, its name begins with a dot. A process that is killed at
+that moment leaves it so, perhaps without the file; whether it is still being made only its age
+tells.
+
+Units: seconds, bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +24,9 @@ PREFIX = 'senlin-affinity-sandbox-'
 _LOCK = 'in-use'
 #: Seconds that removing may take while another process still writes into the directory.
 PATIENCE = 5.0
-#: Bytes; a sandbox begins with 5 MB of databases, and they and the logs grow.
+#: A hidden directory that is younger may be one that somebody is just making.
+MAKING = 60.0
+#: A sandbox begins with 5 MB of databases, and they and the logs grow.
 ROOM_WANTED = 48 * 2**20
 
 
@@ -64,7 +72,7 @@ def remove(directory: Path) -> None:
     It gets another name first: what a service opens by its path from then on fails, instead of
     making new files in it.
     """
-    doomed = directory.with_name(f'.{directory.name}')
+    doomed = directory.with_name(f'.{directory.name.removeprefix(".")}')
     deadline = time.monotonic() + PATIENCE
     while (directory.exists() or doomed.exists()) and time.monotonic() < deadline:
         with contextlib.suppress(OSError):
@@ -76,16 +84,23 @@ def remove_abandoned() -> list[Path]:
     """Remove the directories of this user that no process holds; give what was removed."""
     removed = []
     for parent in parent_directories():
-        for directory in parent.glob(f'{PREFIX}*'):
+        for directory in (*parent.glob(f'{PREFIX}*'), *parent.glob(f'.{PREFIX}*')):
             with contextlib.suppress(OSError):
-                if directory.stat().st_uid == os.getuid() and _is_abandoned(directory):
+                # Not of what a symbolic link leads to: anybody may make one in a shared place.
+                if directory.lstat().st_uid == os.getuid() and _is_abandoned(directory):
                     remove(directory)
                     removed.append(directory)
     return removed
 
 
 def _is_abandoned(directory: Path) -> bool:
-    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+    is_hidden = directory.name.startswith('.')
+    if is_hidden and time.time() - directory.stat().st_mtime < MAKING:
+        return False
+    try:
+        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return is_hidden
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,71 @@ def test_a_running_sandbox_is_not_taken_for_abandoned():
     with SandboxCloud(1) as cloud:
         assert cloud.log_dir not in work_directory.remove_abandoned()
         assert cloud.log_dir.exists()
+
+
+#: A process that is killed while a directory is hidden, and says before that which one.
+DYING = """
+import fcntl, os, shutil, signal, tempfile
+from senlin_affinity.sandbox import work_directory
+
+make = tempfile.mkdtemp
+
+def make_and_say(**where):
+    print(path := make(**where), flush=True)
+    return path
+
+def die(*_arguments, **_named):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+work_directory.parent_directories()  # opens a file once
+tempfile.mkdtemp = make_and_say
+"""
+MAKE_AND_REMOVE = 'directory, lock = work_directory.create(); {}; work_directory.remove(directory)'
+
+
+@pytest.mark.parametrize(
+    ('body', 'files'),
+    [
+        pytest.param('os.open = die; work_directory.create()', [], id='made without a lock file'),
+        pytest.param('fcntl.flock = die; work_directory.create()', ['in-use'], id='made unlocked'),
+        pytest.param('os.rename = die; work_directory.create()', ['in-use'], id='made and locked'),
+        pytest.param(MAKE_AND_REMOVE.format('shutil.rmtree = die'), ['in-use'], id='removed'),
+        pytest.param(MAKE_AND_REMOVE.format('os.rmdir = die'), [], id='removed but for itself'),
+    ],
+)
+def test_a_hidden_directory_of_the_dead_is_removed_when_nobody_can_be_making_it(body, files):
+    code = [sys.executable, '-c', DYING + body]
+    ended = subprocess.run(code, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    assert ended.returncode == -signal.SIGKILL
+    directory = Path(ended.stdout.strip())
+    assert directory.name.startswith(f'.{work_directory.PREFIX}')
+    assert [file.name for file in directory.iterdir()] == files
+    assert directory not in work_directory.remove_abandoned()
+    assert directory.exists()
+    make_old(directory)
+    assert directory in work_directory.remove_abandoned()
+    assert not directory.exists()
+    assert not directory.with_name(f'.{directory.name}').exists()
+
+
+def test_a_hidden_directory_that_is_held_is_not_taken_for_abandoned():
+    directory = Path(
+        tempfile.mkdtemp(
+            prefix=f'.{work_directory.PREFIX}', dir=work_directory.parent_directories()[0]
+        )
+    )
+    lock = work_directory.hold(directory)
+    make_old(directory)
+    assert directory not in work_directory.remove_abandoned()
+    assert directory.exists()
+    os.close(lock)
+    assert directory in work_directory.remove_abandoned()
+    assert not directory.exists()
+
+
+def make_old(directory):
+    long_ago = time.time() - 2 * work_directory.MAKING
+    os.utime(directory, (long_ago, long_ago))
 
 
 def test_a_child_that_dies_does_not_keep_the_rest():
