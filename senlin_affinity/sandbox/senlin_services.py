@@ -32,6 +32,7 @@ def load(plan: Plan) -> None:
     _collect_in_a_green_thread()
     workarounds.queue_sqlite_writers()
     workarounds.wake_rpc_listeners()
+    workarounds.start_retried_actions()
     path = plan.directory / 'senlin.conf'
     sections = senlin_config.senlin_sections(plan)
     path.write_text(ini.render(sections, plan.blueprint.senlin_options), encoding='utf-8')

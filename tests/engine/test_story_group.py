@@ -2,6 +2,8 @@
 
 import pytest
 
+from senlin_affinity.sandbox.demo.stage import wait_for
+
 RULES = {'max_server_per_host': 3}
 
 
@@ -23,8 +25,7 @@ def test_s2_group_is_created_used_and_deleted(request, truth, who, end):
             },
         }
     }
-    ended = user.scale_out(cluster, 2).succeeded()
-    assert ended.placements == [{'servergroup': group}] * 2
+    assert user.scale_out(cluster, 2).placements() == [{'servergroup': group}] * 2
     assert truth.members(group) == {node.physical_id for node in user.nodes(cluster)}
     servers = truth.members(group)
     assert len(servers) == 2
@@ -115,6 +116,22 @@ def test_node_create_joins_and_recreate_works(demo, truth):
     assert 'servergroup' not in demo.node_data(inside.id)['placement']
     again = demo.recreate(again)
     assert again.status == 'ACTIVE', again.status_reason
+
+
+def test_node_create_waits_for_the_attach_and_joins(demo, truth, cloud):
+    """Its action does not get the cluster's lock, and is tried again."""
+    profile = demo.profile()
+    cluster, policy = demo.cluster(profile), demo.policy()
+    cloud.faults.add('/os-server-groups$', method='POST', status=None, is_held=True)
+    attach = demo.attach(cluster, policy)
+    node = demo.clustering.create_node(name='late', cluster_id=cluster, profile_id=profile)
+    create = demo.running(demo.action_of(node.id))
+    wait_for('the retry', lambda: 'retries' in (create.read()['data'] or {}))
+    cloud.faults.clear()
+    attach.succeeded()
+    create.succeeded()
+    physical_id = demo.clustering.get_node(node.id).physical_id
+    assert truth.members(demo.group_id(cluster, policy)) == {physical_id}
 
 
 def test_q3_9_group_of_two_clusters_stays(demo, truth, cloud):
