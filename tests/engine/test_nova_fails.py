@@ -5,7 +5,8 @@ Each step is tried again without the fault, and must then succeed.
 
 import pytest
 
-from tests.cloud_fixtures import asked, wait_for
+from senlin_affinity.sandbox.demo.stage import wait_for
+from tests.cloud_fixtures import asked
 
 GROUPS = '/os-server-groups$'
 ONE_GROUP = '/os-server-groups/[^/]+$'

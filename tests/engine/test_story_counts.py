@@ -12,27 +12,24 @@ def test_r3_09_r3_10_resizes(demo, truth):
     def size():
         return len(demo.nodes(cluster))
 
-    assert demo.resize(cluster, EXACT, 2).succeeded().placements == [entry] * 2
+    assert demo.resize(cluster, EXACT, 2).placements() == [entry] * 2
     assert size() == 2
     # the same size: a list of none
-    assert demo.resize(cluster, EXACT, 2).succeeded().placements == []
+    assert demo.resize(cluster, EXACT, 2).placements() == []
     assert size() == 2
     # beyond max_size: strictly nothing (Senlin's API says so), else as much as there is room for
     words = demo.refused(cluster, 'resize', adjustment_type=MORE, number=2, strict=True)
     assert 'max_size (3)' in words
-    ended = demo.resize(cluster, MORE, 2, strict=False).succeeded()
-    assert ended.placements == [entry]
+    assert demo.resize(cluster, MORE, 2, strict=False).placements() == [entry]
     assert size() == 3
     # only a min_size, which Senlin's API takes from those who are not strict about it
-    ended = demo.resize(cluster, min_size=4, max_size=9, strict=False).succeeded()
-    assert ended.placements == [entry]
+    assert demo.resize(cluster, min_size=4, max_size=9, strict=False).placements() == [entry]
     assert size() == 4
-    assert demo.resize(cluster, PERCENT, 50).succeeded().placements == [entry] * 2
+    assert demo.resize(cluster, PERCENT, 50).placements() == [entry] * 2
     assert size() == 6
     assert truth.members(group) == {node.physical_id for node in demo.nodes(cluster)}
     # a shrink is not blocked, and holds no placement
-    ended = demo.resize(cluster, EXACT, 1, min_size=0).succeeded()
-    assert ended.placements is None
+    assert demo.resize(cluster, EXACT, 1, min_size=0).placements() is None
     assert size() == 1
 
 
@@ -50,9 +47,9 @@ def test_r3_07_counts_of_other_policies_and_of_texts(demo, truth):
     )
     for policy in (scaling, keeping):
         demo.attach(cluster, policy).succeeded()
-    ended = demo.scale_out(cluster).succeeded()
-    assert ended.placements == [entry] * 3
-    assert ended.data['creation']['count'] == 3
+    running = demo.scale_out(cluster)
+    assert running.placements() == [entry] * 3
+    assert running.ended().data['creation']['count'] == 3
     # no nodes, a desired capacity of 3: Senlin takes 0 for "unknown", and would create 2
     nodes = [node.id for node in demo.nodes(cluster)]
     demo.act(cluster, 'del_nodes', nodes=nodes).succeeded()
@@ -60,7 +57,7 @@ def test_r3_07_counts_of_other_policies_and_of_texts(demo, truth):
     assert demo.clustering.get_cluster(cluster).desired_capacity == 3
     for policy in (scaling, keeping):
         demo.detach(cluster, policy).succeeded()
-    assert demo.resize(cluster, EXACT, 5).succeeded().placements == [entry] * 5
+    assert demo.resize(cluster, EXACT, 5).placements() == [entry] * 5
     assert len(demo.nodes(cluster)) == 5
     # a receiver's count is what was typed
     receiver = demo.clustering.create_receiver(
@@ -72,10 +69,9 @@ def test_r3_07_counts_of_other_policies_and_of_texts(demo, truth):
     )
     trigger = receiver.channel['alarm_url'].partition('/v1/')[2]
     answer = demo.clustering.post(f'/{trigger}').json()
-    assert demo.running(answer['action']).succeeded().placements == [entry] * 2
+    assert demo.running(answer['action']).placements() == [entry] * 2
     assert len(demo.nodes(cluster)) == 7
     assert truth.members(group) == {node.physical_id for node in demo.nodes(cluster)}
     # a scale-in is none of this policy's actions
-    ended = demo.act(cluster, 'scale_in', count=1).succeeded()
-    assert ended.placements is None
+    assert demo.act(cluster, 'scale_in', count=1).placements() is None
     assert len(demo.nodes(cluster)) == 6

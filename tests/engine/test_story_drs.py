@@ -17,15 +17,15 @@ def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host, drs_policy
     """R3-18, R3-19, R3-21, Q3-3: the service host's name holds drs, and Nova is told that name."""
     cluster, policy, group = admin.bound(drs_policy)
     cloud.clear_requests()
-    ended = admin.resize(cluster, 'EXACT_CAPACITY', 2).succeeded()
-    assert ended.placements == [{'zone': DRS_ZONE, 'servergroup': group}] * 2
+    entry = {'zone': DRS_ZONE, 'servergroup': group}
+    assert admin.resize(cluster, 'EXACT_CAPACITY', 2).placements() == [entry] * 2
     assert asked(cloud, 'os-services', 'os-hypervisors') == [
         ('GET', '/v2.1/os-services', 'binary=nova-compute'),
         ('GET', '/v2.1/os-hypervisors/detail', 'hypervisor_hostname_pattern=drs'),
     ]
     node = admin.node(cluster)
     assert node.status == 'ACTIVE', node.status_reason
-    assert admin.node_data(node.id)['placement'] == {'zone': DRS_ZONE, 'servergroup': group}
+    assert admin.node_data(node.id)['placement'] == entry
     assert truth.spread(group) == {drs_host: 3}
     assert {truth.server(item).availability_zone for item in truth.members(group)} == {'vsphere'}
     # R3-22: a shrink and a growth by none look at no hypervisor
@@ -75,8 +75,7 @@ def test_r3_23_zone_reaches_nova(demo, truth, drs_host):
     cluster, _policy, group = demo.bound(
         demo.policy(availability_zone='vsphere', servergroup=EIGHT)
     )
-    ended = demo.scale_out(cluster).succeeded()
-    assert ended.placements == [{'zone': 'vsphere', 'servergroup': group}]
+    assert demo.scale_out(cluster).placements() == [{'zone': 'vsphere', 'servergroup': group}]
     node = demo.node(cluster)
     assert demo.node_data(node.id)['placement']['zone'] == 'vsphere'
     assert truth.spread(group) == {drs_host: 2}

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from senlin_affinity.sandbox.demo.stage import wait_for
+from senlin_affinity.sandbox.demo.stage import ENDED, Ended, Running, wait_for
 from senlin_affinity.sandbox.identities import DEMO
-from tests.cloud_fixtures import DEADLINE, Ended, Running, Tenant, Truth
+from tests.cloud_fixtures import Tenant, Truth
 
 IN_TREE = '1.0'
 OURS = '1.1'
@@ -112,10 +112,6 @@ class Stage:
         self.succeeds('the attach', who.attach(cluster, policy))
         return cluster, who.group_id(cluster, policy)
 
-    def make_group(self, name: str, policy: str = 'anti-affinity') -> str:
-        """Create a server group of the demo user's, in Nova itself; its id."""
-        return str(self.demo.compute.create_server_group(name=name, policy=policy).id)
-
     def groups(self) -> list[str]:
         """The ids of all server groups."""
         return [group.id for group in self.admin.compute.server_groups(all_projects=True)]
@@ -131,7 +127,7 @@ class Stage:
             ]
             return len(seen) >= count
 
-        wait_for(f'{count} {method} {path}', is_there, DEADLINE)
+        wait_for(f'{count} {method} {path}', is_there)
 
 
 class Theatre:
@@ -180,7 +176,7 @@ class Theatre:
         for receiver in clustering.receivers():
             clustering.delete_receiver(receiver.id)
         clusters = {cluster.id for cluster in clustering.clusters()} - self._leaving
-        wait_for('all actions to end', lambda: _is_idle(tenant, clusters), DEADLINE)
+        wait_for('all actions to end', lambda: _is_idle(tenant, clusters))
         for cluster in clusters:
             clustering.delete_cluster(cluster, force_delete=True)
             self._leaving.add(cluster)
@@ -188,9 +184,8 @@ class Theatre:
 
 def _is_idle(tenant: Tenant, clusters: Collection[str]) -> bool:
     """Whether no action of these clusters is on its way."""
-    ended = ('SUCCEEDED', 'FAILED', 'CANCELLED')
     return all(
-        action.status in ended
+        action.status in ENDED
         for action in tenant.clustering.actions()
         if action.cluster_id in clusters or action.target_id in clusters
     )

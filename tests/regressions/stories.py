@@ -21,9 +21,8 @@ from typing import Any
 import requests
 from openstack.exceptions import HttpException
 
-from senlin_affinity.sandbox.demo.stage import wait_for
+from senlin_affinity.sandbox.demo.stage import DEADLINE, wait_for
 from senlin_affinity.sandbox.identities import DEMO
-from tests.cloud_fixtures import DEADLINE, Running
 from tests.regressions.stage import DRS_1, DRS_2, HYDRA, Mismatch, Stage, Story
 
 #: Several servers of a cluster may share the one compute host that a vCenter cluster is.
@@ -72,7 +71,7 @@ def zone_alone(stage: Stage) -> None:
 
 @_story('A group of another policy is refused, and the reason names both policies')
 def other_policy_refused(stage: Stage) -> None:
-    group = stage.make_group('together', 'affinity')
+    group = stage.demo.create_group('together', 'affinity')
     policy = stage.policy(servergroup={'name': 'together', 'policies': 'anti-affinity'})
     attach = stage.demo.attach(stage.demo.cluster(), policy)
     stage.is_refused('the attach', attach, '(anti-affinity)', '(affinity)')
@@ -84,7 +83,7 @@ def other_policy_refused(stage: Stage) -> None:
 
 @_story("Attaching to an existing group by its name, on today's Nova", 1)
 def existing_group_by_name(stage: Stage) -> None:
-    group = stage.make_group('web')
+    group = stage.demo.create_group('web')
     policy = stage.policy(servergroup={'name': 'web'})
     cluster, bound = stage.bound(policy)
     stage.expect('the group', group, bound)
@@ -144,7 +143,7 @@ def node_joins(stage: Stage) -> None:
 
 @_story("S1: the group that the profile's hint names is inherited, and stays", 4)
 def hint_inherits(stage: Stage) -> None:
-    group = stage.make_group('hinted')
+    group = stage.demo.create_group('hinted')
     policy = stage.policy(servergroup={'policies': 'anti-affinity'})
     cluster, bound = stage.bound(policy, scheduler_hints={'group': group})
     stage.expect('the group is the one of the hint', True, bound == group)
@@ -246,7 +245,7 @@ def simultaneous_attaches(stage: Stage) -> None:
 @_story('A group beyond the first thousand is found', 8)
 def beyond_the_first_page(stage: Stage) -> None:
     with _thousand_groups(stage):
-        group = stage.make_group('the-last')
+        group = stage.demo.create_group('the-last')
         policy = stage.policy(servergroup={'name': 'the-last'})
         _cluster, bound = stage.bound(policy)
         stage.expect('the group that exists is the one bound', True, bound == group)
@@ -358,7 +357,7 @@ def count_as_string(stage: Stage) -> None:
         params={'count': '2'},
     )
     answer = requests.post(receiver.channel['alarm_url'], timeout=DEADLINE)
-    stage.succeeds('the scale-out', Running(stage.demo.clustering, answer.json()['action']))
+    stage.succeeds('the scale-out', stage.demo.running(answer.json()['action']))
     stage.expect('the servers in the group', 2, len(stage.truth.members(group)))
 
 
@@ -373,9 +372,8 @@ def cancel_in_the_hook(stage: Stage) -> None:
     stage.cloud.faults.add('/os-hypervisors', status=None, times=None, is_held=True)
     resize = stage.admin.resize(cluster, 'EXACT_CAPACITY', 1)
     stage.wait_for_requests('GET', '/os-hypervisors', count=1)
-    clustering, path = stage.admin.clustering, f'/actions/{resize.id}'
-    clustering.patch(
-        path,
+    stage.admin.clustering.patch(
+        f'/actions/{resize.id}',
         params={'force': 'true'},
         json={'action': {'status': 'CANCELLED'}},
         microversion='1.12',
@@ -384,11 +382,11 @@ def cancel_in_the_hook(stage: Stage) -> None:
     stage.cloud.faults.clear()
 
     def written() -> dict[str, Any] | None:
-        action = clustering.get(path).json()['action']
+        action = resize.read()
         is_new = 'placement' in (action['data'] or {}) or action['status'] != 'CANCELLED'
         return action if is_new else None
 
-    action = wait_for('the end of the hook', written, DEADLINE)
+    action = wait_for('the end of the hook', written)
     # The engine marks it FAILED when the policy stops it, and would go on with it otherwise.
     if 'placement' in (action['data'] or {}) or 'cancelled' not in action['status_reason']:
         raise Mismatch(f'the cancelled action is {action["status"]}: {action["status_reason"]}')

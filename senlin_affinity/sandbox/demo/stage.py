@@ -51,11 +51,12 @@ class Running:
 
     def ended(self) -> Ended:
         """Wait for its end."""
-        wait_for(f'action {self.id}', lambda: self._read()['status'] in ENDED)
-        action = self._read()
+        wait_for(f'action {self.id}', lambda: self.read()['status'] in ENDED)
+        action = self.read()
         return Ended(action['status'], action['status_reason'], action['data'] or {})
 
-    def _read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
+        """What Senlin says of it now, in the API's own words."""
         answer = self.clustering.get(f'/actions/{self.id}').json()
         return dict(answer['action'])
 

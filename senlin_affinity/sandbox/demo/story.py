@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import yaml
+
 from senlin_affinity.conf.files import example
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.screen import Screen
-from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, stage
+from senlin_affinity.sandbox.demo.stage import Actor, Nova, Running, stage
 
 CLOUD = 'clouds/demo.yaml'
 DRS_HOST = 'vsphere-drs-1'
@@ -27,7 +29,6 @@ class Scene:
     user: Actor
     admin: Actor
     nova: Nova
-    cloud: SandboxCloud
     screen: Screen
 
 
@@ -38,7 +39,7 @@ def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
         cloud = SandboxCloud.from_file(example(cloud_file), senlin=True, progress=tell)
         cloud.start()
     try:
-        scene = Scene(*stage(cloud), cloud, screen)
+        scene = Scene(*stage(cloud), screen)
         for chapter in (the_cloud, create_group, inherit_group, refuse_mismatch, use_drs):
             chapter(scene)
     finally:
@@ -61,11 +62,9 @@ def create_group(scene: Scene) -> None:
     screen.title('S2  A server group of its own: at most 3 nodes on a host')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
     user = scene.user
-    policy, profile = user.policy('anti-affinity.yaml'), user.profile('server.yaml')
-    cluster = user.cluster('six', profile)
-    with screen.working('attaching the policy'):
-        ended = user.attach(cluster, policy)
-    _must_succeed(screen, 'the attach', ended)
+    policy, profile = _from_examples(user, 'anti-affinity.yaml', 'server.yaml')
+    cluster = user.create_cluster('six', profile)
+    _must_succeed(screen, 'the attach', 'attaching the policy', user.attach(cluster, policy))
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
     screen.table(
         ('server group', 'policy', 'rules'),
@@ -77,9 +76,8 @@ def create_group(scene: Scene) -> None:
     )
     if not group:
         return
-    with screen.working('scaling out by 6: six servers boot on the real scheduler'):
-        ended = user.scale_out(cluster, 6)
-    _must_succeed(screen, 'the scale-out by 6', ended)
+    doing = 'scaling out by 6: six servers boot on the real scheduler'
+    _must_succeed(screen, 'the scale-out by 6', doing, user.scale_out(cluster, 6))
     landed = scene.nova.servers_on_hosts(group.id)
     screen.host_map(landed)
     screen.check(
@@ -87,9 +85,7 @@ def create_group(scene: Scene) -> None:
         {'cmp-1': 3, 'cmp-2': 3},
         {host: len(names) for host, names in landed.items()},
     )
-    with screen.working('detaching the policy'):
-        ended = user.detach(cluster, policy)
-    _must_succeed(screen, 'the detach', ended)
+    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
     screen.check('the created group is gone', None, scene.nova.group(group.name))
     with screen.working('deleting the cluster'):
         user.delete_cluster(cluster)
@@ -99,14 +95,12 @@ def inherit_group(scene: Scene) -> None:
     """S1: the profile names a group; a node created by itself joins it; detach leaves it alone."""
     screen, user = scene.screen, scene.user
     screen.title('S1  A group that exists already, named by the profile')
-    group_id = scene.nova.create_group(scene.cloud.connection('demo'), 'web')
+    group_id = user.create_group('web')
     screen.say('profile server-with-group.yaml (scheduler_hints: {group: web})')
     screen.say('policy inherit.yaml')
-    policy, profile = user.policy('inherit.yaml'), user.profile('server-with-group.yaml')
-    cluster = user.cluster('heirs', profile)
-    with screen.working('attaching the policy'):
-        ended = user.attach(cluster, policy)
-    _must_succeed(screen, 'the attach', ended)
+    policy, profile = _from_examples(user, 'inherit.yaml', 'server-with-group.yaml')
+    cluster = user.create_cluster('heirs', profile)
+    _must_succeed(screen, 'the attach', 'attaching the policy', user.attach(cluster, policy))
     data = user.binding(cluster, policy).get('AffinityPolicy', {}).get('data', {})
     screen.table(('binding', 'value'), [(key, _in_words(value)) for key, value in data.items()])
     screen.check(
@@ -114,11 +108,10 @@ def inherit_group(scene: Scene) -> None:
         (group_id, True),
         (data.get('servergroup_id'), data.get('inherited_group')),
     )
-    with screen.working('scaling out by 1, then creating a node straight into the cluster'):
-        ended = user.scale_out(cluster, 1)
-        status = user.node('straight', cluster, profile)
-    _must_succeed(screen, 'the scale-out by 1', ended)
-    screen.check('the node that was created straight into the cluster is up', 'ACTIVE', status)
+    _must_succeed(screen, 'the scale-out by 1', 'scaling out by 1', user.scale_out(cluster, 1))
+    with screen.working('creating a node straight into the cluster'):
+        node = user.create_node('straight', profile, cluster)
+    screen.check('the node that was created straight into the cluster is up', 'ACTIVE', node.status)
     landed = scene.nova.servers_on_hosts(group_id)
     screen.host_map(landed)
     screen.check(
@@ -126,9 +119,7 @@ def inherit_group(scene: Scene) -> None:
         {'cmp-1': 1, 'cmp-2': 1},
         {host: len(names) for host, names in landed.items()},
     )
-    with screen.working('detaching the policy'):
-        ended = user.detach(cluster, policy)
-    _must_succeed(screen, 'the detach', ended)
+    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
     screen.check('the inherited group is still there', ['web'], scene.nova.groups())
     with screen.working('deleting the cluster'):
         user.delete_cluster(cluster)
@@ -139,10 +130,10 @@ def refuse_mismatch(scene: Scene) -> None:
     screen, user = scene.screen, scene.user
     screen.title('A policy that does not match its group is refused')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
-    policy, profile = user.policy('affinity.yaml'), user.profile('server-with-group.yaml')
-    cluster = user.cluster('misfit', profile)
+    policy, profile = _from_examples(user, 'affinity.yaml', 'server-with-group.yaml')
+    cluster = user.create_cluster('misfit', profile)
     with screen.working('attaching the policy'):
-        ended = user.attach(cluster, policy)
+        ended = user.attach(cluster, policy).ended()
     screen.quote('Senlin says', ended.reason)
     screen.check('the attach failed', 'FAILED', ended.status)
     screen.check(
@@ -160,21 +151,18 @@ def use_drs(scene: Scene) -> None:
     screen, admin = scene.screen, scene.admin
     screen.title('S3  A vSphere host with DRS')
     screen.say(f'policy drs.yaml, an administrator; {DRS_HOST} is still disabled')
-    policy, profile = admin.policy('drs.yaml'), admin.profile('server.yaml')
-    cluster = admin.cluster('drs', profile)
-    with screen.working('attaching the policy'):
-        ended = admin.attach(cluster, policy)
-    _must_succeed(screen, 'the attach', ended)
+    policy, profile = _from_examples(admin, 'drs.yaml', 'server.yaml')
+    cluster = admin.create_cluster('drs', profile)
+    _must_succeed(screen, 'the attach', 'attaching the policy', admin.attach(cluster, policy))
     with screen.working('resizing to 2'):
-        ended = admin.resize(cluster, 2)
+        ended = admin.resize(cluster, 'EXACT_CAPACITY', 2).ended()
     screen.quote('Senlin says', ended.reason)
     is_told = 'drs.disabled on 1' in ended.reason
     screen.check('the resize is refused, with the reason', True, is_told)
     scene.nova.enable(DRS_HOST)
     screen.say(f'{DRS_HOST} is enabled now')
-    with screen.working('resizing to 2'):
-        ended = admin.resize(cluster, 2)
-    _must_succeed(screen, 'the resize to 2', ended)
+    resize = admin.resize(cluster, 'EXACT_CAPACITY', 2)
+    _must_succeed(screen, 'the resize to 2', 'resizing to 2', resize)
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
     landed = scene.nova.servers_on_hosts(group.id) if group else {}
     screen.host_map(landed)
@@ -183,9 +171,7 @@ def use_drs(scene: Scene) -> None:
         {DRS_HOST: 2},
         {host: len(names) for host, names in landed.items()},
     )
-    with screen.working('detaching the policy'):
-        ended = admin.detach(cluster, policy)
-    _must_succeed(screen, 'the detach', ended)
+    _must_succeed(screen, 'the detach', 'detaching the policy', admin.detach(cluster, policy))
     screen.check('only the inherited group is left', ['web'], scene.nova.groups())
     with screen.working('deleting the cluster'):
         admin.delete_cluster(cluster)
@@ -198,7 +184,17 @@ def _in_words(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _must_succeed(screen: Screen, what: str, ended: Ended) -> None:
+def _from_examples(user: Actor, policy: str, profile: str) -> tuple[str, str]:
+    """Create a policy and a profile from files of the project's examples; their ids."""
+    policy_spec = yaml.safe_load(example(f'policies/{policy}').read_text())
+    profile_spec = yaml.safe_load(example(f'profiles/{profile}').read_text())
+    return user.create_policy(policy, policy_spec), user.create_profile(profile, profile_spec)
+
+
+def _must_succeed(screen: Screen, what: str, doing: str, running: Running) -> None:
+    """Wait for the end of an action, and check that it is a good one."""
+    with screen.working(doing):
+        ended = running.ended()
     if ended.status != 'SUCCEEDED':
         screen.quote('Senlin says', ended.reason)
     screen.check(f'{what} succeeded', 'SUCCEEDED', ended.status)
