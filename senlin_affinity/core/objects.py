@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from senlin_affinity.core.server_group import ServerGroup
 
@@ -100,6 +101,11 @@ class CloudSnapshot:
     quotas: Mapping[str, Quota] | None = field(default=None, hash=False)
     taken_at: str | None = None
 
+    @cached_property
+    def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:
+        """The aggregates by their UUID; empty where they are not known."""
+        return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
+
 
 @dataclass(frozen=True)
 class PlacementRequest:
@@ -135,3 +141,7 @@ class Question:
     flavor: Flavor | None = None
     server_group: ServerGroup | None = None
     rules: Rules = Rules()
+
+    def is_enforced(self, filters: tuple[str, ...]) -> bool:
+        """Does the cloud's scheduler run one of these filters? None named: always enforced."""
+        return not filters or any(name in self.request.enabled_filters for name in filters)
