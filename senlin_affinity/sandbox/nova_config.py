@@ -63,6 +63,11 @@ def nova_sections(plan: Plan) -> Sections:
             'service_down_time': 86400,
             # One machine's worth of threads for every service there is.
             'executor_thread_pool_size': 8,
+            # A server's late check counts those that still wait for theirs: of four at once on a
+            # host for three, two or more are sent away, and one may find no host in the end.
+            # The larger of the two is the number of servers that are built at a time.
+            'max_concurrent_builds': 1,
+            'max_concurrent_snapshots': 1,
             'reserved_host_memory_mb': 0,
             'manager_shutdown_timeout': 0,
             **_default_zone(blueprint),
