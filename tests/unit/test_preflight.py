@@ -7,6 +7,7 @@ import pytest
 from stevedore.extension import Extension
 
 from senlin_affinity import preflight
+from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
@@ -15,7 +16,7 @@ from senlin_affinity.core.errors import PluginError
 from senlin_affinity.core.reasons import Reason, sentence
 from senlin_affinity.core.verdict import Verdict
 
-OURS = [ServerGroupConstraint, DrsConstraint, QuotaConstraint]
+OURS = [ServerGroupConstraint, DrsConstraint, AggregateMetadataConstraint, QuotaConstraint]
 
 
 def extension(name, plugin, target='somewhere.else:Thing'):
@@ -51,6 +52,7 @@ def test_installed():
     found = preflight.load_constraints()
     assert [type(constraint) for constraint in found] == [
         DrsConstraint,
+        AggregateMetadataConstraint,
         ServerGroupConstraint,
         QuotaConstraint,
     ]

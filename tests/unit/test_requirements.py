@@ -1,6 +1,6 @@
 """Every requirement has a test or a row that names it, so that none is lost by a change.
 
-The ids are those of the requirements that this project keeps on a client (documents 002 and 003),
+The ids are those of the requirements that this project keeps (documents 000, 002 and 003),
 of the places where the documents and the shipped software differ, and of the questions decided.
 """
 
@@ -14,6 +14,12 @@ import yaml
 TESTS = Path(__file__).parents[1]
 
 IDS = """
+    R0-01 R0-02 R0-03 R0-04 R0-05 R0-06 R0-07 R0-08 R0-09 R0-10 R0-11
+    R0-12 R0-13 R0-14 R0-15 R0-16 R0-17 R0-18 R0-19 R0-20 R0-21 R0-22
+    R0-23 R0-24 R0-25 R0-26 R0-27 R0-28 R0-29 R0-30 R0-31 R0-32 R0-33
+    D0-01 D0-02 D0-03 D0-04 D0-05 D0-06 D0-07 D0-08 D0-09 D0-10 D0-11
+    D0-12 D0-13 D0-14 D0-16 D0-17
+    Q0-1 Q0-2 Q0-3 Q0-4 Q0-5 Q0-6 Q0-7 Q0-8 Q0-9 Q0-10 Q0-11
     R2-01 R2-02 R2-03 R2-04 R2-05 R2-06 R2-07 R2-08 R2-09 R2-10 R2-12 R2-13 R2-15
     D2-01 D2-02 D2-06 D2-10 D2-12
     R3-01 R3-02 R3-03 R3-04 R3-05 R3-06 R3-07 R3-08 R3-09 R3-10
@@ -23,7 +29,7 @@ IDS = """
     D3-10 D3-11 D3-12 D3-13 D3-14 D3-15 D3-16 D3-17 D3-18
     Q2-1 Q2-2 Q2-3
     Q3-1 Q3-2 Q3-3 Q3-4 Q3-5 Q3-6 Q3-7 Q3-8 Q3-9 Q3-10 Q3-11
-    RX-06 RX-07 RX-08 RX-09
+    RX-04 RX-05 RX-06 RX-07 RX-08 RX-09
 """
 REQUIREMENTS = IDS.split()
 

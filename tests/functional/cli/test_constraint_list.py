@@ -21,6 +21,7 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
         ('drs', 'host'),
+        ('aggregate_metadata', 'host'),
         ('server_group', 'host'),
         ('quota', 'request'),
     ]
@@ -47,11 +48,15 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     done = run('constraint', 'list', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
-    assert [row['name'] for row in rows] == ['drs', 'rack', 'server_group', 'quota']
-    assert [row['filter'] for row in rows][:2] == [
-        '(always)',
-        'RackFilter or RowFilter',
+    assert [row['name'] for row in rows] == [
+        'drs',
+        'aggregate_metadata',
+        'rack',
+        'server_group',
+        'quota',
     ]
+    filters = {row['name']: row['filter'] for row in rows}
+    assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,16 @@
 
 import pytest
 
+from senlin_affinity.constraints.aggregate_metadata import NOVAS, OURS, AggregateMetadataConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.core import quotas
 from senlin_affinity.core.objects import (
+    DEFAULT_FILTERS,
+    Aggregate,
     CloudSnapshot,
+    Flavor,
     Host,
     PlacementRequest,
     Question,
@@ -18,7 +22,14 @@ from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.server_group import Member, ServerGroup
 from tests.tables import read, rows
 
+AGGREGATE_TABLES = (
+    'aggregate_metadata',
+    'aggregate_metadata_examples',
+    'aggregate_metadata_enforced',
+    'aggregate_extra_specs',
+)
 TABLES = {
+    **dict.fromkeys(AGGREGATE_TABLES, AggregateMetadataConstraint.reasons),
     'server_group_hosts': ServerGroupConstraint.reasons,
     'drs_hosts': DrsConstraint.reasons,
     'quota_groups': QuotaConstraint.reasons,
@@ -86,6 +97,28 @@ def test_drs(row):
     check(row, verdict, DrsConstraint.reasons)
 
 
+def aggregate_question(row):
+    """The request, and a host in the row's aggregates; an aggregate's name is its UUID."""
+    flavor = aggregates = None
+    if row['extra_specs'] is not None:
+        flavor = Flavor('f', 'small', 1, 1, 1, extra_specs=row['extra_specs'])
+    if row['aggregates'] is not None:
+        aggregates = tuple(
+            Aggregate(name, name, row.get('zones', {}).get(name), metadata)
+            for name, metadata in row['aggregates'].items()
+        )
+    filters = tuple({'ours': OURS, 'nova': NOVAS}[word] for word in row['filters'])
+    request = PlacementRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
+    asked = Question(request, CloudSnapshot(aggregates=aggregates), flavor=flavor)
+    return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
+
+
+@pytest.mark.parametrize('row', rows('aggregate_metadata_enforced'))
+def test_aggregate_metadata(row):
+    verdict = AggregateMetadataConstraint().check_host(*aggregate_question(row))
+    check(row, verdict, AggregateMetadataConstraint.reasons)
+
+
 @pytest.mark.parametrize('row', rows('quota_groups'))
 def test_quota_of_groups(row):
     check(row, quotas.room_for_group(quotas_of(row)), quotas.REASONS)
@@ -106,6 +139,7 @@ def test_quota_of_members(row):
     [
         (ServerGroupConstraint, ['server_group_hosts']),
         (DrsConstraint, ['drs_hosts']),
+        (AggregateMetadataConstraint, AGGREGATE_TABLES),
         (QuotaConstraint, ['quota_groups', 'quota_members']),
     ],
 )
@@ -114,7 +148,10 @@ def test_every_code_has_a_row(constraint, names):
     assert {row['code'] for name in names for row in read(name)} == set(constraint.reasons)
 
 
-@pytest.mark.parametrize('constraint', [ServerGroupConstraint, DrsConstraint, QuotaConstraint])
+@pytest.mark.parametrize(
+    'constraint',
+    [ServerGroupConstraint, DrsConstraint, AggregateMetadataConstraint, QuotaConstraint],
+)
 def test_every_refusal_gives_advice(constraint):
     codes = {row['code'] for name in TABLES for row in read(name) if row['outcome'] == 'REJECT'}
     for code, reason in constraint.reasons.items():
@@ -140,3 +177,14 @@ def test_equal_shapes_have_equal_verdicts(group):
         for host in hosts:
             verdict = constraint.check_host(asked, host)
             assert seen.setdefault(constraint.shape(asked, host), verdict) == verdict
+
+
+def test_hosts_in_the_same_aggregates_have_one_shape():
+    """And so are decided once."""
+    constraint, asked = AggregateMetadataConstraint(), question()
+    one, same, other = (
+        Host(name, name, aggregates=frozenset(uuids))
+        for name, uuids in (('a', ['x', 'y']), ('b', ['y', 'x']), ('c', ['x']))
+    )
+    assert constraint.shape(asked, one) == constraint.shape(asked, same)
+    assert constraint.shape(asked, one) != constraint.shape(asked, other)

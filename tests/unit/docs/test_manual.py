@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from senlin_affinity.conf import opts
+from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
@@ -14,8 +15,17 @@ from senlin_affinity.policy import properties
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / 'doc/source'
-CONSTRAINTS = (DrsConstraint, QuotaConstraint, ServerGroupConstraint)
-QUESTIONS = ('q2-01', 'q2-02', 'q2-03', *(f'q3-{number:02}' for number in range(1, 12)))
+CONSTRAINTS = (
+    AggregateMetadataConstraint,
+    DrsConstraint,
+    QuotaConstraint,
+    ServerGroupConstraint,
+)
+QUESTIONS = (
+    *(f'q0-{number:02}' for number in range(1, 12)),
+    *('q2-01', 'q2-02', 'q2-03'),
+    *(f'q3-{number:02}' for number in range(1, 12)),
+)
 
 
 def text_of(name):
@@ -155,7 +165,7 @@ def test_files_that_a_page_names_are_there(path):
 #: In upper case: R3-12, and also test_r3_12 and q3-01.
 AN_ID = re.compile(r'(?<![A-Z0-9])([DQR][0-9X])[-_]([0-9]+)(?![0-9])')
 NAMING = ('senlin_affinity/**/*.py', 'tests/**/*.py', 'tests/**/*.yaml', 'doc/source/**/*.rst')
-GROUPS = ('r2', 'd2', 'q2', 'r3', 'd3', 'q3', 'rx')
+GROUPS = ('r0', 'd0', 'q0', 'r2', 'd2', 'q2', 'r3', 'd3', 'q3', 'rx')
 
 
 def ids_in(text):

@@ -1,0 +1,144 @@
+"""``aggregate check``: try extra specs against the metadata of aggregates, without a cloud.
+
+The way of the data: ``KEY=VALUE`` words become the extra specs of a flavor and the metadata of the
+aggregates of one host; the rule answers, and its verdict is shown with its reason.
+
+Shapes::
+
+    aggregate check --extra-spec 'ssd=<or> true <or> ~' --metadata ssd=true
+    aggregate check --extra-spec a=1 b=2 --aggregate fast --metadata a=1 --aggregate slow
+
+Units: exit statuses are 0 (the host passes), 3 (it does not), 2 (usage).
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from osc_lib.cli.format_columns import DictColumn
+
+from senlin_affinity.cli import base
+from senlin_affinity.core import aggregate_extra_specs, aggregate_metadata
+from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.core.host_metadata import HostMetadata
+from senlin_affinity.core.reasons import sentence
+
+LOG = logging.getLogger(__name__)
+
+COLUMNS = ('outcome', 'code', 'reason', 'advice', 'facts')
+
+
+class CheckAggregate(base.ShowOne):
+    """Say whether a host of these aggregates takes a flavor with these extra specs, and why.
+
+    The metadata before the first --aggregate are those of one aggregate without a name; each
+    --aggregate begins another one. Without any of them the host is in no aggregate.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add both sides."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--extra-spec',
+            metavar='K=V',
+            nargs='+',
+            action='extend',
+            default=[],
+            help='an extra spec of the flavor; all after the first "=" is its value',
+        )
+        parser.add_argument(
+            '--aggregate',
+            metavar='NAME',
+            dest='aggregates',
+            action=_NextAggregate,
+            default=[],
+            help='an aggregate of the host; the --metadata after it are its own',
+        )
+        parser.add_argument(
+            '--metadata',
+            metavar='K=V',
+            nargs='+',
+            dest='aggregates',
+            action=_Metadata,
+            default=[],
+            help='metadata of an aggregate of the host',
+        )
+        parser.add_argument(
+            '--filter',
+            choices=('ours', 'nova'),
+            default='ours',
+            help='whose rule: that of AggregateInstanceTypeFilter (ours, the default), or of '
+            "Nova's own AggregateInstanceExtraSpecsFilter",
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Ask the rule."""
+        extra_specs = _mapping(parsed_args.extra_spec, '--extra-spec')
+        metadata = [_mapping(words, '--metadata') for _, words in parsed_args.aggregates]
+        names = [name for name, _ in parsed_args.aggregates]
+        if parsed_args.filter == 'nova':
+            verdict = aggregate_extra_specs.check(extra_specs, metadata, names)
+        else:
+            verdict = aggregate_metadata.check(extra_specs, metadata, names)
+            for words in HostMetadata(metadata, names).warnings():
+                LOG.warning('%s', words)
+        self.exit_status = 0 if verdict else 3
+        reasons = {**REASONS, **NOVA_REASONS}
+        return COLUMNS, (
+            verdict.outcome.value,
+            verdict.code,
+            sentence(verdict, reasons),
+            reasons[verdict.code].advice,
+            DictColumn(dict(verdict.facts)),
+        )
+
+
+class _NextAggregate(argparse.Action):
+    """Begins an aggregate with this name: appends ``(name, [])``."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        begun = [*getattr(namespace, self.dest), (values, [])]
+        setattr(namespace, self.dest, begun)
+
+
+class _Metadata(argparse.Action):
+    """Gives metadata to the aggregate that was begun last; without one, to "the aggregate"."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        begun = getattr(namespace, self.dest) or [('the aggregate', [])]
+        name, words = begun[-1]
+        setattr(namespace, self.dest, [*begun[:-1], (name, [*words, *values])])
+
+
+def _mapping(words: Sequence[str], option: str) -> dict[str, str]:
+    """``['a=1', 'b=2']`` as a mapping; a key is given once."""
+    mapping: dict[str, str] = {}
+    for word in words:
+        key, separator, value = word.partition('=')
+        if not key or not separator:
+            raise base.UsageError(f'{option}: must be KEY=VALUE, not {word!r}')
+        if key in mapping:
+            raise base.UsageError(
+                f'{option}: {key} is given twice: join its values with "<or>" in an extra spec, '
+                'with a comma in metadata, or begin another aggregate with --aggregate'
+            )
+        mapping[key] = value
+    return mapping

@@ -1,0 +1,76 @@
+"""The flavor's extra specs and the metadata of the host's aggregates.
+
+Source: document 000 (R0-01 to R0-33), and Nova's own AggregateInstanceExtraSpecsFilter, which is
+older and compares less. Each holds where the cloud's scheduler runs it; where it runs both, both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from typing import ClassVar
+
+from senlin_affinity.core.aggregate_extra_specs import NovaRequirements
+from senlin_affinity.core.aggregate_metadata import Requirements
+from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.core.objects import Aggregate, Flavor, Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+OURS = 'AggregateInstanceTypeFilter'
+NOVAS = 'AggregateInstanceExtraSpecsFilter'
+ZONE = 'availability_zone'
+
+
+class AggregateMetadataConstraint:
+    """The extra specs of the flavor against the metadata of the aggregates, as the cloud does."""
+
+    name = 'aggregate_metadata'
+    order = 70
+    summary = "the flavor's extra specs agree with the metadata of the host's aggregates"
+    needs = ('aggregates', 'flavors')
+    filters: tuple[str, ...] = (OURS, NOVAS)
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        **REASONS,
+        **NOVA_REASONS,
+        'aggregate_metadata.not_enforced': Reason(
+            'not enforced here: the scheduler runs neither AggregateInstanceTypeFilter '
+            'nor AggregateInstanceExtraSpecsFilter'
+        ),
+        'aggregate_metadata.unknown': Reason('the flavor or the aggregates are not known'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        enforced = [name for name in self.filters if question.is_enforced((name,))]
+        if not enforced:
+            return Verdict.skipped('aggregate_metadata.not_enforced')
+        if question.flavor is None or question.snapshot.aggregates is None:
+            return Verdict.skipped('aggregate_metadata.unknown')
+        known = question.snapshot.aggregates_by_uuid
+        # An aggregate that Nova does not have has no metadata.
+        aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
+        metadata = [_metadata(aggregate) for aggregate in aggregates]
+        names = [aggregate.name for aggregate in aggregates]
+        rules = _parsed(question.flavor)
+        verdicts = [rules[name].check(metadata, names) for name in enforced]
+        return next((verdict for verdict in verdicts if not verdict), verdicts[0])
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """The host's aggregates are all that counts."""
+        return host.aggregates
+
+
+def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
+    """What Nova's scheduler sees: the zone is a key like the others."""
+    zone = aggregate.availability_zone
+    return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
+
+
+@lru_cache(maxsize=16)
+def _parsed(flavor: Flavor) -> Mapping[str, Requirements | NovaRequirements]:
+    """The extra specs, read once and not for every host; by the filter whose rule it is."""
+    return {
+        OURS: Requirements.parse(flavor.extra_specs),
+        NOVAS: NovaRequirements.parse(flavor.extra_specs),
+    }

@@ -1,0 +1,183 @@
+"""Document 000: a flavor's extra specs against the metadata of the aggregates of a host.
+
+The way of the data: the extra specs are read once into :class:`Requirements`, which then judges
+many hosts, each by the metadata of its aggregates. In normal mode the flavor asks, and the metadata
+are literals. An aggregate with a true ``force_metadata_check`` turns this round: each of its keys
+asks, with the sentinels and operators of a flavor, and the flavor answers.
+
+Shapes::
+
+    check({'ssd': '<or> true <or> ~'}, [{'ssd': 'false'}, {'rack': 'a, b'}])
+    Requirements.parse(flavor.extra_specs).check([ssd.metadata, racks.metadata], ['ssd', 'racks'])
+    Verdict(REJECT, 'aggregate_metadata.mismatch',
+            {'key': 'ssd', 'asked': '<or> true <or> ~', 'found': 'false', 'aggregates': 'ssd'})
+
+Units: one of several values of a key is enough. Where several keys do not agree, the first by its
+name is told.
+
+Errors: none, whatever the two sides hold. What an operator should read in the log is in
+:func:`warnings`.
+
+Source: document 000 (R0-01 to R0-33); decisions Q0-1 to Q0-10. We differ on purpose from the filter
+that was shipped with the document (D0-01 to D0-16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from senlin_affinity.core import key_states
+from senlin_affinity.core.aggregate_reasons import REASONS as REASONS
+from senlin_affinity.core.host_metadata import FORCE as FORCE
+from senlin_affinity.core.host_metadata import HostMetadata
+from senlin_affinity.core.key_states import ABSENT, ILLEGAL, States
+from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.verdict import Verdict
+
+SCOPE = 'aggregate_instance_extra_specs:'
+FLAVOR = 'the flavor'
+
+_LOGGED = ('aggregate_metadata.illegal', 'aggregate_metadata.unreadable')
+
+
+def check(
+    extra_specs: Mapping[str, str],
+    aggregates: Sequence[Mapping[str, str]],
+    names: Sequence[str] | None = None,
+) -> Verdict:
+    """May a server with these extra specs go to a host of aggregates with this metadata?"""
+    return Requirements.parse(extra_specs).check(aggregates, names)
+
+
+def warnings(
+    verdict: Verdict, aggregates: Sequence[Mapping[str, str]], names: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """What whoever asked for this verdict should log as a warning."""
+    illegal = (sentence(verdict, REASONS),) if verdict.code in _LOGGED else ()
+    return (*illegal, *HostMetadata(aggregates, names).warnings())
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One extra spec: the key of the metadata that it is about, and what it accepts there."""
+
+    key: str
+    states: States
+    is_optional: bool
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The extra specs of a flavor, parsed.
+
+    ``asked`` is what counts in normal mode, in the order of the keys; ``by_name`` is where a forced
+    key finds the flavor's answer: under its own name, and behind the escape scope.
+    """
+
+    asked: tuple[Requirement, ...]
+    by_name: Mapping[str, tuple[States, ...]] = field(hash=False)
+
+    @classmethod
+    def parse(cls, extra_specs: Mapping[str, str]) -> Requirements:
+        """Read the extra specs of a flavor; the reserved key asks for nothing (R0-05)."""
+        asked: list[Requirement] = []
+        by_name: dict[str, tuple[States, ...]] = {}
+        for name in sorted(extra_specs, key=str):
+            spelt = str(name)
+            key = spelt.removeprefix(SCOPE)
+            if key == FORCE:
+                continue
+            states = key_states.parse(extra_specs[name])
+            # A namespace other than the escape scope may be somebody else's (R0-28).
+            asked.append(Requirement(key, states, is_optional=key == spelt and ':' in key))
+            for known_as in {key, spelt}:
+                by_name[known_as] = (*by_name.get(known_as, ()), states)
+        return cls(tuple(sorted(asked, key=lambda each: each.key)), by_name)
+
+    def check(
+        self, aggregates: Sequence[Mapping[str, str]], names: Sequence[str] | None = None
+    ) -> Verdict:
+        """Judge a host by the metadata of its aggregates, whose names are told in the reason."""
+        host = HostMetadata(aggregates, names)
+        forced = host.forced_keys()
+        refusal = self._answer(forced, host) if forced else self._ask(host)
+        if refusal is not None:
+            return refusal
+        if forced <= {FORCE} if forced else not self.asked:
+            return Verdict.passed('aggregate_metadata.nothing_asked')
+        return Verdict.passed('aggregate_metadata.matches', mode='forced' if forced else 'normal')
+
+    def _ask(self, host: HostMetadata) -> Verdict | None:
+        """Normal mode: each extra spec must find the absent key, or one of its values."""
+        for requirement in self.asked:
+            states = requirement.states
+            found = host.values(requirement.key)
+            if not found and (requirement.is_optional or states.accepts_absent):
+                continue
+            if not found or not states.accepts(found):
+                return _not_found(requirement, host)
+        return None
+
+    def _answer(self, forced: Iterable[str], host: HostMetadata) -> Verdict | None:
+        """Forced mode: what the metadata accept and what the flavor accepts must meet."""
+        for key in sorted(forced, key=str):
+            if key == FORCE:
+                continue
+            demanded = key_states.union(map(key_states.parse, host.values(key)))
+            for given in self.by_name.get(str(key), (ABSENT,)):
+                if not demanded.meets(given):
+                    return _not_met(key, demanded, given, host.holders(key))
+        return None
+
+
+def _not_found(requirement: Requirement, host: HostMetadata) -> Verdict:
+    """Why an extra spec does not find what it asks for."""
+    key, states = requirement.key, requirement.states
+    found, aggregates = host.values(key), host.holders(key)
+    if states.fault:
+        return _faulty(key, states, FLAVOR, aggregates)
+    for value in found:
+        if not isinstance(value, str):
+            return _faulty(key, key_states.parse(value), aggregates, aggregates)
+    code = 'mismatch' if states.accepts_present else 'unwanted_key'
+    return Verdict.rejected(
+        f'aggregate_metadata.{code if found else "missing_key"}',
+        key=key,
+        asked=states.text,
+        found=', '.join(sorted(found)),
+        aggregates=aggregates,
+    )
+
+
+def _not_met(key: str, demanded: States, given: States, aggregates: str) -> Verdict:
+    """Why a flavor does not have what the metadata demand."""
+    sides = [(demanded, aggregates), (given, FLAVOR)]
+    faulty = [(states, where) for states, where in sides if states.fault]
+    if faulty:
+        # What is illegal comes first: it is warned of.
+        states, where = min(faulty, key=lambda side: side[0].fault != ILLEGAL)
+        return _faulty(key, states, where, aggregates)
+    if not given.accepts_present:
+        code = 'forced_missing_key'
+    elif not demanded.accepts_present:
+        code = 'forced_unwanted_key'
+    else:
+        code = 'not_comparable' if demanded.is_unclear(given) else 'forced_mismatch'
+    return Verdict.rejected(
+        f'aggregate_metadata.{code}',
+        key=key,
+        asked=demanded.text,
+        found=given.text,
+        aggregates=aggregates,
+    )
+
+
+def _faulty(key: str, states: States, where: str, aggregates: str) -> Verdict:
+    return Verdict.rejected(
+        f'aggregate_metadata.{states.fault}',
+        key=key,
+        value=states.text,
+        where=where,
+        aggregates=aggregates,
+    )

@@ -1,0 +1,77 @@
+"""The metadata of all aggregates of a host, merged as Nova's filters merge them.
+
+Shapes::
+
+    HostMetadata([{'disk': 'ssd, nvme'}, {'disk': 'hdd'}], ['fast', 'slow']).values('disk')
+        == ['ssd', 'nvme', 'hdd']
+
+Units: a value is several at its commas, blanks around them taken off; what is no text is kept as
+it is. Aggregates without names are called "aggregate 1" and so on.
+
+Source: document 000 (R0-01 to R0-04, R0-18; Q0-3, Q0-4);
+``nova/scheduler/filters/utils.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+FORCE = 'force_metadata_check'
+
+#: How oslo.utils reads a boolean (``strutils.bool_from_string``), in lower case.
+_TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
+_FALSE = frozenset(('0', 'f', 'false', 'off', 'n', 'no'))
+
+
+@dataclass(frozen=True)
+class HostMetadata:
+    """The metadata of each aggregate that a host is in, and the names of the aggregates."""
+
+    aggregates: Sequence[Mapping[str, str]] = field(hash=False)
+    names: Sequence[str] | None = None
+
+    def values(self, key: str) -> list[Any]:
+        """All values of a key; empty where no aggregate has it."""
+        values: list[Any] = []
+        for metadata in self.aggregates:
+            if key in metadata:
+                text = metadata[key]
+                if not isinstance(text, str):
+                    values.append(text)
+                elif ',' in text:
+                    values += map(str.strip, text.split(','))
+                else:
+                    values.append(text.strip())
+        return values
+
+    def forced_keys(self) -> set[str]:
+        """The keys, the reserved one too, of the aggregates that force theirs upon flavors."""
+        forced: set[str] = set()
+        for metadata in self.aggregates:
+            if FORCE in metadata and _word(metadata) in _TRUE:
+                forced.update(metadata)
+        return forced
+
+    def holders(self, key: str) -> str:
+        """The aggregates that have a key; where none has it all of them, or "none"."""
+        named = self._named()
+        holders = [name for name, metadata in named if key in metadata]
+        return ', '.join(sorted(holders or [name for name, _ in named])) or 'none'
+
+    def warnings(self) -> tuple[str, ...]:
+        """What an operator should be told of this metadata."""
+        return tuple(
+            f'{FORCE} is {metadata[FORCE]!r} in {name}, which is no boolean: it does not force'
+            for name, metadata in self._named()
+            if FORCE in metadata and _word(metadata) not in _TRUE | _FALSE
+        )
+
+    def _named(self) -> list[tuple[str, Mapping[str, str]]]:
+        names = self.names or [f'aggregate {i}' for i, _ in enumerate(self.aggregates, 1)]
+        return list(zip(names, self.aggregates, strict=False))
+
+
+def _word(metadata: Mapping[str, str]) -> str:
+    return str(metadata[FORCE]).strip().lower()

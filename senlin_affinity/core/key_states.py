@@ -1,0 +1,144 @@
+"""The states of one key that a side accepts: that it is absent, and some of the values.
+
+A flavor's extra spec and, in forced mode, an aggregate's metadata are both such a set. Two sides
+agree when their sets have a state in common.
+
+Shapes::
+
+    '1'              the value 1               '<or> 1 <or> 2'   the value 1 and the value 2
+    '*'              every value               '<or> 1 <or> ~'   the value 1, and the absent key
+    '~' and '!'      the absent key            '>= 4'            the values that are 4 or more
+    '* 5'            the value "* 5": a sentinel stands alone, or as an alternative of <or>
+
+Errors: none. What can not be read has a ``fault``, and no states at all.
+
+Source: document 000 (R0-06 to R0-12); decisions Q0-2, Q0-5, Q0-6, Q0-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from senlin_affinity.core import extra_spec_operators
+from senlin_affinity.core.extra_spec_operators import Condition
+
+ANY = '*'
+OMITTED = '~'
+FORBIDDEN = '!'
+SENTINELS = frozenset((ANY, OMITTED, FORBIDDEN))
+
+#: The faults: ``!`` beside anything else; no text; an operator that accepts nothing.
+ILLEGAL = 'illegal'
+UNREADABLE = 'unreadable'
+UNSATISFIABLE = 'unsatisfiable'
+
+
+@dataclass(frozen=True)
+class States:
+    """A set of states; ``text`` is how it was written.
+
+    ``accepts_absent`` is ``~`` or ``!``, ``accepts_any`` is ``*``; ``values`` are literals,
+    ``conditions`` the operators. A set with a ``fault`` accepts nothing.
+    """
+
+    text: str
+    accepts_absent: bool = False
+    accepts_any: bool = False
+    values: frozenset[str] = frozenset()
+    conditions: tuple[Condition, ...] = ()
+    is_forbidden: bool = False
+    fault: str = ''
+
+    @property
+    def accepts_present(self) -> bool:
+        """Is there a value that is accepted?"""
+        return self.accepts_any or bool(self.values or self.conditions)
+
+    @property
+    def is_everything(self) -> bool:
+        """Is every state accepted?"""
+        return self.accepts_any and self.accepts_absent
+
+    def accepts(self, values: Iterable[Any]) -> bool:
+        """Is one of these values accepted? What is no text is none that could be."""
+        if self.accepts_any:
+            return True
+        for value in values:
+            if not isinstance(value, str):
+                continue
+            if value in self.values:
+                return True
+            for condition in self.conditions:
+                if condition.accepts(value):
+                    return True
+        return False
+
+    def meets(self, other: States) -> bool:
+        """Have the two sets a state in common, as far as can be told? See :meth:`is_unclear`.
+
+        ``<or> * <or> ~`` meets everything, as if the key were not there (R0-10, R0-26); only
+        what is illegal it does not heal (Q0-5).
+        """
+        if ILLEGAL in (self.fault, other.fault):
+            return False
+        if self.is_everything or other.is_everything:
+            return True
+        if self.accepts_absent and other.accepts_absent:
+            return True
+        if self.accepts_any or other.accepts_any:
+            return self.accepts_present and other.accepts_present
+        return self.accepts(other.values) or other.accepts(self.values)
+
+    def is_unclear(self, other: States) -> bool:
+        """Do both sides have operators? Whether two of them share a value is not worked out."""
+        return bool(self.conditions and other.conditions)
+
+
+#: A flavor without the key.
+ABSENT = States('', accepts_absent=True)
+
+
+def parse(text: Any) -> States:
+    """Read one value of an extra spec, or of an aggregate's metadata in forced mode."""
+    if not isinstance(text, str):
+        return States(repr(text), fault=UNREADABLE)
+    condition = extra_spec_operators.parse(text)
+    found = condition.literals
+    if not condition.is_satisfiable:
+        return States(text, fault=UNSATISFIABLE)
+    if FORBIDDEN in found and len(found) > 1:
+        return States(text, is_forbidden=True, fault=ILLEGAL)
+    return States(
+        text,
+        accepts_absent=OMITTED in found or FORBIDDEN in found,
+        accepts_any=ANY in found,
+        values=found - SENTINELS,
+        conditions=() if found else (condition,),
+        is_forbidden=FORBIDDEN in found,
+    )
+
+
+def union(parts: Iterable[States]) -> States:
+    """What any of the parts accepts; ``!`` must not stand beside anything else (Q0-5).
+
+    A part that accepts nothing adds nothing, unless it is the only one.
+    """
+    distinct = sorted(set(parts), key=lambda part: part.text)
+    if len(distinct) == 1:
+        return distinct[0]
+    text = ', '.join(part.text for part in distinct)
+    # Written in another way ("<or> !"), it is still the same.
+    if any(part.is_forbidden for part in distinct):
+        is_alone = all(part.is_forbidden and not part.fault for part in distinct)
+        return States(text, is_alone, is_forbidden=True, fault='' if is_alone else ILLEGAL)
+    conditions = {condition for part in distinct for condition in part.conditions}
+    return States(
+        text,
+        accepts_absent=any(part.accepts_absent for part in distinct),
+        accepts_any=any(part.accepts_any for part in distinct),
+        values=frozenset().union(*(part.values for part in distinct)),
+        conditions=tuple(sorted(conditions, key=lambda condition: condition.text)),
+        fault=distinct[0].fault if all(part.fault for part in distinct) else '',
+    )

@@ -1,0 +1,111 @@
+"""The aggregate filter of document 000, for nova-scheduler.
+
+The way of the data: Nova's host state and request come in, the metadata of the host's aggregates
+and the extra specs of the flavor are taken out of them, and the rule of
+:mod:`senlin_affinity.core.aggregate_metadata` answers. What it answers about one flavor and one
+set of aggregates is kept for a while, so that hosts of the same aggregates are decided once.
+
+Shapes, in nova.conf::
+
+    available_filters = senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter
+
+Errors: none reaches the scheduler. A failure of the filter itself rejects the host (it fails
+closed), and its traceback is in the log.
+
+Source: document 000 (R0-12, R0-32, D0-14, Q0-3, Q0-5); ``nova/scheduler/filters`` of Nova 34.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from nova.scheduler import filters
+from oslo_log import log as logging
+
+from senlin_affinity.core.aggregate_metadata import Requirements, warnings
+from senlin_affinity.core.aggregate_reasons import REASONS
+from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.verdict import Verdict
+
+LOG = logging.getLogger(__name__)
+
+#: A mapping that can be a key itself: its items, by their names.
+_Frozen = tuple[tuple[str, Any], ...]
+
+#: How many different warnings and failures are remembered as said.
+_MOST_SAID = 1000
+
+
+class AggregateInstanceTypeFilter(filters.BaseHostFilter):
+    """Compares a flavor's extra specs with the metadata of a host's aggregates, both ways."""
+
+    # Neither the flavor nor the metadata change within a request.
+    run_filter_once_per_request = True
+
+    # A rebuild keeps the host and the flavor: changed metadata must not get in its way.
+    RUN_ON_REBUILD = False
+
+    def __init__(self) -> None:
+        self._said: set[tuple[str, ...]] = set()
+
+    def host_passes(self, host_state: Any, spec_obj: Any) -> bool:
+        """Whether servers of the request's flavor may go to this host; never raises."""
+        try:
+            return self._passes(host_state, spec_obj.flavor)
+        except Exception as error:
+            host = getattr(host_state, 'host', host_state)
+            words = f'{type(error).__name__}: {error}'
+            if self._is_new(words):
+                LOG.exception('the aggregate filter failed, and rejects host %s', host)
+            else:
+                LOG.debug('the aggregate filter failed, and rejects host %s: %s', host, words)
+            return False
+
+    def _passes(self, host_state: Any, flavor: Any) -> bool:
+        aggregates = [each.metadata for each in host_state.aggregates]
+        names = [each.name for each in host_state.aggregates]
+        verdict = _judge(
+            _frozen((flavor.extra_specs or {}) if 'extra_specs' in flavor else {}),
+            tuple(map(_frozen, aggregates)),
+            tuple(names),
+        )
+        for words in warnings(verdict, aggregates, names):
+            if self._is_new(words, flavor.name):
+                LOG.warning('flavor %s, host %s: %s', flavor.name, host_state.host, words)
+        if not verdict and LOG.isEnabledFor(logging.DEBUG):
+            LOG.debug(
+                'flavor %s, host %s: rejected (%s): %s',
+                flavor.name,
+                host_state.host,
+                verdict.code,
+                sentence(verdict, REASONS),
+            )
+        return bool(verdict)
+
+    def _is_new(self, *words: str) -> bool:
+        """Has this not been said yet? When too much was said, it begins anew."""
+        if words in self._said:
+            return False
+        if len(self._said) >= _MOST_SAID:
+            self._said.clear()
+        self._said.add(words)
+        return True
+
+
+def _frozen(mapping: Mapping[str, Any]) -> _Frozen:
+    return tuple(sorted(mapping.items()))
+
+
+@lru_cache(maxsize=128)
+def _requirements(extra_specs: _Frozen) -> Requirements:
+    """The flavor, parsed: once for all hosts of a request, and for the next requests."""
+    return Requirements.parse(dict(extra_specs))
+
+
+@lru_cache(maxsize=4096)
+def _judge(
+    extra_specs: _Frozen, aggregates: tuple[_Frozen, ...], names: tuple[str, ...]
+) -> Verdict:
+    return _requirements(extra_specs).check([dict(each) for each in aggregates], names)

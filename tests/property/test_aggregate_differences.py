@@ -1,0 +1,44 @@
+"""Document 000 and Nova's own filter, side by side. ``tests/oracle`` does the same for long."""
+
+from hypothesis import given
+
+from tests import aggregate_judge as judge
+from tests.property.aggregate_strategies import (
+    AGGREGATES,
+    FLAVORS,
+    PLAIN_AGGREGATES,
+    PLAIN_FLAVORS,
+    REQUIREMENTS,
+    TEXTS,
+    written,
+)
+from tests.tables import read
+
+
+@given(TEXTS, REQUIREMENTS)
+def test_operators_are_novas_where_novas_do_not_raise(value, requirement):
+    """R0-19, R0-32, D0-12."""
+    judge.check_operator(value, requirement)
+
+
+@given(PLAIN_FLAVORS, PLAIN_AGGREGATES)
+def test_without_the_new_words_both_say_the_same(extra_specs, aggregates):
+    """R0-13, R0-14, R0-18, R0-19: no sentinels, nothing forced, no namespace but the scope."""
+    judge.check_plain(extra_specs, aggregates)
+
+
+@given(FLAVORS, AGGREGATES)
+def test_our_rule_of_novas_filter_is_novas_filter(extra_specs, aggregates):
+    judge.check_novas(written(extra_specs), [each.metadata() for each in aggregates])
+
+
+@given(PLAIN_FLAVORS, PLAIN_AGGREGATES)
+def test_our_rule_of_novas_filter_is_novas_filter_on_plain_words(extra_specs, aggregates):
+    judge.check_novas(extra_specs, aggregates)
+
+
+def test_our_rule_of_novas_filter_is_novas_filter_on_every_row():
+    """D0-12: where the real one raises, our rule rejects with a code of its own."""
+    for table in ('aggregate_metadata', 'aggregate_metadata_examples', 'aggregate_extra_specs'):
+        for row in read(table):
+            judge.check_novas(row['extra_specs'], row['aggregates'])

@@ -1,0 +1,235 @@
+"""Laws of document 000: what both sides mean, and that nothing raises."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senlin_affinity.core import aggregate_extra_specs
+from senlin_affinity.core.aggregate_metadata import check, warnings
+from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.core.extra_spec_operators import match, parse
+from senlin_affinity.core.key_states import parse as parse_states
+from senlin_affinity.core.reasons import sentence
+from tests.property.aggregate_strategies import (
+    AGGREGATES,
+    EXPRESSIONS,
+    FLAVORS,
+    FORCE,
+    LEGAL,
+    OPERATORS,
+    REQUIREMENTS,
+    SCOPE,
+    SENTINELS,
+    VALUES,
+    AnAggregate,
+    Expression,
+    written,
+)
+from tests.property.strategies import JSON
+
+ABSENT = None
+EVERYTHING = Expression(('*', '~'))
+
+
+def explicit(expression):
+    """The states that an expression names, over the small world of VALUES and the absent key."""
+    states = set()
+    for word in expression.alternatives:
+        states |= set(VALUES) if word == '*' else {ABSENT if word in SENTINELS else word}
+    return states
+
+
+def operated(expression):
+    """The values that its operator accepts."""
+    return set(OPERATORS[expression.operator]) if expression.operator else set()
+
+
+def is_illegal(expressions):
+    """! beside anything else, in one value or over several."""
+    distinct = set(expressions)
+    has = any('!' in each.alternatives for each in distinct)
+    return has and distinct != {Expression(('!',))}
+
+
+def agree(flavor, metadata):
+    """Forced mode (Q0-6): None is the key that the flavor does not have."""
+    if is_illegal(metadata) or (flavor is not None and is_illegal([flavor])):
+        return False
+    theirs = set().union(*map(explicit, metadata))
+    theirs_operated = set().union(*map(operated, metadata))
+    ours = {ABSENT} if flavor is None else explicit(flavor)
+    ours_operated = set() if flavor is None else operated(flavor)
+    every = {ABSENT, *VALUES}
+    if every in (theirs, ours):
+        return True
+    return bool(ours & theirs or ours & theirs_operated or ours_operated & theirs)
+
+
+def expected(extra_specs, aggregates):
+    """Document 000 once more, by sets and without reading any text."""
+    forced = {key for each in aggregates if each.is_forcing for key in each.says}
+    if any(each.is_forcing for each in aggregates):
+        for key in forced:
+            metadata = [each.says[key] for each in aggregates if key in each.says]
+            names = [name for name in (key, SCOPE + key) if name in extra_specs]
+            flavors = [extra_specs[name] for name in names] or [None]
+            if not all(agree(flavor, metadata) for flavor in flavors):
+                return False
+        return True
+    for name, flavor in extra_specs.items():
+        key = name.removeprefix(SCOPE)
+        values = {str(each.says[key]) for each in aggregates if key in each.says}
+        if not values and ':' in name and key == name:
+            continue
+        if is_illegal([flavor]):
+            return False
+        if flavor.operator:
+            # The metadata are texts: of the small world, or expressions that mean nothing here.
+            accepted = any(match(value, flavor.operator) for value in values)
+        else:
+            # An alternative of the metadata is no value of the small world: only * takes it.
+            found = values or {ABSENT}
+            anything = values if '*' in flavor.alternatives else set()
+            accepted = bool(found & explicit(flavor) or anything)
+        if not accepted:
+            return False
+    return True
+
+
+@given(FLAVORS, AGGREGATES)
+def test_the_host_passes_when_the_two_sets_meet(extra_specs, aggregates):
+    """Q0-4 to Q0-10, R0-13, R0-20, R0-27, R0-31: for every key that counts."""
+    verdict = check(written(extra_specs), [each.metadata() for each in aggregates])
+    assert bool(verdict) is expected(extra_specs, aggregates)
+
+
+@given(EXPRESSIONS, EXPRESSIONS)
+def test_two_sides_meet_from_whichever_side_they_are_read(one, other):
+    """Q0-6."""
+    sides = parse_states(str(one)), parse_states(str(other))
+    assert sides[0].meets(sides[1]) is sides[1].meets(sides[0]) is agree(one, [other])
+
+
+@given(FLAVORS, AGGREGATES, st.randoms(use_true_random=False))
+def test_the_order_of_keys_and_aggregates_changes_nothing(extra_specs, aggregates, draw):
+    """R0-18: but the names that an aggregate without one gets."""
+    metadata = [each.metadata() for each in aggregates]
+    named = list(zip(['x', 'y', 'z'], metadata, strict=False))
+    verdict = check(written(extra_specs), [each for _, each in named], [name for name, _ in named])
+    draw.shuffle(named)
+    items = list(written(extra_specs).items())
+    draw.shuffle(items)
+    shuffled = [dict(draw.sample(list(each.items()), len(each))) for _, each in named]
+    assert check(dict(items), shuffled, [name for name, _ in named]) == verdict
+
+
+@given(FLAVORS, AGGREGATES)
+def test_false_is_as_good_as_absent(extra_specs, aggregates):
+    """R0-03, R0-04, Q0-3."""
+    said_false = [AnAggregate(each.says, 'False') for each in aggregates]
+    said_nothing = [AnAggregate(each.says) for each in aggregates]
+    verdicts = [
+        check(written(extra_specs), [each.metadata() for each in said])
+        for said in (said_false, said_nothing)
+    ]
+    assert verdicts[0] == verdicts[1]
+
+
+@given(FLAVORS, AGGREGATES, st.sampled_from(['a', 'b', 'n:c']))
+def test_everything_in_metadata_is_as_good_as_no_key(extra_specs, aggregates, key):
+    """R0-26: in a forcing aggregate, for every legal flavor."""
+    others = [
+        AnAggregate({name: says for name, says in each.says.items() if name != key}, each.force)
+        for each in aggregates
+    ]
+    legal = {
+        name: expression
+        for name, expression in extra_specs.items()
+        if not is_illegal([expression]) or name.removeprefix(SCOPE) != key
+    }
+    with_it, without = (
+        check(written(legal), [each.metadata() for each in [*others, AnAggregate(says, 'True')]])
+        for says in ({key: EVERYTHING}, {})
+    )
+    assert bool(with_it) is bool(without)
+
+
+@given(FLAVORS, AGGREGATES, LEGAL)
+def test_everything_in_a_flavor_passes(extra_specs, aggregates, says):
+    """R0-10: in both modes, whatever the metadata say of the key, if it is legal."""
+    for force in ('True', 'False'):
+        metadata = AnAggregate({'a': says}, force).metadata()
+        assert check({'a': str(EVERYTHING)}, [metadata])
+    others = [
+        AnAggregate({name: each for name, each in one.says.items() if name != 'a'}, one.force)
+        for one in aggregates
+    ]
+    rest = {name: each for name, each in extra_specs.items() if name.removeprefix(SCOPE) != 'a'}
+    metadata = [each.metadata() for each in others]
+    assert bool(check({**written(rest), 'a': str(EVERYTHING)}, metadata)) is bool(
+        check(written(rest), metadata)
+    )
+
+
+@given(FLAVORS, AGGREGATES)
+def test_the_reserved_key_of_a_flavor_asks_for_nothing(extra_specs, aggregates):
+    """R0-05, D0-16."""
+    metadata = [each.metadata() for each in aggregates]
+    for name in (FORCE, SCOPE + FORCE):
+        assert check({**written(extra_specs), name: '!'}, metadata) == check(
+            written(extra_specs), metadata
+        )
+
+
+@given(EXPRESSIONS, AGGREGATES)
+def test_the_escape_scope_is_the_mandatory_key(says, aggregates):
+    """R0-30, D0-09: in both modes."""
+    metadata = [each.metadata() for each in aggregates]
+    assert check({'a': str(says)}, metadata) == check({f'{SCOPE}a': str(says)}, metadata)
+
+
+def test_the_small_world_has_every_operator_right():
+    """So that the sets above are those of the real operators."""
+    for requirement, accepted in OPERATORS.items():
+        assert tuple(value for value in VALUES if match(value, requirement)) == accepted
+
+
+@given(
+    st.dictionaries(st.text(max_size=8), st.text(max_size=12) | REQUIREMENTS | JSON, max_size=4),
+    st.lists(
+        st.dictionaries(
+            st.text(max_size=8) | st.just(FORCE),
+            st.text(max_size=12) | st.sampled_from(['True', '!', '~']) | REQUIREMENTS | JSON,
+            max_size=4,
+        ),
+        max_size=3,
+    ),
+    REQUIREMENTS | JSON,
+)
+def test_nothing_raises_and_everything_can_be_said(extra_specs, aggregates, common):
+    """R0-32, D0-12."""
+    # A key in common, so that values are compared.
+    aggregates = [{**each, **dict.fromkeys(list(extra_specs)[:1], common)} for each in aggregates]
+    verdict = check(extra_specs, aggregates)
+    assert sentence(verdict, REASONS)
+    assert all(isinstance(words, str) for words in warnings(verdict, aggregates))
+    assert sentence(aggregate_extra_specs.check(extra_specs, aggregates), NOVA_REASONS)
+
+
+@given(st.text(max_size=12) | REQUIREMENTS | JSON, st.text(max_size=12) | REQUIREMENTS | JSON)
+def test_operators_are_total(value, requirement):
+    """R0-32."""
+    assert match(value, requirement) in (True, False)
+    assert parse(requirement).accepts(value) is match(value, requirement)
+
+
+@given(REQUIREMENTS)
+def test_what_is_satisfiable_accepts_something(requirement):
+    """The witnesses are made from the requirement's own words."""
+    condition = parse(requirement)
+    words = requirement.split()
+    witnesses = ['', requirement, *words, ''.join(words[1:]), *(f'{word}0' for word in words)]
+    witnesses += ['0', '1e400', '-1e400', '\U0010ffff' * 8]
+    if condition.literals or any(map(condition.accepts, witnesses)):
+        assert condition.is_satisfiable
+    else:
+        assert not condition.is_satisfiable
