@@ -141,7 +141,7 @@ comma := ,
 	fi; \
 	if [ -e $@ ]; then echo 'bringing .venv up to date'; else echo "setting up .venv with $$python (about a minute, once)"; fi; \
 	$(call make_venv,.venv,$$python); \
-	$(call install,.venv,constraints.txt,sandbox$(comma)test); \
+	$(call install,.venv,constraints.txt,sandbox$(comma)test$(comma)docs); \
 	touch $@
 
 .venv/.made-lint .venv/.made-docs: .venv/.made-%: .venv/.made

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Host, Quota
+from senlin_affinity.core.objects import Flavor, Host, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup, create_body
 
 WRITES = ('create', 'delete')
@@ -38,6 +38,7 @@ class FakeCloud:
     zones: frozenset[str] = frozenset({'nova'})
     limits: Mapping[str, Quota] = field(default_factory=dict)
     hosts: tuple[Host, ...] = ()
+    flavors: tuple[Flavor, ...] = ()
     faults: tuple[Fault, ...] = ()
     requests: list[str] = field(default_factory=list)
     before_request: Callable[[str], None] = lambda _what: None
@@ -80,6 +81,10 @@ class FakeCloud:
     def quotas(self) -> Mapping[str, Quota]:
         return self._send('quotas', lambda: self.limits)
 
+    def flavor(self, name_or_id: str) -> Flavor | None:
+        found = (each for each in self.flavors if name_or_id in (each.id, each.name))
+        return self._send('flavor', lambda: next(found, None))
+
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         return self._send('hosts', lambda: self.hosts)
 
@@ -117,5 +122,9 @@ def cloud_of(row: Mapping) -> FakeCloud:
             for name, each in row.get('quotas', {}).items()
         },
         hosts=tuple(Host(**host) for host in row.get('hosts', ())),
+        flavors=tuple(
+            Flavor(f'id of {name}', name, 1, 512, 1, extra_specs=specs)
+            for name, specs in row.get('flavors', {}).items()
+        ),
         faults=tuple(Fault(**fault) for fault in row.get('faults', ())),
     )

@@ -63,6 +63,16 @@ class FakeHost:
         return self.hypervisor_hostname or self.host
 
 
+@dataclass(frozen=True)
+class FakeFlavor:
+    """A flavor; all are of one size."""
+
+    id: str
+    name: str
+    extra_specs: Mapping[str, str] = field(default_factory=dict)
+
+
+RECORDED_FLAVORS = tuple(FakeFlavor(name=name, **more) for name, more in exchanges.FLAVORS.items())
 RECORDED_HOSTS = tuple(FakeHost(host, name) for host, name in exchanges.HOSTS.items())
 
 
@@ -96,12 +106,14 @@ class FakeNova:
         *,
         quota: int = 10,
         hosts: Iterable[FakeHost] = RECORDED_HOSTS,
+        flavors: Iterable[FakeFlavor] = RECORDED_FLAVORS,
         longest_page: int = LONGEST_PAGE,
     ) -> None:
         self.longest_page = longest_page
         self.newest = newest
         self.quota = quota
         self.hosts = tuple(hosts)
+        self.flavors = tuple(flavors)
         self.groups: list[dict[str, Any]] = []
         self.asked: list[Asked] = []
 
@@ -298,6 +310,39 @@ class FakeNova:
             },
         )
 
+    def _flavor(self, question: _Question) -> Reply:
+        (flavor_id,) = question.found
+        for flavor in self.flavors:
+            if flavor.id == flavor_id:
+                return Reply(200, {'flavor': self._flavor_shown(flavor, question.microversion)})
+        reply = self._recorded('flavor missing', question.microversion)
+        return _reworded(reply, {'m1.tiny': flavor_id})
+
+    def _flavors(self, question: _Question) -> Reply:
+        ids = [flavor.id for flavor in self.flavors]
+        marker = question.query.get('marker')
+        start = 1 + ids.index(marker) if marker else 0
+        limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
+        page = self.flavors[start : start + limit]
+        shown = [self._flavor_shown(flavor, question.microversion) for flavor in page]
+        body: dict[str, Any] = {'flavors': shown}
+        if len(page) == limit:
+            reply = self._recorded('flavors, a page', question.microversion)
+            old = {'limit=1&marker=tiny': f'limit={limit}&marker={page[-1].id}'}
+            body['flavors_links'] = _reworded(reply, old).body['flavors_links']
+        return Reply(200, body)
+
+    def _extra_specs(self, question: _Question) -> Reply:
+        (found,) = (flavor for flavor in self.flavors if flavor.id == question.found[0])
+        return Reply(200, {'extra_specs': dict(found.extra_specs)})
+
+    def _flavor_shown(self, flavor: FakeFlavor, asked: Microversion) -> dict[str, Any]:
+        has_specs = asked >= (2, 61)  # which is not recorded, 2.63 is
+        reply = self._recorded('flavor', max(asked, (2, 63)) if has_specs else asked)
+        shown = _reworded(reply, {'/flavors/tiny': f'/flavors/{flavor.id}'}).body['flavor']
+        specs = {'extra_specs': dict(flavor.extra_specs)} if has_specs else {}
+        return {**shown, 'id': flavor.id, 'name': flavor.name, **specs}
+
     # -- what the answers are made of
 
     def _recorded(self, name: str, asked: Microversion, *replace: tuple[str, str]) -> Reply:
@@ -338,6 +383,9 @@ _ROUTES = (
     ('DELETE', f'{GROUPS}/([^/]+)', '_delete'),
     ('GET', '/limits', '_limits'),
     ('GET', '/os-availability-zone', '_zones'),
+    ('GET', '/flavors/detail', '_flavors'),
+    ('GET', '/flavors/([^/]+)', '_flavor'),
+    ('GET', '/flavors/([^/]+)/os-extra_specs', '_extra_specs'),
     ('GET', '/os-services', '_services'),
     ('GET', '/os-hypervisors/detail', '_hypervisors'),
 )

@@ -11,6 +11,7 @@ extensions = [
     'cliff.sphinxext',
     'oslo_config.sphinxext',
     'reno.sphinxext',
+    'senlin_affinity.sphinx_ext',
     'sphinx.ext.autodoc',
 ]
 

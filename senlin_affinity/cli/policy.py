@@ -1,7 +1,8 @@
 """``policy validate``: is a policy's spec right, and does the cloud have what it names?
 
 The way of the data: the file becomes properties; with a cloud (``--os-cloud``, or OS_CLOUD) its
-zone is looked up, and what an attach would do about the server group is found out by reading only.
+zone is looked up, and what an attach would do about the server group is found out by reading only;
+with ``--profile`` the extra specs of its flavor are checked there.
 
 Units: exit statuses are 0 (right), 3 (not), 1 (the cloud could not be asked), 2 (usage).
 """
@@ -13,7 +14,7 @@ from typing import Any
 
 from senlin_affinity.cli import base, spec_file
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
-from senlin_affinity.policy import affinity, profile, properties
+from senlin_affinity.policy import affinity, flavor, profile, properties
 
 _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 
@@ -41,12 +42,11 @@ class ValidatePolicy(base.ShowOne):
             wanted = properties.load(spec)
         except InvalidSpec as error:
             raise InvalidSpec(str(error), parsed_args.file) from error
-        hint = None
+        hint = wanted_flavor = None
         if parsed_args.profile:
             try:
-                hint = profile.group_hint(
-                    profile.check_applicable(spec_file.read(parsed_args.profile))
-                )
+                given = profile.check_applicable(spec_file.read(parsed_args.profile))
+                hint, wanted_flavor = profile.group_hint(given), profile.flavor(given)
             except InvalidSpec as error:
                 raise InvalidSpec(str(error), parsed_args.profile) from error
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
@@ -57,22 +57,27 @@ class ValidatePolicy(base.ShowOne):
             'rules': rules or '(none)',
             'availability zone': wanted.availability_zone or '(any)',
             'DRS extension': 'on' if wanted.is_drs_enabled else 'off',
-            'in the cloud': self._ask_cloud(wanted, hint),
+            'extra specs': wanted.extra_specs,
+            'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor),
         }
         return tuple(facts), tuple(facts.values())
 
-    def _ask_cloud(self, wanted: properties.Properties, hint: str | None) -> str:
+    def _ask_cloud(
+        self, wanted: properties.Properties, hint: str | None, wanted_flavor: str | None
+    ) -> str:
         if not self.has_cloud():
             return _NOT_ASKED
         from senlin_affinity.cloud.connection import ports
 
         cloud = ports(self.connection())
         affinity.validate(wanted, cloud.inventory)
+        of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
+        of_flavor = f'; {of_flavor}' if of_flavor else ''
         zone = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
         try:
             group = affinity.find(wanted, hint, cloud.server_groups)
         except PolicyMismatch as error:
             raise InvalidSpec(str(error), 'properties.servergroup') from error
         if group is None:
-            return f'{zone}an attach creates the server group'
-        return f'{zone}an attach inherits server group {group.name} ({group.id})'
+            return f'{zone}an attach creates the server group{of_flavor}'
+        return f'{zone}an attach inherits server group {group.name} ({group.id}){of_flavor}'

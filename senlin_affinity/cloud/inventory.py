@@ -2,26 +2,29 @@
 
 Shapes: compute services, zones, hypervisors and limits as raw JSON in, frozen values out.
 
-Units: a limit of -1 is Nova's "no limit", None here.
+Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0.
 
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
 ignores case and answers 404 when nothing matches; it can not see the service host, so the services
-are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33.
+are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33. A
+flavor holds its extra specs from 2.61, for those who may see them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from senlin_affinity.cloud.rest import Microversion, Rest
 from senlin_affinity.cloud.server_groups import list_of
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Host, Quota
+from senlin_affinity.core.objects import Flavor, Host, Quota
 from senlin_affinity.core.quotas import SERVER_GROUP_MEMBERS, SERVER_GROUPS
 
 BASE: Microversion = (2, 1)
 PATTERN_QUERY: Microversion = (2, 53)
+EXTRA_SPECS: Microversion = (2, 61)
 
 
 class NovaInventory:
@@ -51,6 +54,37 @@ class NovaInventory:
             }
         except (KeyError, TypeError, ValueError) as error:
             raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
+
+    def flavor(self, name_or_id: str) -> Flavor | None:
+        """See :meth:`Inventory.flavor`."""
+        what = f'read the flavor {name_or_id!r}'
+        microversion = self._compute.pick(EXTRA_SPECS)
+        path = f'/flavors/{quote(name_or_id, safe="")}'
+        body = self._compute.get(path, what, microversion, missing=404)
+        try:
+            found = self._flavor_named(name_or_id, microversion) if body is None else body['flavor']
+            if found is None:
+                return None
+            if microversion < EXTRA_SPECS:
+                path = f'/flavors/{quote(found["id"], safe="")}/os-extra_specs'
+                found = {**found, **self._compute.get(path, what, microversion)}
+            return _flavor(found)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
+
+    def _flavor_named(self, name: str, microversion: Microversion) -> Mapping[str, Any] | None:
+        """Names are unique in Nova; the pages go by the last one's id."""
+        what = 'list the flavors'
+        params: dict[str, str | int] = {}
+        while True:
+            body = self._compute.get('/flavors/detail', what, microversion, params=params)
+            page = list_of(body, 'flavors', what)
+            for flavor in page:
+                if flavor['name'] == name:
+                    return flavor
+            if not page or not body.get('flavors_links'):
+                return None
+            params = {'marker': str(page[-1]['id'])}
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """See :meth:`Inventory.hosts_named_like`."""
@@ -112,6 +146,20 @@ def _host_of_service(service: Mapping[str, Any]) -> Host:
         availability_zone=service.get('zone'),
         enabled=service.get('status') == 'enabled',
         up=service.get('state') == 'up',
+    )
+
+
+def _flavor(body: Mapping[str, Any]) -> Flavor:
+    """One that hides its extra specs shows none."""
+    return Flavor(
+        str(body['id']),
+        str(body['name']),
+        vcpus=int(body['vcpus']),
+        ram=int(body['ram']),
+        disk=int(body['disk']),
+        ephemeral=int(body.get('OS-FLV-EXT-DATA:ephemeral', 0)),
+        swap=int(body.get('swap') or 0),
+        extra_specs={str(key): str(value) for key, value in body.get('extra_specs', {}).items()},
     )
 
 

@@ -12,6 +12,8 @@ Shapes::
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class AffinityError(Exception):
     """Whatever this project raises on purpose."""
@@ -29,6 +31,17 @@ class InvalidSpec(AffinityError):
         self.message = message
         self.path = path
         super().__init__(f'{path}: {message}' if path else message)
+
+
+class InvalidExtraSpec(InvalidSpec):
+    """Extra specs of a flavor have an invalid value, or a name that nothing defines.
+
+    :param errors: one sentence for each of them, which begins with the extra spec's name.
+    """
+
+    def __init__(self, errors: Iterable[str]) -> None:
+        self.errors = tuple(errors)
+        super().__init__('; '.join(self.errors))
 
 
 class CloudError(AffinityError):

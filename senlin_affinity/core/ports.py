@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from senlin_affinity.core.objects import Host, Quota
+from senlin_affinity.core.objects import Flavor, Host, Quota
 from senlin_affinity.core.server_group import ServerGroup
 
 
@@ -40,6 +40,12 @@ class Inventory(Protocol):
 
     def quotas(self) -> Mapping[str, Quota]:
         """``server_groups`` and ``server_group_members`` of the project. One request."""
+
+    def flavor(self, name_or_id: str) -> Flavor | None:
+        """The flavor with this id, or else this name, and its extra specs; None for none.
+
+        One request for an id, and for a name one more a page. One more below microversion 2.61.
+        """
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """Compute hosts with this text in the hypervisor's or the service host's name, any case.

@@ -1,90 +1,106 @@
-"""The validators of the aggregate filter's keys, for nova-api.
+"""What nova-api itself does not define: the keys of this project, and what packages define for it.
 
 The way of the data: nova-api loads the entry points of ``nova.api.extra_spec_validators`` when it
-starts and asks each for its list (:func:`register`); from microversion 2.86 on it then asks the
-validator of a name about every value that somebody sets.
+starts and asks each for its list (:func:`register`). It gets the keys of this project, and what is
+in those groups that nova-api does not read; Nova's own stay Nova's. From microversion 2.86 nova-api
+then takes these names in the namespaces that it knows, and checks their values.
 
 Nova keeps the validators by their names, and of two with one name the one that comes last. Its own
 of ``aggregate_instance_extra_specs:{key}`` takes every value; ours takes its place in the list that
 Nova's module registers, so that both give the same one, in whatever order they are asked.
 
-Errors: a malformed value is Nova's ValidationError (a 400). Neither loading nor registering may
-raise: nova-api would not start. (What Nova 34 does about a module that does not load fails itself:
-it reads ``module_name``, which entry points no longer have. So Nova's module is imported late.)
+Errors: a wrong value is Nova's ValidationError (a 400). PluginError for a package that does not
+load: nova-api does not start with it (Q4-3). Loading this module never fails. (What Nova 34 does
+about a module that does not load fails itself: it reads ``module_name``, which entry points no
+longer have. So Nova's modules are imported late.)
 
-Source: document 004, section 5 (RX-04, RX-05); the rule of a value is that of
-:mod:`senlin_affinity.core.key_states` (Q0-5, R0-12, R0-32); ``nova/api/validation/extra_specs``.
+Source: R4-13, Q4-4; RX-04, RX-05, Q0-5; ``nova/api/validation/extra_specs``. Here, too, names are
+literal outside their placeholders (D4-10).
 """
 
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
-from nova import exception
-from nova.api.validation.extra_specs import base
 from oslo_log import log as logging
 
-from senlin_affinity.core import key_states
-from senlin_affinity.core.aggregate_metadata import FLAVOR, SCOPE
-from senlin_affinity.core.aggregate_reasons import REASONS
-from senlin_affinity.core.host_metadata import FORCE
-from senlin_affinity.core.reasons import sentence
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.registry import installed
 
 LOG = logging.getLogger(__name__)
 
+#: Of this project's own; all others are Nova's as well.
+AGGREGATE_VALUES = 'aggregate_instance_extra_specs:{key}'
+OWN = (AGGREGATE_VALUES, 'force_metadata_check', 'reservation:{id}')
 #: Nova's module with the validator whose place ours takes.
 _IN_TREE = 'nova.api.validation.extra_specs.aggregate_instance_extra_specs'
 
 
-class AggregateValueValidator(base.ExtraSpecValidator):
-    """Takes what the aggregate filter can match, and says what is wrong with the rest."""
+@dataclass(frozen=True)
+class NovaValidator:
+    """A definition with the attributes of Nova's class, and what nova-api asks of it."""
 
-    def validate(self, name: str, value: str) -> None:
-        """Raise Nova's ValidationError for a value that is malformed."""
-        super().validate(name, value)
-        fault = key_states.parse(value).fault
-        if fault:
-            verdict = Verdict.rejected(
-                f'aggregate_metadata.{fault}', key=name, value=value, where=FLAVOR
-            )
-            words, advice = sentence(verdict, REASONS), REASONS[verdict.code].advice
-            raise exception.ValidationError(f'Validation failed; {words}. You could {advice}.')
+    definition: ExtraSpecValidator
+
+    @property
+    def name(self) -> str:
+        """The name, with its placeholders."""
+        return self.definition.name
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        return self.definition.description
+
+    @property
+    def deprecated(self) -> bool:
+        """New flavors should do without it."""
+        return self.definition.deprecated
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The value, in Nova's form."""
+        value = self.definition.value
+        found = {'min': value.min, 'max': value.max, 'pattern': value.pattern, 'enum': value.enum}
+        read = {key: each for key, each in found.items() if each not in (None, ())}
+        return {'type': value.type, 'description': value.description, **read}
+
+    @property
+    def parameters(self) -> list[dict[str, str]]:
+        """The parameters, in Nova's form."""
+        return [
+            {'name': each.name, 'pattern': each.pattern, 'description': each.description}
+            for each in self.definition.parameters
+        ]
+
+    @property
+    def name_regex(self) -> str:
+        """The pattern by which nova-api finds the definition of a name."""
+        return ':'.join(part.regex.pattern for part in self.definition.parts if part is not None)
+
+    def validate(self, name: str, value: object) -> None:
+        """Raise Nova's own error for a wrong value."""
+        found = self.definition.complaint(value)
+        if found is not None:
+            from nova import exception  # not needed to be found, or to be looked at
+
+            raise exception.ValidationError(f'Validation failed; {name}: {found}')
 
 
-AGGREGATE_VALUES = AggregateValueValidator(
-    name=f'{SCOPE}{{key}}',
-    description=(
-        'What the metadata of the aggregates of a host must hold under this key. The value is a '
-        'text, "*" for any value, "~" or "!" for a key that must be absent, an operator with its '
-        'operand (=, ==, !=, >=, <=, s==, s!=, s<, s<=, s>, s>=, <in>, <all-in>), or several '
-        'texts and sentinels, each after "<or>"; "!" stands alone. Needs the '
-        "AggregateInstanceTypeFilter, or, without the sentinels, Nova's "
-        'AggregateInstanceExtraSpecsFilter.'
-    ),
-    parameters=[
-        {'name': 'key', 'description': 'The key of the metadata.', 'pattern': r'.+'},
-    ],
-    value={'type': str},
-)
-FORCED = base.ExtraSpecValidator(
-    name=FORCE,
-    description=(
-        'Reserved for the metadata of aggregates, where it turns the check of the '
-        'AggregateInstanceTypeFilter round. The filter ignores it in a flavor.'
-    ),
-    value={'type': bool},
-)
+def register() -> list[NovaValidator]:
+    """What nova-api calls."""
+    registry = installed()
+    own = [validator for validator in registry.own if validator.name in OWN]
+    ours = [NovaValidator(validator) for validator in (*own, *registry.added)]
+    for validator in ours:
+        if validator.name == AGGREGATE_VALUES:
+            _replace(validator)
+    return ours
 
 
-def register() -> list[Any]:
-    """Our validators, for nova-api."""
-    _replace(AGGREGATE_VALUES)
-    return [AGGREGATE_VALUES, FORCED]
-
-
-def _replace(ours: AggregateValueValidator) -> None:
+def _replace(ours: NovaValidator) -> None:
     """Put ours into Nova's own list, where Nova has a validator of that name."""
     try:
         known = importlib.import_module(_IN_TREE).EXTRA_SPEC_VALIDATORS

@@ -108,15 +108,16 @@ class AffinityPolicy(base.Policy):
             self._refuse_second(cluster)
             wanted = properties.load(self.spec)
             cloud = self._ports(cluster.user, cluster.project)
-            hint = profile.group_hint(cluster.rt['profile'].spec)
+            spec = cluster.rt['profile'].spec
             attached = affinity.attach(
                 wanted,
                 affinity.Cluster(
                     cluster.id,
-                    hint,
+                    profile.group_hint(spec),
                     engine.pending(cluster),
                     engine.note_pending(cluster),
                     lambda group_id: engine.other_clusters(cluster, group_id),
+                    profile.flavor(spec),
                 ),
                 cloud.server_groups,
                 cloud.inventory,

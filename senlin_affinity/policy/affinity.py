@@ -9,21 +9,25 @@ must exist (Q3-1); else one that the spec names is inherited if it exists, and c
 (Q3-8); else one is created under a name that belongs to the cluster alone, so that what a crashed
 attach left behind is found again by the next one. A name that is a UUID is an id, never a name.
 
-Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
-with a given name 4 (the list again); detach 2.
+Before that, the extra specs of the profile's flavor are judged (document 004; not with ``off``).
 
-Errors: PolicyMismatch, QuotaExceeded, InvalidSpec, CloudError; each names what was tried.
+Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
+with a given name 4 (the list again); 1 or 2 more for the flavor; detach 2.
+
+Errors: PolicyMismatch, QuotaExceeded, InvalidSpec, InvalidExtraSpec, CloudError; each names what
+was tried.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec, PolicyMismatch
 from senlin_affinity.core.ports import Inventory, ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.policy import creation
+from senlin_affinity.policy import creation, flavor
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.matching import is_uuid, mismatch, saying
 from senlin_affinity.policy.properties import Properties
@@ -39,6 +43,7 @@ class Cluster:
     earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
     so that the group is deleted at detach though a later attach finds it there.
     ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
+    ``flavor`` is the name or the id of its profile's flavor.
     """
 
     id: str
@@ -46,6 +51,7 @@ class Cluster:
     pending: str | None = None
     note: Callable[[str | None], None] = lambda _name: None
     other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
+    flavor: str | None = None
 
     def may_own(self, group: ServerGroup) -> bool:
         """Does nobody else use this group: no server, no other cluster?"""
@@ -54,17 +60,19 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Attached:
-    """The outcome of an attach: what to remember, and what to say."""
+    """The outcome of an attach: what to remember, and what to say (also of the flavor)."""
 
     binding: Binding
     group: ServerGroup
     how: str
+    of_flavor: str = ''
 
     def line(self) -> str:
         """One line for the log."""
         rules = ', '.join(f'{key}={value}' for key, value in sorted(self.group.rules.items()))
         kind = f'{self.group.policy} {rules}'.strip()
-        return f'{self.how} server group {self.group.name} ({self.group.id}; {kind})'
+        said = f'{self.how} server group {self.group.name} ({self.group.id}; {kind})'
+        return f'{said}; {self.of_flavor}' if self.of_flavor else said
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,19 @@ def attach(
     *,
     prefix: str = GROUP_NAME_PREFIX,
 ) -> Attached:
-    """Find the cluster's server group, or create it."""
+    """Judge the flavor of the cluster, then find its server group, or create it."""
+    of_flavor = flavor.check(properties, cluster.flavor, inventory)
+    attached = _attach(properties, cluster, groups, inventory, prefix)
+    return dataclasses.replace(attached, of_flavor=of_flavor)
+
+
+def _attach(
+    properties: Properties,
+    cluster: Cluster,
+    groups: ServerGroups,
+    inventory: Inventory,
+    prefix: str,
+) -> Attached:
     found = find(properties, cluster.group_hint, groups)
     if found is not None:
         is_pending = cluster.pending == found.name and not cluster.group_hint

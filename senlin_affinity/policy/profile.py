@@ -1,4 +1,4 @@
-"""What the policy reads of a cluster's profile: its type, and the server group that it hints at.
+"""What the policy reads of a cluster's profile: its type, flavor, and the hinted server group.
 
 Shapes::
 
@@ -37,6 +37,13 @@ def group_hint(spec: Mapping[str, Any]) -> str | None:
                 'properties.scheduler_hints.group',
             )
     return None
+
+
+def flavor(spec: Mapping[str, Any]) -> str | None:
+    """The name or the id of the flavor of a profile's spec; None for none."""
+    properties = spec.get('properties')
+    name = properties.get('flavor') if isinstance(properties, Mapping) else None
+    return None if name is None or name == '' else str(name)
 
 
 def check_applicable(spec: object) -> Mapping[str, Any]:

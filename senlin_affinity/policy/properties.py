@@ -102,6 +102,14 @@ ENABLE_DRS_EXTENSION = Property(
     'Place the nodes on a vSphere host with DRS (clusters owned by an administrator).',
     default=False,
 )
+EXTRA_SPECS = Property(
+    'extra_specs',
+    'string',
+    "How the extra specs of the flavor of the cluster's profile are checked.",
+    since='1.1',
+    default='permissive',
+    allowed=('strict', 'permissive', 'off'),
+)
 PREFLIGHT = Property(
     'preflight',
     'string',
@@ -110,7 +118,7 @@ PREFLIGHT = Property(
     default='off',
     allowed=('off',),
 )
-DECLARED = (SERVERGROUP, AVAILABILITY_ZONE, ENABLE_DRS_EXTENSION, PREFLIGHT)
+DECLARED = (SERVERGROUP, AVAILABILITY_ZONE, ENABLE_DRS_EXTENSION, EXTRA_SPECS, PREFLIGHT)
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,8 @@ class Properties:
     """A spec that was read and found right.
 
     ``rules`` is None where the spec gives none (an inherited group's own rules are then taken
-    over), and ``{}`` where it says that there are none.
+    over), and ``{}`` where it says that there are none. ``extra_specs`` is a mode of
+    :mod:`senlin_affinity.extra_specs`.
     """
 
     version: str
@@ -127,6 +136,7 @@ class Properties:
     rules: Mapping[str, int] | None = None
     availability_zone: str | None = None
     is_drs_enabled: bool = False
+    extra_specs: str = 'off'
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
@@ -153,7 +163,9 @@ def load(spec: Mapping[str, Any]) -> Properties:
             f'must be the name of a zone, without a host, not {zone!r}',
             f'{PROPERTIES}.availability_zone',
         )
-    return Properties(version, group['name'], policy, rules, zone, is_drs_enabled)
+    # A spec 1.0 is of a time before flavors were checked.
+    mode = 'off' if version < EXTRA_SPECS.since else values['extra_specs']
+    return Properties(version, group['name'], policy, rules, zone, is_drs_enabled, mode)
 
 
 def _version(value: object) -> str:

@@ -95,6 +95,7 @@ class Blueprint:
     quotas: Mapping[str, int] = field(default_factory=dict)
     filters: tuple[str, ...] = DEFAULT_FILTERS
     available_filters: tuple[str, ...] = ()
+    api_filters: tuple[str, ...] = ()
     nova_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     senlin_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     default_availability_zone: str | None = None
@@ -119,6 +120,7 @@ class Blueprint:
                 'flavors': tuple(FlavorSpec(**flavor) for flavor in data['flavors']),
                 'filters': tuple(data['filters']),
                 'available_filters': tuple(data['available_filters']),
+                'api_filters': tuple(data['api_filters']),
             }
         )
 

@@ -51,6 +51,7 @@ class SandboxCloud:
     :param quotas: options of nova.conf's [quota]; -1 where not given.
     :param default_availability_zone: where a server goes that asks for no zone; None is anywhere.
     :param available_filters: classes of filters that are not Nova's own.
+    :param api_filters: what is added to the paste pipeline of Nova's API, as ``use`` takes it.
     :param nova_options: section -> option -> value, added to nova.conf.
     :param senlin_options: the same for senlin.conf.
     :param compute_max_version: makes Nova look older: the newest microversion that it has.
@@ -71,6 +72,7 @@ class SandboxCloud:
         quotas: Mapping[str, int] | None = None,
         default_availability_zone: str | None = None,
         available_filters: Sequence[str] = (),
+        api_filters: Sequence[str] = (),
         nova_options: Mapping[str, Mapping[str, Any]] | None = None,
         senlin_options: Mapping[str, Mapping[str, Any]] | None = None,
         compute_max_version: str | None = None,
@@ -85,6 +87,7 @@ class SandboxCloud:
             quotas=reader.read_quotas(quotas),
             filters=DEFAULT_FILTERS if filters is None else tuple(filters),
             available_filters=tuple(available_filters),
+            api_filters=tuple(api_filters),
             nova_options=dict(nova_options or {}),
             senlin_options=dict(senlin_options or {}),
             default_availability_zone=default_availability_zone,

@@ -11,7 +11,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from senlin_affinity.sandbox import components
 from senlin_affinity.sandbox.blueprint import Blueprint
 from senlin_affinity.sandbox.identities import REGION, USERS
 from senlin_affinity.sandbox.ini import Sections, service_credentials
@@ -72,7 +71,7 @@ def nova_sections(plan: Plan) -> Sections:
             'manager_shutdown_timeout': 0,
             **_default_zone(blueprint),
         },
-        'wsgi': {'api_paste_config': components.installed_file('nova', 'api-paste.ini')},
+        'wsgi': {'api_paste_config': directory / 'api-paste.ini'},
         'database': {
             'connection': database_url(directory, 'cell1'),
             'sqlite_synchronous': False,

@@ -10,7 +10,14 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from senlin_affinity.sandbox import fake_hypervisor, ini, nova_config, workarounds
+from senlin_affinity.sandbox import (
+    api_paste,
+    components,
+    fake_hypervisor,
+    ini,
+    nova_config,
+    workarounds,
+)
 from senlin_affinity.sandbox.blueprint import HostSpec
 from senlin_affinity.sandbox.plan import Plan
 from senlin_affinity.sandbox.template_databases import Templates, flush, versions
@@ -38,6 +45,10 @@ def load(plan: Plan) -> None:
         plan.blueprint.compute_max_version, plan.blueprint.placement_max_version
     )
     fake_hypervisor.install(plan.blueprint.hosts)
+    pipelines = components.installed_file('nova', 'api-paste.ini').read_text(encoding='utf-8')
+    if plan.blueprint.api_filters:
+        pipelines = api_paste.with_filters(pipelines, plan.blueprint.api_filters)
+    (plan.directory / 'api-paste.ini').write_text(pipelines, encoding='utf-8')
     path = plan.directory / 'nova.conf'
     sections = nova_config.nova_sections(plan)
     path.write_text(ini.render(sections, plan.blueprint.nova_options), encoding='utf-8')
@@ -46,7 +57,7 @@ def load(plan: Plan) -> None:
 
 
 def start_api(plan: Plan) -> Application:
-    """Make the databases and give the WSGI application, built from Nova's own api-paste.ini."""
+    """Make the databases and give the WSGI application, built from its api-paste.ini."""
     from nova.api import wsgi
     from nova.api.openstack import wsgi_app
     from nova.conf import CONF

@@ -12,6 +12,7 @@ from senlin.policies import base
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from tests.edge import FAILURES, FORBIDDEN, SERVER_ERROR, Edge
 from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
+from tests.fake_nova import FakeFlavor
 
 ACTIONS = sorted({*consts.CLUSTER_ACTION_NAMES, *consts.NODE_ACTION_NAMES})
 TRIGGERS = [
@@ -69,6 +70,32 @@ def test_r3_02_other_profile_type_is_not_applicable(desk):
         'Policy not applicable on profile type: os.heat.stack-1.0',
     )
     assert desk.edge.nova.requests() == []
+
+
+@pytest.mark.parametrize(
+    ('mode', 'specs', 'refusal'),
+    [
+        ('strict', {'hw:cpu_policy': 'shared'}, None),
+        ('strict', {'foo': 'bar'}, "flavor 'm1.tiny': foo: no extra spec of this name is known"),
+        ('permissive', {'foo': 'bar'}, None),
+        ('permissive', {'hw:cpu_policy': 'x'}, "flavor 'm1.tiny': hw:cpu_policy: must be one of"),
+        ('off', {'hw:cpu_policy': 'x'}, None),
+    ],
+)
+def test_the_flavor_of_the_profile(_database, caplog, mode, specs, refusal):
+    """R4-07 to R4-09: refused with nothing made; what is let through is told once, at INFO."""
+    with Edge(flavors=[FakeFlavor('tiny', 'm1.tiny', specs)]) as edge:
+        desk = Desk(edge)
+        policy = desk.policy(spec(extra_specs=mode))
+        with caplog.at_level('INFO'):
+            is_attached, answer = policy.attach(desk.cluster())
+        told = [line for line in caplog.messages if 'no extra spec of this name' in line]
+        assert is_attached == (refusal is None)
+        assert bool(edge.nova.groups) == is_attached
+        if refusal is not None:
+            assert answer.startswith(refusal)
+        assert len(told) == ('foo' in specs)
+        assert {record.levelname for record in caplog.records} == {'INFO'}
 
 
 @pytest.mark.parametrize('version', ['1.0', 1.0])

@@ -5,8 +5,15 @@ from tests.cloud_fixtures import asked
 EXACT = 'EXACT_CAPACITY'
 
 
+#: What the flavor of the profile costs: it is named by its name.
+FLAVOR = 2
+
+
 def test_attach_asks_at_most_four_times_and_detach_twice(demo, cloud):
-    """By hint 1, by name 1, creating an own one 3, creating a named one 4; and no hypervisor."""
+    """By hint 1, by name 1, creating an own one 3, creating a named one 4; and no hypervisor.
+
+    The flavor comes on top of it, unless its extra specs are not to be checked.
+    """
     group = demo.compute.create_server_group(name='counted', policy='anti-affinity').id
     attaches = [
         (demo.cluster(demo.profile(scheduler_hints={'group': group})), {}, 1),
@@ -15,11 +22,12 @@ def test_attach_asks_at_most_four_times_and_detach_twice(demo, cloud):
         (demo.cluster(), {'name': 'counted-new'}, 4),
     ]
     bound = []
-    for cluster, wanted, number in attaches:
-        policy = demo.policy(servergroup=wanted)
+    for (cluster, wanted, number), mode in zip(attaches, ('strict', 'off') * 2, strict=True):
+        policy = demo.policy(servergroup=wanted, extra_specs=mode)
         cloud.clear_requests()
         demo.attach(cluster, policy).succeeded()
-        assert len(asked(cloud)) == number, asked(cloud)
+        of_flavor = 0 if mode == 'off' else FLAVOR
+        assert len(asked(cloud)) == number + of_flavor, asked(cloud)
         bound.append((cluster, policy))
     for (cluster, policy), number in zip(bound, (0, 0, 2, 2), strict=True):
         cloud.clear_requests()

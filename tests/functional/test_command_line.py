@@ -22,6 +22,9 @@ def test_help_lists_the_commands():
     for command in (
         'policy validate',
         'constraint list',
+        'extra-spec validate',
+        'extra-spec list',
+        'extra-spec export',
         'sandbox up',
         'sandbox down',
         'sandbox demo',
@@ -50,6 +53,9 @@ def test_every_command_explains_itself():
     for command in (
         'policy validate',
         'constraint list',
+        'extra-spec validate',
+        'extra-spec list',
+        'extra-spec export',
         'sandbox up',
         'sandbox down',
         'sandbox demo',

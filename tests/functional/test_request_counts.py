@@ -181,6 +181,21 @@ def test_attach_in_a_project_of_many_groups_reads_their_pages(groups, pages):
     assert cloud.nova.requests() == [*[LIST] * pages, LIMITS, CREATE]
 
 
+@pytest.mark.parametrize(
+    ('name', 'asked'),
+    [
+        ('tiny', ['GET /flavors/tiny']),
+        ('m1.tiny', ['GET /flavors/m1.tiny', 'GET /flavors/detail']),
+        (None, []),
+    ],
+)
+def test_attach_that_checks_a_flavor(cloud, name, asked):
+    """R4-07: before the group."""
+    attach(cloud, affinity.Cluster('c1', flavor=name))
+
+    assert cloud.nova.requests() == [*asked, LIST, LIMITS, CREATE]
+
+
 # -- detach
 
 

@@ -7,11 +7,16 @@ from nova import exception
 from nova.api.validation.extra_specs import base
 
 from senlin_affinity.plugins import nova_extra_specs
-from senlin_affinity.plugins.nova_extra_specs import AGGREGATE_VALUES, FORCED
+from senlin_affinity.plugins.nova_extra_specs import AGGREGATE_VALUES, OWN
 
 NAME = 'aggregate_instance_extra_specs:ssd'
 OPERATORS = ('=', '==', '!=', '>=', '<=')
 TEXT_OPERATORS = ('s==', 's!=', 's<', 's<=', 's>', 's>=', '<in>', '<all-in>')
+
+
+def ours(name=AGGREGATE_VALUES):
+    (found,) = (each for each in nova_extra_specs.register() if each.name == name)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -20,43 +25,27 @@ TEXT_OPERATORS = ('s==', 's!=', 's<', 's<=', 's>', 's>=', '<in>', '<all-in>')
         *('*', '~', '!', '<or> 1 <or> ~', '<or> * <or> ~', '<or> 1 <or>'),
         *('true', '', 'a b', '* 5', '! x', '> 4', '<or>1', '1,2'),
         *(f'{operator} 4' for operator in (*OPERATORS, *TEXT_OPERATORS)),
-        *('<all-in> a b', '>= 4 5', 's== !', '<in> *'),
+        *('<all-in> a b', '>= 4 5', 's== !', '<in> *', '<or>', '>= four'),
     ],
 )
-def test_rx_04_what_the_filter_can_match_is_taken(value):
-    AGGREGATE_VALUES.validate(NAME, value)
+def test_rx_04_what_the_filter_reads_is_taken(value):
+    ours().validate(NAME, value)
 
 
-@pytest.mark.parametrize(
-    ('value', 'says'),
-    [
-        ('<or> ! <or> 1', '"!" says that the key must be absent, and nothing else may stand'),
-        ('<or> ! <or> ~', 'nothing else may stand beside it'),
-        ('<or> * <or> !', 'nothing else may stand beside it'),
-        ('<or>', 'which no value fulfils'),
-        *((operator, 'which no value fulfils') for operator in (*OPERATORS, *TEXT_OPERATORS)),
-        ('>= four', 'which no value fulfils'),
-    ],
-)
-def test_what_no_host_can_fulfil_is_refused_in_a_sentence(value, says):
-    """Q0-5, R0-12, R0-32."""
+@pytest.mark.parametrize('value', ['<or> ! <or> 1', '<or> ! <or> ~', '<or> * <or> !'])
+def test_what_is_illegal_is_refused_in_a_sentence(value):
+    """Q0-5, R0-12."""
     with pytest.raises(exception.ValidationError) as caught:
-        AGGREGATE_VALUES.validate(NAME, value)
-    assert str(caught.value).startswith(f'Validation failed; {NAME} is "{value}" in the flavor')
-    assert says in str(caught.value)
-    assert '. You could ' in str(caught.value)
-
-
-def test_another_name_is_not_ours():
-    with pytest.raises(exception.ValidationError, match='expected a name of format'):
-        AGGREGATE_VALUES.validate('hw:cpu_policy', '*')
+        ours().validate(NAME, value)
+    assert str(caught.value).startswith(f'Validation failed; {NAME}: ')
+    assert 'nothing else may stand beside it: write "!" alone' in str(caught.value)
 
 
 def test_rx_05_reserved_key_is_a_boolean():
     for value in ('True', 'False', 'yes', '0'):
-        FORCED.validate('force_metadata_check', value)
-    with pytest.raises(exception.ValidationError, match="'banana' is not a valid boolean"):
-        FORCED.validate('force_metadata_check', 'banana')
+        ours('force_metadata_check').validate('force_metadata_check', value)
+    with pytest.raises(exception.ValidationError, match='banana'):
+        ours('force_metadata_check').validate('force_metadata_check', 'banana')
 
 
 class TestNovasList:
@@ -74,17 +63,17 @@ class TestNovasList:
 
     def test_only_the_one_of_this_name_is_replaced(self, in_tree, caplog):
         other = self.validator('aggregate_instance_extra_specs:special')
-        known = in_tree.EXTRA_SPEC_VALIDATORS = [other, self.validator(AGGREGATE_VALUES.name)]
+        known = in_tree.EXTRA_SPEC_VALIDATORS = [other, self.validator(AGGREGATE_VALUES)]
         for _ in range(2):
-            assert nova_extra_specs.register() == [AGGREGATE_VALUES, FORCED]
-            assert known == [other, AGGREGATE_VALUES]
-            assert known[1] is AGGREGATE_VALUES
+            registered = nova_extra_specs.register()
+            assert {each.name for each in registered} == set(OWN)
+            assert known == [other, ours()]
         assert not caplog.records
 
     @pytest.mark.parametrize('found', [None, (), [], 'nothing'])
     def test_a_nova_that_is_otherwise_is_a_warning_and_no_error(self, in_tree, caplog, found):
         if found != 'nothing':
             in_tree.EXTRA_SPEC_VALIDATORS = found
-        assert nova_extra_specs.register() == [AGGREGATE_VALUES, FORCED]
+        assert {each.name for each in nova_extra_specs.register()} == set(OWN)
         (record,) = (record for record in caplog.records if record.levelname == 'WARNING')
         assert 'depends on the order' in record.getMessage()

@@ -33,6 +33,7 @@ HOSTS = {
     'vsphere-drs-1': 'domain-c7.b52f9a5e',
 }
 SERVER_GROUPS_QUOTA = 4
+FLAVORS = {'m1.tiny': {'id': 'tiny', 'extra_specs': {'hw:cpu_policy': 'shared'}}}
 
 GROUPS = '/os-server-groups'
 PATTERN = {'hypervisor_hostname_pattern': 'drs'}
@@ -108,6 +109,7 @@ def exchange_all(cloud: Cloud) -> dict[str, dict[str, Any]]:
         _ask_anyone(record)
         _ask_for_groups(record, cloud)
         _ask_for_hosts(record)
+        _ask_for_flavors(record)
     group_id = _create(cloud, {'name': 'full', 'policy': 'anti-affinity'})
     cloud.boot(group_id)
     for record in records.values():
@@ -167,6 +169,15 @@ def _ask_for_hosts(record: Record) -> None:
         no_match = {'hypervisor_hostname_pattern': 'nowhere'}
         path = '/os-hypervisors/detail'
         record.ask('hypervisors, no match', 'admin', 'GET', path, query=no_match)
+
+
+def _ask_for_flavors(record: Record) -> None:
+    record.ask('flavor', 'demo', 'GET', '/flavors/tiny')
+    record.ask('flavor missing', 'demo', 'GET', '/flavors/m1.tiny')
+    record.ask('flavors', 'demo', 'GET', '/flavors/detail')
+    record.ask('flavors, a page', 'demo', 'GET', '/flavors/detail', query={'limit': 1})
+    record.ask('flavors, no more', 'demo', 'GET', '/flavors/detail', query={'marker': 'tiny'})
+    record.ask('extra specs', 'demo', 'GET', '/flavors/tiny/os-extra_specs')
 
 
 def _create(cloud: Cloud, group: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Every requirement has a test or a row that names it, so that none is lost by a change.
 
-The ids are those of the requirements that this project keeps (documents 000, 002 and 003),
+The ids are those of the requirements that this project keeps (documents 000, 002, 003 and 004),
 of the places where the documents and the shipped software differ, and of the questions decided.
 """
 
@@ -29,6 +29,10 @@ IDS = """
     D3-10 D3-11 D3-12 D3-13 D3-14 D3-15 D3-16 D3-17 D3-18
     Q2-1 Q2-2 Q2-3
     Q3-1 Q3-2 Q3-3 Q3-4 Q3-5 Q3-6 Q3-7 Q3-8 Q3-9 Q3-10 Q3-11
+    R4-01 R4-02 R4-03 R4-04 R4-05 R4-06 R4-07 R4-08 R4-09 R4-10
+    R4-11 R4-12 R4-13 R4-14 R4-15 R4-16 R4-17 R4-18 R4-19 R4-20
+    D4-01 D4-02 D4-03 D4-04 D4-05 D4-06 D4-07 D4-08 D4-09 D4-10 D4-11 D4-12
+    Q4-1 Q4-2 Q4-3 Q4-4 Q4-5
     RX-04 RX-05 RX-06 RX-07 RX-08 RX-09
 """
 REQUIREMENTS = IDS.split()

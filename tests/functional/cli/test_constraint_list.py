@@ -79,7 +79,12 @@ def test_a_constraint_that_does_not_load(run, third_party, tmp_path, text, words
 
 
 @pytest.mark.parametrize(
-    'arguments', [['constraint', 'list'], ['policy', 'validate', 'nowhere.yaml']]
+    'arguments',
+    [
+        ['constraint', 'list'],
+        ['policy', 'validate', 'nowhere.yaml'],
+        ['extra-spec', 'validate', 'hw:cpu_policy=shared'],
+    ],
 )
 def test_no_sdk_is_imported(arguments):
     """It takes a second to load, and nothing here asks a cloud."""

@@ -37,6 +37,7 @@ def test_valid_as_json(run, write):
         'rules': 'max_server_per_host: 3',
         'availability zone': 'nova_1',
         'DRS extension': 'off',
+        'extra specs': 'permissive',
         'in the cloud': 'not asked (name a cloud with --os-cloud)',
     }
 

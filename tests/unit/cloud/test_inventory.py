@@ -3,10 +3,10 @@
 import pytest
 
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Quota
+from senlin_affinity.core.objects import Flavor, Quota
 from tests import edge as at_edge
 from tests.edge import Edge, Failure
-from tests.fake_nova import RECORDED_HOSTS, FakeHost, newest
+from tests.fake_nova import RECORDED_HOSTS, FakeFlavor, FakeHost, newest
 
 SERVICES = 'GET /os-services'
 HYPERVISORS = 'GET /os-hypervisors/detail'
@@ -214,3 +214,63 @@ def test_odd_limits(edge, text):
 
     with pytest.raises(CloudError, match='could not read the limits of the project: '):
         edge.ports.inventory.quotas()
+
+
+# -- flavors
+
+FLAVOR, FLAVORS = 'GET /flavors/{}', 'GET /flavors/detail'
+OLD = VERSIONS[: VERSIONS.index('2.63')]
+
+
+@pytest.mark.parametrize('offered', [*VERSIONS, '2.60', '2.61'])
+@pytest.mark.parametrize('name', ['tiny', 'm1.tiny'])
+def test_flavor_by_id_and_by_name(offered, name):
+    with Edge(offered) as edge:
+        found = edge.ports.inventory.flavor(name)
+
+    specs = {'hw:cpu_policy': 'shared'}
+    assert found == Flavor('tiny', 'm1.tiny', vcpus=1, ram=64, disk=1, extra_specs=specs)
+    assert found.extra_specs == specs
+    by_name = [FLAVORS] if name == 'm1.tiny' else []
+    separate = ['GET /flavors/tiny/os-extra_specs'] if offered in (*OLD, '2.60') else []
+    assert edge.nova.requests() == [FLAVOR.format(name), *by_name, *separate]
+
+
+@pytest.mark.parametrize('offered', VERSIONS)
+def test_flavor_that_is_not_there(offered):
+    with Edge(offered) as edge:
+        assert edge.ports.inventory.flavor('large') is None
+
+    assert edge.nova.requests() == [FLAVOR.format('large'), FLAVORS]
+
+
+def test_flavor_on_a_later_page():
+    flavors = [FakeFlavor(f'id-{number}', f'm1.{number}') for number in range(5)]
+    with Edge(flavors=flavors, longest_page=2) as edge:
+        assert edge.ports.inventory.flavor('m1.4').id == 'id-4'
+        assert edge.ports.inventory.flavor('m1.5') is None
+
+    assert edge.nova.requests().count(FLAVORS) == 3 + 3
+
+
+def test_flavor_on_a_full_last_page():
+    with Edge(flavors=[FakeFlavor('a', 'm1.a')], longest_page=1) as edge:
+        assert edge.ports.inventory.flavor('m1.b') is None
+
+    assert edge.nova.requests().count(FLAVORS) == 2
+
+
+def test_flavor_whose_name_is_no_part_of_a_path():
+    with Edge(flavors=[FakeFlavor('a', 'one / two?')]) as edge:
+        assert edge.ports.inventory.flavor('one / two?').id == 'a'
+
+    assert edge.nova.requests() == [FLAVOR.format('one%20%2F%20two%3F'), FLAVORS]
+
+
+@pytest.mark.parametrize('body', [{}, {'flavor': {}}, {'flavor': []}, {'flavor': {'id': 'a'}}])
+def test_an_odd_flavor(body):
+    words = r"could not read the flavor 'tiny': the answer is odd"
+    with Edge() as edge:
+        edge.fail('GET', '/flavors/tiny', Failure('odd', 'odd', status=200, body=body))
+        with pytest.raises(CloudError, match=words):
+            edge.ports.inventory.flavor('tiny')

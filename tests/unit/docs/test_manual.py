@@ -21,10 +21,10 @@ CONSTRAINTS = (
     QuotaConstraint,
     ServerGroupConstraint,
 )
-QUESTIONS = (
-    *(f'q0-{number:02}' for number in range(1, 12)),
-    *('q2-01', 'q2-02', 'q2-03'),
-    *(f'q3-{number:02}' for number in range(1, 12)),
+QUESTIONS = tuple(
+    f'q{document}-{number:02}'
+    for document, last in ((0, 11), (2, 3), (3, 11), (4, 5))
+    for number in range(1, last + 1)
 )
 
 
@@ -165,7 +165,7 @@ def test_files_that_a_page_names_are_there(path):
 #: In upper case: R3-12, and also test_r3_12 and q3-01.
 AN_ID = re.compile(r'(?<![A-Z0-9])([DQR][0-9X])[-_]([0-9]+)(?![0-9])')
 NAMING = ('senlin_affinity/**/*.py', 'tests/**/*.py', 'tests/**/*.yaml', 'doc/source/**/*.rst')
-GROUPS = ('r0', 'd0', 'q0', 'r2', 'd2', 'q2', 'r3', 'd3', 'q3', 'rx')
+GROUPS = ('r0', 'd0', 'q0', 'r2', 'd2', 'q2', 'r3', 'd3', 'q3', 'r4', 'd4', 'q4', 'rx')
 
 
 def ids_in(text):

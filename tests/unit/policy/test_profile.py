@@ -12,6 +12,21 @@ def test_group_hint(row):
     assert profile.group_hint(row['spec']) == row['hint']
 
 
+@pytest.mark.parametrize(
+    ('spec', 'name'),
+    [
+        ({'properties': {'flavor': 'm1.tiny'}}, 'm1.tiny'),
+        ({'properties': {'flavor': 1}}, '1'),
+        ({'properties': {'flavor': ''}}, None),
+        ({'properties': {}}, None),
+        ({'properties': None}, None),
+        ({}, None),
+    ],
+)
+def test_flavor(spec, name):
+    assert profile.flavor(spec) == name
+
+
 @pytest.mark.parametrize('version', ['1.0', 1.0])
 def test_applicable(version):
     spec = {'type': 'os.nova.server', 'version': version, 'properties': {}}

@@ -1,0 +1,136 @@
+"""Judging an extra spec, against the real Nova's ``validate``, per kind of name; hostile values.
+
+Both judge the same names and values in one run, so the ratios are comparable though the machine is
+noisy. Nova finds an exact name in a dictionary, and walks its validators for every other one; as it
+has more of them than Python keeps compiled patterns, the whole walk compiles each of them again.
+
+The second table is the slowest of all hostile values of 255 characters, per shipped pattern.
+
+Run: make bench. Prints the minimum of the rounds for one call, and the ratio to ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterable
+
+from nova.api.validation.extra_specs import validators as nova
+from nova.exception import ValidationError
+
+from senlin_affinity.core.errors import InvalidExtraSpec
+from senlin_affinity.extra_specs import validate
+from senlin_affinity.extra_specs.registry import Registry
+
+ROUNDS = 20
+LENGTH = 255
+#: Seconds that no value may take.
+LIMIT = 0.01
+#: Kinds of names, with the ratio that is wanted at least.
+KINDS = {
+    'exact': (1, [('hw:cpu_policy', 'dedicated'), ('hw:numa_nodes', '2'), ('hw:pmu', 'true')]),
+    'templated hw:': (5, [('hw:numa_cpus.0', '0-3'), ('hw:numa_mem.1', '512')]),
+    'traits': (20, [('trait{}:HW_CPU_X86_AVX2', 'required'), ('trait{}:COMPUTE_NODE', 'required')]),
+    'custom traits': (20, [('trait{}:CUSTOM_A', 'required')]),
+    'resources': (20, [(f'resources{{}}:{name}', '1') for name in ('VCPU', 'CUSTOM_A')]),
+    'unknown': (
+        100,
+        [(name, '1') for name in ('hw:cpu_pollicy', 'trait:HW_CPU_X86_AVX22', 'foo:bar', 'foo')],
+    ),
+}
+#: Words that hostile values repeat, what stands before and behind them.
+WORDS = (
+    '0',
+    '0,',
+    '0-',
+    '^0',
+    ',0',
+    'a',
+    'a,',
+    ' ',
+    ' ,',
+    ', ',
+    'a:1,',
+    ':1',
+    '1k',
+    ':a',
+    '-',
+    '_A',
+)
+BEFORE = ('', '0', 'a:1', 'a:1,', ':')
+BEHIND = ('!', '\x00', ':', ',', '-', '')
+
+
+def cases(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """With a group and without, where there may be one."""
+    return list(
+        dict.fromkeys((name.format(group), value) for name, value in given for group in ('', '1'))
+    )
+
+
+def seconds(judge: Callable[[str, str], object], specs: list[tuple[str, str]], times: int) -> float:
+    """For one call, in one round."""
+    start = time.perf_counter()
+    for _ in range(times):
+        for name, value in specs:
+            with contextlib.suppress(ValidationError, InvalidExtraSpec):
+                judge(name, value)
+    return (time.perf_counter() - start) / times / len(specs)
+
+
+def against_nova() -> None:
+    print(f'{"kind of name":16} {"ours":>10} {"Nova":>12} {"ratio":>10} {"wanted":>8}')
+    for kind, (wanted, given) in KINDS.items():
+        specs = cases(given)
+        # Short rounds of both in turn, so that other work on the machine does not favour one.
+        rounds = [
+            (seconds(validate, specs, 50), seconds(nova.validate, specs, 1 if wanted > 20 else 5))
+            for _ in range(ROUNDS)
+        ]
+        ours, theirs = (min(found) for found in zip(*rounds, strict=True))
+        verdict = '' if theirs / ours >= wanted else '  TOO SLOW'
+        print(
+            f'{kind:16} {ours * 1e6:7.2f} us {theirs * 1e6:9.1f} us {theirs / ours:8.1f} x '
+            f'{wanted:6} x{verdict}'
+        )
+
+
+def hostile_values() -> None:
+    """Each pattern with the value that is slowest for it, which is measured again."""
+    shipped: dict[str, tuple[re.Pattern[str], str]] = {}
+    for validator in Registry().validators:
+        regexes = [part.regex for part in validator.parts if part and not part.is_literal]
+        for regex in filter(None, (validator.value.regex, *regexes)):
+            shipped.setdefault(regex.pattern, (regex, validator.name))
+    print(f'\n{"slowest value":>13}  of {len(list(hostile()))} hostile ones for each pattern')
+    for pattern, (regex, name) in shipped.items():
+        slowest = max(hostile(), key=lambda value: seconds_of(regex.fullmatch, value, 3))
+        worst = seconds_of(regex.fullmatch, slowest, ROUNDS)
+        verdict = '' if worst <= LIMIT else '  TOO SLOW'
+        print(f'{worst * 1e6:10.1f} us  {pattern}  ({name}){verdict}')
+    suggest = Registry().suggest
+    names = [f'{namespace}{value}'[:LENGTH] for namespace in ('', 'hw:') for value in hostile()]
+    worst = max(seconds_of(suggest, name, 3) for name in names)
+    print(f'{worst * 1e6:10.1f} us  what an unknown name was meant to be')
+
+
+def hostile() -> Iterable[str]:
+    for before, word, behind in itertools.product(BEFORE, WORDS, BEHIND):
+        room = LENGTH - len(before) - len(behind)
+        yield before + (word * LENGTH)[:room] + behind
+
+
+def seconds_of(call: Callable[[str], object], value: str, rounds: int) -> float:
+    found = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call(value)
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+if __name__ == '__main__':
+    against_nova()
+    hostile_values()

@@ -1,0 +1,153 @@
+"""``extra-spec validate``, ``list`` and ``export``: what a flavor may ask for.
+
+Units: exit statuses are 0 (valid, done), 3 (not valid), 1 (a plugin does not load), 2 (usage).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from senlin_affinity.cli import base
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.extra_specs import MODES, STRICT, judge, metadef, render
+from senlin_affinity.extra_specs import base as definitions
+from senlin_affinity.extra_specs.registry import installed
+
+VERDICTS = ('name', 'value', 'verdict', 'message')
+COLUMNS = ('name', 'value', 'status', 'description')
+
+
+class ValidateExtraSpecs(base.Lister):
+    """Check extra specs as a flavor would have them; all errors are told."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the extra specs and the mode."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'specs', metavar='NAME=VALUE', nargs='+', help='an extra spec, as a flavor has it'
+        )
+        parser.add_argument(
+            '--mode',
+            choices=MODES,
+            default=STRICT,
+            help='strict (default) refuses names that nothing defines; permissive lets them '
+            'through and says so; off checks nothing',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """One row for each; 3 when one is not valid."""
+        specs = _read(parsed_args.specs)
+        found = {each.name: each for each in judge(specs, parsed_args.mode)}
+        if any(each.is_error for each in found.values()):
+            self.exit_status = 3
+        rows: list[tuple[str, ...]] = []
+        for name, value in specs.items():
+            finding = found.get(name)
+            if finding is None:
+                verdict = 'valid' if parsed_args.mode != 'off' else 'not checked'
+                rows.append((name, value, verdict, ''))
+            else:
+                verdict = 'invalid' if finding.is_error else 'let through'
+                rows.append((name, value, verdict, finding.message))
+        return VERDICTS, rows
+
+
+class ListExtraSpecs(base.Lister):
+    """List the extra specs that are known here, those of installed packages among them."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the choice of namespaces."""
+        parser = super().get_parser(prog_name)
+        _add_namespace(parser)
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """One row for each definition."""
+        return COLUMNS, [
+            (
+                validator.name,
+                validator.value.wanted(),
+                validator.status,
+                render.plain(validator.description),
+            )
+            for namespace in _chosen(parsed_args.namespace)
+            for validator in render.ordered(namespace)
+        ]
+
+
+class ExportExtraSpecs(base.Command):
+    """Write the definitions as pages (rst), or for Glance's metadata catalogue (metadef)."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the form, and where it goes."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--format', choices=('rst', 'metadef'), required=True, help='pages, or JSON for Glance'
+        )
+        parser.add_argument(
+            '--output-dir',
+            metavar='DIR',
+            help='write a file for each namespace there, in place of all of them to stdout',
+        )
+        _add_namespace(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Write the files, or to stdout."""
+        chosen = _chosen(parsed_args.namespace)
+        if parsed_args.format == 'rst':
+            pages = {f'{render.slug(each)}.rst': render.page(each) for each in chosen}
+            together = '\n'.join(pages.values())
+        else:
+            exported = {f'{render.slug(each)}.json': metadef.namespace(each) for each in chosen}
+            exported = {name: each for name, each in exported.items() if each['properties']}
+            pages = {name: metadef.text(each) for name, each in exported.items()}
+            together = metadef.text(list(exported.values()))
+        if parsed_args.output_dir is None:
+            self.app.stdout.write(together)
+            return
+        directory = Path(parsed_args.output_dir)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for name, text in pages.items():
+                (directory / name).write_text(text, encoding='utf-8')
+        except OSError as error:
+            raise base.UsageError(f'{directory} can not be written: {error.strerror}') from error
+
+
+def _read(pairs: list[str]) -> dict[str, str]:
+    specs: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition('=')
+        if not equals or not name:
+            raise base.UsageError(f'write NAME=VALUE, not {pair!r}')
+        if specs.setdefault(name, value) != value:
+            raise base.UsageError(f'{name} is given twice, with different values')
+    return specs
+
+
+def _add_namespace(parser: Any) -> None:
+    parser.add_argument(
+        '--namespace',
+        metavar='NAME',
+        action='append',
+        help=f'only this one (may be repeated); {render.NO_NAMESPACE} is that of names without one',
+    )
+
+
+def _chosen(names: list[str] | None) -> tuple[definitions.Namespace, ...]:
+    found = render.namespaces(installed())
+    if not names:
+        return found
+    known = {render.slug(each): each for each in found}
+    for name in names:
+        if name not in known:
+            raise InvalidSpec(f'there is no namespace {name!r}; there are {", ".join(known)}')
+    return tuple(each for name, each in known.items() if name in names)

@@ -1,0 +1,273 @@
+"""What an extra spec is: the definition of its name, its value and its meaning.
+
+The way of the data: a person writes an :class:`ExtraSpecValidator`, in the form of document 004 or
+in Nova's; it is checked when it is made, and never changes. The registry finds the one that a name
+belongs to; its value is judged by :meth:`ExtraSpecValidator.complaint`.
+
+Shapes::
+
+    ExtraSpecValidator(
+        name='hw:numa_mem.{id}',
+        description='The memory of the guest NUMA node ``{id}``.',
+        parameters=[{'name': 'id', 'type': int, 'description': 'The guest NUMA node.'}],
+        value={'type': int, 'min': 1, 'description': 'Its memory in MB.'},
+    )
+
+A parameter has a ``type`` (int: digits; str: anything), as the document writes it, or a
+``pattern``, as Nova writes it. The first colon of a name ends its namespace, so that no placeholder
+before it takes a colon.
+
+Errors: InvalidSpec for what is defined wrongly, with the name of the definition in its path.
+
+Source: R4-01 to R4-03, R4-14, R4-15, R4-18 to R4-20. We differ on purpose: outside its placeholders
+a name is taken literally, so that a dot is a dot (D4-10), and parameters come in both forms
+(D4-03).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from senlin_affinity.core.errors import InvalidSpec, PluginError
+from senlin_affinity.extra_specs.values import Value, compiled, shown
+
+_PLACEHOLDER = re.compile(r'\{(\w+)\}')
+_TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What may stand for a placeholder of a name; the whole of it must match ``pattern``."""
+
+    name: str
+    pattern: str
+    description: str = ''
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise InvalidSpec(f'must be a word, not {self.name!r}', 'parameters.name')
+        compiled(self.pattern, f'parameters.{self.name}.pattern')
+
+    @classmethod
+    def read(cls, given: Parameter | Mapping[str, Any]) -> Parameter:
+        """A parameter, from the document's mapping or from Nova's."""
+        if isinstance(given, Parameter):
+            return given
+        if not isinstance(given, Mapping) or 'name' not in given:
+            raise InvalidSpec(
+                f"must be mappings such as {{'name': 'id', 'type': int}}, not {given!r}",
+                'parameters',
+            )
+        path = f'parameters.{given["name"]}'
+        known = ('name', 'type', 'pattern', 'description')
+        for key in given:
+            if key not in known:
+                raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
+        if ('type' in given) == ('pattern' in given):
+            raise InvalidSpec('give a type (int or str) or a pattern, one of the two', path)
+        if 'pattern' in given:
+            pattern = given['pattern']
+        elif given['type'] in (int, str):
+            pattern = _TYPES[given['type']]
+        else:
+            raise InvalidSpec(f'must be int or str, not {given["type"]!r}', f'{path}.type')
+        return cls(given['name'], pattern, given.get('description', ''))
+
+
+class Part:
+    """One side of a name, before or behind its first colon, with its placeholders.
+
+    ``head`` is what stands before the first placeholder, ``tail`` what stands behind the last.
+    """
+
+    def __init__(self, text: str, parameters: Iterable[Parameter]) -> None:
+        self.text = text
+        self.pieces = _PLACEHOLDER.split(text)
+        self.is_literal = len(self.pieces) == 1
+        self.head, self.tail = self.pieces[0], '' if self.is_literal else self.pieces[-1]
+        self._patterns = {parameter.name: parameter.pattern for parameter in parameters}
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """What this side of a name must match, the whole of it."""
+        return re.compile(
+            ''.join(
+                f'(?:{self._patterns[piece]})' if place % 2 else re.escape(piece)
+                for place, piece in enumerate(self.pieces)
+            )
+        )
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for parts that match the same names for the same reason."""
+        return (self.text, *(self._patterns[name] for name in self.pieces[1::2]))
+
+
+@dataclass(frozen=True, init=False)
+class ExtraSpecValidator:
+    """The definition of an extra spec, or of a family of them.
+
+    :param name: with a ``{placeholder}`` for each parameter.
+    :param description: what the extra spec does, in reStructuredText.
+    :param value: what it may be, see :mod:`senlin_affinity.extra_specs.values`.
+    :param parameters: what may stand for the placeholders.
+    :param deprecated: new flavors should do without it. It is documented, and rejects nothing.
+    :param replaced_by: the extra spec to use in place of a deprecated one.
+    :param image_property: the image property that means the same (``hw_cpu_policy``).
+    :param drivers: the virt drivers that support it; empty: all, or not known. Documented only.
+    :param depends_on: names of extra specs that it needs to have an effect. Documented only.
+    :param check: a check of its own, where the value does not say it all. It gets the number,
+        boolean or string, and raises a ValueError or an InvalidSpec that says what is wrong; what
+        else it raises is a PluginError.
+    """
+
+    name: str
+    description: str
+    value: Value
+    parameters: tuple[Parameter, ...]
+    deprecated: bool
+    replaced_by: str | None
+    image_property: str | None
+    drivers: tuple[str, ...]
+    depends_on: tuple[str, ...]
+    check: Callable[[Any], object] | None
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        value: Value | Mapping[str, Any],
+        parameters: Iterable[Parameter | Mapping[str, Any]] = (),
+        deprecated: bool = False,
+        replaced_by: str | None = None,
+        image_property: str | None = None,
+        drivers: Iterable[str] = (),
+        depends_on: Iterable[str] = (),
+        check: Callable[[Any], object] | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise InvalidSpec(f'an extra spec needs a name, not {name!r}')
+        try:
+            given = {
+                'name': name,
+                'description': _text('description', description),
+                'value': Value.read(value),
+                'parameters': _parameters(name, parameters),
+                'deprecated': bool(deprecated),
+                'replaced_by': replaced_by,
+                'image_property': image_property,
+                'drivers': _texts('drivers', drivers),
+                'depends_on': _texts('depends_on', depends_on),
+                'check': check,
+            }
+            if check is not None and not callable(check):
+                raise InvalidSpec(f'must be a callable, not {check!r}', 'check')
+        except InvalidSpec as error:
+            raise InvalidSpec(error.message, f'{name}.{error.path}') from error
+        for key in fields(self):
+            object.__setattr__(self, key.name, given[key.name])
+
+    @property
+    def status(self) -> str:
+        """Its support status: ``supported`` or ``deprecated``."""
+        return 'deprecated' if self.deprecated else 'supported'
+
+    @property
+    def namespace(self) -> str:
+        """``hw`` for ``hw:cpu_policy``, ``trait`` for ``trait{group}:...``; '': it has none."""
+        before, colon, _ = self.name.partition(':')
+        return before.partition('{')[0] if colon else ''
+
+    @cached_property
+    def parts(self) -> tuple[Part | None, Part]:
+        """What stands before the first colon (None: there is none), and what stands behind it."""
+        before, colon, behind = self.name.partition(':')
+        if not colon:
+            return None, Part(self.name, self.parameters)
+        return Part(before, self.parameters), Part(behind, self.parameters)
+
+    @property
+    def is_literal(self) -> bool:
+        """Has the name no placeholder?"""
+        return '{' not in self.name
+
+    def matches(self, name: str) -> bool:
+        """Is this the definition of that extra spec?"""
+        if self.is_literal:
+            return name == self.name
+        before, behind = self.parts
+        if before is None:
+            return ':' not in name and behind.regex.fullmatch(name) is not None
+        namespace, colon, key = name.partition(':')
+        return bool(colon and before.regex.fullmatch(namespace) and behind.regex.fullmatch(key))
+
+    @cached_property
+    def complaint(self) -> Callable[[object], str | None]:
+        """Says what is wrong with a value; None: nothing."""
+        return self.value.complaint if self.check is None else self._complaint_of_check
+
+    def _complaint_of_check(self, value: object) -> str | None:
+        found = self.value.complaint(value)
+        if found is not None or self.check is None:
+            return found
+        try:
+            self.check(self.value.parsed(str(value)))
+        except InvalidSpec as error:
+            return error.message
+        except ValueError as error:
+            return str(error) or f'must not be {shown(value)}'
+        except Exception as error:
+            raise PluginError(f'the check of {self.name} fails: {error!r}') from error
+        return None
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """What belongs to one namespace of extra specs; ``name`` is '' for those without one."""
+
+    name: str
+    title: str
+    summary: str
+    validators: tuple[ExtraSpecValidator, ...]
+
+    def __post_init__(self) -> None:
+        for validator in self.validators:
+            if validator.namespace != self.name:
+                raise InvalidSpec(f'{validator.name} does not belong to the namespace {self.name}')
+
+
+def _parameters(name: str, given: Iterable[Parameter | Mapping[str, Any]]) -> tuple[Parameter, ...]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InvalidSpec(f'must be a list of mappings, not {given!r}', 'parameters')
+    read = tuple(map(Parameter.read, given))
+    pieces = _PLACEHOLDER.split(name)
+    placeholders = pieces[1::2]
+    for piece in pieces[::2]:
+        if '{' in piece or '}' in piece:
+            raise InvalidSpec('braces are for placeholders: write {word}', 'name')
+    for known, used, what in (
+        ([each.name for each in read], placeholders, 'the name does not use it'),
+        (placeholders, [each.name for each in read], 'the placeholder has no parameter'),
+    ):
+        for word in known:
+            if known.count(word) > 1:
+                raise InvalidSpec('is there twice', f'parameters.{word}')
+            if word not in used:
+                raise InvalidSpec(what, f'parameters.{word}')
+    return read
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidSpec(f'must be a text, not {value!r}', key)
+    return value
+
+
+def _texts(key: str, values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidSpec(f'must be a list of names, not {values!r}', key)
+    return tuple(_text(key, value) for value in values)

@@ -1,0 +1,121 @@
+"""Finds the definition of an extra spec, at a cost that does not grow with their number.
+
+The way of the data: a name without placeholders is one look into a dictionary. All others are kept
+by namespace, and within it by what stands before the first and behind the last placeholder: the
+name that is asked for is cut to the few lengths that occur, and only definitions that begin and end
+like it are compared. No pattern is compiled before a name needs it.
+
+Where two definitions fit one name, the one with more letters outside its placeholders is found,
+whatever their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Part
+
+
+@dataclass
+class _Keys:
+    """The definitions of one namespace, by what stands behind the colon.
+
+    ``templates`` are kept by the lengths of their two ends, the longer first, then by the ends.
+    """
+
+    literal: dict[str, ExtraSpecValidator] = field(default_factory=dict)
+    templates: dict[tuple[int, int], dict[tuple[str, str], list[ExtraSpecValidator]]] = field(
+        default_factory=dict
+    )
+
+    def add(self, validator: ExtraSpecValidator) -> None:
+        _, part = validator.parts
+        if part.is_literal:
+            self.literal[part.text] = validator
+            return
+        table = self.templates.setdefault((len(part.head), len(part.tail)), {})
+        found = table.setdefault((part.head, part.tail), [])
+        found.append(validator)
+        found.sort(key=lambda each: each.name)
+        self.templates = dict(sorted(self.templates.items(), key=lambda item: -sum(item[0])))
+
+    def find(self, key: str) -> ExtraSpecValidator | None:
+        found = self.literal.get(key)
+        if found is not None:
+            return found
+        for (head, tail), table in self.templates.items():
+            for validator in table.get((key[:head], key[len(key) - tail :]), ()):
+                if validator.parts[1].regex.fullmatch(key):
+                    return validator
+        return None
+
+
+@dataclass(frozen=True)
+class _Namespace:
+    """A namespace with a placeholder in its name."""
+
+    part: Part
+    keys: _Keys = field(default_factory=_Keys)
+
+
+class Index:
+    """Definitions by the names that they match."""
+
+    def __init__(self, validators: Iterable[ExtraSpecValidator] = ()) -> None:
+        self._exact: dict[str, ExtraSpecValidator] = {}
+        #: Names without a colon, and those with one by the namespace before it.
+        self._bare = _Keys()
+        self._plain: dict[str, _Keys] = {}
+        #: By the length of what stands before the placeholder, then by that text.
+        self._patterned: dict[int, dict[str, list[_Namespace]]] = {}
+        for validator in validators:
+            self._add(validator)
+        #: Most requests are about the same few namespaces.
+        self._keys_of = lru_cache(maxsize=256)(self._matching)
+
+    def find(self, name: str) -> ExtraSpecValidator | None:
+        """The definition that a name belongs to; None: there is none."""
+        found = self._exact.get(name)
+        if found is not None:
+            return found
+        namespace, colon, key = name.partition(':')
+        if not colon:
+            return self._bare.find(name)
+        for keys in self._keys_of(namespace):
+            found = keys.find(key)
+            if found is not None:
+                return found
+        return None
+
+    def knows(self, namespace: str) -> bool:
+        """Does a definition belong to this namespace?"""
+        return bool(self._keys_of(namespace))
+
+    def _matching(self, namespace: str) -> tuple[_Keys, ...]:
+        plain = self._plain.get(namespace)
+        found = [] if plain is None else [plain]
+        for length, table in self._patterned.items():
+            for each in table.get(namespace[:length], ()):
+                if each.part.regex.fullmatch(namespace):
+                    found.append(each.keys)
+        return tuple(found)
+
+    def _add(self, validator: ExtraSpecValidator) -> None:
+        namespace, _ = validator.parts
+        if validator.is_literal:
+            self._exact[validator.name] = validator
+        if namespace is None:
+            self._bare.add(validator)
+        elif namespace.is_literal:
+            self._plain.setdefault(namespace.text, _Keys()).add(validator)
+        else:
+            table = self._patterned.setdefault(len(namespace.head), {})
+            known = table.setdefault(namespace.head, [])
+            for each in known:
+                if each.part.key == namespace.key:
+                    each.keys.add(validator)
+                    return
+            known.append(_Namespace(namespace))
+            known[-1].keys.add(validator)

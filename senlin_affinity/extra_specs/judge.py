@@ -1,0 +1,104 @@
+"""Judges the extra specs of a flavor, in one of three modes.
+
+The way of the data: names and values, and a mode, come in; out comes what is to be said of them, in
+the order of the names. :func:`validate` and :func:`validate_all` raise what is an error.
+
+Shapes::
+
+    strict       every name needs a definition, and every value must be what it says
+    permissive   the same for values; names that nothing defines pass, and are handed back
+    off          nothing is looked at
+
+Errors: InvalidExtraSpec with one sentence for each error, all of them; InvalidSpec for another word
+than the three modes.
+
+Source: R4-04 to R4-09, Q4-1, Q4-2. We differ from Nova on purpose: it never looks at names without
+a namespace, or with one that it does not know (D4-02).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
+from senlin_affinity.extra_specs.registry import Registry, installed
+
+STRICT = 'strict'
+PERMISSIVE = 'permissive'
+OFF = 'off'
+MODES = (STRICT, PERMISSIVE, OFF)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is to be said of one extra spec; its text begins with the name.
+
+    ``is_error`` is False for a name that permissive mode lets through. ``suggestion`` is the known
+    name that was likely meant, None where there is none or where the name is known.
+    """
+
+    name: str
+    value: str
+    message: str
+    suggestion: str | None = None
+    is_error: bool = False
+
+    def __str__(self) -> str:
+        return f'{self.name}: {self.message}'
+
+
+def validate(
+    name: str, value: str, mode: str = STRICT, registry: Registry | None = None
+) -> Finding | None:
+    """Check one extra spec; what comes back is a name that permissive mode lets through."""
+    found = _judge(name, value, mode, registry)
+    if found is not None and found.is_error:
+        raise InvalidExtraSpec([str(found)])
+    return found
+
+
+def validate_all(
+    extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
+) -> tuple[Finding, ...]:
+    """Check all extra specs of a flavor; what comes back is let through by permissive mode.
+
+    All errors are in the one that is raised.
+    """
+    found = judge(extra_specs, mode, registry)
+    errors = [str(finding) for finding in found if finding.is_error]
+    if errors:
+        raise InvalidExtraSpec(errors)
+    return found
+
+
+def judge(
+    extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
+) -> tuple[Finding, ...]:
+    """What is to be said of these extra specs, errors or not, in the order of their names."""
+    check_mode(mode)
+    found = (_judge(name, extra_specs[name], mode, registry) for name in sorted(extra_specs))
+    return tuple(finding for finding in found if finding is not None)
+
+
+def check_mode(mode: object) -> str:
+    """One of the three modes, spelt exactly so."""
+    if not isinstance(mode, str) or mode not in MODES:
+        raise InvalidSpec(f'the mode must be one of {", ".join(MODES)}, not {mode!r}')
+    return mode
+
+
+def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Finding | None:
+    if mode not in MODES:
+        check_mode(mode)
+    if mode == OFF:
+        return None
+    known = registry or installed()
+    validator = known.find(name)
+    if validator is not None:
+        message = validator.complaint(value)
+        return None if message is None else Finding(name, value, message, is_error=True)
+    suggestion = known.suggest(name)
+    hint = '' if suggestion is None else f': did you mean {suggestion}?'
+    message = f'no extra spec of this name is known{hint}'
+    return Finding(name, value, message, suggestion, is_error=mode == STRICT)

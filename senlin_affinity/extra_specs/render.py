@@ -1,0 +1,132 @@
+"""Definitions of extra specs as pages in reStructuredText.
+
+The way of the data: the namespaces of a registry come in, with what installed packages add to them;
+one page of text for each goes out. The Sphinx extension makes its pages from the same lines.
+
+Shapes::
+
+    page(namespace) == '''
+    hw
+    ==
+    ...
+    ``hw:cpu_policy``
+        How guest CPUs are placed on the CPUs of the host.
+
+        :Value: one of shared, dedicated, mixed
+        :Image property: ``hw_cpu_policy``
+    '''
+
+Units: the same definitions give the same text, to the byte.
+
+Source: R4-14 to R4-16, R4-19.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.registry import Registry
+
+#: What stands for the empty name of a namespace: in a file's name, and on the command line.
+NO_NAMESPACE = 'no-namespace'
+#: A role (:doc:`text`), or ``literal``, *emphasis* and **strong** text.
+_MARKUP = re.compile(r':[\w:+.-]+:`([^`]+)`|``(.+?)``|\*\*(.+?)\*\*|\*(?=\S)(.+?)(?<=\S)\*')
+
+
+def namespaces(registry: Registry) -> tuple[Namespace, ...]:
+    """Every namespace once, in the order of their names, with all that is defined in it."""
+    found: dict[str, Namespace] = {}
+    for namespace in (*registry.namespaces, *_added(registry)):
+        known = found.setdefault(namespace.name, namespace)
+        if known is not namespace:
+            both = (*known.validators, *namespace.validators)
+            found[known.name] = Namespace(known.name, known.title, known.summary, both)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _added(registry: Registry) -> Iterator[Namespace]:
+    for validator in registry.added:
+        name = validator.namespace
+        summary = 'Extra specs that an installed package defines.'
+        yield Namespace(name, name or 'Without a namespace', summary, (validator,))
+
+
+def slug(namespace: Namespace) -> str:
+    """The name of a namespace, for files and for people."""
+    return namespace.name or NO_NAMESPACE
+
+
+def ordered(namespace: Namespace) -> tuple[ExtraSpecValidator, ...]:
+    """The definitions in the order in which they are shown."""
+    return tuple(sorted(namespace.validators, key=lambda validator: validator.name))
+
+
+def page(namespace: Namespace) -> str:
+    """A page that docutils can read without any extension."""
+    lines = [namespace.title, '=' * len(namespace.title), '', *namespace.summary.splitlines()]
+    for validator in ordered(namespace):
+        lines += ['', f'``{validator.name}``', *_indented(body(validator))]
+    return '\n'.join(lines) + '\n'
+
+
+def literal(name: str) -> str:
+    """The name of an extra spec, as any page can have it."""
+    return f'``{name}``'
+
+
+def body(validator: ExtraSpecValidator, refer_to: Callable[[str], str] = literal) -> list[str]:
+    """What there is to say of one definition, its name apart.
+
+    :param refer_to: writes the name of another extra spec.
+    """
+    lines = textwrap.dedent(validator.description).strip().splitlines()
+    for title, text in _fields(validator, refer_to):
+        if lines[-1] and not lines[-1].startswith(':'):
+            lines.append('')
+        first, *more = text.splitlines()
+        lines += [f':{title}: {first}', *_indented(more)]
+    return lines
+
+
+def _fields(
+    validator: ExtraSpecValidator, refer_to: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    yield 'Value', value(validator)
+    for parameter in validator.parameters:
+        said = f'{parameter.description.strip()} ' if parameter.description.strip() else ''
+        yield f'Parameter {{{parameter.name}}}', f'{said}(of the form {literal(parameter.pattern)})'
+    if validator.image_property:
+        yield 'Image property', literal(validator.image_property)
+    if validator.drivers:
+        yield 'Virt drivers', ', '.join(validator.drivers)
+    if validator.depends_on:
+        yield 'Needs', ', '.join(map(refer_to, validator.depends_on))
+    if validator.deprecated:
+        instead = f'; use {refer_to(validator.replaced_by)}' if validator.replaced_by else ''
+        yield 'Status', f'deprecated{instead}'
+
+
+def value(validator: ExtraSpecValidator) -> str:
+    """What a value must be, with its meaning."""
+    wanted = validator.value
+    if wanted.enum:
+        kind = f'one of {", ".join(map(literal, wanted.enum))}'
+    elif wanted.pattern is not None:
+        kind = f'of the form {literal(wanted.pattern)}'
+    else:
+        kind = wanted.wanted()
+    said = wanted.description.strip()
+    return f'{kind}. {said}' if said else kind
+
+
+def plain(text: str) -> str:
+    """A text in reStructuredText without its markup, in one line."""
+    flat = ' '.join(text.split())
+    return _MARKUP.sub(lambda found: next(filter(None, found.groups())), flat)
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f'    {line}'.rstrip() for line in lines]

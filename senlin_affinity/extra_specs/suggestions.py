@@ -1,0 +1,103 @@
+"""Which known extra spec an unknown name was meant to be.
+
+The way of the data: first what differs in case or in a separator only, then a known key under
+another namespace (or the image property that means the same), then what is near in its letters.
+
+Shapes: ``hw:cpu_pollicy`` and ``hw_cpu_policy`` give ``hw:cpu_policy``; ``hw:numa_cpu.0`` gives
+``hw:numa_cpus.{num}``; ``trait1:HW_CPU_X86_AVX22`` gives ``trait1:HW_CPU_X86_AVX2``; None where no
+name is near.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Part
+from senlin_affinity.extra_specs.spelling import Vocabulary
+
+_NUMBER = re.compile(r'\d+$')
+
+
+class Suggestions:
+    """The names of a registry, by how they may be mistyped.
+
+    :param find: the definition of a name.
+    """
+
+    def __init__(
+        self,
+        validators: Iterable[ExtraSpecValidator],
+        find: Callable[[str], ExtraSpecValidator | None],
+    ) -> None:
+        self._find = find
+        keys: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._patterned: dict[tuple[object, ...], tuple[Part, str]] = {}
+        self._images: dict[str, str] = {}
+        self._by_key: defaultdict[str, set[str]] = defaultdict(set)
+        for validator in validators:
+            before, part = validator.parts
+            if before is not None and not before.is_literal:
+                self._patterned[before.key] = (before, validator.namespace)
+            # A template is compared without its placeholders: 'numa_cpus.' for 'numa_cpus.{num}'.
+            keys[validator.namespace].setdefault(part.head + part.tail, part.text)
+            if validator.image_property is not None:
+                self._images[validator.image_property] = validator.name
+            if validator.is_literal:
+                self._by_key[part.text].add(validator.name)
+        self._shown = {namespace: dict(shown) for namespace, shown in keys.items()}
+        self._keys = {namespace: Vocabulary(shown) for namespace, shown in keys.items()}
+        self._namespaces = Vocabulary([namespace for namespace in keys if namespace])
+
+    def suggest(self, name: str) -> str | None:
+        """The known name that is meant; None: it looks like no other."""
+        return next((found for found in self._meant(name) if found != name), None)
+
+    def _meant(self, name: str) -> Iterator[str]:
+        yield from self._known_once_folded(name)
+        namespace, colon, key = name.partition(':')
+        if not colon:
+            if name in self._images:
+                yield self._images[name]
+            yield from self._elsewhere(name)
+            yield from self._near('', '', name)
+            return
+        stem = self._stem(namespace)
+        if stem is not None:
+            yield from self._near(stem, f'{namespace}:', key)
+            yield from self._elsewhere(key)
+        else:
+            meant = self._namespaces.nearest(namespace.lower())
+            if meant is not None:
+                if self._find(f'{meant}:{key}'):
+                    yield f'{meant}:{key}'
+                yield from self._near(meant, f'{meant}:', key)
+
+    def _known_once_folded(self, name: str) -> Iterator[str]:
+        namespace, colon, key = name.replace('-', '_').partition(':')
+        for before in dict.fromkeys((namespace, namespace.lower())):
+            for behind in (key, key.lower(), key.upper()):
+                if self._find(f'{before}{colon}{behind}'):
+                    yield f'{before}{colon}{behind}'
+
+    def _elsewhere(self, key: str) -> Iterator[str]:
+        """The one known name with this key."""
+        names = self._by_key.get(key, set())
+        if len(names) == 1:
+            yield from names
+
+    def _near(self, namespace: str, prefix: str, key: str) -> Iterator[str]:
+        for word in dict.fromkeys((key, _NUMBER.sub('', key))):
+            meant = self._keys[namespace].nearest(word) if namespace in self._keys else None
+            if meant is not None:
+                yield f'{prefix}{self._shown[namespace][meant]}'
+
+    def _stem(self, namespace: str) -> str | None:
+        """The namespace without the group that it may end with: ``trait`` for ``trait1``."""
+        if namespace in self._keys:
+            return namespace
+        for part, stem in self._patterned.values():
+            if part.regex.fullmatch(namespace):
+                return stem
+        return None

@@ -1,0 +1,190 @@
+"""The values that an extra spec takes: their type, its limits, and what is wrong with another.
+
+Shapes::
+
+    {'type': int, 'min': 1}                                 {'type': bool}
+    {'type': str, 'enum': ['isolate', 'none']}              {'type': str, 'pattern': r'[a-z]+'}
+    Value.read({'type': int, 'min': 1}).complaint('0') == "must be a whole number of 1 or more, ..."
+
+Units: ``min`` and ``max`` are included; None is "no limit", an empty ``enum`` "any string".
+
+Errors: InvalidSpec for a value that is defined wrongly (its path begins with ``value``). What a
+value may not be is no error here: :meth:`Value.complaint` says it, None where all is well.
+
+Source: R4-02, R4-18. Numbers and booleans are read as Nova reads them: Python's ``int`` (blanks
+around it, a sign, single underscores) and oslo.utils' words for true and false, in any case. We
+differ on purpose: a pattern beside an enum is refused (D4-11).
+"""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.extra_specs.spelling import nearest
+
+BOOLEANS: Mapping[str, bool] = {
+    **dict.fromkeys(('1', 't', 'true', 'on', 'y', 'yes'), True),
+    **dict.fromkeys(('0', 'f', 'false', 'off', 'n', 'no'), False),
+}
+_KINDS: Mapping[type, tuple[str, ...]] = {int: ('min', 'max'), bool: (), str: ('pattern', 'enum')}
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = 80
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a value must be. Made from the document's mapping by :meth:`read`.
+
+    ``regex`` is the compiled ``pattern``: the whole value must match it.
+    """
+
+    type: type
+    description: str = ''
+    min: int | None = None
+    max: int | None = None
+    pattern: str | None = None
+    enum: tuple[str, ...] = ()
+    regex: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        kinds = _KINDS.get(self.type) if isinstance(self.type, type) else None
+        if kinds is None:
+            raise InvalidSpec(f'must be int, bool or str, not {self.type!r}', 'value.type')
+        if not isinstance(self.description, str):
+            raise InvalidSpec(f'must be a text, not {self.description!r}', 'value.description')
+        for key in ('min', 'max', 'pattern', 'enum'):
+            if key not in kinds and getattr(self, key) not in (None, ()):
+                raise InvalidSpec(f'not for {self.type.__name__}: leave it out', f'value.{key}')
+        self._check_limits()
+        object.__setattr__(self, 'enum', _words(self.enum))
+        if self.pattern is not None and self.enum:
+            raise InvalidSpec('give a pattern or an enum, not both', 'value.pattern')
+        regex = None if self.pattern is None else compiled(self.pattern, 'value.pattern')
+        object.__setattr__(self, 'regex', regex)
+
+    @classmethod
+    def read(cls, given: Value | Mapping[str, Any]) -> Value:
+        """The value of a definition, from the mapping that a person writes."""
+        if isinstance(given, Value):
+            return given
+        if not isinstance(given, Mapping):
+            raise InvalidSpec(f"must be a mapping such as {{'type': int}}, not {given!r}", 'value')
+        known = [each.name for each in fields(cls) if each.init]
+        for key in given:
+            if key not in known:
+                raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', 'value')
+        if 'type' not in given:
+            raise InvalidSpec('is missing: write int, bool or str', 'value.type')
+        if 'enum' in given and not given['enum']:
+            raise InvalidSpec('names no value: leave it out, or name some', 'value.enum')
+        return cls(**given)
+
+    @cached_property
+    def complaint(self) -> Callable[[object], str | None]:
+        """Says what is wrong with a value of an extra spec; None: nothing.
+
+        Chosen once, by the kind of value: most calls end in its first line.
+        """
+        if self.enum:
+            return self._complaint_of_enum
+        if self.regex is not None:
+            return self._complaint_of_pattern
+        kinds = {int: self._complaint_of_int, bool: self._complaint_of_bool}
+        return kinds.get(self.type, self._complaint_of_str)
+
+    def parsed(self, text: str) -> int | bool | str:
+        """The number, boolean or string of a value that nothing is wrong with."""
+        if self.type is int:
+            return int(text)
+        return BOOLEANS[text.strip().lower()] if self.type is bool else text
+
+    def wanted(self) -> str:
+        """What a value must be, in words."""
+        if self.enum:
+            return f'one of {", ".join(self.enum)}'
+        if self.pattern is not None:
+            return f'of the form {self.pattern}'
+        if self.type is bool:
+            return 'a boolean such as true or false'
+        if self.type is str:
+            return 'a string'
+        if self.min is not None and self.max is not None:
+            return f'a whole number from {self.min} to {self.max}'
+        if self.min is not None:
+            return f'a whole number of {self.min} or more'
+        if self.max is not None:
+            return f'a whole number of {self.max} or less'
+        return 'a whole number'
+
+    def _complaint_of_enum(self, text: object) -> str | None:
+        if text in self.enum:
+            return None
+        near = nearest(text, self.enum) if isinstance(text, str) else None
+        return self._not(text) + (f': did you mean {near}?' if near is not None else '')
+
+    def _complaint_of_pattern(self, text: object) -> str | None:
+        if isinstance(text, str) and self.regex is not None and self.regex.fullmatch(text):
+            return None
+        return self._not(text)
+
+    def _complaint_of_int(self, text: object) -> str | None:
+        try:
+            number = int(text) if isinstance(text, str) else None
+        except ValueError:
+            number = None
+        if number is None or (self.min is not None and number < self.min):
+            return self._not(text)
+        return self._not(text) if self.max is not None and number > self.max else None
+
+    def _complaint_of_bool(self, text: object) -> str | None:
+        if isinstance(text, str) and (text in BOOLEANS or text.strip().lower() in BOOLEANS):
+            return None
+        return self._not(text)
+
+    def _complaint_of_str(self, text: object) -> str | None:
+        return None if isinstance(text, str) else self._not(text)
+
+    def _not(self, text: object) -> str:
+        wanted = self.wanted() if isinstance(text, str) else 'a string'
+        return f'must be {wanted}, not {shown(text)}'
+
+    def _check_limits(self) -> None:
+        for key in ('min', 'max'):
+            limit = getattr(self, key)
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+                raise InvalidSpec(f'must be an integer, not {limit!r}', f'value.{key}')
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise InvalidSpec(f'must be {self.min} or more, not {self.max}', 'value.max')
+
+
+def compiled(pattern: object, path: str) -> re.Pattern[str]:
+    """A pattern that may also stand within a longer one, compiled."""
+    if not isinstance(pattern, str):
+        raise InvalidSpec(f'must be a regular expression, not {pattern!r}', path)
+    try:
+        return re.compile(f'(?:{pattern})')
+    except (re.error, RecursionError, OverflowError) as error:
+        raise InvalidSpec(f'{pattern!r} is no regular expression: {error}', path) from error
+
+
+def shown(value: object) -> str:
+    """A value as it stands in a message: quoted, and cut where it is long."""
+    return _REPR.repr(value)
+
+
+def _words(enum: object) -> tuple[str, ...]:
+    if isinstance(enum, str) or not isinstance(enum, list | tuple):
+        raise InvalidSpec(f'must be a list of strings, not {enum!r}', 'value.enum')
+    for word in enum:
+        if not isinstance(word, str):
+            raise InvalidSpec(f'must be a list of strings, not of {word!r}', 'value.enum')
+    if len(set(enum)) != len(enum):
+        raise InvalidSpec('names a value twice', 'value.enum')
+    return tuple(enum)

@@ -1,0 +1,91 @@
+"""A Sphinx extension: pages made of the definitions of extra specs, and a role that leads to them.
+
+``extensions = ['senlin_affinity.sphinx_ext']`` in ``conf.py`` adds:
+
+``.. extra-specs:: hw``
+   Everything that is defined in a namespace (``no-namespace`` for names without one; no argument:
+   in all of them), those of installed packages among it. ``:summary:`` makes it a short list.
+``.. extra-spec:: hw:cpu_policy``
+   The place that describes one extra spec, for definitions that are written by hand.
+``:extra-spec:`hw:numa_cpus.0```
+   A reference to the definition of this name, from any page; a warning where it has none.
+
+Errors: a namespace that there is not is an error of the page.
+
+Source: R4-16, R4-19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.roles import XRefRole
+from sphinx.util import rst
+from sphinx.util.docutils import SphinxDirective
+
+from senlin_affinity.extra_specs import render
+from senlin_affinity.extra_specs.base import Namespace
+from senlin_affinity.extra_specs.registry import installed
+
+ROLE = 'extra-spec'
+
+
+class ExtraSpecs(SphinxDirective):
+    """The definitions of one namespace, or of all."""
+
+    optional_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {'summary': directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        """Write the lines that a person could have written, and have them read."""
+        found = {render.slug(each): each for each in render.namespaces(installed())}
+        asked = self.arguments or [*found]
+        if asked[0] not in found:
+            raise self.error(f'there is no namespace {asked[0]}; there are {", ".join(found)}')
+        write = _summary if 'summary' in self.options else _descriptions
+        lines = (line for name in asked for line in write(found[name]))
+        return list(self.parse_text_to_nodes('\n'.join(lines)))
+
+
+class ExtraSpecRole(XRefRole):
+    """A reference by any name that a definition matches."""
+
+    def process_link(
+        self, env: Any, refnode: Any, has_explicit_title: bool, title: str, target: str
+    ) -> tuple[str, str]:
+        """Lead to the definition, which may be a template."""
+        validator = installed().find(target)
+        return title, target if validator is None else validator.name
+
+
+def _refer(name: str) -> str:
+    return f':{ROLE}:`{name}`'
+
+
+def _descriptions(namespace: Namespace) -> Iterator[str]:
+    yield from (namespace.summary, '')
+    for validator in render.ordered(namespace):
+        yield f'.. {ROLE}:: {validator.name}'
+        yield ''
+        yield from (f'   {line}'.rstrip() for line in render.body(validator, _refer))
+        yield ''
+
+
+def _summary(namespace: Namespace) -> Iterator[str]:
+    for validator in render.ordered(namespace):
+        words = render.plain(validator.description).partition('. ')[0].rstrip('.')
+        yield f'* {_refer(validator.name)}: {rst.escape(words)}'
+    yield ''
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the directives and the role."""
+    app.add_directive('extra-specs', ExtraSpecs)
+    app.add_object_type(ROLE, ROLE, 'pair: %s; extra spec', objname='extra spec')
+    role = ExtraSpecRole(warn_dangling=True, innernodeclass=nodes.literal)
+    app.add_role_to_domain('std', ROLE, role, override=True)
+    return {'version': '1', 'parallel_read_safe': True, 'parallel_write_safe': True}

@@ -1,0 +1,135 @@
+"""Every validator of the real Nova and ours say the same, but for what is listed by id."""
+
+import pytest
+from hypothesis import given
+
+from tests.nova_validators import (
+    EDGES,
+    FAMILIES,
+    FILLERS,
+    NAMES,
+    OURS,
+    VALUES,
+    WRONG_FILLERS,
+    check,
+    names,
+    near_misses,
+    nova,
+    values,
+)
+
+__all__ = ['nova']
+
+
+def test_every_validator_of_nova_has_one_here(nova):
+    """R4-12."""
+    assert sorted(nova.words) == FAMILIES
+
+
+@pytest.mark.parametrize('namespace', sorted({name.partition(':')[0] for name in FAMILIES}))
+def test_every_validator_takes_the_same_values(nova, namespace):
+    """R4-02, R4-12, D4-08: each value around what it says, under each name that it has."""
+    found = set()
+    families = [name for name in FAMILIES if name.partition(':')[0] == namespace]
+    for family in families[:: len(families) // 50 + 1]:
+        found |= {
+            check(nova, name, value) for name in names(family) for value in values(nova, family)
+        }
+    listed = {'Q0-5'} if namespace == 'aggregate_instance_extra_specs' else set()
+    assert found == {None} | listed
+
+
+@pytest.mark.parametrize('family', [name for name in FAMILIES if '{group}' not in name])
+def test_near_misses_of_a_name(nova, family):
+    """R4-05, D4-02, D4-10: names are literal outside of their placeholders."""
+    for name in names(family):
+        for near in near_misses(name):
+            check(nova, near, '1')
+
+
+@pytest.mark.parametrize('family', [name for name in FAMILIES if '{group}' in name][::20])
+def test_near_misses_of_a_name_with_a_group(nova, family):
+    for name in names(family):
+        for near in near_misses(name):
+            check(nova, near, 'required')
+
+
+def test_wrong_fillers(nova):
+    """R4-03."""
+    families = [name for name in FAMILIES if '{' in name]
+    fillers = dict.fromkeys(FILLERS, WRONG_FILLERS)
+    for family in (*families[:20], *families[-20:]):
+        for name in names(family, fillers):
+            check(nova, name, '1')
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'expected'),
+    [
+        ('foo:bar', 'baz', 'D4-02'),
+        ('foo', 'bar', 'D4-02'),
+        ('Hw:cpu_policy', 'dedicated', 'D4-02'),
+        ('powervm:min_mem', '1', 'D4-02'),
+        ('hw:numa_cpusX0', '0-1', 'D4-10'),
+        ('hw:numa_mem_1', '1', 'D4-10'),
+        ('aggregate_instance_extra_specs:a', '<or> ! <or> 1', 'Q0-5'),
+        ('reservation:resv-1', 'true', 'RX-05'),
+        ('force_metadata_check', 'maybe', 'RX-05'),
+        ('hw:cpu_policy', 'deddddicated', None),
+        ('hw:cpu_pollicy', 'dedicated', None),
+    ],
+)
+def test_the_differences(nova, name, value, expected):
+    """Each one is really there."""
+    assert check(nova, name, value) == expected
+    assert nova.takes(name, value) is (expected is not None)
+
+
+@given(name=NAMES, value=VALUES)
+def test_generated(nova, name, value):
+    check(nova, name, value)
+
+
+def test_nova_s_own_group_on_request(nova):
+    """Q4-4: all of it is converted, none of it wins, and our own entry in it is left out."""
+    shadowed, added = nova.shadowed()
+    assert sorted(shadowed) == FAMILIES
+    assert added == []
+
+
+@pytest.mark.parametrize('family', FAMILIES[::10])
+def test_a_converted_validator_takes_what_nova_s_takes(nova, family):
+    """Q4-4: those of Nova, without ours."""
+    for name in names(family):
+        for value in EDGES:
+            assert nova.converted(name, value) is nova.takes(name, value), (name, value)
+
+
+class TestWhatWeAddToNova:
+    """The entry in Nova's own group."""
+
+    def test_nova_has_loaded_it(self, nova):
+        """RX-05."""
+        replaced = 'aggregate_instance_extra_specs:{key}'
+        assert sorted(nova.added()) == sorted([*OURS, replaced])
+        assert nova.takes_loaded('reservation:resv-1', 'true') is None
+        assert nova.takes_loaded('reservation:', 'true') is not None
+        assert nova.takes_loaded('force_metadata_check', 'True') is None
+        words = nova.takes_loaded('force_metadata_check', 'maybe')
+        assert 'force_metadata_check: must be a boolean' in words
+
+    @pytest.mark.parametrize(
+        ('name', 'value', 'says'),
+        [
+            ('hw:even.1p', '4', None),
+            ('hw:even.23q', ' 6', None),
+            ('hw:even.1q', '3', '3 is odd'),
+            ('hw:even.1q', '0', 'must be a whole number of 2 or more'),
+            ('hw:evenX1q', '4', 'does not appear to be'),
+            ('hw:even.1', '4', 'does not appear to be'),
+        ],
+    )
+    def test_nova_gets_what_packages_define(self, nova, name, value, says):
+        """R4-13, R4-20, D4-10: in a namespace of Nova's, too; names stay literal, checks run."""
+        found = nova.with_a_package(name, value)
+        assert found is None if says is None else says in found

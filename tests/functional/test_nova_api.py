@@ -1,0 +1,415 @@
+"""The filter of document 004 in the real nova-api: what it refuses, lets through, and leaves alone.
+
+Two clouds of one make answer, one of them with the filter.
+"""
+
+import json
+import re
+import uuid
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import pytest
+import requests
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.tables import rows
+
+FILTER = 'egg:senlin-affinity#extra_spec_validation'
+NEWEST = '2.104'
+FAULTY = 'hw:cpu_policy', 'deddddicated'
+LET_THROUGH = 'let through'
+#: What differs from request to request, and from cloud to cloud.
+PASSING_HEADERS = {'date', 'x-openstack-request-id', 'x-compute-request-id'}
+
+
+@dataclass
+class Api:
+    """Nova's API as a client's socket sees it; ``flavor`` is a fresh one."""
+
+    cloud: SandboxCloud
+    url: str
+    tokens: dict[str, str]
+    flavor: str = ''
+
+    @classmethod
+    def of(cls, cloud):
+        connection = cloud.connection()
+        url = connection.compute.get_endpoint().rstrip('/')
+        tokens = {user: cloud.connection(user).auth_token for user in ('admin', 'demo')}
+        return cls(cloud, url, {**tokens, 'nobody': 'no-token'})
+
+    def send(self, method, path='', body=None, *, at=NEWEST, user='admin', **more):
+        headers = {'X-Auth-Token': self.tokens[user], 'Content-Type': 'application/json'}
+        if at is not None:
+            headers['OpenStack-API-Version'] = f'compute {at}'
+        headers |= more.pop('headers', {})
+        data = json.dumps(body).encode() if body is not None else more.pop('data', None)
+        url = self.url + (path if path.startswith('/') else f'/flavors/{self.flavor}/{path}')
+        request = requests.Request(method, url, headers, data=data, **more)
+        with requests.Session() as session:
+            session.trust_env = False
+            prepared = session.prepare_request(request)
+            if '%' in url or '//' in path:
+                prepared.url = url
+            return session.send(prepared, timeout=60)
+
+    def post(self, specs, mode=None, **more):
+        query = '' if mode is None else f'?validation={mode}'
+        return self.send('POST', f'os-extra_specs{query}', {'extra_specs': specs}, **more)
+
+    def put(self, name, value, mode=None, **more):
+        query = '' if mode is None else f'?validation={mode}'
+        return self.send('PUT', f'os-extra_specs/{quote(name)}{query}', {name: value}, **more)
+
+    def stored(self):
+        return self.send('GET', 'os-extra_specs').json()['extra_specs']
+
+    def log(self):
+        return (self.cloud.log_dir / 'nova.log').read_text(encoding='utf-8')
+
+    def fresh(self, name=None):
+        body = {'name': name or uuid.uuid4().hex, 'vcpus': 1, 'ram': 64, 'disk': 1}
+        made = self.send('POST', '/flavors', {'flavor': {**body, 'id': body['name']}})
+        self.flavor = made.json()['flavor']['id']
+
+
+def as_text(specs):
+    return {name: str(value) for name, value in specs.items()}
+
+
+@pytest.fixture(scope='module')
+def filtered():
+    with SandboxCloud(1, api_filters=[FILTER]) as cloud:
+        yield Api.of(cloud)
+
+
+@pytest.fixture(scope='module')
+def unfiltered():
+    with SandboxCloud(1) as cloud:
+        yield Api.of(cloud)
+
+
+@pytest.fixture
+def api(filtered):
+    filtered.fresh()
+    return filtered
+
+
+@pytest.fixture
+def both(filtered, unfiltered):
+    name = uuid.uuid4().hex
+    for each in (filtered, unfiltered):
+        each.fresh(name)
+    return filtered, unfiltered
+
+
+def shape(response):
+    """An answer without what no two answers have in common; the date and the id are in both."""
+    headers = [
+        (name, '' if name.lower() in PASSING_HEADERS else re.sub(r':\d{4,5}/', ':port/', value))
+        for name, value in response.raw.headers.items()
+    ]
+    return response.status_code, sorted(headers), re.sub(rb':\d{4,5}/', b'/', response.content)
+
+
+# -- the mode matrix
+
+
+def let_through_of(api, before):
+    return [
+        line.partition(f'{LET_THROUGH} ')[2]
+        for line in api.log()[len(before) :].splitlines()
+        if LET_THROUGH in line
+    ]
+
+
+def check(row, mode, api, send):
+    before = api.log()
+    response = send()
+    wanted = row[mode or 'strict']
+    assert response.status_code == wanted, response.text
+    assert api.stored() == (as_text(row['specs']) if wanted == 200 else {})
+    said = let_through_of(api, before)
+    if wanted == 200 and mode == 'permissive' and 'let_through' in row:
+        (line,) = said
+        assert [part.partition(': ')[0] for part in line.split('; ')] == row['let_through']
+    else:
+        assert said == []
+    assert response.headers['OpenStack-API-Version'] == f'compute {NEWEST}'
+    assert response.headers['X-OpenStack-Nova-API-Version'] == NEWEST
+
+
+@pytest.mark.parametrize('mode', [None, 'strict', 'permissive', 'off'])
+@pytest.mark.parametrize('row', rows('nova_api_modes'))
+def test_post(api, row, mode):
+    """R4-06 to R4-10, Q4-1, Q4-5, D4-01."""
+    check(row, mode, api, lambda: api.post(row['specs'], mode))
+
+
+@pytest.mark.parametrize('mode', [None, 'strict', 'permissive', 'off'])
+@pytest.mark.parametrize(
+    'row', [row for row in rows('nova_api_modes') if len(row.values[0]['specs']) == 1]
+)
+def test_put(api, row, mode):
+    """R4-10."""
+    ((name, value),) = row['specs'].items()
+    check(row, mode, api, lambda: api.put(name, value, mode))
+
+
+@pytest.mark.parametrize('row', rows('nova_api_modes'))
+def test_without_the_filter(unfiltered, row):
+    """D4-01, D4-02: what Nova makes of it, whatever the parameter says."""
+    for mode in (None, 'strict', 'permissive', 'off', 'bogus', ''):
+        unfiltered.fresh()
+        assert unfiltered.post(row['specs'], mode).status_code == row['nova']
+
+
+@pytest.mark.parametrize('at', [None, '2.85'])
+@pytest.mark.parametrize('mode', [None, 'bogus'])
+@pytest.mark.parametrize('row', rows('nova_api_modes'))
+def test_older_microversions_are_not_checked(api, row, mode, at):
+    """R4-11, D4-09."""
+    before = api.log()
+    response = api.post(row['specs'], mode, at=at)
+    assert response.status_code == 200, response.text
+    assert api.stored() == as_text(row['specs'])
+    assert response.headers['OpenStack-API-Version'] == f'compute {at or "2.1"}'
+    assert let_through_of(api, before) == []
+
+
+@pytest.mark.parametrize('at', ['2.86', '2.102', NEWEST, 'latest'])
+@pytest.mark.parametrize('mode', ['permissive', 'off'])
+def test_the_answer_names_the_microversion_of_the_client(api, mode, at):
+    """R4-11: whatever Nova was asked with."""
+    response = api.post({'hw:cpu_pollllicy': 'x'}, mode, at=at)
+    assert response.status_code == 200
+    wanted = NEWEST if at == 'latest' else at
+    assert response.headers['OpenStack-API-Version'] == f'compute {wanted}'
+    assert response.headers['X-OpenStack-Nova-API-Version'] == wanted
+
+
+@pytest.mark.parametrize(
+    ('headers', 'status'),
+    [
+        ({'X-OpenStack-Nova-API-Version': '2.86'}, 400),
+        ({'X-OpenStack-Nova-API-Version': 'latest'}, 400),
+        ({'X-OpenStack-Nova-API-Version': '2.85'}, 200),
+        ({'OpenStack-API-Version': 'volume 3.50', 'X-OpenStack-Nova-API-Version': '2.86'}, 400),
+        ({'OpenStack-API-Version': 'volume 3.50, compute 2.86'}, 400),
+        ({'OpenStack-API-Version': 'compute 2.85', 'X-OpenStack-Nova-API-Version': '2.86'}, 200),
+        ({'OpenStack-API-Version': 'COMPUTE 2.86'}, 400),
+    ],
+    ids=str,
+)
+def test_the_microversion_is_found_as_nova_finds_it(api, headers, status):
+    """R4-11."""
+    assert api.post(dict([FAULTY]), headers=headers, at=None).status_code == status
+
+
+# -- the parameter
+
+
+@pytest.mark.parametrize(
+    'query',
+    [
+        'validation=bogus',
+        'validation=disabled',
+        'validation=STRICT',
+        'validation=Off',
+        'validation=',
+        'validation',
+        'validation=strict+',
+        'validation=off&validation=off',
+        'validation=strict&x=1&validation=off',
+        '%76alidation=bogus',
+    ],
+)
+@pytest.mark.parametrize('call', ['POST', 'PUT'])
+def test_r4_06_another_word_is_refused(api, query, call):
+    """R4-06, Q4-2."""
+    specs = {'hw:cpu_policy': 'shared'}
+    path, body = ('os-extra_specs', {'extra_specs': specs})
+    if call == 'PUT':
+        path, body = 'os-extra_specs/hw:cpu_policy', specs
+    response = api.send(call, f'{path}?{query}', body)
+    assert response.status_code == 400
+    message = response.json()['badRequest']['message']
+    assert message.startswith('validation must be one of strict, permissive, off, not ')
+    assert api.stored() == {}
+
+
+def test_other_parameters_stay(api):
+    assert api.send(
+        'POST', 'os-extra_specs?a=b&validation=off&c', {'extra_specs': {'foo': 'bar'}}
+    ).ok
+    assert '/os-extra_specs?a=b&validation=off&c" status: 200' in api.log()
+
+
+# -- what is refused
+
+
+def test_a_400_is_in_nova_s_own_shape(both):
+    """R4-04: all of it but the words."""
+    ours, nova = (each.post(dict([FAULTY])) for each in both)
+    assert (ours.status_code, nova.status_code) == (400, 400)
+    message = ours.json()['badRequest']['message']
+    assert shape(ours)[2] == json.dumps({'badRequest': {'code': 400, 'message': message}}).encode()
+    lengths = {'Content-Length'}
+    assert [pair for pair in shape(ours)[1] if pair[0] not in lengths] == [
+        pair for pair in shape(nova)[1] if pair[0] not in lengths
+    ]
+    assert ours.raw.headers.getlist('Vary') == nova.raw.headers.getlist('Vary')
+
+
+def test_all_errors_are_told(api):
+    response = api.post({'hw:cpu_policy': 'x', 'foo': 'bar', 'hw:cpu_pollllicy': 'y'})
+    message = response.json()['badRequest']['message']
+    assert [part.partition(': ')[0] for part in message.split('; ')] == [
+        'foo',
+        'hw:cpu_policy',
+        'hw:cpu_pollllicy',
+    ]
+    assert 'did you mean hw:cpu_policy?' in message
+
+
+@pytest.mark.parametrize('path', ['os-extra_specs?_method=POST', 'os-extra_specs%0A'])
+def test_no_way_around(api, path):
+    """R4-07: what Nova's router takes for these calls is judged."""
+    method = 'PUT' if '_method' in path else 'POST'
+    assert api.send(method, path, {'extra_specs': {'foo': 'bar'}}).status_code == 400
+    assert api.stored() == {}
+
+
+def test_with_the_project_in_the_path(api):
+    project = api.cloud.connection().current_project_id
+    path = f'/{project}/flavors/{api.flavor}/os-extra_specs'
+    assert api.send('POST', path, {'extra_specs': dict([FAULTY])}).status_code == 400
+    assert api.send('POST', path, {'extra_specs': {'hw:cpu_policy': 'shared'}}).status_code == 200
+    assert api.stored() == {'hw:cpu_policy': 'shared'}
+
+
+def test_a_key_in_the_path_may_be_encoded(api):
+    name, value = FAULTY
+    path = f'os-extra_specs/{quote(name, safe="")}'
+    assert api.send('PUT', path, {name: value}).status_code == 400
+    assert api.send('PUT', path, {name: 'shared'}).status_code == 200
+    assert api.stored() == {name: 'shared'}
+
+
+# -- what is left to Nova
+
+SPECS = {'hw:cpu_policy': 'shared'}
+LEFT_ALONE = {
+    'list': ('GET', 'os-extra_specs', {}),
+    'list, another parameter': ('GET', 'os-extra_specs', {'params': {'validation': 'bogus'}}),
+    'show': ('GET', 'os-extra_specs/foo', {}),
+    'delete': ('DELETE', 'os-extra_specs/foo', {}),
+    'delete, a parameter': ('DELETE', 'os-extra_specs/foo?validation=bogus', {}),
+    'another read': ('GET', '/limits', {}),
+    'no such call': ('PUT', 'os-extra_specs', {'body': {'extra_specs': dict([FAULTY])}}),
+    'no such path': ('POST', 'os-extra_specs/', {'body': {'extra_specs': dict([FAULTY])}}),
+    'no JSON': ('POST', 'os-extra_specs', {'data': b'{'}),
+    'other text': ('POST', 'os-extra_specs', {'data': '{"a": "b"}'.encode('utf-16')}),
+    'no body': ('POST', 'os-extra_specs', {}),
+    'a list': ('POST', 'os-extra_specs', {'body': [1]}),
+    'no extra_specs': ('POST', 'os-extra_specs', {'body': {}}),
+    'extra_specs is a list': ('POST', 'os-extra_specs', {'body': {'extra_specs': []}}),
+    'a boolean': ('POST', 'os-extra_specs', {'body': {'extra_specs': {'foo': True}}}),
+    'null': ('POST', 'os-extra_specs', {'body': {'extra_specs': {'foo': None}}}),
+    'a mapping': ('POST', 'os-extra_specs', {'body': {'extra_specs': {'foo': {}}}}),
+    'one more key': ('POST', 'os-extra_specs', {'body': {'extra_specs': SPECS, 'x': 1}}),
+    'none': ('POST', 'os-extra_specs', {'body': {'extra_specs': {}}}),
+    'another key in the path': ('PUT', 'os-extra_specs/foo', {'body': SPECS}),
+    'two keys': ('PUT', 'os-extra_specs/foo', {'body': {'foo': 'x', **SPECS}, 'at': '2.1'}),
+    'a content type': (
+        'POST',
+        'os-extra_specs',
+        {'body': {'extra_specs': SPECS}, 'headers': {'Content-Type': 'application/x-other'}},
+    ),
+    'too new': ('POST', 'os-extra_specs?validation=x', {'body': {}, 'at': '2.999'}),
+    'no microversion': ('POST', 'os-extra_specs', {'body': {}, 'at': 'x'}),
+    'not allowed': (
+        'POST',
+        'os-extra_specs?validation=x',
+        {'body': {'extra_specs': dict([FAULTY])}, 'user': 'demo'},
+    ),
+    'not allowed, PUT': ('PUT', 'os-extra_specs/foo', {'body': {'foo': 'x'}, 'user': 'demo'}),
+    'unknown user': (
+        'POST',
+        'os-extra_specs',
+        {'body': {'extra_specs': dict([FAULTY])}, 'user': 'nobody'},
+    ),
+    'another project': (
+        'POST',
+        '/0123456789abcdef/flavors/x/os-extra_specs',
+        {'body': {'extra_specs': SPECS}},
+    ),
+    'no such flavor': ('POST', '/flavors/nope/os-extra_specs', {'body': {'extra_specs': SPECS}}),
+    'a good one': ('POST', 'os-extra_specs', {'body': {'extra_specs': SPECS}}),
+    'a good one, an old microversion': (
+        'POST',
+        'os-extra_specs',
+        {'body': {'extra_specs': SPECS}, 'at': '2.1'},
+    ),
+    'an old microversion, all wrong': (
+        'POST',
+        'os-extra_specs?validation=x',
+        {'body': {'extra_specs': {'hw:x': 'y'}}, 'at': '2.85'},
+    ),
+    'another action': ('POST', '/flavors', {'body': {}}),
+}
+
+
+@pytest.mark.parametrize('name', LEFT_ALONE)
+def test_other_requests_are_the_same_byte_for_byte(both, name):
+    """R4-10, R4-11."""
+    method, path, more = LEFT_ALONE[name]
+    for each in both:
+        assert each.send('PUT', 'os-extra_specs/foo', {'foo': 'bar'}, at='2.1').ok
+    ours, nova = (shape(each.send(method, path, **more)) for each in both)
+    assert ours == nova
+    assert both[0].stored() == both[1].stored()
+
+
+@pytest.mark.parametrize('mode', ['permissive', 'off'])
+@pytest.mark.parametrize('name', ['foo/bar', 'foo\nbar', 'a' * 256, '\ud800'])
+def test_a_name_that_nova_does_not_take_is_refused_and_not_logged(api, name, mode):
+    """R4-08: what is logged was stored."""
+    before = api.log()
+    assert api.post({name: 'x'}, mode).status_code == 400
+    assert let_through_of(api, before) == []
+    assert api.stored() == {}
+
+
+def test_a_line_of_the_log_is_one_line(api):
+    """Nova takes a newline at the end of a name."""
+    before = api.log()
+    assert api.post({'foo\n': 'x', 'goo': 'x'}, 'permissive').status_code == 200
+    (line,) = let_through_of(api, before)
+    assert line.startswith('foo\\n: ')
+    assert 'goo: ' in line
+
+
+@pytest.mark.parametrize('microversion', ['2.85', '2.86', NEWEST])
+def test_nothing_else_of_these_calls_has_changed(unfiltered, microversion):
+    """Why permissive and off may ask Nova with 2.85: its answer is the same but for the version."""
+    unfiltered.fresh()
+    for send in (
+        lambda: unfiltered.post(SPECS, at=microversion),
+        lambda: unfiltered.put('hw:cpu_policy', 'shared', at=microversion),
+    ):
+        response = send()
+        assert (response.status_code, response.headers['Content-Type']) == (200, 'application/json')
+        assert response.json() in ({'extra_specs': SPECS}, SPECS)
+
+
+def test_a_nova_without_2_86_is_left_alone():
+    """R4-11: "latest" is what this Nova has."""
+    with SandboxCloud(1, api_filters=[FILTER], compute_max_version='2.85') as cloud:
+        api = Api.of(cloud)
+        body = {'name': 'f', 'vcpus': 1, 'ram': 64, 'disk': 1, 'id': 'f'}
+        assert api.send('POST', '/flavors', {'flavor': body}, at='2.1').ok
+        api.flavor = 'f'
+        assert api.post({'hw:x': 'y'}, 'bogus', at='latest').status_code == 200
+        assert api.post({'hw:x': 'y'}, 'bogus', at='2.86').status_code == 406

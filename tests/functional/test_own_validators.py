@@ -1,0 +1,110 @@
+"""The manual's example of a package that brings validators: built, installed and used as it is."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+
+EXAMPLE = Path(__file__).parents[2] / 'doc/source/admin/own-validators'
+
+
+@pytest.fixture(scope='module')
+def installed(tmp_path_factory):
+    """The folder in which the package is installed, alone."""
+    source, target = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('target')
+    shutil.copytree(EXAMPLE, source / 'package')
+    options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', target]
+    command = [sys.executable, '-m', 'pip', 'install', *options, source / 'package']
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return target
+
+
+@pytest.fixture
+def run(installed, tmp_path):
+    """The command, with the package on Python's path."""
+
+    def run_command(*arguments):
+        return subprocess.run(
+            [sys.executable, '-m', 'senlin_affinity.cli.main', *arguments],
+            env={**os.environ, 'PYTHONPATH': str(installed)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run_command
+
+
+@pytest.mark.parametrize(
+    ('spec', 'says'),
+    [
+        ('acme:rack=r12', None),
+        ('acme:rack=12', 'must be of the form r[0-9]+'),
+        ('acme:rock=r12', 'did you mean acme:rack?'),
+        ('acme:disks.nvme=2', None),
+        ('acme:disks.nvme=9', 'must be a whole number from 1 to 8'),
+        ('acme:disks.scsi=2', 'no extra spec of this name is known'),
+        ('acme:maintenance=2-5', None),
+        ('acme:maintenance=5-2', "must begin before it ends, not '5-2'"),
+        ('acme:cage=7', None),
+        ('hw:cpu_policy=shared', None),
+    ],
+)
+def test_it_judges(run, spec, says):
+    """R4-03, R4-13, R4-20, Q4-4."""
+    done = run('extra-spec', 'validate', '-f', 'json', spec)
+    (row,) = json.loads(done.stdout)
+    assert done.returncode == (0 if says is None else 3)
+    assert (row['verdict'], done.stderr) == ('valid' if says is None else 'invalid', '')
+    assert (says or '') in row['message']
+
+
+def test_it_is_listed_and_exported(run):
+    """R4-15 to R4-17."""
+    rows = json.loads(run('extra-spec', 'list', '--namespace', 'acme', '-f', 'json').stdout)
+    assert {row['name']: row['status'] for row in rows} == {
+        'acme:cage': 'deprecated',
+        'acme:disks.{bus}': 'supported',
+        'acme:maintenance': 'supported',
+        'acme:rack': 'supported',
+    }
+    exported = run('extra-spec', 'export', '--format', 'metadef', '--namespace', 'acme')
+    (namespace,) = json.loads(exported.stdout)
+    assert list(namespace['properties']) == ['cage', 'maintenance', 'rack']
+    assert '``acme:disks.{bus}``' in run('extra-spec', 'export', '--format', 'rst').stdout
+
+
+def test_nova_api_knows_them(installed, monkeypatch):
+    """R4-13, Q4-4, Q4-5: the filter, and Nova behind it."""
+    monkeypatch.setenv('PYTHONPATH', str(installed))
+    with SandboxCloud(1, api_filters=['egg:senlin-affinity#extra_spec_validation']) as cloud:
+        compute = cloud.connection().compute
+        flavor = next(iter(compute.flavors())).id
+
+        def status(spec, mode='strict'):
+            url = f'/flavors/{flavor}/os-extra_specs?validation={mode}'
+            body = {'extra_specs': dict([spec.split('=')])}
+            return compute.post(url, json=body, microversion='2.86').status_code
+
+        assert status('acme:rack=r12') == 200
+        assert status('acme:rack=12') == 400
+        assert status('acme:rock=r12') == 400
+        assert status('acme:rock=r12', 'permissive') == 200
+        assert compute.get(f'/flavors/{flavor}/os-extra_specs').json() == {
+            'extra_specs': {'acme:rack': 'r12', 'acme:rock': 'r12'}
+        }
+
+
+def test_without_it_the_names_are_unknown(tmp_path):
+    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'extra-spec', 'validate']
+    done = subprocess.run(
+        [*command, 'acme:rack=r12'], cwd=tmp_path, capture_output=True, timeout=60
+    )
+    assert done.returncode == 3

@@ -1,0 +1,126 @@
+"""What a definition takes, and what is wrong with another: the rows of the rule table."""
+
+import dataclasses
+
+import pytest
+
+from senlin_affinity.core.errors import InvalidSpec, PluginError
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.values import Value
+from tests.tables import check_error, raises, rows
+
+TYPES = {'int': int, 'bool': bool, 'str': str, 'float': float}
+
+
+def typed(value):
+    """The row's definition, with types in place of their words."""
+    if isinstance(value, list):
+        return [typed(each) for each in value]
+    if isinstance(value, dict):
+        return {
+            key: TYPES.get(each, each) if key == 'type' else typed(each)
+            for key, each in value.items()
+        }
+    return value
+
+
+@pytest.mark.parametrize('row', rows('extra_spec_definitions'))
+def test_definition(row):
+    given = typed(row['define'])
+    if raises(row):
+        with pytest.raises(InvalidSpec) as caught:
+            ExtraSpecValidator(**given)
+        check_error(row, caught.value)
+        return
+    validator = ExtraSpecValidator(**given)
+    for name in row.get('matches', ()):
+        assert validator.matches(name), name
+    for name in row.get('others', ()):
+        assert not validator.matches(name), name
+    assert validator.status == ('deprecated' if given.get('deprecated') else 'supported')
+
+
+def definition(**changes):
+    return ExtraSpecValidator(
+        **{'name': 'foo:bar', 'description': 'd', 'value': {'type': str}, **changes}
+    )
+
+
+def test_a_definition_never_changes():
+    validator = definition()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        validator.name = 'foo:baz'
+    assert validator == definition()
+    assert hash(validator) == hash(definition())
+    assert validator != definition(deprecated=True)
+
+
+@pytest.mark.parametrize(
+    ('value', 'given', 'got'),
+    [({'type': int}, ' 7', 7), ({'type': bool}, 'Yes', True), ({'type': str}, 'a', 'a')],
+)
+def test_a_check_of_its_own_gets_what_was_read(value, given, got):
+    """R4-20."""
+    seen = []
+    assert definition(value=value, check=seen.append).complaint(given) is None
+    assert seen == [got]
+
+
+def even(number):
+    if number % 2:
+        raise ValueError(f'{number} is odd')
+
+
+def test_a_check_of_its_own_says_what_is_wrong():
+    """R4-20: after type and limits; a ValueError or an InvalidSpec is its answer."""
+
+    def refuse(_value):
+        raise InvalidSpec('not today', 'anywhere')
+
+    def mute(_value):
+        raise ValueError
+
+    value = {'type': int, 'max': 6}
+    assert definition(value=value, check=even).complaint('5') == '5 is odd'
+    assert definition(value=value, check=even).complaint('6') is None
+    assert 'or less' in definition(value=value, check=even).complaint('7')
+    assert definition(check=refuse).complaint('a') == 'not today'
+    assert definition(check=mute).complaint('a') == "must not be 'a'"
+
+
+def test_a_check_that_breaks_is_an_error_of_its_plugin():
+    """R4-20: not the value's fault."""
+
+    def broken(_value):
+        raise KeyError('missing')
+
+    with pytest.raises(PluginError, match=r'foo:bar.*missing'):
+        definition(check=broken).complaint('a')
+
+
+@pytest.mark.parametrize('check', ['even', 5])
+def test_a_check_must_be_callable(check):
+    with pytest.raises(InvalidSpec, match=r'foo:bar\.check'):
+        definition(check=check)
+
+
+@pytest.mark.parametrize('value', [None, 5, 1.0, True, ['a'], b'a'])
+def test_a_value_is_a_string(value):
+    assert 'must be a string' in definition().complaint(value)
+
+
+def test_a_value_is_cut_where_it_is_long():
+    assert len(definition(value={'type': int}).complaint('x' * 255)) < 150
+
+
+def test_words_for_every_kind_of_value():
+    kinds = [
+        Value(int), Value(int, min=1), Value(int, max=1), Value(int, min=1, max=2),
+        Value(bool), Value(str), Value(str, pattern='a'), Value(str, enum=('a', 'b')),
+    ]  # fmt: skip
+    assert len({kind.wanted() for kind in kinds}) == len(kinds)
+
+
+def test_a_namespace_holds_its_own():
+    with pytest.raises(InvalidSpec, match='foo:bar'):
+        Namespace('hw', 'Hardware', 'Hardware.', (definition(),))

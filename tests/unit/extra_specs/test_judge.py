@@ -1,0 +1,104 @@
+"""The three modes, the names and the values: the rows of the rule tables."""
+
+import pytest
+
+from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
+from senlin_affinity.extra_specs import MODES, Finding, judge, validate, validate_all
+from senlin_affinity.extra_specs.registry import Registry
+from tests.tables import rows
+
+REGISTRY = Registry()
+
+
+@pytest.mark.parametrize('mode', MODES)
+@pytest.mark.parametrize('row', rows('extra_spec_modes'))
+def test_mode(row, mode):
+    given, outcome = row['extra_specs'], row[mode]
+    if not isinstance(outcome, dict):
+        found = validate_all(given, mode, REGISTRY)
+        assert [finding.name for finding in found] == ([] if outcome == 'passes' else outcome)
+        assert not any(finding.is_error for finding in found)
+        return
+    with pytest.raises(InvalidExtraSpec) as caught:
+        validate_all(given, mode, REGISTRY)
+    assert len(caught.value.errors) == outcome['errors']
+    for error in caught.value.errors:
+        assert error.startswith(tuple(given))
+        assert error in str(caught.value)
+    says = row.get('says', ())
+    for words in [says] if isinstance(says, str) else says:
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize('mode', MODES)
+@pytest.mark.parametrize('row', rows('extra_spec_modes'))
+def test_one_by_one_is_as_all_at_once(row, mode):
+    errors, found = [], []
+    for name, value in sorted(row['extra_specs'].items()):
+        try:
+            found.append(validate(name, value, mode, REGISTRY))
+        except InvalidExtraSpec as error:
+            errors += error.errors
+    said = judge(row['extra_specs'], mode, REGISTRY)
+    assert errors == [str(finding) for finding in said if finding.is_error]
+    assert [each for each in found if each] == [each for each in said if not each.is_error]
+
+
+@pytest.mark.parametrize('mode', ['bogus', 'disabled', 'STRICT', '', ' strict', None, True, []])
+def test_every_other_mode_is_refused(mode):
+    """R4-06, Q4-2, D4-01: also where there is nothing to judge."""
+    for call in (
+        lambda: validate('hw:cpu_policy', 'dedicated', mode),
+        lambda: validate_all({}, mode),
+        lambda: judge({}, mode),
+    ):
+        with pytest.raises(InvalidSpec, match='strict, permissive, off') as caught:
+            call()
+        assert not isinstance(caught.value, InvalidExtraSpec)
+
+
+def test_strict_is_the_default():
+    """R4-06, Q4-1."""
+    with pytest.raises(InvalidExtraSpec):
+        validate('foo:bar', 'baz')
+    with pytest.raises(InvalidExtraSpec):
+        validate_all({'foo:bar': 'baz'})
+
+
+def test_a_finding_says_what_was_likely_meant():
+    """R4-08."""
+    found = validate('hw:cpu_pollicy', 'dedicated', 'permissive')
+    assert isinstance(found, Finding)
+    assert (found.name, found.value, found.suggestion) == (
+        'hw:cpu_pollicy', 'dedicated', 'hw:cpu_policy',
+    )  # fmt: skip
+    assert str(found).startswith('hw:cpu_pollicy: ')
+    assert 'did you mean hw:cpu_policy?' in str(found)
+
+
+@pytest.mark.parametrize('row', rows('extra_spec_names'))
+def test_name(row):
+    found = REGISTRY.find(row['extra_spec'])
+    assert (found and found.name) == row['definition']
+    if found is None:
+        assert REGISTRY.suggest(row['extra_spec']) == row['suggestion']
+    else:
+        assert found.matches(row['extra_spec'])
+
+
+def values(row, outcome):
+    for text, times in row.get(f'{outcome}_repeated', {}).items():
+        yield (text * times)[:times]
+    yield from row.get(outcome, ())
+
+
+@pytest.mark.parametrize('row', rows('extra_spec_values'))
+def test_value(row):
+    for value in values(row, 'accepted'):
+        assert validate(row['extra_spec'], value, 'strict', REGISTRY) is None
+    for value in values(row, 'refused'):
+        for mode in ('strict', 'permissive'):
+            with pytest.raises(InvalidExtraSpec) as caught:
+                validate(row['extra_spec'], value, mode, REGISTRY)
+            assert row['says'] in str(caught.value), value
+        assert validate(row['extra_spec'], value, 'off', REGISTRY) is None

@@ -1,0 +1,276 @@
+"""Where definitions come from, which one wins, and what is an error."""
+
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+
+import pytest
+from stevedore.extension import Extension
+
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.extra_specs import validate, validators
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.index import Index
+from senlin_affinity.extra_specs.registry import (
+    GROUPS,
+    NOVA_GROUP,
+    Registry,
+    _refuse,
+    read_plugin,
+)
+from senlin_affinity.extra_specs.validators import namespaces
+
+
+def definition(name='foo:bar', **changes):
+    return ExtraSpecValidator(
+        **{'name': name, 'description': 'd', 'value': {'type': str}, **changes}
+    )
+
+
+def extension(source, name='custom', target='custom.package:VALIDATORS'):
+    return Extension(name, EntryPoint(name, target, GROUPS[1]), source, None)
+
+
+def plugin(*definitions, name='custom'):
+    return read_plugin(extension(list(definitions), name, f'{name}.package:VALIDATORS'))
+
+
+class TestOwn:
+    #: Traits and resource classes move with their libraries.
+    COUNTS = {
+        '': 3, 'accel': 1, 'aggregate_instance_extra_specs': 1, 'capabilities': 45, 'hw': 37,
+        'hw_rng': 3, 'hw_video': 1, 'os': 1, 'pci_passthrough': 1, 'quota': 31, 'reservation': 1,
+        'vmware': 2,
+    }  # fmt: skip
+
+    def test_every_namespace_is_there(self):
+        """R4-12, RX-05."""
+        counts = {each.name: len(each.validators) for each in namespaces()}
+        assert counts.pop('trait') > 300
+        assert counts.pop('resources') > 20
+        assert counts == self.COUNTS
+
+    def test_a_file_holds_one_namespace(self):
+        names = [each.name for each in namespaces()]
+        assert sorted(names) == names
+        assert {name or 'no_namespace' for name in names} == set(validators.MODULES)
+
+    def test_names_are_unique(self):
+        names = [each.name for each in Registry().own]
+        assert len(set(names)) == len(names)
+
+    @pytest.mark.parametrize('namespace', namespaces(), ids=lambda each: each.name)
+    def test_a_definition_is_found_by_its_name(self, namespace):
+        """Each placeholder filled in; no other definition takes the name."""
+        registry = Registry()
+        for validator in namespace.validators:
+            name = validator.name
+            for parameter in validator.parameters:
+                filler = {'filter': ':a:b', 'group': '_1-a'}.get(parameter.name, '1')
+                name = name.replace(f'{{{parameter.name}}}', filler)
+            assert registry.find(name) is validator
+            assert [each.name for each in namespace.validators if each.matches(name)] == [
+                validator.name
+            ]
+
+    def test_only_one_is_deprecated(self):
+        """R4-15."""
+        (found,) = (each for each in Registry().own if each.deprecated)
+        assert (found.name, found.replaced_by) == ('hide_hypervisor_id', 'hw:hide_hypervisor_id')
+
+    def test_what_they_refer_to_is_there(self):
+        """R4-14."""
+        own = Registry().own
+        names = {each.name for each in own}
+        for validator in own:
+            assert {*validator.depends_on, validator.replaced_by or validator.name} <= names
+
+    def test_an_image_property_belongs_to_one_extra_spec(self):
+        """R4-19."""
+        images = [each.image_property for each in Registry().own if each.image_property]
+        assert len(set(images)) == len(images) > 20
+        assert 'hw_cpu_policy' in images
+
+
+class TestPlugins:
+    def test_a_list(self):
+        """R4-13, Q4-4: the document's form."""
+        found = plugin(
+            definition(), definition('foo{x}:baz', parameters=[{'name': 'x', 'type': int}])
+        )
+        registry = Registry(plugins=[found])
+        assert registry.find('foo:bar') is found.validators[0]
+        assert registry.find('foo7:baz') is found.validators[1]
+        assert validate('foo:bar', 'x', 'strict', registry) is None
+        assert registry.added == found.validators
+        assert registry.validators == registry.own + registry.added
+        assert registry.suggest('foo:barr') == 'foo:bar'
+
+    @pytest.mark.parametrize(
+        'source',
+        [
+            SimpleNamespace(register=lambda: [definition()]),
+            lambda: (definition(),),
+            (definition(),),
+        ],
+        ids=['module', 'callable', 'tuple'],
+    )
+    def test_other_forms(self, source):
+        """Q4-4: a module with register(), as Nova takes it, or a callable."""
+        assert read_plugin(extension(source)).validators == (definition(),)
+
+    def test_in_tree_wins(self):
+        """R4-13, D4-04, Q4-3: also over a name that one of its templates takes."""
+        names = ['hw:cpu_policy', 'hw:numa_cpus.0', 'hw:numa_cpus.{num}']
+        found = plugin(
+            *(
+                definition(name, parameters=[{'name': 'num', 'type': int}] if '{' in name else ())
+                for name in names
+            )
+        )
+        registry = Registry(plugins=[found])
+        assert [validator.name for _, validator in registry.shadowed] == names
+        assert {source.name for source, _ in registry.shadowed} == {'custom'}
+        assert registry.added == ()
+        for name in names[:2]:
+            assert registry.find(name) in registry.own
+
+    def test_a_template_of_a_plugin_does_not_take_names_of_ours(self):
+        """Q4-3."""
+        found = plugin(definition('hw:{key}', parameters=[{'name': 'key', 'type': str}]))
+        registry = Registry(plugins=[found])
+        assert registry.find('hw:cpu_policy') in registry.own
+        assert registry.find('hw:numa_cpus.0') in registry.own
+        assert registry.find('hw:other') in registry.added
+
+    @pytest.mark.parametrize('other', [definition(), definition(deprecated=True)])
+    def test_two_plugins_with_one_name(self, other):
+        """Q4-3: an error that names both."""
+        with pytest.raises(PluginError) as caught:
+            Registry(plugins=[plugin(definition(), name='one'), plugin(other, name='two')])
+        for words in ('foo:bar', 'one (one.package:VALIDATORS)', 'two (two.package:VALIDATORS)'):
+            assert words in str(caught.value)
+
+    def test_a_plugin_may_repeat_itself(self):
+        assert Registry(plugins=[plugin(definition(), definition())]).added == (definition(),)
+        with pytest.raises(PluginError, match='custom.*foo:bar twice'):
+            Registry(plugins=[plugin(definition(), definition(deprecated=True))])
+
+    def test_one_that_does_not_load(self):
+        """Q4-3, D4-04: no silent skip."""
+        error = ImportError('no module named custom')
+        entry_point = EntryPoint('custom', 'custom.package:VALIDATORS', GROUPS[1])
+        with pytest.raises(PluginError, match=r'custom\.package:VALIDATORS.*no module') as caught:
+            _refuse(SimpleNamespace(namespace=GROUPS[1]), entry_point, error)
+        assert caught.value.__cause__ is error
+
+    def test_our_own_entry_in_nova_s_group_is_left_out(self):
+        """Q4-4: also where it does not load."""
+        entry_point = EntryPoint('ours', 'senlin_affinity.plugins.nova_extra_specs', NOVA_GROUP)
+        _refuse(SimpleNamespace(namespace=NOVA_GROUP), entry_point, ImportError('no nova'))
+
+    @pytest.mark.parametrize(
+        'source', [5, 'text', None, lambda: 5, lambda: 1 / 0, [5], [None], ['foo:bar'], [dict]]
+    )
+    def test_what_is_no_list_of_definitions(self, source):
+        """Q4-3."""
+        with pytest.raises(PluginError, match=r'custom \(custom\.package:VALIDATORS\)'):
+            read_plugin(extension(source))
+
+
+def nova_s(**changes):
+    return SimpleNamespace(
+        **{
+            'name': 'foo:bar', 'description': 'd', 'value': {'type': int, 'min': 1},
+            'parameters': [], 'deprecated': False, 'name_regex': 'foo:bar', **changes,
+        }
+    )  # fmt: skip
+
+
+class TestConversion:
+    def converted(self, **changes):
+        (found,) = read_plugin(extension([nova_s(**changes)])).validators
+        return found
+
+    def test_an_object_of_nova_s_class(self):
+        """Q4-4, D4-03."""
+        found = self.converted(
+            name='foo:bar.{num}',
+            parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd', 'odd': 1}],
+            deprecated=True,
+        )
+        assert found == definition(
+            'foo:bar.{num}',
+            parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd'}],
+            value={'type': int, 'min': 1},
+            deprecated=True,
+        )
+
+    def test_what_nova_ignores_is_left_out(self):
+        found = self.converted(
+            description='', value={'type': str, 'min': 1, 'odd': 2},
+            parameters=[{'name': 'unused', 'pattern': 'a'}],
+        )  # fmt: skip
+        assert found == definition(description='foo:bar')
+
+    def test_only_the_pattern_counts_beside_an_enum(self):
+        """D4-11: as in Nova."""
+        found = self.converted(value={'type': str, 'pattern': 'a+', 'enum': ['b']})
+        assert found.complaint('aa') is None
+        assert found.complaint('b') is not None
+
+    def test_a_repeated_word_of_an_enum(self):
+        assert self.converted(value={'type': str, 'enum': ['a', 'a']}).value.enum == ('a',)
+
+    @pytest.mark.parametrize(
+        'changes',
+        [{'value': {'type': float}}, {'name': 'foo:{x}'}, {'value': None}, {'parameters': [{}]}],
+    )
+    def test_what_can_not_be_converted(self, changes):
+        with pytest.raises(PluginError, match=r'custom\.package'):
+            self.converted(**changes)
+
+
+class TestIndex:
+    def test_the_one_with_more_letters_is_found(self):
+        """Whatever the order."""
+        found = [
+            definition('foo:{x}', parameters=[{'name': 'x', 'type': str}]),
+            definition('foo:a{x}', parameters=[{'name': 'x', 'type': str}]),
+            definition('foo:a{x}b', parameters=[{'name': 'x', 'type': str}]),
+        ]
+        for order in (found, found[::-1]):
+            index = Index(order)
+            assert [index.find(name).name for name in ('foo:1', 'foo:a1', 'foo:a1b')] == [
+                each.name for each in found
+            ]
+
+    @pytest.mark.parametrize(
+        'kind',
+        ['foo:a{number}', 'foo:a{number}.{{x}}', 'foo{{x}}:a{number}', 'foo{number}.{{x}}:a'],
+    )
+    def test_a_lookup_compares_with_few(self, kind):
+        """However many there are: the definitions whose pattern is compiled are those compared."""
+        made = [
+            definition(
+                kind.format(number=number),
+                parameters=[{'name': 'x', 'type': int}] if '{{' in kind else (),
+            )
+            for number in range(1000, 3000)
+        ]
+        index = Index(made)
+        name = made[700].name.replace('{x}', '5')
+        assert index.find(name) is made[700]
+        assert index.find(name + 'x') is None
+        assert sum('regex' in vars(part) for each in made for part in each.parts) <= 2
+
+    def test_an_empty_one(self):
+        assert Index().find('foo:bar') is None
+        assert Index().find('') is None
+
+    def test_namespaces_that_begin_alike_are_kept_apart(self):
+        one = definition('foo{x}:a', parameters=[{'name': 'x', 'pattern': '[0-9]'}])
+        other = definition('foo{x}:b', parameters=[{'name': 'x', 'pattern': '[a-z]'}])
+        index = Index([one, other])
+        assert [index.find(name) for name in ('foo1:a', 'foox:b')] == [one, other]
+        assert [index.find(name) for name in ('foo1:b', 'foox:a')] == [None, None]
+        assert [index.knows(name) for name in ('foo1', 'foox', 'foo')] == [True, True, False]

@@ -1,0 +1,235 @@
+"""Definitions as pages, and as namespaces of Glance's catalogue."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.extra_specs import metadef, render
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.registry import Plugin, Registry
+
+MANUAL = Path(__file__).parents[3] / 'doc/source/extra_specs'
+REGISTRY = Registry()
+NAMESPACES = render.namespaces(REGISTRY)
+NAMES = 'string', 'integer', 'boolean'
+
+#: A namespace, as Glance's API reference describes what a client may send.
+TEXT = {'type': 'string'}
+SCHEMA = {
+    'type': 'object',
+    'required': ['namespace'],
+    'additionalProperties': False,
+    'properties': {
+        'namespace': {'type': 'string', 'maxLength': 80},
+        'display_name': {'type': 'string', 'maxLength': 80},
+        'description': {'type': 'string', 'maxLength': 500},
+        'visibility': {'enum': ['public', 'private']},
+        'protected': {'type': 'boolean'},
+        'resource_type_associations': {
+            'type': 'array',
+            'items': {
+                'type': 'object',
+                'required': ['name'],
+                'additionalProperties': False,
+                'properties': {'name': TEXT, 'prefix': {'type': 'string', 'maxLength': 80}},
+            },
+        },
+        'properties': {
+            'type': 'object',
+            'propertyNames': {'maxLength': 80, 'minLength': 1},
+            'additionalProperties': {
+                'type': 'object',
+                'required': ['title', 'type'],
+                'additionalProperties': False,
+                'properties': {
+                    'title': TEXT,
+                    'type': {'enum': [*NAMES, 'array', 'number', 'object']},
+                    'description': TEXT,
+                    'minimum': {'type': 'integer'},
+                    'maximum': {'type': 'integer'},
+                    'pattern': {'type': 'string', 'format': 'regex'},
+                    'enum': {'type': 'array', 'items': TEXT},
+                },
+            },
+        },
+    },
+}
+
+
+def defined(name='acme:rack', description='A rack.', value=None, **more):
+    return ExtraSpecValidator(name, description, value or {'type': str}, **more)
+
+
+def exported(*validators, name='acme', summary='What ACME has.'):
+    found = metadef.namespace(Namespace(name, 'ACME', summary, validators))
+    jsonschema.validate(found, SCHEMA, format_checker=jsonschema.FormatChecker())
+    return found
+
+
+def one(validator):
+    (found,) = exported(validator)['properties'].values()
+    return found
+
+
+# -- Glance
+
+
+@pytest.mark.parametrize('namespace', NAMESPACES, ids=render.slug)
+def test_a_namespace_is_what_glance_takes(namespace):
+    """R4-17, D4-05."""
+    found = metadef.namespace(namespace)
+    jsonschema.validate(found, SCHEMA, format_checker=jsonschema.FormatChecker())
+    text = metadef.text(found)
+    assert json.loads(text) == found
+    assert text == metadef.text(metadef.namespace(namespace))
+
+
+@pytest.mark.parametrize('namespace', NAMESPACES, ids=render.slug)
+def test_a_property_judges_like_its_definition(namespace):
+    """R4-17: the names are found again, and nothing that is wrong here is right there."""
+    found = metadef.namespace(namespace)
+    prefix = found['resource_type_associations'][0].get('prefix', '')
+    assert prefix == (f'{namespace.name}:' if namespace.name else '')
+    for key, schema in found['properties'].items():
+        validator = REGISTRY.find(f'{prefix}{key}')
+        assert validator in namespace.validators
+        for text in ('', '0', '-1', 'true', 'x', '1,^2', 'required', '<or> a'):
+            value = {'integer': as_number, 'boolean': as_boolean}.get(schema['type'], str)(text)
+            if value is not None and validator.complaint(text) is None:
+                jsonschema.validate(value, schema)
+
+
+def as_number(text):
+    return int(text) if re.fullmatch(r'-?\d+', text) else None
+
+
+def as_boolean(text):
+    return {'true': True}.get(text)
+
+
+@pytest.mark.parametrize(
+    ('value', 'wanted'),
+    [
+        ({'type': int}, {'type': 'integer'}),
+        ({'type': int, 'min': 1}, {'type': 'integer', 'minimum': 1}),
+        ({'type': int, 'min': 0, 'max': 15}, {'type': 'integer', 'minimum': 0, 'maximum': 15}),
+        ({'type': bool}, {'type': 'boolean'}),
+        ({'type': str}, {'type': 'string'}),
+        ({'type': str, 'enum': ['b', 'a']}, {'type': 'string', 'enum': ['b', 'a']}),
+        ({'type': str, 'pattern': 'a|b'}, {'type': 'string', 'pattern': '^(?:a|b)$'}),
+        ({'type': str, 'pattern': r'(?P<x>a)'}, {'type': 'string'}),
+        ({'type': str, 'pattern': r'(?i:a)'}, {'type': 'string'}),
+        ({'type': str, 'pattern': r'a\Z'}, {'type': 'string'}),
+    ],
+    ids=str,
+)
+def test_types(value, wanted):
+    """R4-17: without what only Python's patterns have."""
+    found = one(defined(value=value))
+    assert {key: found[key] for key in found if key not in ('title', 'description')} == wanted
+
+
+def test_what_a_property_tells():
+    """R4-14, R4-15, R4-17, R4-19."""
+    found = one(
+        defined(
+            description='The **rack** of ``{id}``,\nsee :extra-spec:`acme:row`.',
+            value={'type': str, 'description': 'A name.'},
+            deprecated=True,
+            replaced_by='acme:row',
+            image_property='acme_rack',
+            drivers=('libvirt', 'ironic'),
+            depends_on=('acme:row',),
+        )
+    )
+    assert found['title'] == 'acme:rack'
+    assert found['description'] == (
+        'Deprecated: use acme:row. The rack of {id}, see acme:row. Value: A name. '
+        'Image property: acme_rack. Virt drivers: libvirt, ironic. Needs: acme:row.'
+    )
+
+
+def test_a_definition_of_many_names_is_left_out_unless_it_has_one_without_the_placeholder():
+    """R4-03, R4-17."""
+    group = {'name': 'group', 'pattern': r'(_\w+)?'}
+    found = exported(
+        defined('acme{group}:rack', parameters=[group]),
+        defined('acme:row.{id}', parameters=[{'name': 'id', 'type': int}]),
+    )
+    assert list(found['properties']) == ['rack']
+
+
+def test_limits_of_glance():
+    assert len(exported(summary='word ' * 200)['description']) <= 500
+    with pytest.raises(InvalidSpec, match=r'^acme:a+: .*80 characters at most'):
+        exported(defined(f'acme:{"a" * 81}'))
+    with pytest.raises(InvalidSpec, match='80 characters at most'):
+        exported(name='a' * 80)
+
+
+# -- pages
+
+
+@pytest.mark.parametrize('namespace', NAMESPACES, ids=render.slug)
+def test_a_page_tells_every_definition(namespace):
+    """R4-16."""
+    page = render.page(namespace)
+    assert page.startswith(f'{namespace.title}\n====')
+    for validator in namespace.validators:
+        assert f'\n``{validator.name}``\n    ' in page
+    assert page == render.page(namespace)
+
+
+def test_the_manual_has_a_page_for_every_namespace():
+    """R4-16."""
+    pages = {path.stem: path.read_text(encoding='utf-8') for path in MANUAL.glob('*.rst')}
+    assert set(pages) - {'index'} == set(map(render.slug, NAMESPACES))
+    for name, page in pages.items():
+        assert name == 'index' or page.endswith(f'\n.. extra-specs:: {name}\n')
+
+
+def test_what_a_page_tells():
+    """R4-14 to R4-16, R4-19."""
+    validator = defined(
+        'acme:rack.{id}',
+        'The rack of {id}.\n\nOf two paragraphs.',
+        {'type': int, 'min': 1, 'description': 'Its number.'},
+        parameters=[{'name': 'id', 'type': int, 'description': 'The row.'}],
+        deprecated=True,
+        replaced_by='acme:row',
+        image_property='acme_rack',
+        drivers=('libvirt', 'ironic'),
+        depends_on=('acme:row',),
+    )
+    assert render.body(validator) == [
+        'The rack of {id}.',
+        '',
+        'Of two paragraphs.',
+        '',
+        ':Value: a whole number of 1 or more. Its number.',
+        r':Parameter {id}: The row. (of the form ``\d+``)',
+        ':Image property: ``acme_rack``',
+        ':Virt drivers: libvirt, ironic',
+        ':Needs: ``acme:row``',
+        ':Status: deprecated; use ``acme:row``',
+    ]
+
+
+def test_what_packages_define_is_among_it():
+    """R4-13."""
+    rack, policy = defined(), defined('hw:acme')
+    found = render.namespaces(Registry(plugins=[Plugin('acme', 'acme:V', (rack, policy))]))
+    assert [each.name for each in found] == sorted({each.name for each in NAMESPACES} | {'acme'})
+    by_name = {each.name: each for each in found}
+    assert by_name['acme'].validators == (rack,)
+    assert policy in by_name['hw'].validators
+    assert policy not in {each.name: each for each in NAMESPACES}['hw'].validators
+
+
+def test_plain():
+    text = 'A ``b *c*`` **d** *e* :doc:`f`, 2 * 3 * 4'
+    assert render.plain(text) == 'A b *c* d e f, 2 * 3 * 4'

@@ -1,0 +1,163 @@
+"""The filter for nova-api on its own: what it reads, and what it hands on.
+
+What the real nova-api makes of it is in ``tests/functional/test_nova_api.py``.
+"""
+
+import io
+import json
+
+import pytest
+
+from senlin_affinity.plugins.nova_api import ExtraSpecValidation, filter_factory
+
+PATH = '/flavors/1/os-extra_specs'
+FAULTY = json.dumps({'extra_specs': {'hw:cpu_policy': 'x'}}).encode()
+
+
+class Unreadable:
+    """A body that is none of the filter's business."""
+
+    def read(self, *_size):
+        raise AssertionError('the body was read')
+
+
+class Context:
+    """Who asks, as nova-api keeps it."""
+
+    def __init__(self, *allowed):
+        self.allowed = allowed
+        self.asked = []
+
+    def can(self, rule, target, fatal):
+        assert (target, fatal) == ({}, False)
+        self.asked.append(rule)
+        return rule in self.allowed
+
+
+@pytest.fixture
+def nova():
+    """An application that keeps what it got."""
+
+    def application(environ, start_response):
+        application.got.append(environ)
+        start_response('200 OK', [('openstack-api-version', 'compute 2.85'), ('X-Other', '2.85')])
+        return [b'']
+
+    application.got = []
+    return application
+
+
+@pytest.fixture
+def send(nova):
+    """``send('POST', body=...)``: the status, the headers, and what was handed on."""
+
+    def send_one(method='POST', path=PATH, body=FAULTY, query='', at='2.86', **environ):
+        given = {
+            'REQUEST_METHOD': method,
+            'PATH_INFO': path,
+            'QUERY_STRING': query,
+            'HTTP_OPENSTACK_API_VERSION': f'compute {at}',
+            'wsgi.url_scheme': 'http',
+            **environ,
+        }
+        if isinstance(body, bytes):
+            given.setdefault('CONTENT_LENGTH', str(len(body)))
+        given['wsgi.input'] = io.BytesIO(body) if isinstance(body, bytes) else body
+        given = {name: value for name, value in given.items() if value is not None}
+        answers = []
+        ExtraSpecValidation(nova, lambda: '2.104')(given, lambda *answer: answers.append(answer))
+        ((status, headers),) = answers
+        return status, dict(headers), given
+
+    return send_one
+
+
+@pytest.mark.parametrize(
+    'request_of',
+    [
+        {'method': 'GET'},
+        {'method': 'DELETE'},
+        {'path': '/servers'},
+        {'path': '/flavors/1/os-extra_specs/a/b'},
+        {'path': '/servers/os-extra_specs'},
+        {'method': 'PUT'},
+        {'at': '2.85'},
+        {'at': '2.105'},
+        {'at': 'x'},
+        {'nova.context': Context()},
+    ],
+    ids=str,
+)
+def test_what_is_left_alone_is_handed_on_unread(send, nova, request_of):
+    """R4-10, R4-11."""
+    status, headers, given = send(**{'body': Unreadable(), **request_of})
+    assert status == '200 OK'
+    assert nova.got[0] is given
+    assert headers['openstack-api-version'] == 'compute 2.85'
+
+
+def test_off_reads_no_body(send, nova):
+    """R4-09."""
+    status, headers, given = send(body=Unreadable(), query='validation=off')
+    assert status == '200 OK'
+    assert headers == {'openstack-api-version': 'compute 2.86', 'X-Other': '2.85'}
+    assert given['QUERY_STRING'] == 'validation=off'
+
+
+@pytest.mark.parametrize(
+    ('query', 'handed_on'),
+    [
+        ('', ''),
+        ('validation=strict', ''),
+        ('a=b&validation=strict&c', 'a=b&c'),
+        ('a=%26validation=&%76alidation=strict', 'a=%26validation='),
+        ('validations=x&my_validation=y', 'validations=x&my_validation=y'),
+    ],
+)
+def test_strict_hands_on_all_but_the_parameter(send, nova, query, handed_on):
+    """R4-06, R4-07: with the microversion of the client, so that Nova checks, too."""
+    body = json.dumps({'extra_specs': {'hw:cpu_policy': 'shared'}}).encode()
+    assert send(query=query, body=body)[0] == '200 OK'
+    (got,) = nova.got
+    assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.86'
+    assert got['QUERY_STRING'] == handed_on
+    assert got['wsgi.input'].read() == body
+
+
+@pytest.mark.parametrize('mode', ['permissive', 'off'])
+def test_the_other_modes_hand_on_with_2_85(send, nova, mode):
+    """R4-08, R4-09: below the first microversion at which Nova checks."""
+    body = json.dumps({'extra_specs': {'foo': 'bar'}}).encode()
+    legacy = {'HTTP_X_OPENSTACK_NOVA_API_VERSION': '2.90'}
+    assert send(query=f'validation={mode}', body=body, **legacy)[0] == '200 OK'
+    (got,) = nova.got
+    assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.85'
+    assert 'HTTP_X_OPENSTACK_NOVA_API_VERSION' not in got
+    assert got['wsgi.input'].read() == body
+
+
+def test_a_body_without_a_length_is_judged(send, nova):
+    """As Nova reads it where the server says that the body ends."""
+    status, _, _ = send(CONTENT_LENGTH=None, **{'wsgi.input_terminated': True})
+    assert (status, nova.got) == ('400 Bad Request', [])
+
+
+def test_without_a_user_it_is_judged(send, nova):
+    """A filter in the wrong place lets nothing past."""
+    assert send()[0] == '400 Bad Request'
+    assert nova.got == []
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'rule'), [('POST', PATH, 'create'), ('PUT', f'{PATH}/foo', 'update')]
+)
+def test_nova_s_own_rule_is_asked(send, nova, method, path, rule):
+    context = Context(f'os_compute_api:os-flavor-extra-specs:{rule}')
+    body = FAULTY if method == 'POST' else b'{"foo": "x"}'
+    status, _, _ = send(method, path, body, **{'nova.context': context})
+    assert (status, context.asked) == ('400 Bad Request', list(context.allowed))
+
+
+def test_an_option_is_refused():
+    with pytest.raises(ValueError, match=r"has no options, but was given \['mode'\]"):
+        filter_factory({}, mode='off')
