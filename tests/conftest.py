@@ -18,5 +18,5 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))
 
-# The fixtures that need a cloud; one cloud serves the whole session.
-pytest_plugins = ['tests.cloud_fixtures']
+# The fixtures that need a cloud, or a Placement alone; one of each serves the whole session.
+pytest_plugins = ['tests.cloud_fixtures', 'tests.placement_judge']

@@ -1,8 +1,9 @@
-"""A cloud at the HTTP edge, by requests-mock: discovery, token, catalogue, and a Nova.
+"""A cloud at the HTTP edge, by requests-mock: discovery, token, catalogue, Nova and Placement.
 
 The way of the data: a real openstacksdk connection sends its requests; Keystone's are answered
 here, Nova's by :class:`tests.fake_nova.FakeNova`, which keeps what it was asked and its server
-groups; a :class:`Failure` may take the place of an answer, before or after Nova did its part.
+groups, and those of Placement, where there is one, by :class:`tests.fake_placement.FakePlacement`;
+a :class:`Failure` may take the place of an answer, before or after Nova did its part.
 
 Shapes::
 
@@ -22,6 +23,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import openstack
 import requests
@@ -32,10 +34,12 @@ from senlin_affinity.cloud.connection import Ports, ports
 from tests import fake_keystone
 from tests.fake_keystone import REGION
 from tests.fake_nova import FakeNova, NoRoute, newest
+from tests.fake_placement import FakePlacement
 from tests.recordings.exchanges import Reply
 
 KEYSTONE = 'http://keystone.test/v3'
 NOVA = 'http://nova.test/v2.1'
+PLACEMENT = 'http://placement.test'
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,7 @@ class Edge:
     :param newest_microversion: what its Nova offers; '' is a Nova without microversions.
     :param user: as whom the connection is made: admin or demo.
     :param services: what the catalogue has.
+    :param placement: the Placement that is in the catalogue, too.
     :param nova: arguments of :class:`FakeNova`.
     """
 
@@ -140,6 +145,7 @@ class Edge:
         *,
         user: str = 'admin',
         services: tuple[str, ...] = ('compute',),
+        placement: FakePlacement | None = None,
         **nova: Any,
     ) -> None:
         self.nova = FakeNova(
@@ -149,7 +155,8 @@ class Edge:
         self.tokens = 0
         self.discoveries = 0
         self._user = user
-        self._services = services
+        self.placement = placement
+        self._services = services if placement is None else (*services, 'placement')
         self._planned: list[_Planned] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
@@ -268,6 +275,10 @@ class Edge:
                 return self._nova(request, url), {}
             except NoRoute:
                 pass
+        if self.placement is not None and url.startswith(PLACEMENT) and request.method == 'GET':
+            path = url.removeprefix(PLACEMENT) or '/'
+            query = parse_qs(urlsplit(request.url).query)
+            return self.placement.send(path, _microversion(request), query), {}
         self.unmatched.append(f'{request.method} {request.url}')
         raise requests_mock.NoMockAddress(request)
 
@@ -317,7 +328,7 @@ def _response(
 
 def _microversion(request: Any) -> str | None:
     header = request.headers.get('OpenStack-API-Version')
-    return None if header is None else str(header).removeprefix('compute ')
+    return None if header is None else str(header).rpartition(' ')[2]
 
 
 def _query(request: Any) -> dict[str, str]:

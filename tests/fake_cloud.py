@@ -7,8 +7,9 @@ which they were made, as Nova lists them; several may have one name.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Flavor, Host, Quota
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup, create_body
 
 WRITES = ('create', 'delete')
@@ -39,6 +40,8 @@ class FakeCloud:
     limits: Mapping[str, Quota] = field(default_factory=dict)
     hosts: tuple[Host, ...] = ()
     flavors: tuple[Flavor, ...] = ()
+    known_aggregates: tuple[Aggregate, ...] = ()
+    has_old_placement: bool = False
     faults: tuple[Fault, ...] = ()
     requests: list[str] = field(default_factory=list)
     before_request: Callable[[str], None] = lambda _what: None
@@ -88,6 +91,18 @@ class FakeCloud:
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         return self._send('hosts', lambda: self.hosts)
 
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        return self._send('aggregates', lambda: self.known_aggregates)
+
+    # -- Candidates
+
+    def check_version(self, member_of: MemberOf, path: str) -> None:
+        if member_of.forbidden and self.has_old_placement:
+            raise InvalidSpec('needs 1.32', path)
+
+    def admitted(self, resources: Mapping[str, int], member_of: MemberOf) -> Mapping[str, str]:
+        raise NotImplementedError
+
     def _send(self, what: str, do):
         self.before_request(what)
         number = len(self.requests)
@@ -126,5 +141,7 @@ def cloud_of(row: Mapping) -> FakeCloud:
             Flavor(f'id of {name}', name, 1, 512, 1, extra_specs=specs)
             for name, specs in row.get('flavors', {}).items()
         ),
+        known_aggregates=tuple(Aggregate(**each) for each in row.get('aggregates', ())),
+        has_old_placement=row.get('has_old_placement', False),
         faults=tuple(Fault(**fault) for fault in row.get('faults', ())),
     )

@@ -72,8 +72,27 @@ class FakeFlavor:
     extra_specs: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class FakeAggregate:
+    """A host aggregate; its UUID is made of its name where it is None."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    uuid: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Its UUID."""
+        return self.uuid or str(uuid.uuid5(uuid.NAMESPACE_OID, self.name))
+
+
 RECORDED_FLAVORS = tuple(FakeFlavor(name=name, **more) for name, more in exchanges.FLAVORS.items())
 RECORDED_HOSTS = tuple(FakeHost(host, name) for host, name in exchanges.HOSTS.items())
+RECORDED_AGGREGATES = tuple(
+    FakeAggregate(name, tuple(each['hosts']), each['metadata'])
+    for name, each in exchanges.AGGREGATES.items()
+)
 
 
 @cache
@@ -107,6 +126,7 @@ class FakeNova:
         quota: int = 10,
         hosts: Iterable[FakeHost] = RECORDED_HOSTS,
         flavors: Iterable[FakeFlavor] = RECORDED_FLAVORS,
+        aggregates: Iterable[FakeAggregate] = RECORDED_AGGREGATES,
         longest_page: int = LONGEST_PAGE,
     ) -> None:
         self.longest_page = longest_page
@@ -114,6 +134,7 @@ class FakeNova:
         self.quota = quota
         self.hosts = tuple(hosts)
         self.flavors = tuple(flavors)
+        self.aggregates = tuple(aggregates)
         self.groups: list[dict[str, Any]] = []
         self.asked: list[Asked] = []
 
@@ -343,6 +364,23 @@ class FakeNova:
         specs = {'extra_specs': dict(flavor.extra_specs)} if has_specs else {}
         return {**shown, 'id': flavor.id, 'name': flavor.name, **specs}
 
+    def _aggregates(self, question: _Question) -> Reply:
+        if question.user != 'admin':
+            return self._recorded('aggregates, not allowed', question.microversion)
+        template = self._recorded('aggregates', question.microversion).body['aggregates'][0]
+        shown = [
+            {
+                **template,
+                'id': number,
+                'name': aggregate.name,
+                'hosts': list(aggregate.hosts),
+                'metadata': dict(aggregate.metadata),
+                **({'uuid': aggregate.id} if question.microversion >= (2, 41) else {}),
+            }
+            for number, aggregate in enumerate(self.aggregates, start=template['id'])
+        ]
+        return Reply(200, {'aggregates': shown})
+
     # -- what the answers are made of
 
     def _recorded(self, name: str, asked: Microversion, *replace: tuple[str, str]) -> Reply:
@@ -388,6 +426,7 @@ _ROUTES = (
     ('GET', '/flavors/([^/]+)/os-extra_specs', '_extra_specs'),
     ('GET', '/os-services', '_services'),
     ('GET', '/os-hypervisors/detail', '_hypervisors'),
+    ('GET', '/os-aggregates', '_aggregates'),
 )
 
 

@@ -1,8 +1,8 @@
 """``policy validate``: is a policy's spec right, and does the cloud have what it names?
 
 The way of the data: the file becomes properties; with a cloud (``--os-cloud``, or OS_CLOUD) its
-zone is looked up, and what an attach would do about the server group is found out by reading only;
-with ``--profile`` the extra specs of its flavor are checked there.
+zone and its aggregates are looked up, and what an attach would do about the server group is found
+out by reading only; with ``--profile`` the extra specs of its flavor are checked there.
 
 Units: exit statuses are 0 (right), 3 (not), 1 (the cloud could not be asked), 2 (usage).
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from senlin_affinity.cli import base, spec_file
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
-from senlin_affinity.policy import affinity, flavor, profile, properties
+from senlin_affinity.policy import affinity, aggregates, flavor, profile, properties
 
 _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 
@@ -50,6 +50,7 @@ class ValidatePolicy(base.ShowOne):
             except InvalidSpec as error:
                 raise InvalidSpec(str(error), parsed_args.profile) from error
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
+        is_chosen = wanted.pins_hosts or wanted.is_drs_enabled
         facts = {
             'spec': f'{properties.TYPE} {wanted.version}: valid',
             'server group': hint or wanted.server_group_name or '(one of its own for each cluster)',
@@ -58,6 +59,8 @@ class ValidatePolicy(base.ShowOne):
             'availability zone': wanted.availability_zone or '(any)',
             'DRS extension': 'on' if wanted.is_drs_enabled else 'off',
             'extra specs': wanted.extra_specs,
+            'member_of': ' and '.join(wanted.member_of) or '(any aggregates)',
+            'hosts': 'chosen by the policy' if is_chosen else "chosen by Nova's scheduler",
             'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor),
         }
         return tuple(facts), tuple(facts.values())
@@ -73,11 +76,13 @@ class ValidatePolicy(base.ShowOne):
         affinity.validate(wanted, cloud.inventory)
         of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
         of_flavor = f'; {of_flavor}' if of_flavor else ''
-        zone = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
+        aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
+        exists = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
+        exists += 'the aggregates exist; ' if wanted.member_of else ''
         try:
             group = affinity.find(wanted, hint, cloud.server_groups)
         except PolicyMismatch as error:
             raise InvalidSpec(str(error), 'properties.servergroup') from error
         if group is None:
-            return f'{zone}an attach creates the server group{of_flavor}'
-        return f'{zone}an attach inherits server group {group.name} ({group.id}){of_flavor}'
+            return f'{exists}an attach creates the server group{of_flavor}'
+        return f'{exists}an attach inherits server group {group.name} ({group.id}){of_flavor}'

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import openstack
 from openstack.connection import Connection
 
+from senlin_affinity.cloud.candidates import PlacementCandidates
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import NO_ANSWER, Rest, unreachable
 from senlin_affinity.cloud.server_groups import NovaServerGroups
@@ -25,18 +26,27 @@ class Ports:
 
     server_groups: NovaServerGroups
     inventory: NovaInventory
+    candidates: PlacementCandidates
 
 
 def ports(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Ports:
     """The adapters over one connection. The first time, this gets a token and finds Nova."""
     if connection.session.timeout is None:  # else a token and the discovery would wait for ever
         connection.session.timeout = timeout
+    compute = _rest(connection, 'compute', 'Nova', timeout)
+    return Ports(
+        NovaServerGroups(compute),
+        NovaInventory(compute),
+        PlacementCandidates(lambda: _rest(connection, 'placement', 'Placement', timeout)),
+    )
+
+
+def _rest(connection: Connection, service: str, name: str, timeout: float) -> Rest:
     try:
-        adapter = connection.compute
+        adapter = getattr(connection, service)
     except NO_ANSWER as error:
-        raise unreachable('Nova', error) from error
-    compute = Rest(adapter, 'Nova', timeout)
-    return Ports(NovaServerGroups(compute), NovaInventory(compute))
+        raise unreachable(name, error) from error
+    return Rest(adapter, name, timeout)
 
 
 def connect(cloud: str | None = None) -> Connection:

@@ -1,13 +1,15 @@
 """What Nova has, as :class:`~senlin_affinity.core.ports.Inventory`: never a request for each host.
 
-Shapes: compute services, zones, hypervisors and limits as raw JSON in, frozen values out.
+Shapes: compute services, zones, hypervisors, aggregates and limits as raw JSON in, frozen values
+out.
 
 Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0.
 
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
 ignores case and answers 404 when nothing matches; it can not see the service host, so the services
 are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33. A
-flavor holds its extra specs from 2.61, for those who may see them.
+flavor holds its extra specs from 2.61, for those who may see them. Aggregates show their UUID from
+2.41; their list is never paged.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from urllib.parse import quote
 from senlin_affinity.cloud.rest import Microversion, Rest
 from senlin_affinity.cloud.server_groups import list_of
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Flavor, Host, Quota
+from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
 from senlin_affinity.core.quotas import SERVER_GROUP_MEMBERS, SERVER_GROUPS
 
 BASE: Microversion = (2, 1)
+AGGREGATE_UUIDS: Microversion = (2, 41)
 PATTERN_QUERY: Microversion = (2, 53)
 EXTRA_SPECS: Microversion = (2, 61)
 
@@ -98,6 +101,22 @@ class NovaInventory:
         )
         return (*by_hypervisor, *(host for host in by_service if host.host not in seen))
 
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """See :meth:`Inventory.aggregates`."""
+        what = 'list the aggregates'
+        microversion = self._compute.pick(AGGREGATE_UUIDS)
+        if microversion < AGGREGATE_UUIDS:
+            offered = '.'.join(map(str, microversion))
+            raise CloudError(
+                f'could not {what}: their UUIDs need compute microversion 2.41, '
+                f'this cloud offers {offered}'
+            )
+        body = self._compute.get('/os-aggregates', what, microversion)
+        try:
+            return tuple(map(_aggregate, list_of(body, 'aggregates', what)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
+
     def _compute_services(self) -> list[dict[str, Any]]:
         what = 'list the compute services'
         body = self._compute.get(
@@ -160,6 +179,14 @@ def _flavor(body: Mapping[str, Any]) -> Flavor:
         ephemeral=int(body.get('OS-FLV-EXT-DATA:ephemeral', 0)),
         swap=int(body.get('swap') or 0),
         extra_specs={str(key): str(value) for key, value in body.get('extra_specs', {}).items()},
+    )
+
+
+def _aggregate(body: Mapping[str, Any]) -> Aggregate:
+    zone = body.get('availability_zone')
+    metadata = {str(key): str(value) for key, value in dict(body['metadata']).items()}
+    return Aggregate(
+        str(body['uuid']), str(body['name']), None if zone is None else str(zone), metadata
     )
 
 

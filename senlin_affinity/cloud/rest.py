@@ -13,7 +13,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import requests
@@ -54,12 +54,13 @@ class Rest:
         path: str,
         what: str,
         microversion: Microversion,
-        params: Mapping[str, str | int] | None = None,
+        params: Mapping[str, str | int | Sequence[str]] | None = None,
         missing: int | None = None,
     ) -> Any:
         """GET: the parsed body; None where the status is ``missing`` (mostly 404).
 
         :param what: what is tried, for the error: "list the server groups".
+        :param params: the query; a key with a list is sent once for each of its values.
         """
         response = self._send('GET', path, what, microversion, params=dict(params or {}))
         if missing is not None and response.status_code == missing:

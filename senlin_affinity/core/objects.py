@@ -7,11 +7,15 @@ Units: memory in MiB, disk in GiB; ``None`` is "not known", which is never the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
+from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.server_group import ServerGroup
+
+_Worked = TypeVar('_Worked')
 
 #: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
 DEFAULT_FILTERS = (
@@ -130,18 +134,38 @@ class Rules:
 
     drs_pattern: str = 'drs'
     is_drs_required: bool = False
+    required_member_prefix: str | None = None
+    forbidden_member_prefixes: tuple[str, ...] = ()
+    is_isolation_enforced: bool = False
+    are_tenants_limited: bool = False
+    is_tenant_aggregate_required: bool = False
 
 
 @dataclass(frozen=True)
 class Question:
-    """A request with its names looked up in the snapshot: what a constraint is asked about."""
+    """A request with its names looked up in the snapshot: what a constraint is asked about.
+
+    ``member_of`` is the request's own, with the names of aggregates replaced by their UUIDs.
+    """
 
     request: PlacementRequest
     snapshot: CloudSnapshot
     flavor: Flavor | None = None
     server_group: ServerGroup | None = None
     rules: Rules = Rules()
+    member_of: MemberOf = field(default_factory=MemberOf)
 
     def is_enforced(self, filters: tuple[str, ...]) -> bool:
         """Does the cloud's scheduler run one of these filters? None named: always enforced."""
         return not filters or any(name in self.request.enabled_filters for name in filters)
+
+    def once(self, work: Callable[[Question], _Worked]) -> _Worked:
+        """What ``work`` makes of this question, worked out when it is first wanted."""
+        if work not in self._worked_out:
+            self._worked_out[work] = work(self)
+        known: _Worked = self._worked_out[work]
+        return known
+
+    @cached_property
+    def _worked_out(self) -> dict[Callable[[Question], Any], Any]:
+        return {}

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from senlin_affinity.core.objects import Flavor, Host, Quota
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
 from senlin_affinity.core.server_group import ServerGroup
 
 
@@ -52,4 +53,21 @@ class Inventory(Protocol):
 
         Those found by the hypervisor's name come first, each kind in the cloud's order. Two
         requests, however many hypervisors there are. Needs an administrator's rights.
+        """
+
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """All host aggregates, in the cloud's order. One request; an administrator's rights."""
+
+
+class Candidates(Protocol):
+    """Which hosts Placement admits: the part of a cloud that knows resources and aggregates."""
+
+    def check_version(self, member_of: MemberOf, path: str) -> None:
+        """InvalidSpec where the cloud is too old for it. No request but discovery."""
+
+    def admitted(self, resources: Mapping[str, int], member_of: MemberOf) -> Mapping[str, str]:
+        """The providers of hosts where these resources are free: their names, by their UUIDs.
+
+        Two requests, however many there are; InvalidSpec as of :meth:`check_version`. Needs an
+        administrator's rights.
         """

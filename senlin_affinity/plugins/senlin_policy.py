@@ -40,7 +40,14 @@ from senlin_affinity.core.errors import (
     PolicyMismatch,
 )
 from senlin_affinity.plugins import senlin_engine as engine
-from senlin_affinity.policy import affinity, binding, placement, profile, properties
+from senlin_affinity.policy import (
+    affinity,
+    aggregates,
+    binding,
+    placement,
+    profile,
+    properties,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -51,9 +58,12 @@ def _schema(declared: properties.Property) -> schema.PropertySchema:
         'string': schema.String,
         'integer': schema.Integer,
         'boolean': schema.Boolean,
+        'list': schema.List,
         'map': schema.Map,
     }
     more: dict[str, Any] = {}
+    if declared.kind == 'list':
+        more['schema'] = {'*': schema.String('One of them.')}
     if declared.children:
         more['schema'] = {child.name: _schema(child) for child in declared.children}
     if declared.allowed:
@@ -81,12 +91,13 @@ class AffinityPolicy(base.Policy):
     properties_schema = {item.name: _schema(item) for item in properties.DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
-        """Check the spec, and with ``validate_props`` whether its zone exists."""
+        """Check the spec, and with ``validate_props`` whether its zone and aggregates exist."""
         try:
             wanted = properties.load(self.spec)
-            if validate_props and wanted.availability_zone is not None:
+            if validate_props and (wanted.availability_zone is not None or wanted.member_of):
                 cloud = self._ports(context.user_id, context.project_id)
                 affinity.validate(wanted, cloud.inventory)
+                aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
         except InvalidSpec as error:
             raise senlin_exception.InvalidSpec(message=str(error)) from error
         except CloudError as error:
@@ -108,6 +119,7 @@ class AffinityPolicy(base.Policy):
             self._refuse_second(cluster)
             wanted = properties.load(self.spec)
             cloud = self._ports(cluster.user, cluster.project)
+            aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
             spec = cluster.rt['profile'].spec
             attached = affinity.attach(
                 wanted,

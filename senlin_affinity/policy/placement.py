@@ -34,6 +34,10 @@ from senlin_affinity.policy.properties import Properties
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
+HOSTS_NOT_CHOSEN = (
+    'placement.hosts_not_chosen: member_of and pin_hosts need a host for every node, and this '
+    'release chooses none: take them out of the spec'
+)
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,8 @@ def place(
             'the policy is bound to this cluster without a server group: '
             'detach the policy and attach it again'
         )
+    if properties.pins_hosts:
+        return Refusal(HOSTS_NOT_CHOSEN, HOSTS_NOT_CHOSEN)
     zone = properties.availability_zone
     if properties.is_drs_enabled:
         zone = zone or DEFAULT_DRS_ZONE

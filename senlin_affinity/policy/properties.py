@@ -10,7 +10,8 @@ Shapes::
     {'type': 'senlin.policy.affinity', 'version': '1.1',
      'properties': {'servergroup': {'name': 'web', 'policies': 'anti-affinity',
                                     'rules': {'max_server_per_host': 3}},
-                    'availability_zone': 'nova', 'enable_drs_extension': False}}
+                    'availability_zone': 'nova', 'enable_drs_extension': False,
+                    'member_of': ['in:agg-a,agg-b', '!agg-licensed']}}
 
 Errors: InvalidSpec, whose path is the property's.
 
@@ -27,6 +28,7 @@ from typing import Any
 
 from oslo_utils import strutils
 
+from senlin_affinity.core import member_of
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import (
     ANTI_AFFINITY,
@@ -46,8 +48,9 @@ PROPERTIES = 'properties'
 class Property:
     """The declaration of one key: what the schema, the reference page and the reader share.
 
-    ``kind`` is ``string``, ``integer``, ``boolean`` or ``map``; ``since`` the version of the spec
-    that brought it; ``default`` None means that leaving it out is a value of its own.
+    ``kind`` is ``string``, ``integer``, ``boolean``, ``list`` (of strings) or ``map``; ``since``
+    the version of the spec that brought it; ``default`` None means that leaving it out is a value
+    of its own.
     """
 
     name: str
@@ -118,7 +121,29 @@ PREFLIGHT = Property(
     default='off',
     allowed=('off',),
 )
-DECLARED = (SERVERGROUP, AVAILABILITY_ZONE, ENABLE_DRS_EXTENSION, EXTRA_SPECS, PREFLIGHT)
+MEMBER_OF = Property(
+    'member_of',
+    'list',
+    'Aggregates that the hosts of the nodes must and must not be in, by name or id, in the grammar '
+    'of Placement (clusters owned by an administrator).',
+    since='1.1',
+)
+PIN_HOSTS = Property(
+    'pin_hosts',
+    'boolean',
+    'Whether the policy chooses the host of every node (clusters owned by an administrator); with '
+    'member_of it does.',
+    since='1.1',
+)
+DECLARED = (
+    SERVERGROUP,
+    AVAILABILITY_ZONE,
+    ENABLE_DRS_EXTENSION,
+    EXTRA_SPECS,
+    PREFLIGHT,
+    MEMBER_OF,
+    PIN_HOSTS,
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +152,8 @@ class Properties:
 
     ``rules`` is None where the spec gives none (an inherited group's own rules are then taken
     over), and ``{}`` where it says that there are none. ``extra_specs`` is a mode of
-    :mod:`senlin_affinity.extra_specs`.
+    :mod:`senlin_affinity.extra_specs`. ``member_of`` is as it was written, names and all.
+    ``pins_hosts`` says whether the policy chooses the host of every node.
     """
 
     version: str
@@ -137,6 +163,8 @@ class Properties:
     availability_zone: str | None = None
     is_drs_enabled: bool = False
     extra_specs: str = 'off'
+    member_of: tuple[str, ...] = ()
+    pins_hosts: bool = False
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
@@ -165,7 +193,29 @@ def load(spec: Mapping[str, Any]) -> Properties:
         )
     # A spec 1.0 is of a time before flavors were checked.
     mode = 'off' if version < EXTRA_SPECS.since else values['extra_specs']
-    return Properties(version, group['name'], policy, rules, zone, is_drs_enabled, mode)
+    expression = values['member_of'] or ()
+    return Properties(
+        version,
+        group['name'],
+        policy,
+        rules,
+        zone,
+        is_drs_enabled,
+        mode,
+        expression,
+        _pins_hosts(expression, values['pin_hosts']),
+    )
+
+
+def _pins_hosts(expression: tuple[str, ...], is_said: bool | None) -> bool:
+    """Nothing but a host of the policy's choice makes Nova keep to a cluster's member_of."""
+    if expression and is_said is False:
+        raise InvalidSpec(
+            'must not be false beside member_of, which Nova keeps to only where the policy chooses '
+            'the hosts: leave pin_hosts out, or member_of',
+            f'{PROPERTIES}.pin_hosts',
+        )
+    return bool(expression) or bool(is_said)
 
 
 def _version(value: object) -> str:
@@ -232,6 +282,14 @@ def _read_boolean(value: object, path: str) -> bool:
         raise InvalidSpec(f'must be true or false, not {value!r}', path) from error
 
 
+def _read_expression(value: object, path: str) -> tuple[str, ...]:
+    """A list in the grammar of Placement; whether its aggregates exist is the cloud's to say."""
+    if not isinstance(value, list | tuple):
+        raise InvalidSpec(f'must be a list, not {value!r}: write [{value!r}]', path)
+    member_of.read(value, path, lambda part: part)
+    return tuple(value)
+
+
 def _read_as_is(value: object, path: str) -> object:
     """A number of the rules: ``core.server_group`` checks it."""
     return value
@@ -241,6 +299,7 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     'string': _read_string,
     'boolean': _read_boolean,
     'integer': _read_as_is,
+    'list': _read_expression,
 }
 
 

@@ -56,6 +56,12 @@ BAD = {
         {'availability_zone': 'nova:cmp-1'},
         'properties.availability_zone: must be the name of a zone',
     ),
+    'member_of a string': ({'member_of': '!a'}, 'properties.member_of: must be a list'),
+    'member_of mixed': ({'member_of': ['in:a,!b']}, 'properties.member_of[0]: '),
+    'member_of without hosts': (
+        {'member_of': ['a'], 'pin_hosts': False},
+        'properties.pin_hosts: must not be false beside member_of',
+    ),
     'null': ({'availability_zone': None}, 'properties.availability_zone: must not be null'),
 }
 
@@ -91,12 +97,22 @@ def test_zone_that_can_not_be_looked_up_is_no_400(demo, cloud):
         {'servergroup': {'policies': 'soft-affinity', 'name': 'web'}},
         {'servergroup': {'rules': {'max_server_per_host': '3'}}, 'preflight': 'off'},
         {'availability_zone': 'nova', 'enable_drs_extension': 'true'},
+        {'member_of': [], 'pin_hosts': False},
     ],
     ids=str,
 )
 def test_r3_04_spec_1_1_is_taken(demo, properties):
     assert ask(demo, spec(properties)) == (201, '')
     assert ask(demo, spec(properties), 'policies/validate') == (200, '')
+
+
+def test_member_of_is_looked_up_for_who_may_see_aggregates(admin, demo):
+    """R1-17: a slip of the pen is a 400; a user who may not look is told so, and gets none."""
+    assert ask(admin, spec({'member_of': ['!vsphere']})) == (201, '')
+    status, message = ask(admin, spec({'member_of': ['in:vsphere,vshpere']}))
+    assert (status, 'properties.member_of[0]: ' in message) == (400, True), message
+    status, message = ask(demo, spec({'member_of': ['!vsphere']}))
+    assert (status, 'could not list the aggregates' in message) == (500, True), message
 
 
 def test_q3_7_version_1_0_is_senlins_own(demo):
@@ -129,5 +145,6 @@ def test_policy_type_shows_its_schema(demo):
             'type': 'AllowedValues',
         }
     ]
+    assert schema['member_of']['type'] == 'List'
     assert group['rules']['schema']['max_server_per_host']['type'] == 'Integer'
     assert all(item['description'] for item in (*schema.values(), *group.values()))

@@ -26,7 +26,8 @@ NEWEST = 'newest'
 MICROVERSIONS = ('2.1', '2.14', '2.53', '2.63', '2.64', NEWEST)
 
 #: The cloud that is recorded: a host that matches "drs" by its service host, one by its
-#: hypervisor's name, and one that does not; and the quota that one group too many meets.
+#: hypervisor's name, and one that does not; the quota that one group too many meets; and an
+#: aggregate.
 HOSTS = {
     'cmp-1': 'cmp-1',
     'kvm-3': 'KVM-DRS-3',
@@ -34,6 +35,7 @@ HOSTS = {
 }
 SERVER_GROUPS_QUOTA = 4
 FLAVORS = {'m1.tiny': {'id': 'tiny', 'extra_specs': {'hw:cpu_policy': 'shared'}}}
+AGGREGATES = {'ssd': {'hosts': ['cmp-1', 'kvm-3'], 'metadata': {'ssd': 'true'}}}
 
 GROUPS = '/os-server-groups'
 PATTERN = {'hypervisor_hostname_pattern': 'drs'}
@@ -169,6 +171,8 @@ def _ask_for_hosts(record: Record) -> None:
         no_match = {'hypervisor_hostname_pattern': 'nowhere'}
         path = '/os-hypervisors/detail'
         record.ask('hypervisors, no match', 'admin', 'GET', path, query=no_match)
+    record.ask('aggregates', 'admin', 'GET', '/os-aggregates')
+    record.ask('aggregates, not allowed', 'demo', 'GET', '/os-aggregates')
 
 
 def _ask_for_flavors(record: Record) -> None:

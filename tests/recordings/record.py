@@ -72,8 +72,12 @@ class SandboxNova:
 def record() -> dict[str, dict[str, Any]]:
     """All records, by their microversion. Takes a sandbox's start, some seconds."""
     hosts = {host: {'hypervisor_hostname': name} for host, name in exchanges.HOSTS.items()}
-    quotas = {'server_groups': exchanges.SERVER_GROUPS_QUOTA}
-    with SandboxCloud(hosts, quotas=quotas, flavors=exchanges.FLAVORS) as cloud:
+    with SandboxCloud(
+        hosts,
+        aggregates=exchanges.AGGREGATES,
+        quotas={'server_groups': exchanges.SERVER_GROUPS_QUOTA},
+        flavors=exchanges.FLAVORS,
+    ) as cloud:
         return exchanges.exchange_all(SandboxNova(cloud))
 
 

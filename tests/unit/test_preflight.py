@@ -10,7 +10,9 @@ from senlin_affinity import preflight
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.core.reasons import Reason, sentence
@@ -51,6 +53,8 @@ def test_installed():
     """The entry points of the package are these, and all of them load."""
     found = preflight.load_constraints()
     assert [type(constraint) for constraint in found] == [
+        MemberOfConstraint,
+        ReservationsConstraint,
         DrsConstraint,
         AggregateMetadataConstraint,
         ServerGroupConstraint,

@@ -1,6 +1,6 @@
 """Every requirement has a test or a row that names it, so that none is lost by a change.
 
-The ids are those of the requirements that this project keeps (documents 000, 002, 003 and 004),
+The ids are those of the requirements that this project keeps on a client (documents 000 to 004),
 of the places where the documents and the shipped software differ, and of the questions decided.
 """
 
@@ -20,6 +20,11 @@ IDS = """
     D0-01 D0-02 D0-03 D0-04 D0-05 D0-06 D0-07 D0-08 D0-09 D0-10 D0-11
     D0-12 D0-13 D0-14 D0-16 D0-17
     Q0-1 Q0-2 Q0-3 Q0-4 Q0-5 Q0-6 Q0-7 Q0-8 Q0-9 Q0-10 Q0-11
+    R1-01 R1-02 R1-03 R1-04 R1-05 R1-06 R1-07 R1-08 R1-09 R1-10
+    R1-11 R1-12 R1-13 R1-14 R1-15 R1-16 R1-17 R1-18
+    R1-30 R1-31 R1-32 R1-33 R1-34 R1-35 R1-36 R1-37 R1-38 R1-39 R1-40 R1-41 R1-42
+    D1-01 D1-02 D1-05 D1-06 D1-07 D1-08 D1-09 D1-10 D1-11 D1-12
+    Q1-1 Q1-2 Q1-3 Q1-4
     R2-01 R2-02 R2-03 R2-04 R2-05 R2-06 R2-07 R2-08 R2-09 R2-10 R2-12 R2-13 R2-15
     D2-01 D2-02 D2-06 D2-10 D2-12
     R3-01 R3-02 R3-03 R3-04 R3-05 R3-06 R3-07 R3-08 R3-09 R3-10

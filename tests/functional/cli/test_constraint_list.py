@@ -20,6 +20,8 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     assert (done.returncode, done.stderr) == (0, '')
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
+        ('member_of', 'host'),
+        ('reservations', 'host'),
         ('drs', 'host'),
         ('aggregate_metadata', 'host'),
         ('server_group', 'host'),
@@ -48,14 +50,9 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     done = run('constraint', 'list', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
-    assert [row['name'] for row in rows] == [
-        'drs',
-        'aggregate_metadata',
-        'rack',
-        'server_group',
-        'quota',
-    ]
     filters = {row['name']: row['filter'] for row in rows}
+    names = ['member_of', 'reservations', 'drs', 'aggregate_metadata', 'rack', 'server_group']
+    assert list(filters) == [*names, 'quota']
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
 

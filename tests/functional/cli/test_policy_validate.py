@@ -38,8 +38,18 @@ def test_valid_as_json(run, write):
         'availability zone': 'nova_1',
         'DRS extension': 'off',
         'extra specs': 'permissive',
+        'member_of': '(any aggregates)',
+        'hosts': "chosen by Nova's scheduler",
         'in the cloud': 'not asked (name a cloud with --os-cloud)',
     }
+
+
+def test_member_of(run, write):
+    spec = SPEC.replace('availability_zone: nova_1', 'member_of: ["in:a,b", "!c"]')
+    done = run('policy', 'validate', '-f', 'json', write('spec.yaml', spec))
+    assert (done.returncode, done.stderr) == (0, '')
+    shown = json.loads(done.stdout)
+    assert (shown['member_of'], shown['hosts']) == ('in:a,b and !c', 'chosen by the policy')
 
 
 def test_a_json_file(run, write):
@@ -74,6 +84,11 @@ def test_profile_of_another_type(run, write):
         ),
         pytest.param(SPEC.replace('1.1', '1.0'), 'properties.servergroup.rules: needs', id='1.0'),
         pytest.param(SPEC.replace('servergroup', 'servergruop'), 'servergroup?', id='a slip'),
+        pytest.param(
+            SPEC.replace('availability_zone: nova_1', 'member_of: ["in:a,!b"]'),
+            'properties.member_of[0]: ',
+            id='a wrong member_of',
+        ),
         pytest.param('', 'must be a mapping', id='an empty file'),
         pytest.param('- a\n- b\n', 'must be a mapping', id='a list'),
         pytest.param('a: b\nc: [1, 2\nd: e\n', 'is no YAML in line 3, column 2', id='no YAML'),

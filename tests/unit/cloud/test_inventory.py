@@ -3,10 +3,10 @@
 import pytest
 
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Flavor, Quota
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota
 from tests import edge as at_edge
 from tests.edge import Edge, Failure
-from tests.fake_nova import RECORDED_HOSTS, FakeFlavor, FakeHost, newest
+from tests.fake_nova import RECORDED_HOSTS, FakeAggregate, FakeFlavor, FakeHost, newest
 
 SERVICES = 'GET /os-services'
 HYPERVISORS = 'GET /os-hypervisors/detail'
@@ -274,3 +274,71 @@ def test_an_odd_flavor(body):
         edge.fail('GET', '/flavors/tiny', Failure('odd', 'odd', status=200, body=body))
         with pytest.raises(CloudError, match=words):
             edge.ports.inventory.flavor('tiny')
+
+
+# -- aggregates
+
+A_UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
+
+
+@pytest.mark.parametrize('offered', ['2.53', '2.63', newest()])
+def test_aggregates(offered):
+    """Two may have one name."""
+    found = [
+        FakeAggregate('ssd', ('cmp-1',), {'ssd': 'true', 'reservation:r1': ''}, A_UUID),
+        FakeAggregate('ssd'),
+    ]
+    with Edge(offered, aggregates=found) as edge:
+        assert edge.ports.inventory.aggregates() == (
+            Aggregate(A_UUID, 'ssd', metadata=found[0].metadata),
+            Aggregate(found[1].id, 'ssd'),
+        )
+    (asked,) = edge.nova.asked
+    assert (str(asked), asked.microversion, asked.query) == ('GET /os-aggregates', '2.41', {})
+
+
+def test_the_recorded_aggregate(edge):
+    (found,) = edge.ports.inventory.aggregates()
+    assert (found.name, found.availability_zone, found.metadata) == ('ssd', None, {'ssd': 'true'})
+
+
+@pytest.mark.parametrize('offered', ['', '2.1', '2.40'])
+def test_aggregates_below_2_41_have_no_uuid(offered):
+    with Edge(offered) as edge, pytest.raises(CloudError, match=r'microversion 2\.41'):
+        edge.ports.inventory.aggregates()
+    assert edge.nova.requests() == []
+
+
+def test_a_plain_user_may_not_see_aggregates():
+    with Edge(user='demo') as edge, pytest.raises(CloudError) as caught:
+        edge.ports.inventory.aggregates()
+    assert str(caught.value) == (
+        'could not list the aggregates: Nova answered 403: '
+        "Policy doesn't allow os_compute_api:os-aggregates:index to be performed."
+    )
+
+
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+def test_aggregates_that_can_not_be_listed(edge, failure):
+    edge.fail('GET', '/os-aggregates', failure)
+
+    with pytest.raises(CloudError, match='could not list the aggregates: ') as caught:
+        edge.ports.inventory.aggregates()
+
+    assert failure.words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '{}',
+        '{"aggregates": [{}]}',
+        '{"aggregates": [{"uuid": "x", "name": "y", "metadata": null}]}',
+        '{"aggregates": [{"uuid": "x", "name": "y", "metadata": "z"}]}',
+    ],
+)
+def test_odd_aggregates(edge, text):
+    edge.fail('GET', '/os-aggregates', Failure('odd', '', 200, text=text))
+
+    with pytest.raises(CloudError, match='could not list the aggregates: '):
+        edge.ports.inventory.aggregates()

@@ -1,4 +1,4 @@
-"""The options of [affinity]."""
+"""The options of [affinity] and [scheduler]."""
 
 import pytest
 from oslo_config import cfg
@@ -31,8 +31,55 @@ def test_no_request_waits_for_ever(conf):
         conf.set_override('request_timeout', 0, group='affinity')
 
 
+def test_what_reaches_the_constraints_by_default():
+    """R1-30: nothing is reserved, and Nova runs none of its request filters."""
+    assert opts.rules(cfg.ConfigOpts()) == Rules()
+
+
+FILE = """
+[affinity]
+drs_pattern = vcenter
+[scheduler]
+placement_req_required_member_prefix = reservation:
+placement_req_default_forbidden_member_prefix = reservation:, licence:
+enable_isolated_aggregate_filtering = true
+limit_tenants_to_placement_aggregate = true
+placement_aggregate_required_for_tenants = true
+"""
+
+
+def test_what_reaches_the_constraints_from_a_file(tmp_path):
+    """R1-39, R1-40."""
+    path = tmp_path / 'some.conf'
+    path.write_text(FILE, encoding='utf-8')
+    conf = cfg.ConfigOpts()
+    conf(['--config-file', str(path)], project='some')
+    assert opts.rules(conf) == Rules(
+        drs_pattern='vcenter',
+        required_member_prefix='reservation:',
+        forbidden_member_prefixes=('reservation:', 'licence:'),
+        is_isolation_enforced=True,
+        are_tenants_limited=True,
+        is_tenant_aggregate_required=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ('option', 'rule'),
+    [
+        ('enable_isolated_aggregate_filtering', 'is_isolation_enforced'),
+        ('limit_tenants_to_placement_aggregate', 'are_tenants_limited'),
+        ('placement_aggregate_required_for_tenants', 'is_tenant_aggregate_required'),
+    ],
+)
+def test_each_switch_is_its_own(conf, option, rule):
+    conf.set_override(option, True, group='scheduler')
+    assert opts.rules(conf) == Rules(**{rule: True})
+
+
 def test_the_sample_file_is_made_of_the_same(conf):
-    ((group, listed),) = opts.list_opts()
-    assert group.name == 'affinity'
-    assert {option.dest for option in listed} == set(conf.affinity)
-    assert all(option.help for option in listed)
+    listed = {group.name: options for group, options in opts.list_opts()}
+    assert set(listed) == {'affinity', 'scheduler'}
+    for name, options in listed.items():
+        assert {option.dest for option in options} == set(conf[name])
+        assert all(option.help for option in options)

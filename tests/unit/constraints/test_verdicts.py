@@ -1,12 +1,16 @@
 """What each constraint answers: outcome, code, facts, room, and the sentence that says it."""
 
+import itertools
+
 import pytest
 
 from senlin_affinity.constraints.aggregate_metadata import NOVAS, OURS, AggregateMetadataConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
-from senlin_affinity.core import quotas
+from senlin_affinity.core import member_of, quotas
 from senlin_affinity.core.objects import (
     DEFAULT_FILTERS,
     Aggregate,
@@ -34,6 +38,8 @@ TABLES = {
     'drs_hosts': DrsConstraint.reasons,
     'quota_groups': QuotaConstraint.reasons,
     'quota_members': QuotaConstraint.reasons,
+    'member_of_hosts': MemberOfConstraint.reasons,
+    'reservations_hosts': ReservationsConstraint.reasons,
 }
 
 
@@ -134,6 +140,85 @@ def test_quota_of_members(row):
     check(row, verdict, QuotaConstraint.reasons)
 
 
+AGGREGATES = {
+    'A': {'reservation:r1': ''},
+    'B': {'reservation:r2': '', 'reservation:r3': ''},
+    'C': {'trait:CUSTOM_WIN': 'required'},
+    'D': {'filter_tenant_id': 'p1'},
+}
+
+
+def uuid_of(letter):
+    return f'00000000-0000-4000-8000-{int(letter, 16):012x}'
+
+
+def about_aggregates(row):
+    """The question of a row about aggregates, and its host."""
+    known = tuple(
+        Aggregate(uuid_of(letter), f'agg-{letter.lower()}', metadata=dict(metadata))
+        for letter, metadata in AGGREGATES.items()
+    )
+    extra_specs = row.get('flavor', {})
+    flavor = None if extra_specs is None else Flavor('1', 'f', 1, 64, 1, extra_specs=extra_specs)
+    rules = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row.get('rules', {}).items()
+    }
+    asked = Question(
+        PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
+        CloudSnapshot(aggregates=known if row.get('known', True) else None),
+        flavor,
+        rules=Rules(**rules),
+        member_of=member_of.read(row.get('member_of', []), 'member_of', uuid_of),
+    )
+    return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, row.get('host', []))))
+
+
+@pytest.mark.parametrize('row', rows('member_of_hosts'))
+def test_member_of(row):
+    check(row, MemberOfConstraint().check_host(*about_aggregates(row)), MemberOfConstraint.reasons)
+
+
+@pytest.mark.parametrize('row', rows('reservations_hosts'))
+def test_reservations(row):
+    constraint = ReservationsConstraint()
+    check(row, constraint.check_host(*about_aggregates(row)), constraint.reasons)
+
+
+ABOUT_AGGREGATES = [
+    pytest.param(constraint, row, id=f'{constraint.name}, {row["name"]}')
+    for constraint, table in (
+        (MemberOfConstraint, 'member_of_hosts'),
+        (ReservationsConstraint, 'reservations_hosts'),
+    )
+    for row in read(table)
+]
+
+
+@pytest.mark.parametrize(('constraint', 'row'), ABOUT_AGGREGATES)
+def test_equal_shapes_in_aggregates_have_equal_verdicts(constraint, row):
+    """Whatever else a host is in; two hosts that the rule does not tell apart look alike."""
+    asked, _ = about_aggregates(row)
+    rule, seen = constraint(), {}
+    for letters in itertools.product(*(['', letter] for letter in 'ABCDEF')):
+        host = Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, filter(None, letters))))
+        verdict = rule.check_host(asked, host)
+        assert seen.setdefault(rule.shape(asked, host), verdict) == verdict
+    assert len(seen) <= 2 ** len(AGGREGATES) + 2
+
+
+def test_what_is_reserved_is_worked_out_once_for_all_hosts():
+    asked, host = about_aggregates({'rules': {'forbidden_member_prefixes': ['reservation:']}})
+    rule = ReservationsConstraint()
+    first = rule.check_host(asked, host)
+    asked.snapshot.aggregates[0].metadata.clear()
+    in_a = Host('cmp-2', 'cmp-2', aggregates=frozenset({uuid_of('A')}))
+    assert (first.code, rule.check_host(asked, in_a).code) == (
+        'reservations.admitted',
+        'reservations.reserved',
+    )
+
+
 @pytest.mark.parametrize(
     ('constraint', 'names'),
     [
@@ -141,6 +226,8 @@ def test_quota_of_members(row):
         (DrsConstraint, ['drs_hosts']),
         (AggregateMetadataConstraint, AGGREGATE_TABLES),
         (QuotaConstraint, ['quota_groups', 'quota_members']),
+        (MemberOfConstraint, ['member_of_hosts']),
+        (ReservationsConstraint, ['reservations_hosts']),
     ],
 )
 def test_every_code_has_a_row(constraint, names):
@@ -150,7 +237,14 @@ def test_every_code_has_a_row(constraint, names):
 
 @pytest.mark.parametrize(
     'constraint',
-    [ServerGroupConstraint, DrsConstraint, AggregateMetadataConstraint, QuotaConstraint],
+    [
+        ServerGroupConstraint,
+        DrsConstraint,
+        AggregateMetadataConstraint,
+        QuotaConstraint,
+        MemberOfConstraint,
+        ReservationsConstraint,
+    ],
 )
 def test_every_refusal_gives_advice(constraint):
     codes = {row['code'] for name in TABLES for row in read(name) if row['outcome'] == 'REJECT'}

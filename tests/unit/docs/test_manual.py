@@ -9,7 +9,9 @@ import pytest
 from senlin_affinity.conf import opts
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.policy import properties
 
@@ -18,12 +20,14 @@ SOURCE = ROOT / 'doc/source'
 CONSTRAINTS = (
     AggregateMetadataConstraint,
     DrsConstraint,
+    MemberOfConstraint,
     QuotaConstraint,
+    ReservationsConstraint,
     ServerGroupConstraint,
 )
 QUESTIONS = tuple(
     f'q{document}-{number:02}'
-    for document, last in ((0, 11), (2, 3), (3, 11), (4, 5))
+    for document, last in ((0, 11), (1, 4), (2, 3), (3, 11), (4, 5))
     for number in range(1, last + 1)
 )
 
@@ -143,9 +147,11 @@ def test_the_readme_shows_the_sample_policy():
 
 
 def test_the_options_are_named_where_they_matter():
-    pages = [text_of(f'{page}.rst') for page in ('admin/install', 'admin/failures', 'user/policy')]
-    for option in opts.OPTIONS:
-        assert any(f'``{option.name}``' in page for page in pages)
+    named = ('admin/install', 'admin/failures', 'admin/reservations', 'user/policy')
+    pages = [text_of(f'{page}.rst') for page in named]
+    for _, options in opts.list_opts():
+        for option in options:
+            assert any(f'``{option.name}``' in page for page in pages)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +171,7 @@ def test_files_that_a_page_names_are_there(path):
 #: In upper case: R3-12, and also test_r3_12 and q3-01.
 AN_ID = re.compile(r'(?<![A-Z0-9])([DQR][0-9X])[-_]([0-9]+)(?![0-9])')
 NAMING = ('senlin_affinity/**/*.py', 'tests/**/*.py', 'tests/**/*.yaml', 'doc/source/**/*.rst')
-GROUPS = ('r0', 'd0', 'q0', 'r2', 'd2', 'q2', 'r3', 'd3', 'q3', 'r4', 'd4', 'q4', 'rx')
+GROUPS = (*(f'{kind}{document}' for document in range(5) for kind in 'rdq'), 'rx')
 
 
 def ids_in(text):
@@ -201,7 +207,7 @@ class TestRequirementsPage:
     def test_a_row_says_what_it_means_and_who_answers_for_it(self, row):
         assert list(ids_in(row[0])) == [row[0]]
         assert row[1].endswith('.')
-        assert row[2] in ('this project', 'Nova', 'dead')
+        assert row[2] in ('this project', 'Nova', 'Placement', 'dead')
 
     @pytest.mark.parametrize('question', QUESTIONS)
     def test_a_decision_leads_to_its_page(self, question):

@@ -17,7 +17,10 @@ def test_load(row):
             properties.load(row['spec'])
         check_error(row, caught.value)
         return
-    wanted = row['properties']
+    wanted = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row['properties'].items()
+    }
     default = 'off' if wanted['version'] == '1.0' else 'permissive'
     assert properties.load(row['spec']) == properties.Properties(
         **{'extra_specs': default, **wanted}
@@ -43,7 +46,7 @@ def declarations(declared=properties.DECLARED):
 
 @pytest.mark.parametrize('item', declarations(), ids=lambda item: item.name)
 def test_declarations_are_whole(item):
-    assert item.kind in ('string', 'integer', 'boolean', 'map')
+    assert item.kind in ('string', 'integer', 'boolean', 'list', 'map')
     assert item.since in properties.VERSIONS
     assert item.description.endswith('.')
     assert (item.kind == 'map') is bool(item.children)

@@ -1,0 +1,95 @@
+"""Evaluating an expression for 100,000 providers, against a plain set intersection for each.
+
+All in one run, so the ratios are comparable though the machine is noisy: a plain ``a & b`` per
+provider; ``admits`` per provider; ``admitted`` for all of them, flat and in trees. Then the same
+expression while the aggregates that it does not name become more, in the cloud and per provider:
+the cost of ``admits`` must not follow.
+
+Run: make bench. Prints the minimum of the rounds, and the ratio to the intersections beside it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.provider_tree import Provider, admitted
+
+PROVIDERS = 100_000
+AGGREGATES = 1_000
+ROUNDS = 5
+
+
+def uuids(count: int) -> list[str]:
+    return [f'{number:08x}-0000-4000-8000-{number:012x}' for number in range(count)]
+
+
+def memberships(aggregates: int, per_provider: int) -> list[frozenset[str]]:
+    """Each provider in so many aggregates; the same in every run."""
+    dice = random.Random(1)
+    known = uuids(aggregates)
+    return [frozenset(dice.sample(known, per_provider)) for _ in range(PROVIDERS)]
+
+
+def expression() -> MemberOf:
+    """Three of ten, one of them, and five forbidden: all of the first hundred aggregates."""
+    known = uuids(100)
+    return MemberOf.parse(
+        [f'in:{",".join(known[:10])}', known[20], f'!in:{",".join(known[30:35])}']
+    )
+
+
+def least(work: Callable[[], Any]) -> float:
+    """Seconds, the least of the rounds."""
+    seconds = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def intersections(of: frozenset[str], all_of: list[frozenset[str]]) -> float:
+    return least(lambda: [of & each for each in all_of])
+
+
+def report(name: str, seconds: float, plain: float) -> None:
+    each = seconds / PROVIDERS * 1e9
+    print(f'{name:44} {seconds / plain:6.2f} x  {seconds * 1000:8.1f} ms  {each:7.0f} ns each')
+
+
+def main() -> None:
+    member_of = expression()
+    named = frozenset().union(*member_of.required, member_of.forbidden)
+    print(f'{PROVIDERS:,} providers, an expression that names {len(named)} aggregates')
+
+    own = memberships(AGGREGATES, 3)
+    plain = intersections(named, own)
+    flat = [Provider(str(number), None, each) for number, each in enumerate(own)]
+    trees = [
+        Provider(str(number), str(number - number % 5) if number % 5 else None, each)
+        for number, each in enumerate(own)
+    ]
+    report('plain intersections', plain, plain)
+    report('admits', least(lambda: [member_of.admits(each) for each in own]), plain)
+    for name, forest in (('flat', flat), ('in trees', trees)):
+        report(f'admitted, {name}', least(lambda f=forest: admitted(f, member_of)), plain)
+        suffixed = least(lambda f=forest: admitted(f, member_of, suffixed=True))
+        report(f'admitted, {name}, suffixed', suffixed, plain)
+
+    print('with more aggregates that it does not name:')
+    for aggregates, per_provider in ((100, 3), (1_000, 3), (10_000, 3), (1_000, 30)):
+        own = memberships(aggregates, per_provider)
+        seconds = least(lambda own=own: [member_of.admits(each) for each in own])
+        report(
+            f'admits, {aggregates:,} aggregates, {per_provider} for each',
+            seconds,
+            intersections(named, own),
+        )
+
+
+if __name__ == '__main__':
+    main()

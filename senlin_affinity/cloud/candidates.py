@@ -1,0 +1,110 @@
+"""What Placement admits, as :class:`~senlin_affinity.core.ports.Candidates`.
+
+The way of the data: resources and a :class:`MemberOf` become the query of one request for
+allocation candidates; the roots of the providers that its allocation requests name come back, with
+their names out of the list of all providers. Never a request for each host.
+
+Shapes::
+
+    GET /allocation_candidates?resources=VCPU:1&member_of=in:U,V&member_of=!W
+        -> {'allocation_requests': [{'allocations': {'<provider>': {'resources': {'VCPU': 1}}}}],
+            'provider_summaries': {'<provider>': {'root_provider_uuid': '<root>', 'traits': []}}}
+
+Units: resources in Placement's own (MiB, GiB).
+
+Errors: InvalidSpec where Placement is too old for the constraint; a query without it is never sent
+in its place (R1-42). CloudError for everything else.
+
+Source: Placement's API reference; document 001: a forbidden aggregate needs 1.32 (RX-08). Trees
+with their roots are in the answer from 1.29. ``provider_summaries`` also lists providers that the
+constraint excludes, so only what the allocation requests name counts; a sharing provider, which
+may be admitted without the tree that it is excluded from (D1-11), is no host. openstacksdk has no
+resource for this request (D1-12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.server_groups import list_of
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.member_of import MemberOf
+
+BASE: Microversion = (1, 0)
+TREES: Microversion = (1, 29)
+FORBIDDEN: Microversion = (1, 32)
+#: The trait of a provider that shares its resources with the members of its aggregates.
+SHARING = 'MISC_SHARES_VIA_AGGREGATE'
+ASK = 'ask Placement for the hosts with room'
+
+
+class PlacementCandidates:
+    """The Placement of one cloud.
+
+    :param placement: finds it; called when something is asked, since most clouds' users may not.
+    """
+
+    def __init__(self, placement: Callable[[], Rest]) -> None:
+        self._find = placement
+        self._found: Rest | None = None
+
+    def check_version(self, member_of: MemberOf, path: str = 'member_of') -> None:
+        """See :meth:`Candidates.check_version`."""
+        if member_of:
+            self._microversion(member_of, path)
+
+    def admitted(self, resources: Mapping[str, int], member_of: MemberOf) -> Mapping[str, str]:
+        """See :meth:`Candidates.admitted`."""
+        amounts = ','.join(f'{name}:{amount}' for name, amount in sorted(resources.items()))
+        params = {'resources': amounts, 'member_of': member_of.to_query()}
+        body = self._placement.get(
+            '/allocation_candidates', ASK, self._microversion(member_of), params=params
+        )
+        try:
+            roots = set(_roots(body))
+        except (AttributeError, KeyError, TypeError) as error:
+            raise CloudError(f'could not {ASK}: the answer is odd ({error!r})') from error
+        return {uuid: name for uuid, name in self._names().items() if uuid in roots}
+
+    @property
+    def _placement(self) -> Rest:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def _microversion(self, member_of: MemberOf, path: str = 'member_of') -> Microversion:
+        """The one that the query needs; a cloud that does not offer it is refused."""
+        needed = FORBIDDEN if member_of.forbidden else TREES
+        offered = self._placement.pick(needed)
+        if offered >= needed:
+            return needed
+        versions = ['.'.join(map(str, version)) for version in (needed, offered)]
+        if member_of.forbidden:
+            raise InvalidSpec(
+                'forbidden aggregates need Placement microversion {}, this cloud offers {}: '
+                'take the values with ! out, or use a newer cloud'.format(*versions),
+                path,
+            )
+        raise InvalidSpec(
+            'aggregates of hosts need Placement microversion {}, this cloud offers {}: '
+            'leave member_of out, or use a newer cloud'.format(*versions),
+            path,
+        )
+
+    def _names(self) -> dict[str, str]:
+        what = 'list the resource providers'
+        body = self._placement.get('/resource_providers', what, self._placement.pick(BASE))
+        providers = list_of(body, 'resource_providers', what)
+        return {str(provider.get('uuid')): str(provider.get('name')) for provider in providers}
+
+
+def _roots(body: Any) -> Iterator[str]:
+    """The roots of what the allocation requests use, as far as they are hosts."""
+    summaries = body['provider_summaries']
+    for request in body['allocation_requests']:
+        for provider in request['allocations']:
+            summary = summaries[provider]
+            if SHARING not in summary['traits']:
+                yield str(summary['root_provider_uuid'])

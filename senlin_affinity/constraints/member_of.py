@@ -1,0 +1,61 @@
+"""The aggregates that a request names itself: required and forbidden ones.
+
+Source: document 001, ``member_of`` (R1-01 to R1-18). Nova does not pass a request's own expression
+on to Placement; the policy keeps to it by choosing the host of every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+from senlin_affinity.constraints import aggregates
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+
+class MemberOfConstraint:
+    """The request's own ``member_of``."""
+
+    name = 'member_of'
+    order = 40
+    summary = 'only hosts in the aggregates that member_of requires, and in none that it forbids'
+    needs = ('aggregates', 'hosts')
+    filters: tuple[str, ...] = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'member_of.admitted': Reason('its aggregates are what member_of asks for'),
+        'member_of.forbidden': Reason(
+            'is in {aggregates}, which member_of forbids',
+            advice='take the host out of the aggregate, or leave the aggregate out of member_of',
+        ),
+        'member_of.required': Reason(
+            'is not in {aggregates}, which member_of requires',
+            advice='add the host to the aggregate, or name another one in member_of',
+        ),
+        'member_of.unknown': Reason('the aggregates of the host are not known'),
+        'member_of.none': Reason('no member_of is asked for'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        member_of = question.member_of
+        if not member_of:
+            return Verdict.skipped('member_of.none')
+        if not aggregates.is_known(question, host):
+            return Verdict.skipped('member_of.unknown')
+        forbidden = member_of.forbidden & host.aggregates
+        if forbidden:
+            named = aggregates.names(question, forbidden)
+            return Verdict.rejected('member_of.forbidden', aggregates=named)
+        required = aggregates.unmet(member_of, host)
+        if required is not None:
+            named = aggregates.names(question, required, ' or ')
+            return Verdict.rejected('member_of.required', aggregates=named)
+        return Verdict.passed('member_of.admitted')
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """The aggregates that the expression names, as far as the host is in them."""
+        if not question.member_of:
+            return None
+        return aggregates.shape(question, host, question.member_of)

@@ -1,0 +1,169 @@
+"""Aggregates that are kept for some: reserved, isolated by a trait, or a tenant's own.
+
+Source: document 001's flow (R1-30 to R1-41), by this project's options, and Nova's request filters
+``isolate_aggregates`` and ``require_tenant_aggregate``, where the options that mirror nova.conf say
+that Nova runs them. What can not be met anywhere (a reservation that no aggregate carries, a
+project without an aggregate) is said on every host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from senlin_affinity.constraints import aggregates
+from senlin_affinity.core import isolation
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.reservations import carriers, constrain, reservations
+from senlin_affinity.core.verdict import Outcome, Verdict
+
+RESERVED = 'reservations.reserved'
+NOT_RESERVED = 'reservations.not_reserved'
+NO_RESERVATION = 'reservations.no_reservation'
+ISOLATED = 'reservations.isolated'
+OTHER_TENANT = 'reservations.other_tenant'
+UNKNOWN = 'reservations.unknown'
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one of the three flows asks, and the codes of a host that does not keep to it."""
+
+    member_of: MemberOf
+    forbidden: str = ''
+    required: str = ''
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class ReservationsConstraint:
+    """Reservations by prefix, isolated aggregates, and aggregates of tenants."""
+
+    name = 'reservations'
+    order = 50
+    summary = 'reserved, isolated and tenant aggregates only for those whom they are kept for'
+    needs = ('aggregates', 'flavors', 'hosts')
+    #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
+    filters: tuple[str, ...] = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'reservations.admitted': Reason('is kept for nobody else'),
+        RESERVED: Reason(
+            'is in {aggregates}, which is reserved',
+            advice='use a flavor or an image with the reservation, or add a host that is not '
+            'reserved',
+        ),
+        NOT_RESERVED: Reason(
+            'is not in {aggregates}, which is what {reservation} reserves',
+            advice='add hosts to the aggregate of the reservation',
+        ),
+        NO_RESERVATION: Reason(
+            'no aggregate carries the reservation {reservation}',
+            advice='give an aggregate this metadata key, or take the key out of the flavor and '
+            'the image',
+        ),
+        ISOLATED: Reason(
+            'is in {aggregates}, which is isolated by traits that the request does not require',
+            advice='use a flavor or an image that requires the traits, or add a host elsewhere',
+        ),
+        OTHER_TENANT: Reason(
+            'is not in {aggregates}, and project {project} may use nothing else',
+            advice='add the host to an aggregate of the project',
+        ),
+        **isolation.REASONS,
+        UNKNOWN: Reason('what is kept for whom can not be told: {missing} not known'),
+        'reservations.none': Reason('no aggregate is kept for anybody'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        verdicts = [
+            part if isinstance(part, Verdict) else _check(question, host, part)
+            for part in question.once(_parts)
+        ]
+        if not verdicts:
+            return Verdict.skipped('reservations.none')
+        # What is not known may not hide a refusal.
+        worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
+        return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """The aggregates that are kept for somebody, as far as the host is in them."""
+        parts = question.once(_parts)
+        asked = [part.member_of for part in parts if isinstance(part, _Part)]
+        return aggregates.shape(question, host, *asked) if asked else None
+
+
+def _parts(question: Question) -> tuple[_Part | Verdict, ...]:
+    """What the flows that are switched on ask of every host; a Verdict is about all of them."""
+    return (*_reservations(question), *_isolation(question), *_tenant(question))
+
+
+def _reservations(question: Question) -> Iterator[_Part | Verdict]:
+    rules, flavor, known = question.rules, question.flavor, question.snapshot.aggregates
+    if not rules.required_member_prefix and not any(rules.forbidden_member_prefixes):
+        return
+    if flavor is None or known is None:
+        yield _unknown(flavor=flavor, aggregates=known)
+        return
+    keys = (*flavor.extra_specs, *(question.request.image_properties or ()))
+    asked = reservations(keys, rules.required_member_prefix)
+    missing = [key for key in asked if not carriers(key, known)]
+    if missing:
+        yield Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
+        return
+    member_of = constrain(
+        keys,
+        known,
+        required_prefix=rules.required_member_prefix,
+        forbidden_prefixes=rules.forbidden_member_prefixes,
+    )
+    yield _Part(member_of, RESERVED, NOT_RESERVED, {'reservation': ', '.join(asked)})
+
+
+def _isolation(question: Question) -> Iterator[_Part | Verdict]:
+    flavor, known = question.flavor, question.snapshot.aggregates
+    if not question.rules.is_isolation_enforced:
+        return
+    if flavor is None or known is None:
+        yield _unknown(flavor=flavor, aggregates=known)
+        return
+    image = question.request.image_properties
+    traits = isolation.required_traits(flavor.extra_specs, image)
+    yield _Part(isolation.isolate(traits, known), forbidden=ISOLATED)
+
+
+def _tenant(question: Question) -> Iterator[_Part | Verdict]:
+    rules, known = question.rules, question.snapshot.aggregates
+    project = question.request.project_id
+    if not rules.are_tenants_limited:
+        return
+    if project is None or known is None:
+        yield _unknown(project=project, aggregates=known)
+        return
+    member_of = isolation.limit_to_tenant(
+        project, known, is_aggregate_required=rules.is_tenant_aggregate_required
+    )
+    if isinstance(member_of, Verdict):
+        yield member_of
+    else:
+        yield _Part(member_of, required=OTHER_TENANT, facts={'project': project})
+
+
+def _check(question: Question, host: Host, part: _Part) -> Verdict:
+    """Does a host keep to one part? The aggregates are known here, and so are the host's."""
+    forbidden = part.member_of.forbidden & host.aggregates
+    if forbidden:
+        return Verdict.rejected(part.forbidden, aggregates=aggregates.names(question, forbidden))
+    required = aggregates.unmet(part.member_of, host)
+    if required is not None:
+        named = aggregates.names(question, required, ' or ')
+        return Verdict.rejected(part.required, aggregates=named, **part.facts)
+    return Verdict.passed('reservations.admitted')
+
+
+def _unknown(**parts: object) -> Verdict:
+    """Nothing can be told, since some of these parts of the question are None."""
+    missing = ' and '.join(name for name, value in parts.items() if value is None)
+    return Verdict.skipped(UNKNOWN, missing=missing)

@@ -1,0 +1,122 @@
+"""Isolated aggregates, and those of a tenant: what Nova's own request filters ask of Placement.
+
+The way of the data: what a request has (required traits, a project) and the aggregates come in;
+a :class:`MemberOf` goes out, or the Verdict that no host is left for a project.
+
+Shapes::
+
+    {'trait:CUSTOM_WIN': 'required'}      metadata of an isolated aggregate, and an extra spec or
+                                          an image property that opens it
+    {'filter_tenant_id2': '<project id>'} metadata of a tenant's aggregate
+
+Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``, and the
+options of the same meaning in nova.conf's ``[scheduler]``, all off by default. These are what came
+of document 001's flow (D1-07). We differ on purpose: traits that Nova derives from other extra
+specs (``hw:tpm_version``) count as required as soon as the key is there, whatever its value: what
+is not known for sure refuses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+TRAIT = 'trait:'
+REQUIRED = 'required'
+TENANT = 'filter_tenant_id'
+
+NO_TENANT_AGGREGATE = 'reservations.no_tenant_aggregate'
+REASONS = {
+    NO_TENANT_AGGREGATE: Reason(
+        'no aggregate is for project {project}, and every project needs one',
+        advice=f'give an aggregate the metadata {TENANT}=<project id>, or switch '
+        'placement_aggregate_required_for_tenants off',
+    ),
+}
+
+#: A flavor may ask for traits in groups with a suffix, an image may not.
+_IN_A_GROUP = re.compile(r'trait(?:[a-zA-Z0-9_-]{1,64})?:(.*)')
+#: Keys of a flavor or an image, and the traits that Nova may derive from them.
+_DERIVED: Mapping[str, tuple[str, ...]] = {
+    'cpu_thread_policy': ('HW_CPU_HYPERTHREADING',),
+    'firmware_stateless': ('COMPUTE_SECURITY_STATELESS_FIRMWARE',),
+    'maxphysaddr_mode': ('COMPUTE_ADDRESS_SPACE_PASSTHROUGH', 'COMPUTE_ADDRESS_SPACE_EMULATED'),
+    'mem_encryption': (
+        'HW_CPU_X86_AMD_SEV',
+        'HW_CPU_X86_AMD_SEV_ES',
+        'HW_CPU_X86_AMD_SEV_SNP',
+        'HW_CPU_X86_INTEL_TDX',
+    ),
+    'pci_numa_affinity_policy': ('COMPUTE_SOCKET_PCI_NUMA_AFFINITY',),
+    'secure_boot': ('COMPUTE_SECURITY_UEFI_SECURE_BOOT',),
+    'tpm_version': (
+        'COMPUTE_SECURITY_TPM_1_2',
+        'COMPUTE_SECURITY_TPM_2_0',
+        'COMPUTE_SECURITY_TPM_CRB',
+        'COMPUTE_SECURITY_TPM_TIS',
+    ),
+}
+_PREFIXES = ('hw:', 'hw_', 'os:', 'os_')
+
+
+def required_traits(
+    extra_specs: Mapping[str, str], image_properties: Mapping[str, str] | None = None
+) -> frozenset[str]:
+    """The traits that a server of this flavor and image requires, in whatever request group."""
+    image = image_properties or {}
+    matches = ((_IN_A_GROUP.fullmatch(key), value) for key, value in extra_specs.items())
+    of_flavor = {match[1] for match, value in matches if match and value == REQUIRED}
+    of_image = {
+        key.removeprefix(TRAIT)
+        for key, value in image.items()
+        if key.startswith(TRAIT) and value == REQUIRED
+    }
+    derived = {
+        trait
+        for key in (*extra_specs, *image)
+        if key.startswith(_PREFIXES)
+        for trait in _DERIVED.get(key[3:], ())
+    }
+    return frozenset(of_flavor | of_image | derived)
+
+
+def isolate(traits: Collection[str], aggregates: Sequence[Aggregate]) -> MemberOf:
+    """Every aggregate is forbidden that is isolated by a trait which is not among these."""
+    return MemberOf(
+        (),
+        frozenset(
+            aggregate.uuid for aggregate in aggregates if not isolating(aggregate) <= set(traits)
+        ),
+    )
+
+
+def isolating(aggregate: Aggregate) -> frozenset[str]:
+    """The traits that a request has to require to use this aggregate; mostly none."""
+    return frozenset(
+        key.removeprefix(TRAIT)
+        for key, value in aggregate.metadata.items()
+        if key.startswith(TRAIT) and value == REQUIRED
+    )
+
+
+def limit_to_tenant(
+    project: str, aggregates: Sequence[Aggregate], *, is_aggregate_required: bool
+) -> MemberOf | Verdict:
+    """Only the project's own aggregates; anywhere if it has none, or nowhere if it needs one."""
+    own = frozenset(
+        aggregate.uuid
+        for aggregate in aggregates
+        if any(
+            key.startswith(TENANT) and value == project for key, value in aggregate.metadata.items()
+        )
+    )
+    if own:
+        return MemberOf((own,), frozenset())
+    if is_aggregate_required:
+        return Verdict.rejected(NO_TENANT_AGGREGATE, project=project)
+    return MemberOf((), frozenset())

@@ -1,0 +1,116 @@
+"""Laws of what is kept for some: no further prefix lets a host in, and no slip opens them all."""
+
+import itertools
+
+import hypothesis
+from hypothesis import strategies as st
+
+from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import (
+    Aggregate,
+    CloudSnapshot,
+    Flavor,
+    Host,
+    PlacementRequest,
+    Question,
+    Rules,
+)
+from senlin_affinity.core.reservations import constrain
+
+KEYS = st.sampled_from(['r:', 'r:1', 'r:2', 'l:', 'l:w', 'ssd', 'trait:X', 'filter_tenant_id'])
+KEPT = st.dictionaries(KEYS, st.sampled_from(['required', 'p1', '']), max_size=3)
+WORLDS = st.lists(KEPT, max_size=4).map(
+    lambda world: tuple(
+        Aggregate(str(number), f'agg-{number}', metadata=metadata)
+        for number, metadata in enumerate(world)
+    )
+)
+REQUESTS = st.lists(KEYS, max_size=3)
+PREFIXES = st.lists(st.sampled_from(['r:', 'l:', 'r', '']), max_size=2)
+ONE = st.sampled_from([None, '', 'r:', 'l:', 'r'])
+
+
+def hosts_of(world):
+    """One host for each set of aggregates."""
+    uuids = [aggregate.uuid for aggregate in world]
+    sets = (s for size in range(len(uuids) + 1) for s in itertools.combinations(uuids, size))
+    return [Host(f'in-{"-".join(s)}', '', aggregates=frozenset(s)) for s in sets]
+
+
+def left(keys, world, required, forbidden):
+    """The hosts that the flow leaves; none where it refuses the request."""
+    try:
+        asked = constrain(keys, world, required_prefix=required, forbidden_prefixes=forbidden)
+    except InvalidSpec:
+        return set()
+    return {host.host for host in hosts_of(world) if asked.admits(host.aggregates)}
+
+
+@hypothesis.given(REQUESTS, WORLDS, ONE, PREFIXES, PREFIXES)
+def test_r1_40_one_more_forbidden_prefix_adds_no_host(keys, world, required, some, more):
+    assert left(keys, world, required, [*some, *more]) <= left(keys, world, required, some)
+
+
+@hypothesis.given(REQUESTS, WORLDS, st.sampled_from(['r:', 'l:', 'r']), PREFIXES)
+def test_r1_39_a_required_prefix_adds_no_host(keys, world, required, forbidden):
+    assert left(keys, world, required, forbidden) <= left(keys, world, None, forbidden)
+
+
+@hypothesis.given(REQUESTS, WORLDS, st.sampled_from(['r:', 'l:', 'r']), PREFIXES)
+def test_r1_38_who_names_a_reservation_gets_it_or_nothing(keys, world, required, forbidden):
+    reserved = {key for key in keys if key.startswith(required)}
+    carried = {
+        host.host
+        for host in hosts_of(world)
+        if all(
+            any(key in world[int(uuid)].metadata for uuid in host.aggregates) for key in reserved
+        )
+    }
+    assert left(keys, world, required, forbidden) <= carried
+
+
+@hypothesis.given(WORLDS, st.sampled_from(['r:', 'l:', 'r']), ONE)
+def test_r1_31_r1_41_without_a_key_no_host_is_left_that_is_kept(world, prefix, required):
+    kept = {item.uuid for item in world if any(key.startswith(prefix) for key in item.metadata)}
+    free = {host.host for host in hosts_of(world) if not host.aggregates & kept}
+    assert left([], world, required, [prefix]) == free
+
+
+@hypothesis.given(
+    REQUESTS,
+    KEPT,
+    WORLDS,
+    st.builds(
+        Rules,
+        required_member_prefix=ONE,
+        forbidden_member_prefixes=PREFIXES.map(tuple),
+        is_isolation_enforced=st.booleans(),
+        are_tenants_limited=st.booleans(),
+        is_tenant_aggregate_required=st.booleans(),
+    ),
+    st.sampled_from([None, 'p1', 'p2']),
+)
+def test_the_constraint_never_raises_and_says_what_the_flow_says(
+    keys, image, world, rules, project
+):
+    """And hosts that look alike to it get one answer, in which every fact is there."""
+    asked = Question(
+        PlacementRequest(1, 'f', image_properties=image, project_id=project),
+        CloudSnapshot(aggregates=world),
+        Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(keys, 'required')),
+        rules=rules,
+    )
+    rule, seen, passed = ReservationsConstraint(), {}, set()
+    for host in hosts_of(world):
+        verdict = rule.check_host(asked, host)
+        assert seen.setdefault(rule.shape(asked, host), verdict) == verdict
+        rule.reasons[verdict.code].sentence.format_map(verdict.facts)
+        if verdict:
+            passed.add(host.host)
+    by_flow = left(
+        [*keys, *image], world, rules.required_member_prefix, rules.forbidden_member_prefixes
+    )
+    assert passed <= by_flow
+    if not rules.is_isolation_enforced and not rules.are_tenants_limited:
+        assert passed == by_flow

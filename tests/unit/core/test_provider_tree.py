@@ -1,0 +1,48 @@
+"""Document 001: trees of providers, and sharing ones."""
+
+import pytest
+
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.provider_tree import Provider, admitted
+from tests.letters import UUIDS, expand
+from tests.picture import PICTURE, providers
+from tests.tables import rows
+
+A = UUIDS['aggA']
+
+
+@pytest.mark.parametrize('row', rows('provider_tree'))
+def test_admitted(row):
+    forest = providers(row.get('providers', PICTURE))
+    member_of = MemberOf.parse(expand(row['values']))
+    names = {each.uuid for each in forest}
+    for order in (forest, forest[::-1]):
+        assert names - admitted(order, member_of) == set(row['out'])
+        assert names - admitted(order, member_of, suffixed=True) == set(row['suffixed'])
+
+
+@pytest.mark.parametrize('suffixed', [False, True])
+@pytest.mark.parametrize(
+    ('forest', 'words'),
+    [
+        ([Provider('a'), Provider('b'), Provider('a')], 'provider a is there twice'),
+        ([Provider('a', parent='z')], 'parent z of the provider a is not there'),
+        ([Provider('a', parent='a')], 'a is an ancestor of its own'),
+        ([Provider('a', 'b'), Provider('b', 'c'), Provider('c', 'b')], 'ancestor of its own'),
+    ],
+)
+def test_providers_that_are_no_forest_are_refused(forest, words, suffixed):
+    with pytest.raises(InvalidSpec, match=words):
+        admitted(forest, MemberOf(), suffixed=suffixed)
+
+
+def test_a_tree_may_be_deep():
+    chain = [Provider('0', aggregates=frozenset({A}))]
+    chain += [Provider(str(number), parent=str(number - 1)) for number in range(1, 20_000)]
+    assert admitted(chain[::-1], MemberOf.parse([f'!{A}'])) == frozenset()
+
+
+def test_the_aggregates_of_a_provider_are_spelt_in_one_way():
+    """Q1-2: a forbidden aggregate is never forbidden in vain."""
+    assert Provider('a', aggregates=frozenset({A.upper()})) == Provider('a', None, frozenset({A}))

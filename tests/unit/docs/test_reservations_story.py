@@ -1,0 +1,94 @@
+"""The stories of the page on reservations come true: the flow's query, and the hosts left."""
+
+import configparser
+import re
+
+import pytest
+from oslo_config import cfg
+
+from senlin_affinity.conf import opts
+from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import (
+    Aggregate,
+    CloudSnapshot,
+    Flavor,
+    Host,
+    PlacementRequest,
+    Question,
+)
+from senlin_affinity.core.reservations import constrain
+from tests.unit.docs.test_manual import table, text_of
+
+PAGE = text_of('admin/reservations.rst')
+REQUESTS = [
+    pytest.param(story, row, id=f'{story}: {" + ".join(row[:2])}')
+    for story in ('windows', 'pool')
+    for row in table(PAGE, f'{story}-requests')
+]
+
+
+def listed(cell):
+    return [] if cell == 'none' else re.split(r', | and ', cell)
+
+
+def options_of(story):
+    """What the options of the page come to."""
+    block = PAGE.split(f':name: {story}-options\n\n', 1)[1].split('\n\n', 1)[0]
+    parser = configparser.ConfigParser()
+    parser.read_string('\n'.join(line.strip() for line in block.splitlines()))
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    for name, value in parser['scheduler'].items():
+        is_list = name == 'placement_req_default_forbidden_member_prefix'
+        conf.set_override(name, [value] if is_list else value, group='scheduler')
+    return opts.rules(conf)
+
+
+def cloud_of(story):
+    """The aggregates, which have their names for UUIDs, and the hosts."""
+    rows = table(PAGE, f'{story}-aggregates')
+    found = [
+        Aggregate(name, name, metadata=dict.fromkeys(listed(keys), 'true'))
+        for name, keys, _ in rows
+    ]
+    hosts = sorted({host for _, _, hosts in rows for host in listed(hosts)})
+    return tuple(found), [
+        Host(host, host, aggregates=frozenset(name for name, _, on in rows if host in listed(on)))
+        for host in hosts
+    ]
+
+
+@pytest.mark.parametrize(('story', 'row'), REQUESTS)
+def test_story(story, row):
+    """R1-31 to R1-38."""
+    flavor, image, query, left = row[0], row[1], row[2], row[3]
+    rules, (aggregates, hosts) = options_of(story), cloud_of(story)
+
+    def ask():
+        return constrain(
+            [*listed(flavor), *listed(image)],
+            aggregates,
+            required_prefix=rules.required_member_prefix,
+            forbidden_prefixes=rules.forbidden_member_prefixes,
+        )
+
+    asked = Question(
+        PlacementRequest(1, 'f', image_properties=dict.fromkeys(listed(image), 'true')),
+        CloudSnapshot(aggregates=aggregates),
+        Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(listed(flavor), 'true')),
+        rules=rules,
+    )
+    verdicts = {host.host: ReservationsConstraint().check_host(asked, host) for host in hosts}
+    assert [name for name, verdict in verdicts.items() if verdict] == listed(left)
+    if query == 'refused':
+        with pytest.raises(InvalidSpec):
+            ask()
+        assert {verdict.code for verdict in verdicts.values()} == {'reservations.no_reservation'}
+    else:
+        assert ask().to_query() == listed(query)
+        assert [host.host for host in hosts if ask().admits(host.aggregates)] == listed(left)
+
+
+def test_no_line_of_the_stories_is_lost():
+    assert len(REQUESTS) == 11
