@@ -1,7 +1,8 @@
-"""The library's door: loads the installed constraints, and fails closed.
+"""The library's door: loads the installed constraints, and plans. It fails closed.
 
 The way of the data: entry points of :data:`~senlin_affinity.constraints.base.NAMESPACE` come in,
-one made and checked constraint each goes out, in the order of their reasons.
+one made and checked constraint each goes out, in the order of their reasons; with them a request is
+planned on a snapshot.
 
 Errors: PluginError for a constraint that does not load, lacks a part of the protocol, declares a
 code outside its own name, or shares its name with another: a rule that is silently missing would
@@ -11,7 +12,8 @@ let servers onto the wrong hosts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from stevedore import ExtensionManager
 from stevedore.extension import Extension
@@ -22,8 +24,37 @@ from senlin_affinity.constraints.base import (
     HostConstraint,
     RequestConstraint,
 )
+from senlin_affinity.core import planner
+from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.core.reasons import Reason
+
+
+def plan(
+    request: PlacementRequest,
+    snapshot: CloudSnapshot,
+    constraints: Sequence[Constraint] | None = None,
+    rules: Rules | None = None,
+) -> Decision:
+    """Will the request fit, and if not, why? Constraints of None are all that are installed."""
+    return planner.plan(
+        request, snapshot, load_constraints() if constraints is None else constraints, rules
+    )
+
+
+def take_snapshot(
+    connection: Any, *, server_groups: Collection[str] | None = None
+) -> CloudSnapshot:
+    """The cloud behind an ``openstack.connection.Connection``, as the planner sees it.
+
+    :param server_groups: ids or names of the only groups that will be asked about, which is
+        cheaper; None is all groups.
+    """
+    # Imported here: openstacksdk takes a second to load, and a saved snapshot needs none.
+    from senlin_affinity.cloud import snapshot
+
+    return snapshot.take(connection, server_groups=server_groups).snapshot
 
 
 def load_constraints() -> tuple[Constraint, ...]:

@@ -32,6 +32,7 @@ from openstack.connection import Connection
 
 from senlin_affinity.cloud.connection import Ports, ports
 from tests import fake_keystone
+from tests.fake_candidates import FakeCandidates
 from tests.fake_keystone import REGION
 from tests.fake_nova import FakeNova, NoRoute, newest
 from tests.fake_placement import FakePlacement
@@ -135,8 +136,8 @@ class Edge:
     :param newest_microversion: what its Nova offers; '' is a Nova without microversions.
     :param user: as whom the connection is made: admin or demo.
     :param services: what the catalogue has.
-    :param placement: the Placement that is in the catalogue, too.
-    :param nova: arguments of :class:`FakeNova`.
+    :param placement: what answers in the place of the Placement that has a provider for each host.
+    :param nova: arguments of :class:`FakeNova`; its hosts are those of ``placement``.
     """
 
     def __init__(
@@ -145,17 +146,17 @@ class Edge:
         *,
         user: str = 'admin',
         services: tuple[str, ...] = ('compute',),
-        placement: FakePlacement | None = None,
+        placement: FakeCandidates | None = None,
         **nova: Any,
     ) -> None:
         self.nova = FakeNova(
             newest() if newest_microversion is None else newest_microversion, **nova
         )
+        self.placement = FakePlacement.of(self.nova) if placement is None else placement
         self.unmatched: list[str] = []
         self.tokens = 0
         self.discoveries = 0
         self._user = user
-        self.placement = placement
         self._services = services if placement is None else (*services, 'placement')
         self._planned: list[_Planned] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
@@ -275,10 +276,13 @@ class Edge:
                 return self._nova(request, url), {}
             except NoRoute:
                 pass
-        if self.placement is not None and url.startswith(PLACEMENT) and request.method == 'GET':
-            path = url.removeprefix(PLACEMENT) or '/'
-            query = parse_qs(urlsplit(request.url).query)
-            return self.placement.send(path, _microversion(request), query), {}
+        if url.startswith(PLACEMENT) and 'placement' in self._services:
+            path, asked = url.removeprefix(PLACEMENT) or '/', _microversion(request)
+            if isinstance(self.placement, FakeCandidates):
+                query = parse_qs(urlsplit(request.url).query)
+                return self.placement.send(path, asked, query), {}
+            user = request.headers.get('X-Auth-Token', 'nobody')
+            return self.placement.send(user, path, asked, _query(request)), {}
         self.unmatched.append(f'{request.method} {request.url}')
         raise requests_mock.NoMockAddress(request)
 

@@ -11,6 +11,7 @@ Used by ``tests.edge`` (requests-mock) and by ``tests/functional/test_request_co
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import re
 import uuid
@@ -20,6 +21,7 @@ from functools import cache
 from typing import Any
 
 from tests.recordings import exchanges, files
+from tests.recordings import snapshot as snapshot_record
 from tests.recordings.exchanges import GROUPS, Reply
 
 Microversion = tuple[int, ...]
@@ -56,6 +58,10 @@ class FakeHost:
     state: str = 'up'
     status: str = 'enabled'
     zone: str = 'nova'
+    kind: str = 'QEMU'
+    vcpus: int = 64
+    memory_mb: int = 131072
+    disk_gb: int = 2000
 
     @property
     def hypervisor(self) -> str:
@@ -93,6 +99,22 @@ RECORDED_AGGREGATES = tuple(
     FakeAggregate(name, tuple(each['hosts']), each['metadata'])
     for name, each in exchanges.AGGREGATES.items()
 )
+
+
+@dataclass(frozen=True)
+class FakeServer:
+    """A server; the host is None while it is built, and where it failed."""
+
+    id: str
+    host: str | None
+    project: str = 'demo-project'
+    user: str = 'demo-id'
+
+    @property
+    def host_id(self) -> str:
+        """What a plain user sees: the same for servers of one project on one host."""
+        text = f'{self.project}{self.host}'.encode()
+        return hashlib.sha224(text).hexdigest() if self.host else ''
 
 
 @cache
@@ -133,9 +155,10 @@ class FakeNova:
         self.newest = newest
         self.quota = quota
         self.hosts = tuple(hosts)
-        self.flavors = tuple(flavors)
-        self.aggregates = tuple(aggregates)
+        self.flavors: list[Any] = list(flavors)
+        self.aggregates: list[Any] = list(aggregates)
         self.groups: list[dict[str, Any]] = []
+        self.servers: list[FakeServer] = []
         self.asked: list[Asked] = []
 
     # -- what a test prepares, and looks at
@@ -152,11 +175,34 @@ class FakeNova:
         self.groups.append({**group, **more})
         return str(self.groups[-1]['id'])
 
-    def boot(self, group_id: str) -> None:
-        """A server in a server group; see :class:`exchanges.Cloud`."""
+    def boot(self, group_id: str, host: str | None = None, **more: str) -> str:
+        """A server in a server group, whose id it gives; see :class:`exchanges.Cloud`."""
         group = self._group(group_id)
         assert group is not None, group_id
-        group['members'].append(str(uuid.uuid4()))
+        self.servers.append(FakeServer(str(uuid.uuid4()), host, **more))
+        group['members'].append(self.servers[-1].id)
+        return self.servers[-1].id
+
+    def add_flavor(self, name: str, **more: Any) -> None:
+        """A flavor; its id is its name unless told otherwise."""
+        self.flavors.append({'id': name, 'name': name, 'extra_specs': {}, **more})
+
+    def add_aggregate(self, name: str, hosts: Iterable[str] = (), **metadata: str) -> str:
+        """An aggregate; gives its UUID."""
+        self.aggregates.append(
+            {
+                'uuid': str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
+                'name': name,
+                'hosts': list(hosts),
+                'metadata': metadata,
+                'availability_zone': metadata.get('availability_zone'),
+            }
+        )
+        return str(self.aggregates[-1]['uuid'])
+
+    def hypervisor_id(self, number: int) -> str:
+        """The id of the hypervisor of the host with this number."""
+        return f'11111111-0000-4000-8000-{len(self.hosts) + number:012x}'
 
     def requests(self) -> list[str]:
         """What was asked: ``['GET /os-server-groups']``."""
@@ -305,10 +351,13 @@ class FakeNova:
             ids = [_numbered(template['id'], len(self.hosts) + number) for number, _ in found]
             marker = question.query.get('marker')
             start = 1 + ids.index(marker) if marker else 0
-            found, rest = found[start : start + LONGEST_PAGE], found[start + LONGEST_PAGE :]
+            longest = self.longest_page
+            found, rest = found[start : start + longest], found[start + longest :]
             if rest:
                 href = f'/os-hypervisors/detail?marker={ids[found[-1][0]]}'
                 more['hypervisors_links'] = [{'rel': 'next', 'href': href}]
+        has_servers = 'with_servers' in question.query and question.microversion >= (2, 53)
+        servers = self._servers_by_host() if has_servers else {}
         return Reply(
             200,
             {
@@ -325,6 +374,8 @@ class FakeNova:
                             'id': _numbered(template['service']['id'], number),
                             'host': host.host,
                         },
+                        **_of_host(host, template),
+                        **({'servers': servers[host.host]} if host.host in servers else {}),
                     }
                     for number, host in found
                 ],
@@ -340,6 +391,9 @@ class FakeNova:
         return _reworded(reply, {'m1.tiny': flavor_id})
 
     def _flavors(self, question: _Question) -> Reply:
+        if any(isinstance(flavor, Mapping) for flavor in self.flavors):
+            template = _snapshot_answer('flavors').body['flavors'][0]
+            return self._page('flavors', question, [{**template, **item} for item in self.flavors])
         ids = [flavor.id for flavor in self.flavors]
         marker = question.query.get('marker')
         start = 1 + ids.index(marker) if marker else 0
@@ -367,6 +421,9 @@ class FakeNova:
     def _aggregates(self, question: _Question) -> Reply:
         if question.user != 'admin':
             return self._recorded('aggregates, not allowed', question.microversion)
+        if any(isinstance(aggregate, Mapping) for aggregate in self.aggregates):
+            (template,) = _snapshot_answer('aggregates').body['aggregates']
+            return Reply(200, {'aggregates': [{**template, **item} for item in self.aggregates]})
         template = self._recorded('aggregates', question.microversion).body['aggregates'][0]
         shown = [
             {
@@ -380,6 +437,45 @@ class FakeNova:
             for number, aggregate in enumerate(self.aggregates, start=template['id'])
         ]
         return Reply(200, {'aggregates': shown})
+
+    def _servers_by_host(self) -> dict[str | None, list[dict[str, str]]]:
+        found: dict[str | None, list[dict[str, str]]] = {}
+        for number, server in enumerate(self.servers):
+            item = {'name': f'instance-{number:08x}', 'uuid': server.id}
+            found.setdefault(server.host, []).append(item)
+        return found
+
+    def _servers(self, question: _Question) -> Reply:
+        is_admin = question.user == 'admin'
+        if 'all_tenants' in question.query and not is_admin:
+            return _snapshot_answer('servers, not allowed')
+        name = 'servers' if is_admin else 'servers of the project'
+        template = _snapshot_answer(name).body['servers'][0]
+        project = question.query.get('project_id')
+        if 'all_tenants' not in question.query:
+            project = f'{question.user}-project'
+        found = [item for item in self.servers if project in (None, item.project)]
+        shown = []
+        for server in found:
+            own = {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
+            own['tenant_id'] = server.project
+            if is_admin:
+                own['OS-EXT-SRV-ATTR:host'] = server.host
+            shown.append({**template, **own})
+        return self._page('servers', question, shown)
+
+    def _page(self, key: str, question: _Question, items: list[dict[str, Any]]) -> Reply:
+        """A page by limit and marker, with a link to the next."""
+        ids = [item['id'] for item in items]
+        marker = question.query.get('marker')
+        start = 1 + ids.index(marker) if marker else 0
+        limit = min(int(question.query.get('limit', self.longest_page)), self.longest_page)
+        page = items[start : start + limit]
+        links = {}
+        if len(items) > start + limit:
+            href = f'http://behind.a.proxy/{key}/detail?marker={page[-1]["id"]}'
+            links = {f'{key}_links': [{'rel': 'next', 'href': href}]}
+        return Reply(200, {key: page, **links})
 
     # -- what the answers are made of
 
@@ -427,6 +523,7 @@ _ROUTES = (
     ('GET', '/os-services', '_services'),
     ('GET', '/os-hypervisors/detail', '_hypervisors'),
     ('GET', '/os-aggregates', '_aggregates'),
+    ('GET', '/servers/detail', '_servers'),
 )
 
 
@@ -440,6 +537,28 @@ def _reworded(reply: Reply, words: Mapping[str, str]) -> Reply:
     for old, new in words.items():
         text = text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])
     return Reply(reply.status, json.loads(text))
+
+
+@cache
+def _snapshot_record() -> Mapping[str, Any]:
+    return snapshot_record.load()
+
+
+def _snapshot_answer(name: str) -> Reply:
+    """A fresh copy of what was recorded for the snapshot."""
+    answer = _snapshot_record()[name]
+    return Reply(answer['status'], copy.deepcopy(answer['body']))
+
+
+def _of_host(host: FakeHost, template: Mapping[str, Any]) -> dict[str, Any]:
+    """The kind and the size of a hypervisor, in a record that shows them."""
+    own = {
+        'hypervisor_type': host.kind,
+        'vcpus': host.vcpus,
+        'memory_mb': host.memory_mb,
+        'local_gb': host.disk_gb,
+    }
+    return {key: value for key, value in own.items() if key in template}
 
 
 def _numbered(like: int | str, number: int) -> int | str:

@@ -1,116 +1,177 @@
-"""A Placement that keeps providers in a list and judges them by their roots. It does no I/O.
+"""A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
 
-The way of the data: a request comes in as plain values, the answer is a body in the shape of the
-real one's (``tests/functional/test_candidates.py`` asks the real one the same). A request that the
-real one would refuse is a mistake of the code under test, and fails at once.
-
-Shapes::
-
-    FakePlacement('1.31', [FakeProvider('cmp-1', aggregates=frozenset({U}))])
+It knows what a snapshot asks: unit queries, trees, sharing providers, and an answer that is cut.
+``tests/functional/test_snapshot.py`` holds it against the real Placement.
 """
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
+import copy
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from senlin_affinity.core.member_of import MemberOf
+from tests.fake_nova import FakeNova, NoRoute
+from tests.recordings import snapshot
 from tests.recordings.exchanges import Reply
 
-Microversion = tuple[int, ...]
-SHARING = 'MISC_SHARES_VIA_AGGREGATE'
+Amounts = Mapping[str, tuple[int, int]]
+TRAITS = ('COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND')
 
 
 @dataclass(frozen=True)
 class FakeProvider:
-    """A provider with room: a host (without a parent), a part of one, or a sharing one."""
+    """A resource provider; ``resources`` are capacity and use by class.
 
-    name: str
-    aggregates: frozenset[str] = frozenset()
-    parent: str | None = None
-    is_sharing: bool = False
-
-    @property
-    def id(self) -> str:
-        """Its UUID, made of its name."""
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, self.name))
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request that Placement got; discovery is not kept."""
-
-    path: str
-    microversion: str | None
-    query: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-class FakePlacement:
-    """What an administrator sees.
-
-    :param newest: the newest microversion that it offers.
+    ``shares_with`` are the roots that share an aggregate with it; it is no part of their trees.
     """
 
-    def __init__(self, newest: str = '1.39', providers: Iterable[FakeProvider] = ()) -> None:
-        self.newest = newest
-        self.providers = tuple(providers)
-        self.asked: list[Asked] = []
+    uuid: str
+    resources: Amounts
+    traits: tuple[str, ...] = TRAITS
+    parent: str | None = None
+    name: str = ''
+    shares_with: tuple[str, ...] = ()
+
+    def has(self, name: str, amount: int) -> bool:
+        """Is there so much left?"""
+        capacity, used = self.resources.get(name, (0, 0))
+        return used + amount <= capacity
+
+
+@dataclass
+class FakePlacement:
+    """All providers; ``cut`` is Placement's max_allocation_candidates."""
+
+    providers: list[FakeProvider] = field(default_factory=list)
+    newest: str = '1.39'
+    cut: int | None = None
+    asked: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
+        """A provider for each host of a Nova; ``used`` replaces resources by the host's name."""
+        own = used or {}
+        return cls(
+            [
+                FakeProvider(
+                    nova.hypervisor_id(number),
+                    own.get(
+                        host.host,
+                        {
+                            'VCPU': (host.vcpus * 4, 0),
+                            'MEMORY_MB': (host.memory_mb, 0),
+                            'DISK_GB': (host.disk_gb, 0),
+                        },
+                    ),
+                    name=host.hypervisor,
+                )
+                for number, host in enumerate(nova.hosts)
+            ]
+        )
 
     def send(
-        self, path: str, microversion: str | None, query: Mapping[str, Sequence[str]]
+        self, user: str, path: str, microversion: str | None, query: Mapping[str, str]
     ) -> Reply:
-        """Answer a GET."""
+        """Answer one GET."""
         if path == '/':
-            return Reply(200, {'versions': [self._version()]})
-        self.asked.append(Asked(path, microversion, query))
-        asked = _parse(microversion or '1.0')
-        assert asked <= _parse(self.newest), f'{microversion} is not offered'
+            reply = _recorded('placement version')
+            reply.body['versions'][0]['max_version'] = self.newest
+            return reply
+        assert microversion == '1.29', microversion
+        self.asked.append(f'GET {path}?resources={query["resources"]}')
+        if user != 'admin':
+            return _recorded('candidates, not allowed')
+        wanted = {
+            name: int(amount)
+            for name, _, amount in (item.partition(':') for item in query['resources'].split(','))
+        }
+        if path == '/allocation_candidates':
+            return self._candidates(wanted)
         if path == '/resource_providers':
-            return Reply(200, {'resource_providers': [*map(_shown, self.providers)]})
-        assert path == '/allocation_candidates', path
-        values = query.get('member_of', ())
-        assert asked >= (1, 32) or not any(value.startswith('!') for value in values), values
-        assert asked >= (1, 24) or len(values) < 2, values
-        return Reply(200, self._candidates(MemberOf.parse(values)))
+            return self._listed(wanted)
+        raise NoRoute(f'the fake Placement has no {path}')
 
-    def _version(self) -> dict[str, Any]:
-        return {
-            'id': 'v1.0',
-            'min_version': '1.0',
-            'max_version': self.newest,
-            'status': 'CURRENT',
-            'links': [{'rel': 'self', 'href': ''}],
-        }
-
-    def _candidates(self, member_of: MemberOf) -> dict[str, Any]:
-        """One allocation request for each provider that is left; the summaries hold all."""
-        by_name = {provider.name: provider for provider in self.providers}
-        left = [
-            provider
-            for provider in self.providers
-            if member_of.admits(by_name[provider.parent or provider.name].aggregates)
-        ]
-        return {
-            'allocation_requests': [
-                {'allocations': {provider.id: {'resources': {'VCPU': 1}}}} for provider in left
-            ],
-            'provider_summaries': {
-                provider.id: {
-                    'resources': {'VCPU': {'capacity': 64, 'used': 0}},
-                    'traits': [SHARING] if provider.is_sharing else [],
-                    'parent_provider_uuid': provider.parent and by_name[provider.parent].id,
-                    'root_provider_uuid': by_name[provider.parent or provider.name].id,
-                }
-                for provider in self.providers
+    def _candidates(self, wanted: Mapping[str, int]) -> Reply:
+        by_root: dict[str, list[FakeProvider]] = {}
+        for provider in self.providers:
+            by_root.setdefault(self._root(provider), []).append(provider)
+        sharing = [provider for provider in self.providers if provider.shares_with]
+        requests: dict[frozenset[tuple[str, str]], dict[str, Any]] = {}
+        seen: dict[str, FakeProvider] = {}
+        for root, tree in by_root.items():
+            usable = [*tree, *(item for item in sharing if root in item.shares_with)]
+            for chosen in _choices(wanted, usable):
+                allocations = {}
+                for name, provider in zip(wanted, chosen, strict=True):
+                    inner = allocations.setdefault(provider.uuid, {'resources': {}})
+                    inner['resources'][name] = wanted[name]
+                if self.cut is not None and len(requests) == self.cut:
+                    break
+                taken = ((name, item.uuid) for name, item in zip(wanted, chosen, strict=True))
+                requests[frozenset(taken)] = {'allocations': allocations}
+                for provider in chosen:
+                    seen |= {item.uuid: item for item in by_root[self._root(provider)]}
+        return Reply(
+            200,
+            {
+                'allocation_requests': list(requests.values()),
+                'provider_summaries': {
+                    uuid: self._summary(provider) for uuid, provider in seen.items()
+                },
             },
+        )
+
+    def _summary(self, provider: FakeProvider) -> dict[str, Any]:
+        return {
+            'resources': {
+                name: {'capacity': capacity, 'used': used}
+                for name, (capacity, used) in provider.resources.items()
+            },
+            'traits': list(provider.traits),
+            'parent_provider_uuid': provider.parent,
+            'root_provider_uuid': self._root(provider),
         }
 
+    def _listed(self, wanted: Mapping[str, int]) -> Reply:
+        template = _recorded('providers').body['resource_providers'][0]
+        return Reply(
+            200,
+            {
+                'resource_providers': [
+                    {
+                        **template,
+                        'uuid': provider.uuid,
+                        'name': provider.name,
+                        'parent_provider_uuid': provider.parent,
+                        'root_provider_uuid': self._root(provider),
+                    }
+                    for provider in self.providers
+                    if all(provider.has(name, amount) for name, amount in wanted.items())
+                ]
+            },
+        )
 
-def _shown(provider: FakeProvider) -> dict[str, Any]:
-    return {'uuid': provider.id, 'name': provider.name, 'generation': 1, 'links': []}
+    def _root(self, provider: FakeProvider) -> str:
+        return provider.parent or provider.uuid
 
 
-def _parse(microversion: str) -> Microversion:
-    return tuple(int(part) for part in microversion.split('.'))
+def _choices(
+    wanted: Mapping[str, int], usable: Iterable[FakeProvider]
+) -> Iterator[tuple[FakeProvider, ...]]:
+    """Every way to take each class from one provider."""
+    return itertools.product(
+        *([item for item in usable if item.has(*asked)] for asked in wanted.items())
+    )
+
+
+@cache
+def _record() -> Mapping[str, Any]:
+    return snapshot.load()
+
+
+def _recorded(name: str) -> Reply:
+    answer = _record()[name]
+    return Reply(answer['status'], copy.deepcopy(answer['body']))

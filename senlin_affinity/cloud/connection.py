@@ -31,19 +31,29 @@ class Ports:
 
 def ports(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Ports:
     """The adapters over one connection. The first time, this gets a token and finds Nova."""
-    if connection.session.timeout is None:  # else a token and the discovery would wait for ever
-        connection.session.timeout = timeout
-    compute = _rest(connection, 'compute', 'Nova', timeout)
+    found = compute(connection, timeout)
     return Ports(
-        NovaServerGroups(compute),
-        NovaInventory(compute),
-        PlacementCandidates(lambda: _rest(connection, 'placement', 'Placement', timeout)),
+        NovaServerGroups(found),
+        NovaInventory(found),
+        PlacementCandidates(lambda: placement(connection, timeout)),
     )
 
 
-def _rest(connection: Connection, service: str, name: str, timeout: float) -> Rest:
+def compute(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
+    """Nova's API. The first time, this gets a token and finds Nova."""
+    return _service(connection, 'compute', 'Nova', timeout)
+
+
+def placement(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
+    """Placement's API."""
+    return _service(connection, 'placement', 'Placement', timeout)
+
+
+def _service(connection: Connection, kind: str, name: str, timeout: float) -> Rest:
+    if connection.session.timeout is None:  # else a token and the discovery would wait for ever
+        connection.session.timeout = timeout
     try:
-        adapter = getattr(connection, service)
+        adapter = getattr(connection, kind)
     except NO_ANSWER as error:
         raise unreachable(name, error) from error
     return Rest(adapter, name, timeout)

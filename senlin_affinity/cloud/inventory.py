@@ -22,12 +22,24 @@ from senlin_affinity.cloud.rest import Microversion, Rest
 from senlin_affinity.cloud.server_groups import list_of
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
-from senlin_affinity.core.quotas import SERVER_GROUP_MEMBERS, SERVER_GROUPS
+from senlin_affinity.core.quotas import (
+    CORES,
+    INSTANCES,
+    RAM,
+    SERVER_GROUP_MEMBERS,
+    SERVER_GROUPS,
+)
 
 BASE: Microversion = (2, 1)
 AGGREGATE_UUIDS: Microversion = (2, 41)
 PATTERN_QUERY: Microversion = (2, 53)
 EXTRA_SPECS: Microversion = (2, 61)
+#: The quotas of the servers themselves, and the names that Nova gives limit and use.
+_OF_SERVERS = (
+    (INSTANCES, 'maxTotalInstances', 'totalInstancesUsed'),
+    (CORES, 'maxTotalCores', 'totalCoresUsed'),
+    (RAM, 'maxTotalRAMSize', 'totalRAMUsed'),
+)
 
 
 class NovaInventory:
@@ -49,12 +61,16 @@ class NovaInventory:
         body = self._compute.get('/limits', what, self._compute.pick(BASE))
         try:
             absolute = body['limits']['absolute']
-            return {
+            quotas = {
                 SERVER_GROUPS: Quota(
                     _limit(absolute['maxServerGroups']), int(absolute['totalServerGroupsUsed'])
                 ),
                 SERVER_GROUP_MEMBERS: Quota(_limit(absolute['maxServerGroupMembers'])),
             }
+            for name, limit, used in _OF_SERVERS:
+                if limit in absolute:
+                    quotas[name] = Quota(_limit(absolute[limit]), int(absolute[used]))
+            return quotas
         except (KeyError, TypeError, ValueError) as error:
             raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
 

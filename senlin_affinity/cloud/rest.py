@@ -38,7 +38,7 @@ class Rest:
 
     def __init__(self, adapter: Proxy, service: str, timeout: float | None = None) -> None:
         self._adapter = adapter
-        self._service = service
+        self.name = service
         self._timeout = timeout
         self._offered: tuple[Microversion, Microversion] | None = None
 
@@ -79,7 +79,7 @@ class Rest:
         self._check(response, what)
         if response.status_code != requests.codes.no_content:
             raise CloudError(
-                f'could not {what}: {self._service} answered {response.status_code} in place of '
+                f'could not {what}: {self.name} answered {response.status_code} in place of '
                 f'204: {_cut(response.text)!r}',
                 response.status_code,
                 is_uncertain=True,
@@ -91,7 +91,7 @@ class Rest:
         if data.status is None:
             # Where discovery fails, keystoneauth goes on as if the service had no microversions,
             # which would read as "this cloud is too old". Ask again, for the reason.
-            what = f'find out the microversions of {self._service}'
+            what = f'find out the microversions of {self.name}'
             self._json(self._send('GET', data.url, what), what)
             data = self._endpoint_data()
             if data.status is None:
@@ -104,10 +104,10 @@ class Rest:
         try:
             data = self._adapter.get_endpoint_data()
         except NO_ANSWER as error:
-            raise unreachable(self._service, error) from error
+            raise unreachable(self.name, error) from error
         if data is None:
             raise CloudError(
-                f'could not find {self._service}: '
+                f'could not find {self.name}: '
                 'the catalogue has no endpoint of it, or it does not answer'
             )
         return data
@@ -154,7 +154,7 @@ class Rest:
         if response.status_code >= requests.codes.bad_request:
             is_broken = response.status_code >= requests.codes.internal_server_error
             raise CloudError(
-                f'could not {what}: {self._service} answered {response.status_code}: '
+                f'could not {what}: {self.name} answered {response.status_code}: '
                 f'{_message(response)}',
                 response.status_code,
                 is_uncertain=is_broken and response.request.method != 'GET',
@@ -169,8 +169,7 @@ class Rest:
                 raise ValueError('null')
         except ValueError as error:
             raise CloudError(
-                f'could not {what}: the answer of {self._service} is no JSON: '
-                f'{_cut(response.text)!r}',
+                f'could not {what}: the answer of {self.name} is no JSON: {_cut(response.text)!r}',
                 response.status_code,
                 is_uncertain=response.request.method != 'GET',
             ) from error

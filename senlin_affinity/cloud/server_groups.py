@@ -48,6 +48,10 @@ class NovaServerGroups:
         bodies = [body for body in self._pages() if body.get('name') == name]
         return tuple(_parse(body, LIST) for body in bodies)
 
+    def of_every_project(self) -> tuple[ServerGroup, ...]:
+        """All groups that an administrator sees; a plain user gets those of the project."""
+        return tuple(_parse(body, LIST) for body in self._pages(all_projects='true'))
+
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """See :meth:`ServerGroups.create`."""
         microversion = self._compute.pick(RULES_MICROVERSION)
@@ -65,14 +69,14 @@ class NovaServerGroups:
             self._compute.pick(RULES_MICROVERSION),
         )
 
-    def _pages(self) -> Iterator[dict[str, Any]]:
+    def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
         offset = 0
         while True:
             body = self._compute.get(
                 PATH,
                 LIST,
                 self._compute.pick(RULES_MICROVERSION),
-                params={'limit': PAGE, 'offset': offset},
+                params={'limit': PAGE, 'offset': offset, **query},
             )
             page = list_of(body, 'server_groups', LIST)
             yield from page

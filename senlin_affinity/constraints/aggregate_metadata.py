@@ -29,6 +29,7 @@ class AggregateMetadataConstraint:
     order = 70
     summary = "the flavor's extra specs agree with the metadata of the host's aggregates"
     needs = ('aggregates', 'flavors')
+    is_by_name = False
     filters: tuple[str, ...] = (OURS, NOVAS)
     reasons: ClassVar[Mapping[str, Reason]] = {
         **REASONS,
@@ -46,7 +47,7 @@ class AggregateMetadataConstraint:
         if not enforced:
             return Verdict.skipped('aggregate_metadata.not_enforced')
         if question.flavor is None or question.snapshot.aggregates is None:
-            return Verdict.skipped('aggregate_metadata.unknown')
+            return Verdict.unknown('aggregate_metadata.unknown')
         known = question.snapshot.aggregates_by_uuid
         # An aggregate that Nova does not have has no metadata.
         aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]

@@ -23,6 +23,7 @@ class DrsConstraint:
     order = 60
     summary = 'with enable_drs_extension: only an enabled vSphere host with DRS that is up'
     needs = ('hosts',)
+    is_by_name = True
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'drs.host': Reason('{host} is a DRS host'),

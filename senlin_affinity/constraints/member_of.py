@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints import aggregates
+from senlin_affinity.core import host_aggregates as aggregates
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -22,6 +22,7 @@ class MemberOfConstraint:
     order = 40
     summary = 'only hosts in the aggregates that member_of requires, and in none that it forbids'
     needs = ('aggregates', 'hosts')
+    is_by_name = False
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'member_of.admitted': Reason('its aggregates are what member_of asks for'),
@@ -43,7 +44,7 @@ class MemberOfConstraint:
         if not member_of:
             return Verdict.skipped('member_of.none')
         if not aggregates.is_known(question, host):
-            return Verdict.skipped('member_of.unknown')
+            return Verdict.unknown('member_of.unknown')
         forbidden = member_of.forbidden & host.aggregates
         if forbidden:
             named = aggregates.names(question, forbidden)

@@ -1,6 +1,6 @@
-"""The quota of servers in one group, for the request as a whole.
+"""The quotas of servers, cores, ram and of the servers in one group, for the request as a whole.
 
-Source: RX-07; Nova checks ``server_group_members`` when a server boots and answers 403.
+Source: RX-07; Nova checks them when a server is asked for, and answers 403.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ class QuotaConstraint:
 
     name = 'quota'
     order = 900
-    summary = "no more servers in a group than the project's quota allows"
-    needs = ('quotas', 'server_groups')
+    summary = "no more servers, and no more in a group, than the project's quotas allow"
+    needs = ('quotas', 'flavors', 'server_groups')
+    is_by_name = False
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         **quotas.REASONS,
@@ -28,12 +29,20 @@ class QuotaConstraint:
     }
 
     def check_request(self, question: Question) -> Verdict:
-        """See :meth:`RequestConstraint.check_request`."""
-        group, known = question.server_group, question.snapshot.quotas
-        if group is None:
-            return Verdict.skipped('quota.no_group')
+        """See :meth:`RequestConstraint.check_request`: the quota that leaves the least room."""
+        group, known, wanted = (
+            question.server_group,
+            question.snapshot.quotas,
+            question.request.count,
+        )
         if known is None:
             return Verdict.skipped('quota.unknown')
-        return quotas.room_for_members(
-            known, group.name, len(group.members), question.request.count
-        )
+        verdicts = [quotas.room_for_servers(known, question.flavor, wanted)]
+        if group is not None:
+            verdicts.append(quotas.room_for_members(known, group.name, group.members, wanted))
+        elif verdicts[0].code == 'quota.unknown':
+            return Verdict.skipped('quota.no_group')
+        limited = [verdict for verdict in verdicts if verdict.room is not None]
+        if limited:
+            return min(limited, key=lambda verdict: verdict.room or 0)
+        return min(verdicts, key=lambda verdict: verdict.code != 'quota.unlimited')

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from senlin_affinity.constraints import aggregates
+from senlin_affinity.core import host_aggregates as aggregates
 from senlin_affinity.core import isolation
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host, Question
@@ -45,6 +45,7 @@ class ReservationsConstraint:
     order = 50
     summary = 'reserved, isolated and tenant aggregates only for those whom they are kept for'
     needs = ('aggregates', 'flavors', 'hosts')
+    is_by_name = False
     #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -166,4 +167,4 @@ def _check(question: Question, host: Host, part: _Part) -> Verdict:
 def _unknown(**parts: object) -> Verdict:
     """Nothing can be told, since some of these parts of the question are None."""
     missing = ' and '.join(name for name, value in parts.items() if value is None)
-    return Verdict.skipped(UNKNOWN, missing=missing)
+    return Verdict.unknown(UNKNOWN, missing=missing)

@@ -23,6 +23,7 @@ class ServerGroupConstraint:
     order = 100
     summary = 'no more servers of one group on a host than its policy and rules allow'
     needs = ('server_groups',)
+    is_by_name = True
     #: Whatever filters run, Nova's late check on the compute host enforces the policy.
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -40,14 +41,18 @@ class ServerGroupConstraint:
         'server_group.no_members': Reason('group {group} has no servers yet: any host will do'),
         'server_group.only_weighs': Reason('{policy} only weighs hosts, it refuses none'),
         'server_group.none': Reason('no server group is asked for'),
+        'server_group.unknown': Reason('the servers of group {group} are not known'),
     }
 
     def check_host(self, question: Question, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
         group = question.server_group
         if group is None:
-            return Verdict.skipped('server_group.none')
-        members = members_on(group, host)
+            wanted = question.request.server_group
+            if wanted is None:
+                return Verdict.skipped('server_group.none')
+            return Verdict.unknown('server_group.unknown', group=wanted)
+        members = question.members_on.get(host.host, 0)
         slots = group.free_slots(members)
         if slots is not None:
             facts = {
@@ -57,14 +62,18 @@ class ServerGroupConstraint:
             }
             if slots == 0:
                 return Verdict.rejected('server_group.host_full', **facts)
-            return Verdict.passed('server_group.free_slots', room=slots, **facts)
+            return Verdict.passed(
+                'server_group.free_slots', room=slots, is_at_most=_is_vague(group), **facts
+            )
         if group.policy != AFFINITY:
             return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
-        hosts = sorted({member.host for member in group.members if member.host is not None})
+        hosts = sorted(question.members_on)
         if not hosts:
-            return Verdict.passed('server_group.no_members', group=group.name)
+            return Verdict.passed('server_group.no_members', is_at_most=True, group=group.name)
         if members:
             return Verdict.passed('server_group.members_here', group=group.name)
+        if _is_vague(group):
+            return Verdict.unknown('server_group.unknown', group=group.name)
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
     def shape(self, question: Question, host: Host) -> Hashable:
@@ -72,9 +81,9 @@ class ServerGroupConstraint:
         group = question.server_group
         if group is None or group.policy not in (AFFINITY, ANTI_AFFINITY):
             return None
-        return members_on(group, host)
+        return question.members_on.get(host.host, 0)
 
 
-def members_on(group: ServerGroup, host: Host) -> int:
-    """Servers of the group that are known to be on the host."""
-    return sum(1 for member in group.members if member.host == host.host)
+def _is_vague(group: ServerGroup) -> bool:
+    """Is there a member of which nobody knows where it is?"""
+    return any(member.host is None for member in group.members)

@@ -7,11 +7,14 @@ Units: memory in MiB, disk in GiB; ``None`` is "not known", which is never the s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from senlin_affinity.core import flavor as flavors
+from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.server_group import ServerGroup
 
@@ -27,14 +30,17 @@ DEFAULT_FILTERS = (
 )
 
 
-@dataclass(frozen=True)
-class Resource:
-    """What a host has of one resource class: ``capacity`` after ratio and reserve, and the use."""
+class Resource(NamedTuple):
+    """What a host has of one resource class: ``capacity`` after ratio and reserve, and the use.
+
+    ``is_sum`` says that several providers give it (a nested tree, shared storage).
+    """
 
     capacity: int
     used: int
     max_unit: int | None = None
     step_size: int = 1
+    is_sum: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Host:
 
     ``host`` is the service host (what ``zone:host`` and migrations name), ``hypervisor_hostname``
     the name of the hypervisor and of its resource provider. ``resources`` is None where they are
-    not known.
+    not known. ``is_nested`` says that a tree of several providers was taken together.
     """
 
     host: str
@@ -55,6 +61,7 @@ class Host:
     aggregates: frozenset[str] = frozenset()
     traits: frozenset[str] = frozenset()
     resources: Mapping[str, Resource] | None = field(default=None, hash=False)
+    is_nested: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,10 @@ class Quota:
 
 @dataclass(frozen=True)
 class CloudSnapshot:
-    """The cloud at one moment. A part that is None is not known."""
+    """The cloud at one moment. A part that is None is not known.
+
+    ``availability_zones`` are the names of all zones: what a plain user may see of the hosts.
+    """
 
     hosts: tuple[Host, ...] | None = None
     aggregates: tuple[Aggregate, ...] | None = None
@@ -104,18 +114,31 @@ class CloudSnapshot:
     server_groups: tuple[ServerGroup, ...] | None = None
     quotas: Mapping[str, Quota] | None = field(default=None, hash=False)
     taken_at: str | None = None
+    availability_zones: frozenset[str] | None = None
 
     @cached_property
     def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:
         """The aggregates by their UUID; empty where they are not known."""
         return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
 
+    @cached_property
+    def default_zone(self) -> str | None:
+        """The zone of the hosts that are in no aggregate with a zone; None where that is not clear.
+
+        There is one such zone in a cloud at most. Where hosts have several zones that no aggregate
+        carries, the aggregates are not all there.
+        """
+        carried = {aggregate.availability_zone for aggregate in self.aggregates or ()}
+        others = {host.availability_zone for host in self.hosts or ()} - carried - {None}
+        return next(iter(others)) if len(others) == 1 and self.aggregates is not None else None
+
 
 @dataclass(frozen=True)
 class PlacementRequest:
     """What is asked: ``count`` servers of a flavor, and under which conditions.
 
-    ``flavor`` and ``server_group`` are an id or a name that the snapshot holds.
+    ``flavor`` and ``server_group`` are an id or a name that the snapshot holds. A server that is
+    booted from a volume asks its host for no root disk.
     """
 
     count: int
@@ -126,14 +149,19 @@ class PlacementRequest:
     image_properties: Mapping[str, str] | None = field(default=None, hash=False)
     project_id: str | None = None
     enabled_filters: tuple[str, ...] = DEFAULT_FILTERS
+    is_volume_booted: bool = False
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Option values that reach the constraints, and their defaults."""
+    """Option values that reach the constraints, and their defaults.
+
+    ``is_pinned`` says that every server will be sent to the host that is planned for it.
+    """
 
     drs_pattern: str = 'drs'
     is_drs_required: bool = False
+    is_pinned: bool = False
     required_member_prefix: str | None = None
     forbidden_member_prefixes: tuple[str, ...] = ()
     is_isolation_enforced: bool = False
@@ -154,6 +182,23 @@ class Question:
     server_group: ServerGroup | None = None
     rules: Rules = Rules()
     member_of: MemberOf = field(default_factory=MemberOf)
+
+    @cached_property
+    def members_on(self) -> Mapping[str, int]:
+        """How many servers of the group each host holds, as far as that is known."""
+        members = self.server_group.members if self.server_group is not None else ()
+        return Counter(member.host for member in members if member.host is not None)
+
+    @cached_property
+    def demand(self) -> Demand | None:
+        """What one server asks of Placement; None where the flavor is not known."""
+        if self.flavor is None:
+            return None
+        return flavors.demand(
+            self.flavor,
+            self.request.image_properties,
+            is_volume_booted=self.request.is_volume_booted,
+        )
 
     def is_enforced(self, filters: tuple[str, ...]) -> bool:
         """Does the cloud's scheduler run one of these filters? None named: always enforced."""

@@ -40,7 +40,9 @@ class Inventory(Protocol):
         """The names of all zones, available or not. One request."""
 
     def quotas(self) -> Mapping[str, Quota]:
-        """``server_groups`` and ``server_group_members`` of the project. One request."""
+        """``server_groups``, ``server_group_members``, ``instances``, ``cores`` and ``ram`` of the
+        project. One request.
+        """
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """The flavor with this id, or else this name, and its extra specs; None for none.

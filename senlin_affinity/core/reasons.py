@@ -21,10 +21,14 @@ from senlin_affinity.core.verdict import Verdict
 
 @dataclass(frozen=True)
 class Reason:
-    """The sentence of one code (a format string over the facts), and what would help."""
+    """The sentence of one code (a format string over the facts), and what would help.
+
+    ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
+    """
 
     sentence: str
     advice: str = ''
+    detail: str = ''
 
 
 def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:

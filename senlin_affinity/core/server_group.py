@@ -50,10 +50,16 @@ _NAME_LENGTH = 255
 
 @dataclass(frozen=True)
 class Member:
-    """A server of a group; ``host`` is its compute service host, None where it is not known."""
+    """A server of a group; its compute service host and its user are None where not known.
+
+    ``host_id`` is what a plain user sees in place of the host: the same for all servers of one
+    project on one host, and no name.
+    """
 
     server: str
     host: str | None = None
+    user: str | None = None
+    host_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ class ServerGroup:
     """A server group of Nova's, in one shape whatever the microversion.
 
     ``rules`` is empty where the group has none (or where the cloud is too old to tell).
+    ``project_id`` is that of its owner, None where it is not known.
     """
 
     id: str
@@ -68,6 +75,7 @@ class ServerGroup:
     policy: str
     rules: Mapping[str, int] = field(default_factory=dict, hash=False)
     members: tuple[Member, ...] = ()
+    project_id: str | None = None
 
     @property
     def max_server_per_host(self) -> int | None:
@@ -103,7 +111,9 @@ class ServerGroup:
         if not isinstance(members, list | tuple):
             raise CloudError(f'server group {name} has members that can not be read: {members!r}')
         members = tuple(_member(member, name) for member in members)
-        return cls(identity, name, policy, parsed, members)
+        project = inner.get('project_id')
+        project = project if isinstance(project, str) else None
+        return cls(identity, name, policy, parsed, members, project)
 
 
 def parse_create(body: Mapping[str, Any]) -> ServerGroup:

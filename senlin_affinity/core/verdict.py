@@ -5,7 +5,9 @@ Shapes::
     Verdict(Outcome.REJECT, 'server_group.host_full',
             {'group': 'web', 'members': 3, 'max_server_per_host': 3}, room=0)
 
-Units: ``room`` is a number of further servers; None means that the rule sets no limit.
+Units: ``room`` is a number of further servers; None means that the rule sets no limit. Where
+``is_at_most`` is true, Nova may find less room than that; where ``is_known`` is false, the rule may
+leave any room or none.
 """
 
 from __future__ import annotations
@@ -35,14 +37,18 @@ class Verdict:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     room: int | None = None
+    is_at_most: bool = False
+    is_known: bool = True
 
     def __bool__(self) -> bool:
         return self.outcome is not Outcome.REJECT
 
     @classmethod
-    def passed(cls, code: str, *, room: int | None = None, **facts: Any) -> Verdict:
+    def passed(
+        cls, code: str, *, room: int | None = None, is_at_most: bool = False, **facts: Any
+    ) -> Verdict:
         """The rule holds, and leaves room for so many servers more (None: no limit)."""
-        return cls(Outcome.PASS, code, facts, room)
+        return cls(Outcome.PASS, code, facts, room, is_at_most)
 
     @classmethod
     def rejected(cls, code: str, **facts: Any) -> Verdict:
@@ -53,3 +59,8 @@ class Verdict:
     def skipped(cls, code: str, **facts: Any) -> Verdict:
         """The rule has nothing to say about this host or request."""
         return cls(Outcome.SKIP, code, facts)
+
+    @classmethod
+    def unknown(cls, code: str, **facts: Any) -> Verdict:
+        """The rule can not say: the snapshot lacks what it needs."""
+        return cls(Outcome.SKIP, code, facts, is_known=False)

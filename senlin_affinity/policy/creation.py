@@ -34,7 +34,7 @@ def create(
     """
     with saying(FAILED):
         known = inventory.quotas()
-        for room in (quotas.room_for_group(known), quotas.room_for_members(known, name, 0, 1)):
+        for room in (quotas.room_for_group(known), quotas.room_for_members(known, name, (), 1)):
             if room.outcome is Outcome.REJECT:
                 raise QuotaExceeded(
                     f"{FAILED} Server group '{name}' can not be created: "

@@ -1,4 +1,4 @@
-"""A Keystone and a fake Nova behind a real socket, which counts what it is asked.
+"""A Keystone, a fake Nova and a fake Placement behind a real socket, which counts what it is asked.
 
 For measures at sizes that no test can boot: ten thousand hypervisors. The answers are those of
 ``tests.fake_nova``; what a request really costs on the wire is seen here, without requests-mock.
@@ -17,14 +17,16 @@ from openstack.connection import Connection
 
 from tests import fake_keystone
 from tests.fake_nova import FakeNova
+from tests.fake_placement import FakePlacement
 from tests.recordings.exchanges import Reply
 
 
 class HttpCloud:
-    """The cloud; a context manager. ``bytes_sent`` counts the bodies of Nova's answers."""
+    """The cloud; a context manager. ``bytes_sent`` counts the bodies but Keystone's."""
 
     def __init__(self, nova: FakeNova) -> None:
         self.nova = nova
+        self.placement = FakePlacement.of(nova)
         self.bytes_sent = 0
         self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
@@ -60,23 +62,30 @@ class HttpCloud:
             region_name=fake_keystone.REGION,
         )
 
+    def data(self, method: str, target: str, headers: Any, body: Any) -> tuple[int, bytes]:
+        """The status of the answer, and its body as it goes over the wire."""
+        reply = self.answer(method, target, headers, body)
+        return reply.status, b'' if reply.body is None else json.dumps(reply.body).encode()
+
     def answer(self, method: str, target: str, headers: Any, body: Any) -> Reply:
         """Keystone's answer, or Nova's."""
         parts = urlsplit(target)
         service, _, path = parts.path.lstrip('/').partition('/')
         if service == 'identity' and method == 'POST':
-            return Reply(201, fake_keystone.token('admin', {'compute': f'{self.url}/compute/v2.1'}))
+            urls = {
+                'compute': f'{self.url}/compute/v2.1',
+                'placement': f'{self.url}/placement',
+            }
+            return Reply(201, fake_keystone.token('admin', urls))
         if service == 'identity':
             return Reply(200, fake_keystone.version(f'{self.url}/identity/v3'))
         microversion = headers.get('OpenStack-API-Version')
-        return self.nova.send(
-            headers.get('X-Auth-Token', 'nobody'),
-            method,
-            path.removeprefix('v2.1') or '/',
-            microversion and microversion.removeprefix('compute '),
-            dict(parse_qsl(parts.query)),
-            body,
-        )
+        microversion = microversion and microversion.partition(' ')[2]
+        user, query = headers.get('X-Auth-Token', 'nobody'), dict(parse_qsl(parts.query))
+        if service == 'placement':
+            return self.placement.send(user, f'/{path}', microversion, query)
+        path = path.removeprefix('v2.1') or '/'
+        return self.nova.send(user, method, path, microversion, query, body)
 
 
 def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
@@ -89,11 +98,10 @@ def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
         def _serve(self) -> None:
             length = int(self.headers.get('Content-Length') or 0)
             body = json.loads(self.rfile.read(length)) if length else None
-            reply = cloud.answer(self.command, self.path, self.headers, body)
-            data = b'' if reply.body is None else json.dumps(reply.body).encode()
-            if self.path.startswith('/compute'):
+            status, data = cloud.data(self.command, self.path, self.headers, body)
+            if not self.path.startswith('/identity'):
                 cloud.bytes_sent += len(data)
-            self.send_response(reply.status)
+            self.send_response(status)
             self.send_header('Content-Type', 'application/json')
             self.send_header('Content-Length', str(len(data)))
             self.send_header('X-Subject-Token', 'admin')

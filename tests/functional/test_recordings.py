@@ -5,7 +5,7 @@ Where this fails: ``make recordings``, and look at what changed (git diff) befor
 
 import pytest
 
-from tests.recordings import exchanges, files, record
+from tests.recordings import exchanges, files, record, snapshot
 
 
 @pytest.fixture(scope='module')
@@ -29,6 +29,16 @@ def test_recording_again_changes_no_byte(fresh, recorded):
     assert files.render(fresh[recorded]) == files.path(recorded).read_text(encoding='utf-8')
 
 
+def test_what_a_snapshot_asks_is_answered_like_its_record():
+    fresh, content = record.record_snapshot(), snapshot.load()
+
+    assert list(fresh) == list(content)
+    for name, answer in content.items():
+        assert fresh[name]['status'] == answer['status'], name
+        assert snapshot.shape(fresh[name]['body']) == snapshot.shape(answer['body']), name
+
+
 def test_no_file_is_left_over():
     names = [files.path(recorded).name for recorded in exchanges.MICROVERSIONS]
+    names.append(snapshot.PATH.name)
     assert sorted(path.name for path in files.HERE.glob('*.json')) == sorted(names)

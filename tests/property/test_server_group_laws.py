@@ -116,6 +116,7 @@ def test_a_host_is_rejected_exactly_when_it_has_no_room(group, hosts):
         assert verdict.room == max(0, limit - hosts.count('cmp-1'))
     elif policy == 'affinity':
         known = {host for host in hosts if host is not None}
-        assert bool(verdict) is (not known or 'cmp-1' in known)
+        assert bool(verdict) is (not known or 'cmp-1' in known or None in hosts)
+        assert verdict.is_known is (not known or 'cmp-1' in known or None not in hosts)
     else:
         assert verdict

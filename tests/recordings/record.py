@@ -14,7 +14,8 @@ import openstack.connection
 import requests
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.recordings import exchanges, files
+from tests.recordings import exchanges, files, snapshot
+from tests.waiting import until
 
 
 class SandboxNova:
@@ -81,10 +82,37 @@ def record() -> dict[str, dict[str, Any]]:
         return exchanges.exchange_all(SandboxNova(cloud))
 
 
+def record_snapshot() -> dict[str, Any]:
+    """What a snapshot asks, of a cloud with two hosts, an aggregate, and two servers."""
+    hosts: dict[str, Any] = {'cmp-1': {'aggregates': {'ssd': {'ssd': 'true'}}}, 'cmp-2': {}}
+    flavors: dict[str, Any] = {
+        'm1.tiny': {'id': '1', 'extra_specs': {'hw:cpu_policy': 'shared'}},
+        'm1.small': {'id': '2'},
+    }
+    with SandboxCloud(hosts, flavors=flavors) as cloud:
+        connections = {user: cloud.connection(user) for user in ('admin', 'demo')}
+        nova = SandboxNova(cloud)
+        group = {'name': 'web', 'policy': 'anti-affinity'}
+        body = {'server_group': group}
+        made = nova.send('demo', 'POST', exchanges.GROUPS, nova.newest, body=body).body
+        for booted in (1, 2):
+            nova.boot(made['server_group']['id'])
+            until(
+                lambda booted=booted: (
+                    [server.status for server in connections['demo'].compute.servers()]
+                    == ['ACTIVE'] * booted
+                ),
+                what='the servers are there',
+            )
+        return snapshot.record(connections)
+
+
 def main() -> None:
     """Write the files, and say which of them changed."""
-    for recorded, content in record().items():
-        path, text = files.path(recorded), files.render(content)
+    written = {files.path(recorded): content for recorded, content in record().items()}
+    written[snapshot.PATH] = record_snapshot()
+    for path, content in written.items():
+        text = files.render(content)
         is_same = path.exists() and path.read_text(encoding='utf-8') == text
         path.write_text(text, encoding='utf-8')
         sys.stdout.write(f'{path.name}: {"as it was" if is_same else "changed"}\n')

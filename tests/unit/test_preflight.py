@@ -1,5 +1,6 @@
 """The constraints are loaded, in their order, or not at all."""
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from typing import ClassVar
 
@@ -8,17 +9,41 @@ from stevedore.extension import Extension
 
 from senlin_affinity import preflight
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.objects import (
+    CloudSnapshot,
+    Flavor,
+    Host,
+    PlacementRequest,
+    Resource,
+    Rules,
+)
 from senlin_affinity.core.reasons import Reason, sentence
+from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Verdict
 
-OURS = [ServerGroupConstraint, DrsConstraint, AggregateMetadataConstraint, QuotaConstraint]
+OURS = [
+    HostStateConstraint,
+    AvailabilityZoneConstraint,
+    MemberOfConstraint,
+    ReservationsConstraint,
+    DrsConstraint,
+    AggregateMetadataConstraint,
+    TraitsConstraint,
+    ServerGroupConstraint,
+    ResourcesConstraint,
+    QuotaConstraint,
+]
 
 
 def extension(name, plugin, target='somewhere.else:Thing'):
@@ -52,14 +77,33 @@ def test_ours_keep_the_protocol(kind):
 def test_installed():
     """The entry points of the package are these, and all of them load."""
     found = preflight.load_constraints()
-    assert [type(constraint) for constraint in found] == [
-        MemberOfConstraint,
-        ReservationsConstraint,
-        DrsConstraint,
-        AggregateMetadataConstraint,
-        ServerGroupConstraint,
-        QuotaConstraint,
+    assert [type(constraint) for constraint in found] == OURS
+
+
+def test_the_door_plans_with_all_that_are_installed():
+    """RX-02, the way a library's user asks."""
+    hosts = tuple(
+        Host(name, name, resources={'VCPU': Resource(9, 0), 'MEMORY_MB': Resource(9000, 0)})
+        for name in ('cmp-1', 'cmp-2')
+    )
+    group = ServerGroup('g', 'web', 'anti-affinity', {'max_server_per_host': 3})
+    snapshot = CloudSnapshot(hosts, (), (Flavor('f', 'small', 1, 512, 0),), (group,), {})
+    decision = preflight.plan(PlacementRequest(7, 'small', 'web'), snapshot)
+    assert (decision.fits, decision.capacity) == (False, 6)
+    assert list(decision.hosts[0].verdicts) == [
+        kind.name for kind in OURS if kind is not QuotaConstraint
     ]
+    assert list(decision.request) == ['quota']
+
+
+def test_the_door_plans_with_those_that_are_given():
+    snapshot = CloudSnapshot((Host('cmp-1', 'cmp-1', up=False),), (), (), ())
+    request = PlacementRequest(1, 'f')
+    decision = preflight.plan(
+        request, replace(snapshot, flavors=None), [HostStateConstraint()], Rules()
+    )
+    assert decision.fits is False
+    assert list(decision.hosts[0].verdicts) == ['host_state']
 
 
 class Breaks(ServerGroupConstraint):

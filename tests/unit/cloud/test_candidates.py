@@ -6,7 +6,7 @@ from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from tests import edge as at_edge
 from tests.edge import Edge, Failure
-from tests.fake_placement import FakePlacement, FakeProvider
+from tests.fake_candidates import FakeCandidates, FakeProvider
 
 U, V, W = (f'00000000-0000-4000-8000-00000000000{number}' for number in (1, 2, 3))
 HOSTS = (
@@ -21,7 +21,7 @@ CANDIDATES, PROVIDERS = '/allocation_candidates', '/resource_providers'
 
 def ask(values, offered='1.39', providers=HOSTS):
     """The names of the hosts that are admitted, and what Placement was asked."""
-    with Edge(placement=FakePlacement(offered, providers)) as edge:
+    with Edge(placement=FakeCandidates(offered, providers)) as edge:
         found = edge.ports.candidates.admitted(ROOM, MemberOf.parse(values))
     ids = {provider.name: provider.id for provider in providers}
     assert found == {ids[name]: name for name in found.values()}
@@ -84,7 +84,7 @@ def test_rx_08_r1_42_an_older_placement_is_refused(values, offered, needed, ask_
     """And never asked without the constraint."""
     words = f'need Placement microversion {needed}, this cloud offers {offered}: '
     with (
-        Edge(placement=FakePlacement(offered, HOSTS)) as edge,
+        Edge(placement=FakeCandidates(offered, HOSTS)) as edge,
         pytest.raises(InvalidSpec, match=words) as caught,
     ):
         ask_it(edge.ports.candidates, MemberOf.parse(values))
@@ -94,7 +94,7 @@ def test_rx_08_r1_42_an_older_placement_is_refused(values, offered, needed, ask_
 
 
 def test_the_check_is_no_request():
-    with Edge(placement=FakePlacement()) as edge:
+    with Edge(placement=FakeCandidates()) as edge:
         edge.ports.candidates.check_version(MemberOf.parse([f'!{U}']), 'member_of')
         assert edge.placement.asked == []
 
@@ -122,7 +122,7 @@ def test_a_failure_says_what_was_tried(url, failure):
         CANDIDATES: 'could not ask Placement for the hosts with room: ',
         PROVIDERS: 'could not list the resource providers: ',
     }
-    with Edge(placement=FakePlacement(providers=HOSTS)) as edge:
+    with Edge(placement=FakeCandidates(providers=HOSTS)) as edge:
         edge.fail('GET', url, failure)
         with pytest.raises(CloudError) as caught:
             edge.ports.candidates.admitted(ROOM, MemberOf())
@@ -143,7 +143,7 @@ def test_a_failure_says_what_was_tried(url, failure):
     ],
 )
 def test_odd_answers(text):
-    with Edge(placement=FakePlacement()) as edge:
+    with Edge(placement=FakeCandidates()) as edge:
         edge.fail('GET', CANDIDATES, Failure('odd', '', 200, text=text))
         with pytest.raises(CloudError, match='the answer is odd'):
             edge.ports.candidates.admitted(ROOM, MemberOf())

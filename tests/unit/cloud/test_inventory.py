@@ -194,6 +194,9 @@ def test_quotas(offered, quota, limit):
         assert edge.ports.inventory.quotas() == {
             'server_groups': Quota(limit, 2),
             'server_group_members': Quota(None),
+            'instances': Quota(None, 0),
+            'cores': Quota(None, 0),
+            'ram': Quota(None, 0),
         }
     assert edge.nova.requests() == ['GET /limits']
 

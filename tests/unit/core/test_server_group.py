@@ -44,7 +44,12 @@ def test_from_api(row):
     members = tuple(Member(each['server'], each.get('host')) for each in wanted['members'])
     group = ServerGroup.from_api(row['body'])
     assert group == ServerGroup(
-        wanted['id'], wanted['name'], wanted['policy'], wanted['rules'], members
+        wanted['id'],
+        wanted['name'],
+        wanted['policy'],
+        wanted['rules'],
+        members,
+        wanted.get('project_id'),
     )
     assert group.max_server_per_host == row['max_server_per_host']
 

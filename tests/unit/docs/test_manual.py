@@ -8,22 +8,30 @@ import pytest
 
 from senlin_affinity.conf import opts
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.policy import properties
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / 'doc/source'
 CONSTRAINTS = (
-    AggregateMetadataConstraint,
-    DrsConstraint,
+    HostStateConstraint,
+    AvailabilityZoneConstraint,
     MemberOfConstraint,
-    QuotaConstraint,
     ReservationsConstraint,
+    DrsConstraint,
+    AggregateMetadataConstraint,
+    TraitsConstraint,
     ServerGroupConstraint,
+    ResourcesConstraint,
+    QuotaConstraint,
 )
 QUESTIONS = tuple(
     f'q{document}-{number:02}'

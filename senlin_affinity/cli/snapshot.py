@@ -1,0 +1,69 @@
+"""``snapshot save``: the cloud as the planner sees it, in a file for a replay.
+
+Units: exit statuses are 0 (saved), 1 (the cloud could not be asked, the disk is full), 2 (usage: no
+cloud is named, the file can not be there).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from typing import Any
+
+from senlin_affinity.cli import base
+from senlin_affinity.core.errors import AffinityError
+from senlin_affinity.core.objects import CloudSnapshot
+
+_NOT_KNOWN = 'not known'
+_WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
+
+
+class SaveSnapshot(base.ShowOne):
+    """Save what the cloud has, to plan without it (plan --snapshot)."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the file."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('file', metavar='FILE', help='where to save it (JSON)')
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Take it, save it, and tell what is in it."""
+        if not self.has_cloud():
+            raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+        from senlin_affinity.cloud import snapshot, snapshot_file
+
+        taken = snapshot.take(self.connection())
+        path = parsed_args.file
+        try:
+            snapshot_file.save(taken.snapshot, path)
+        except _WRONG_PLACES as error:
+            raise base.UsageError(f'{path} can not be written: {error.strerror}') from error
+        except OSError as error:
+            raise AffinityError(f'{path} can not be written: {error.strerror}') from error
+        facts = {'file': path, **_counts(taken.snapshot)}
+        facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unknown.items())
+        facts['not known'] = facts['not known'] or '(nothing)'
+        return tuple(facts), tuple(facts.values())
+
+
+def _counts(snapshot: CloudSnapshot) -> dict[str, Any]:
+    hosts, groups = snapshot.hosts, snapshot.server_groups
+    counts: dict[str, Any] = {'taken at': snapshot.taken_at, 'hosts': _number(hosts)}
+    if hosts is not None:
+        usable = sum(host.enabled and host.up for host in hosts)
+        counts['hosts'] = f'{len(hosts)} ({usable} enabled and up)'
+    counts['aggregates'] = _number(snapshot.aggregates)
+    counts['flavors'] = _number(snapshot.flavors)
+    counts['server groups'] = _number(groups)
+    if groups is not None:
+        members = sum(len(group.members) for group in groups)
+        counts['server groups'] = f'{len(groups)} ({members} servers)'
+    counts['quotas'] = ', '.join(sorted(snapshot.quotas or ())) or _NOT_KNOWN
+    return counts
+
+
+def _number(things: Collection[object] | None) -> int | str:
+    return _NOT_KNOWN if things is None else len(things)

@@ -1,0 +1,139 @@
+"""The compute hosts: hypervisors, their services' zones, aggregates and resources, put together.
+
+Units: memory in MiB, disk in GiB. ``max_unit`` is the size of the hypervisor, which is what Nova's
+drivers report to Placement; for vSphere it is the largest ESXi host of the cluster, which no list
+tells: not known.
+
+Source: the compute API reference. The ids of hypervisors are UUIDs from 2.53, equal to those of
+their resource providers; their sizes are gone from 2.88, where a list may make Nova ask every host
+for its uptime. So the list is asked for at 2.53 exactly. Aggregates have a UUID from 2.41.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from senlin_affinity.cloud.pages import by_marker, reading
+from senlin_affinity.cloud.providers import FULL, Room
+from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.server_groups import list_of
+from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
+from senlin_affinity.core.objects import Aggregate, Host
+
+BASE: Microversion = (2, 1)
+UUIDS: Microversion = (2, 53)
+AGGREGATE_UUIDS: Microversion = (2, 41)
+
+#: What a hypervisor calls its size.
+_SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
+_VSPHERE = 'VMware'
+#: A node of Ironic has a resource class of its own, and none of those that are asked about.
+_IRONIC = 'ironic'
+_HYPERVISORS = 'list the hypervisors'
+_AGGREGATES = 'list the aggregates'
+_SERVICES = 'list the compute services'
+
+
+class Hypervisor(NamedTuple):
+    """What is kept of a hypervisor.
+
+    ``largest`` is the greatest amount of each class that one server can get, as far as it is known;
+    ``servers`` are those of its servers that were asked about.
+    """
+
+    id: str
+    name: str
+    kind: str
+    service_host: str
+    is_enabled: bool
+    is_up: bool
+    largest: Mapping[str, int]
+    servers: tuple[str, ...]
+
+
+def hypervisors(compute: Rest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
+    """All hypervisors, and which of some servers are on each. One request a page."""
+    query = {'with_servers': 'true'} if servers else {}
+    path = '/os-hypervisors/detail'
+    with reading(_HYPERVISORS):
+        return tuple(
+            _hypervisor(item, servers)
+            for item in by_marker(compute, path, 'hypervisors', _HYPERVISORS, UUIDS, **query)
+        )
+
+
+def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
+    kind = item['hypervisor_type']
+    sizes = () if kind.startswith(_VSPHERE) else _SIZES
+    largest = ((name, item.get(size)) for name, size in sizes)
+    return Hypervisor(
+        item['id'],
+        item['hypervisor_hostname'],
+        kind,
+        item['service']['host'],
+        item['status'] == 'enabled',
+        item['state'] == 'up',
+        {name: size for name, size in largest if type(size) is int and size > 0},
+        tuple([each['uuid'] for each in item.get('servers') or () if each['uuid'] in servers]),
+    )
+
+
+def zones(compute: Rest) -> dict[str, str]:
+    """The availability zone of every service host. One request."""
+    body = compute.get('/os-services', _SERVICES, BASE, params={'binary': 'nova-compute'})
+    services = list_of(body, 'services', _SERVICES)
+    with reading(_SERVICES):
+        return {service['host']: service['zone'] for service in services}
+
+
+def aggregates(compute: Rest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
+    """All aggregates; and the UUIDs of each service host's, one object where they are equal."""
+    body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
+    found = []
+    by_host: dict[str, list[str]] = {}
+    with reading(_AGGREGATES):
+        for item in list_of(body, 'aggregates', _AGGREGATES):
+            uuid = item['uuid']
+            found.append(
+                Aggregate(uuid, item['name'], item['availability_zone'], dict(item['metadata']))
+            )
+            for host in item['hosts']:
+                by_host.setdefault(host, []).append(uuid)
+    shared: dict[tuple[str, ...], frozenset[str]] = {}
+    sets = {
+        host: shared.setdefault(tuple(sorted(uuids)), frozenset(uuids))
+        for host, uuids in by_host.items()
+    }
+    return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets
+
+
+def hosts(
+    hypervisors: Iterable[Hypervisor],
+    zone_of: Mapping[str, str],
+    aggregates_of: Mapping[str, frozenset[str]],
+    rooms: Mapping[str, Room | None] | None,
+) -> tuple[Host, ...]:
+    """One host for each hypervisor; ``rooms`` by its id, None where they are not known."""
+    none: frozenset[str] = frozenset()
+    made = []
+    for hypervisor in hypervisors:
+        room = rooms.get(hypervisor.id) if rooms is not None else None
+        if room is FULL and hypervisor.kind == _IRONIC:
+            room = None
+        host = hypervisor.service_host
+        made.append(
+            Host(
+                host,
+                hypervisor.name,
+                hypervisor.kind,
+                availability_zone=zone_of.get(host),
+                enabled=hypervisor.is_enabled,
+                up=hypervisor.is_up,
+                aggregates=aggregates_of.get(host, none),
+                traits=none if room is None else room.traits,
+                resources=None if room is None else room.resources,
+                is_nested=room is not None and room.is_nested,
+            )
+        )
+    return tuple(sorted(made, key=lambda host: (host.host, host.hypervisor_hostname)))

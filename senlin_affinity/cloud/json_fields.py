@@ -1,0 +1,146 @@
+"""Checks parsed JSON by tables of fields, and says where it is wrong.
+
+Shapes::
+
+    FLAVOR = (Field('id', text), Field('vcpus', number(0)), Field('swap', number(0), 0))
+    Flavor(*values({'id': '1', 'vcpus': 2}, FLAVOR))
+
+Errors: InvalidSpec with the path inside of the thing; :func:`below` puts the place of the thing
+before it. An unknown key is an error: a mistyped one would silently mean "not known".
+"""
+
+from __future__ import annotations
+
+import difflib
+import reprlib
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from senlin_affinity.core.errors import InvalidSpec
+
+T = TypeVar('T')
+
+
+class Field(NamedTuple):
+    """A key, what its value must be, and the value where it is left out (``...``: it may not)."""
+
+    key: str
+    check: Callable[[Any], Any]
+    default: Any = ...
+
+
+def values(item: Any, fields: Collection[Field]) -> list[Any]:
+    """The checked values of an object, in the order of the fields."""
+    known = [field.key for field in fields]
+    if type(item) is not dict:
+        raise wrong(f'must be an object with {", ".join(known)}', item)
+    if not item.keys() <= set(known):
+        raise unknown_key(item, known)
+    made = []
+    for key, check, default in fields:
+        value = item.get(key, default)
+        if value is ...:
+            raise InvalidSpec('is missing', key)
+        try:
+            made.append(check(value))
+        except InvalidSpec as error:
+            raise below(key, error) from error
+    return made
+
+
+def each(items: Any, read: Callable[[Any], T], key: str) -> tuple[T, ...]:
+    """Read a list of things, which must differ in a key."""
+    if type(items) is not list:
+        raise wrong('must be a list', items)
+    made: list[T] = []
+    seen: dict[Any, int] = {}
+    for number, item in enumerate(items):
+        try:
+            made.append(read(item))
+        except InvalidSpec as error:
+            raise below(f'[{number}]', error) from error
+        first = seen.setdefault(getattr(made[-1], key), number)
+        if first != number:
+            raise InvalidSpec(f'is that of number {first}, too', f'[{number}].{key}')
+    return tuple(made)
+
+
+# -- what a value may be
+
+
+def text(value: Any) -> str:
+    """A string."""
+    if type(value) is not str:
+        raise wrong('must be a string', value)
+    return value
+
+
+def flag(value: Any) -> bool:
+    """A boolean."""
+    if type(value) is not bool:
+        raise wrong('must be true or false', value)
+    return value
+
+
+def number(at_least: int) -> Callable[[Any], int]:
+    """A whole number that is not too small."""
+
+    def check(value: Any) -> int:
+        if type(value) is not int or value < at_least:
+            raise wrong(f'must be an integer of {at_least} or more', value)
+        return value
+
+    return check
+
+
+def or_null(check: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    """The same, or null."""
+    return lambda value: None if value is None else check(value)
+
+
+def texts_by_name(value: Any) -> dict[str, str]:
+    """An object of strings."""
+    if type(value) is not dict:
+        raise wrong('must be an object of strings', value)
+    for name, item in value.items():
+        if type(item) is not str:
+            raise wrong('must be a string', item, name)
+    return dict(value)
+
+
+def canonical(value: Any) -> str:
+    """A UUID as Nova and Placement write it; every other string as it is."""
+    try:
+        return str(uuid.UUID(text(value)))
+    except ValueError:
+        return text(value)
+
+
+# -- what is said of a value
+
+
+def wrong(message: str, value: object, path: str = '') -> InvalidSpec:
+    """The error about a value."""
+    return InvalidSpec(f'{message}, not {reprlib.repr(value)}', path)
+
+
+def missing_or(message: str, item: Mapping[str, Any], key: str) -> InvalidSpec:
+    """The error about a value that is wrong or not there."""
+    if key not in item:
+        return InvalidSpec(f'is missing: it {message}', key)
+    return wrong(message, item[key], key)
+
+
+def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:
+    """The error about a key that is none, with the nearest that is one."""
+    key = next(key for key in item if key not in known)
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f'did you mean {near[0]}?' if near else f'known are {", ".join(known)}'
+    return InvalidSpec(f'unknown key: {hint}', key)
+
+
+def below(place: str, error: InvalidSpec) -> InvalidSpec:
+    """The error, with its path below a place."""
+    dot = '.' if error.path and not error.path.startswith('[') else ''
+    return InvalidSpec(error.message, f'{place}{dot}{error.path}')

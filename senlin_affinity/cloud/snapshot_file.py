@@ -1,0 +1,149 @@
+"""The snapshot as a file: JSON, format 1, for a replay without the cloud.
+
+The way of the data: :func:`save` writes a snapshot; :func:`load` reads it back, or what a person
+wrote, and checks every value. ``load(save(x)) == x``. Hosts are read one by one, and what is equal
+in them is one object afterwards: a large file becomes a small snapshot.
+
+Shapes::
+
+    {"format": 1,
+     "taken_at": "2026-01-01T00:00:00Z",
+     "hosts": [
+    {"host": "cmp-1", "hypervisor_hostname": "cmp-1", "resources": {"VCPU": {"capacity": 64, ...}}},
+    ...
+
+Units: those of :mod:`senlin_affinity.core.objects`. A limit of -1 is "no limit". A part that is
+absent or null is not known, which is not the same as empty.
+
+Errors: InvalidSpec with the path of what is wrong (``hosts[3].resources.VCPU.capacity``), and for a
+file that can not be read; OSError where one can not be written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from senlin_affinity.cloud import json_fields as fields
+from senlin_affinity.cloud import snapshot_reader as reader
+from senlin_affinity.cloud import snapshot_writer as writer
+from senlin_affinity.cloud.json_walk import Walk
+from senlin_affinity.cloud.snapshot_hosts import Hosts
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Host
+
+FORMAT = 1
+
+
+def load(path: str | os.PathLike[str]) -> CloudSnapshot:
+    """Read and check the snapshot in a file."""
+    try:
+        text = Path(path).read_text(encoding='utf-8')
+    except OSError as error:
+        raise InvalidSpec(f'{os.fspath(path)} can not be read: {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise InvalidSpec('is not UTF-8 text: write it with "snapshot save"') from error
+    return parse(text)
+
+
+def parse(text: str) -> CloudSnapshot:
+    """Read and check the snapshot in a text."""
+    try:
+        return _read(text)
+    except json.JSONDecodeError as error:
+        raise InvalidSpec(
+            f'is no JSON in line {error.lineno}, column {error.colno}: {error.msg}'
+        ) from error
+    except (ValueError, RecursionError) as error:
+        # What json lets through: a number that Python refuses to convert, a nest too deep.
+        raise InvalidSpec(f'is no JSON that can be read: {error}') from error
+
+
+def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
+    """Write the snapshot, all of it or nothing; only its owner may read the file."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InvalidSpec(f'{os.fspath(path)} is no regular file: name one')
+    handle, name = tempfile.mkstemp(prefix=f'.{target.name}.', dir=target.parent)
+    try:
+        with open(handle, 'w', encoding='utf-8', newline='\n') as file:
+            file.writelines(render(snapshot))
+            file.flush()
+            os.fsync(handle)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def render(snapshot: CloudSnapshot) -> Iterator[str]:
+    """The text of the snapshot, piece by piece."""
+    return writer.text(snapshot, FORMAT)
+
+
+def _read(text: str) -> CloudSnapshot:
+    """The snapshot in a text: its parts one after the other, the hosts one by one."""
+    walk = Walk(text)
+    if walk.next != '{':
+        raise fields.wrong('must be an object with format, hosts, ...', walk.value())
+    known = ('format', 'hosts', *reader.PARTS)
+    parts: dict[str, Any] = {}
+    for name in walk.members():
+        if name not in known:
+            raise fields.unknown_key([name], known)
+        if name in parts:
+            raise InvalidSpec('is there twice', name)
+        try:
+            parts[name] = _part(name, walk)
+        except InvalidSpec as error:
+            raise fields.below(name, error) from error
+    walk.end()
+    if parts.pop('format', None) is None:
+        raise InvalidSpec(f'is missing: write "format": {FORMAT}', 'format')
+    return CloudSnapshot(**parts)
+
+
+def _part(name: str, walk: Walk) -> Any:
+    if name == 'hosts' and walk.next == '[':
+        return _hosts(walk)
+    value = walk.value()
+    if name == 'format':
+        return _check_format(value)
+    if value is None:
+        return None
+    if name == 'hosts':
+        raise fields.wrong('must be a list, or null', value)
+    return reader.PARTS[name](value)
+
+
+def _check_format(value: Any) -> int:
+    if type(value) is int and value > FORMAT:
+        raise InvalidSpec(
+            f'{value} was written by a newer version: this one reads {FORMAT}, so take a newer one'
+        )
+    if type(value) is not int or value != FORMAT:
+        raise fields.wrong(f'must be {FORMAT}', value)
+    return FORMAT
+
+
+def _hosts(walk: Walk) -> tuple[Host, ...]:
+    read = Hosts().read
+    made: list[Host] = []
+    seen: dict[tuple[str, str], int] = {}
+    for _ in walk.items():
+        number = len(made)
+        try:
+            host = read(walk.value())
+        except InvalidSpec as error:
+            raise fields.below(f'[{number}]', error) from error
+        first = seen.setdefault((host.host, host.hypervisor_hostname), number)
+        if first != number:
+            raise InvalidSpec(f'is that of number {first}, too', f'[{number}].host')
+        made.append(host)
+    return tuple(made)

@@ -1,0 +1,46 @@
+"""Only compute services that are enabled and up.
+
+Source: RX-01; Nova's ComputeFilter, and the trait COMPUTE_STATUS_DISABLED, by which Placement
+leaves out the host of a disabled service before any filter runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+
+class HostStateConstraint:
+    """The state of the compute service."""
+
+    name = 'host_state'
+    order = 10
+    summary = 'only a compute service that is enabled and up'
+    needs = ('hosts',)
+    filters: tuple[str, ...] = ()
+    is_by_name = False
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'host_state.up': Reason('the compute service is enabled and up'),
+        'host_state.disabled': Reason(
+            'the compute service is disabled', advice='enable its compute service'
+        ),
+        'host_state.down': Reason(
+            'the compute service is down', advice='start its compute service'
+        ),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        if not host.enabled:
+            return Verdict.rejected('host_state.disabled')
+        if not host.up:
+            return Verdict.rejected('host_state.down')
+        return Verdict.passed('host_state.up')
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """Both states."""
+        return (host.enabled, host.up)

@@ -1,0 +1,116 @@
+"""How many servers of the flavor a host still has the resources for.
+
+Source: RX-01. Placement grants an amount when it is a multiple of ``step_size``, at most
+``max_unit``, and at most what is free (``capacity`` is after ratio and reserve). One server more at
+a time: the room is the least, over the classes that are asked for, of free // amount.
+
+At most: a vSphere host is the sum over a cluster, and no server can be larger than what its largest
+ESXi host has free; a tree of several providers, and shared storage, are sums as well.
+
+Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from typing import ClassVar
+
+from senlin_affinity.core.flavor import UNIT_CLASSES
+from senlin_affinity.core.objects import Host, Question, Resource
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+_VSPHERE = 'vmware'
+
+
+class ResourcesConstraint:
+    """What the flavor asks of a host's resources."""
+
+    name = 'resources'
+    order = 110
+    summary = 'only a host with enough free resources for the flavor'
+    needs = ('hosts', 'flavors')
+    filters: tuple[str, ...] = ()
+    is_by_name = False
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'resources.room': Reason('the resources are free'),
+        'resources.exhausted': Reason(
+            '{free} of {capacity} {resource} are free, the flavor asks for {amount}',
+            advice='free or add hosts, or use a smaller flavor',
+            detail='resource',
+        ),
+        'resources.too_large': Reason(
+            'one server may have {max_unit} {resource} here, the flavor asks for {amount}',
+            advice='use a smaller flavor, or larger hosts',
+            detail='resource',
+        ),
+        'resources.step': Reason(
+            '{resource} is given in steps of {step_size}, the flavor asks for {amount}',
+            advice='use a flavor with a multiple of it',
+            detail='resource',
+        ),
+        'resources.not_offered': Reason(
+            'offers no {resource}', advice='use hosts with it, or another flavor', detail='resource'
+        ),
+        'resources.nothing': Reason('the flavor asks for no resources'),
+        'resources.unknown': Reason('the free resources are not known'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        asked = question.demand
+        if asked is None or host.resources is None:
+            return Verdict.unknown('resources.unknown')
+        if not asked.amounts:
+            return Verdict.skipped('resources.nothing')
+        if not host.resources and not any(name in asked.amounts for name in UNIT_CLASSES):
+            # A snapshot is taken by the unit classes: it does not see a host that has none free.
+            return Verdict.unknown('resources.unknown')
+        room: int | None = None
+        is_at_most = host.is_nested or _VSPHERE in host.hypervisor_type.lower()
+        for name, amount in asked.amounts.items():
+            has = host.resources.get(name)
+            if has is None:
+                return Verdict.rejected('resources.not_offered', resource=name)
+            too_little = _too_little(name, amount, has)
+            if too_little is not None:
+                return too_little
+            here = (has.capacity - has.used) // amount
+            room = here if room is None else min(room, here)
+            is_at_most = is_at_most or has.is_sum
+        return _enough(room, is_at_most)
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """The resources that are asked for."""
+        asked = question.demand
+        if asked is None or host.resources is None:
+            return None
+        return (
+            host.is_nested,
+            host.hypervisor_type,
+            not host.resources,
+            *map(host.resources.get, asked.amounts),
+        )
+
+
+def _too_little(name: str, amount: int, has: Resource) -> Verdict | None:
+    """Why not even one server finds enough of this class; None if it does."""
+    free = has.capacity - has.used
+    is_too_large = has.max_unit is not None and amount > has.max_unit
+    if not is_too_large and free >= amount and amount % has.step_size == 0:
+        return None
+    asked = {'resource': name, 'amount': amount}
+    if is_too_large:
+        return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
+    if amount % has.step_size:
+        return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
+    return Verdict.rejected(
+        'resources.exhausted', free=max(0, free), capacity=has.capacity, **asked
+    )
+
+
+@lru_cache(maxsize=4096)
+def _enough(room: int | None, is_at_most: bool) -> Verdict:
+    """One verdict for all hosts with the same room."""
+    return Verdict.passed('resources.room', room=room, is_at_most=is_at_most)

@@ -1,0 +1,67 @@
+"""Only hosts with the traits that the flavor and the image require, and without the forbidden ones.
+
+Source: the user guide of flavors (``trait:NAME=required|forbidden``, also in numbered groups) and
+of images (``trait:NAME=required``). Placement enforces them, whatever filters run. In a tree of
+several providers a forbidden trait may be that of a provider which gives nothing: not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar
+
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+
+class TraitsConstraint:
+    """The traits of the flavor and the image."""
+
+    name = 'traits'
+    order = 80
+    summary = 'only a host with the traits that the flavor and the image require'
+    needs = ('hosts', 'flavors')
+    filters: tuple[str, ...] = ()
+    is_by_name = False
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'traits.present': Reason('has the traits {required}'),
+        'traits.missing': Reason(
+            'lacks {missing}',
+            advice='use hosts with these traits, or another flavor',
+            detail='missing',
+        ),
+        'traits.forbidden': Reason(
+            'has {unwanted}, which the flavor forbids', advice='use other hosts', detail='unwanted'
+        ),
+        'traits.none': Reason('no traits are asked for'),
+        'traits.unknown': Reason('what the flavor requires here is not known'),
+    }
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        asked = question.demand
+        if asked is None:
+            return Verdict.unknown('traits.unknown')
+        if not asked.required and not asked.forbidden:
+            return Verdict.skipped('traits.none')
+        missing = asked.required - host.traits
+        if missing:
+            return Verdict.rejected('traits.missing', missing=', '.join(sorted(missing)))
+        unwanted = asked.forbidden & host.traits
+        if unwanted and host.is_nested:
+            return Verdict.unknown('traits.unknown')
+        if unwanted:
+            return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
+        return Verdict.passed(
+            'traits.present',
+            is_at_most=host.is_nested,
+            required=', '.join(sorted(asked.required)) or '(none)',
+        )
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """Those of the traits that are asked about."""
+        asked = question.demand
+        if asked is None or not (asked.required or asked.forbidden):
+            return None
+        return (host.traits & (asked.required | asked.forbidden), host.is_nested)

@@ -1,0 +1,97 @@
+"""How many servers fit in all: the rooms of the hosts, and what the request as a whole may have.
+
+Units: numbers of servers; ``most`` None is no number that anybody knows. ``certain`` is what fits
+whatever the unknown parts of the snapshot are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from senlin_affinity.core.assessment import Row
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.server_group import AFFINITY
+from senlin_affinity.core.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """``at_most`` says in words why Nova may place fewer than ``most``."""
+
+    most: int | None
+    certain: int
+    at_most: tuple[str, ...] = ()
+
+    def fits(self, wanted: int) -> bool | None:
+        """Do so many servers fit? None: nobody knows."""
+        if wanted <= self.certain:
+            return True
+        if self.most is not None and wanted > self.most:
+            return False
+        return None
+
+
+def is_open_affinity(question: Question) -> bool:
+    """Has the group the policy affinity, and no server yet that binds it to a host?"""
+    group = question.server_group
+    return group is not None and group.policy == AFFINITY and not question.members_on
+
+
+def measure(
+    question: Question,
+    hosts: Sequence[Host] | None,
+    rows: Sequence[Row],
+    request: Iterable[Verdict],
+    unmodelled: Sequence[str],
+) -> Capacity:
+    """The capacity, from every host's row and the verdicts about the request."""
+    request = tuple(request)
+    most, certain = _of_hosts(question, hosts, rows)
+    for verdict in request:
+        if verdict.room is not None:
+            most = verdict.room if most is None else min(most, verdict.room)
+            certain = min(certain, verdict.room)
+    if most == 0:
+        return Capacity(0, 0)
+    at_most = dict.fromkeys(unmodelled)
+    if is_open_affinity(question):
+        at_most['affinity without members (Nova chooses the host)'] = None
+    elif any(row.is_at_most and row.room for row in rows):
+        at_most |= dict.fromkeys(_vague(hosts or (), rows))
+    if any(verdict.is_at_most for verdict in request):
+        at_most['servers of several users in the group'] = None
+    if most is not None and certain < most:
+        at_most['parts of the snapshot that are not known'] = None
+    # Of a number that is not known, only what is certain of it can have a condition.
+    return Capacity(most, certain, tuple(at_most) if certain or most is not None else ())
+
+
+def _of_hosts(
+    question: Question, hosts: Sequence[Host] | None, rows: Sequence[Row]
+) -> tuple[int | None, int]:
+    if hosts is None:
+        return None, 0
+    possible = [row.room for row in rows]
+    sure = [row.room or 0 for row in rows if row.is_certain]
+    if is_open_affinity(question):
+        rooms = [room for room in possible if room is not None]
+        is_known = len(rooms) == len(possible)
+        return (max(rooms, default=0) if is_known else None), max(sure, default=0)
+    most = None if None in possible else sum(room or 0 for room in possible)
+    return most, sum(sure)
+
+
+def _vague(hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
+    """In words, which hosts' room is a sum that one server may not be able to use."""
+    for host, row in zip(hosts, rows, strict=True):
+        if not (row.is_at_most and row.room):
+            continue
+        if host.is_nested:
+            yield 'hosts with nested resource providers'
+        elif any(item.is_sum for item in (host.resources or {}).values()):
+            yield 'shared resources'
+        elif 'vmware' in host.hypervisor_type.lower():
+            yield 'vSphere clusters'
+        else:
+            yield 'members whose host is not known'

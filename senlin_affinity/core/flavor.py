@@ -1,0 +1,155 @@
+"""What one server of a flavor asks of Placement: amounts of resource classes, and traits.
+
+The way of the data: a flavor's figures and extra specs (and the properties of an image) come in;
+one frozen :class:`Demand` goes out, which the constraints ``resources`` and ``traits`` compare with
+a host.
+
+Shapes::
+
+    Flavor(vcpus=2, ram=1024, disk=10, extra_specs={'resources:CUSTOM_GPU': '1',
+                                                    'trait:HW_CPU_X86_AVX2': 'required'})
+    Demand({'VCPU': 2, 'MEMORY_MB': 1024, 'DISK_GB': 10, 'CUSTOM_GPU': 1},
+           frozenset({'HW_CPU_X86_AVX2'}))
+
+Units: MEMORY_MB in MiB, DISK_GB in GiB (``swap``, in MiB, is rounded up); an amount is 1 or more.
+
+Errors: none. What Nova ignores with a warning (an amount that is no number, a class that it does
+not know) is ignored here, too.
+
+Source: the user guide of flavors ("resources", "traits required"), and nova-scheduler's own
+translation, with which a test compares. What is not translated here (pinned CPUs, NUMA, devices) is
+named in ``unmodelled``: it can only ask for more, so that a number counted without it is "at most".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from senlin_affinity.core.objects import Flavor
+
+VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
+#: The classes of which every virtual machine asks one; snapshots are taken by them.
+UNIT_CLASSES = (VCPU, MEMORY_MB, DISK_GB)
+
+_CLASSES = """
+    VCPU MEMORY_MB DISK_GB PCI_DEVICE SRIOV_NET_VF NUMA_SOCKET NUMA_CORE NUMA_THREAD NUMA_MEMORY_MB
+    IPV4_ADDRESS VGPU VGPU_DISPLAY_HEAD PCPU MEM_ENCRYPTION_CONTEXT FPGA PGPU
+    NET_BW_EGR_KILOBIT_PER_SEC NET_BW_IGR_KILOBIT_PER_SEC NET_PACKET_RATE_KILOPACKET_PER_SEC
+    NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC
+"""
+#: The resource classes that are not CUSTOM_ (os-resource-classes 1.1; a test compares).
+STANDARD_CLASSES = frozenset(_CLASSES.split())
+_CUSTOM = 'CUSTOM_'
+
+_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)', re.DOTALL)
+
+_SHAPING = """
+    hw:boot_menu hw:cpu_cores hw:cpu_max_cores hw:cpu_max_sockets hw:cpu_max_threads hw:cpu_sockets
+    hw:cpu_threads hw:hide_hypervisor_id hw:hypervisor_id hw:input_bus hw:rescue_bus
+    hw:live_migration_completion_timeout hw:serial_port_count hw:vif_multiqueue_enabled
+    hw:watchdog_action
+"""
+#: Extra specs below these prefixes can ask for more than is translated here ...
+_ASKING = ('hw:', 'os:', 'pci_passthrough:', 'accel:')
+#: ... but for those that only shape the guest.
+_HARMLESS = frozenset(_SHAPING.split())
+_PINNED = ('dedicated', 'mixed')
+#: Properties of an image by which Nova chooses hosts.
+_CHOOSING = ('hw_', 'img_hv_', 'os_secure_boot', 'architecture', 'hypervisor_', 'vm_mode')
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one server asks for; ``unmodelled`` names what may ask for more, in words."""
+
+    amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+    unmodelled: tuple[str, ...] = ()
+
+
+def demand(
+    flavor: Flavor,
+    image_properties: Mapping[str, str] | None = None,
+    *,
+    is_volume_booted: bool = False,
+) -> Demand:
+    """What one server of the flavor asks for; a root disk in a volume asks no host for space."""
+    amounts: dict[str, int] = {}
+    by_group: dict[tuple[str, str], int] = {}
+    traits: dict[str, set[str]] = {'required': set(), 'forbidden': set()}
+    of_traits: set[str] = set()
+    for key, value in flavor.extra_specs.items():
+        found = _KEY.fullmatch(key)
+        if found is None:
+            continue
+        kind, suffix, name = found[1], found[2] or '', found[3]
+        if kind == 'trait':
+            traits.get(value, set()).add(name)
+            of_traits.add(suffix)
+        elif _is_class(name) and (amount := _amount(value)) is not None:
+            by_group[suffix, name] = amount
+    for (_suffix, name), amount in by_group.items():
+        amounts[name] = amounts.get(name, 0) + amount
+    properties = image_properties or {}
+    for key, value in properties.items():
+        if key.startswith('trait:') and value == 'required':
+            traits['required'].add(key.removeprefix('trait:'))
+    policies = {flavor.extra_specs.get('hw:cpu_policy'), properties.get('hw_cpu_policy')}
+    is_pinned = not policies.isdisjoint(_PINNED)
+    if VCPU not in amounts and PCPU not in amounts and not is_pinned:
+        amounts[VCPU] = flavor.vcpus
+    amounts.setdefault(MEMORY_MB, flavor.ram)
+    root = 0 if is_volume_booted else flavor.disk
+    amounts.setdefault(DISK_GB, root + flavor.ephemeral + -(-flavor.swap // 1024))
+    return Demand(
+        {name: amount for name, amount in amounts.items() if amount},
+        frozenset(traits['required']),
+        frozenset(traits['forbidden']),
+        (
+            *_unmodelled(flavor.extra_specs, properties),
+            *_unmodelled_groups(by_group, of_traits - {''}),
+        ),
+    )
+
+
+def _unmodelled(specs: Mapping[str, str], properties: Mapping[str, str]) -> Iterable[str]:
+    for key, value in sorted(specs.items()):
+        if key in _HARMLESS or (key, value) == ('hw:cpu_policy', 'shared'):
+            continue
+        if key.startswith(_ASKING):
+            yield f'extra spec {key}'
+    for key in sorted(properties):
+        if key.startswith(_CHOOSING):
+            yield f'image property {key}'
+
+
+def _unmodelled_groups(
+    amounts: Mapping[tuple[str, str], int], of_traits: Collection[str]
+) -> Iterable[str]:
+    """Pinned CPUs have a NUMA topology; numbered groups are added up, as if one provider gave all.
+
+    One group is no matter: it can only come from the host, or from a tree that is "at most" anyway.
+    """
+    if any(name == PCPU and amount for (_suffix, name), amount in amounts.items()):
+        yield f'resource class {PCPU}'
+    numbered = {suffix for (suffix, _name), amount in amounts.items() if suffix and amount}
+    if len(numbered) > 1 or not numbered.issuperset(of_traits):
+        yield 'numbered groups of resources and traits'
+
+
+def _amount(value: str) -> int | None:
+    """An amount, as Nova reads it; None for what it passes over."""
+    try:
+        amount = int(value)
+    except ValueError:
+        return None
+    return amount if amount >= 0 else None
+
+
+def _is_class(name: str) -> bool:
+    return name.startswith(_CUSTOM) or name in STANDARD_CLASSES

@@ -1,0 +1,100 @@
+"""From a request to a question: its names are looked up in the snapshot.
+
+Errors: InvalidSpec for a name that the snapshot does not hold, or that two things have, with the
+path of the request's field; a part of the snapshot that is not known is None in the question, and
+the constraints say "unknown".
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from senlin_affinity.core.aggregate_names import resolve
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.member_of import MemberOf, canonical, read
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question, Rules
+from senlin_affinity.core.whole import whole
+
+
+class Named(Protocol):
+    """What has an id and a name."""
+
+    @property
+    def id(self) -> str:
+        """The id, which is unique."""
+
+    @property
+    def name(self) -> str:
+        """The name, which need not be."""
+
+
+Thing = TypeVar('Thing', bound=Named)
+
+
+def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None) -> Question:
+    """The question that a request asks of a snapshot."""
+    whole(request.count, 'count', 0)
+    _check_zone(request.availability_zone, snapshot)
+    group = request.server_group
+    return Question(
+        request,
+        snapshot,
+        _find(request.flavor, snapshot.flavors, 'flavor'),
+        None if group is None else _find(group, snapshot.server_groups, 'server_group'),
+        rules or Rules(),
+        _member_of(request.member_of, snapshot),
+    )
+
+
+def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
+    """The expression with UUIDs; where the aggregates are not known, its names stay as they are."""
+    if not expressions:
+        return MemberOf()
+    if snapshot.aggregates is None:
+        return read(expressions, 'member_of', lambda part: canonical(part) or part)
+    nameless = frozenset().union(*(host.aggregates for host in snapshot.hosts or ()))
+    return resolve(expressions, snapshot.aggregates, nameless=nameless)
+
+
+def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | None:
+    """The one thing with this id, or else with this name; None where they are not known."""
+    if things is None:
+        return None
+    what = path.replace('_', ' ')
+    by_id = [thing for thing in things if thing.id == wanted]
+    found = by_id or [thing for thing in things if thing.name == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ', '.join(sorted(thing.id for thing in found))
+        raise InvalidSpec(
+            f'{len(found)} of them are called {wanted!r} ({ids}): name the one by its id', path
+        )
+    raise InvalidSpec(
+        f'there is no {what} {wanted!r}{_near(wanted, (thing.name for thing in things))}', path
+    )
+
+
+def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
+    """A zone that no host has is wrong, unless the zone of one of them is not known."""
+    if zone is None:
+        return
+    of_hosts = {None} if snapshot.hosts is None else {it.availability_zone for it in snapshot.hosts}
+    zones = of_hosts | {aggregate.availability_zone for aggregate in snapshot.aggregates or ()}
+    zones |= snapshot.availability_zones or frozenset()
+    is_known = snapshot.availability_zones is not None or None not in of_hosts
+    if is_known and zone not in zones:
+        known = (name for name in zones if name is not None)
+        raise InvalidSpec(
+            f'there is no availability zone {zone!r}{_near(zone, known)}', 'availability_zone'
+        )
+
+
+def _near(wanted: str, names: Iterable[str]) -> str:
+    names = sorted(set(names))
+    near = difflib.get_close_matches(wanted, names, n=1)
+    if near:
+        return f': did you mean {near[0]}?'
+    return f'; there are {", ".join(names[:10])}' if names else ''

@@ -1,0 +1,248 @@
+"""The smallest change that makes a request fit: found by planning again with one thing changed.
+
+The way of the data: the question that did not fit comes in; each kind of change makes questions out
+of it, which the planner answers; the smallest of each kind that fits goes out, smallest first. If
+no change alone is enough, those that give more than there is go out, the most helpful first.
+Nothing is proposed that was not planned.
+
+Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
+one zone. A soft policy, or a rule given up, weighs as much as all the servers that are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from senlin_affinity.core import quotas
+from senlin_affinity.core.assessment import assess
+from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.decision import Decision, Remedy
+from senlin_affinity.core.objects import Host, Question, Quota
+from senlin_affinity.core.server_group import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    MAX_SERVER_PER_HOST,
+    SOFT_AFFINITY,
+    SOFT_ANTI_AFFINITY,
+)
+
+_MOST_ZONES = 10
+#: Rules that another kind of change speaks for, or that no change of the request can lift.
+_NOT_DROPPED = ('server_group', 'quota', 'resources', 'availability_zone', 'host_state')
+
+
+Kind = Iterator[tuple[Remedy, Decision]]
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """The question that did not fit, and how to plan it with something changed."""
+
+    question: Question
+    constraints: Sequence[Constraint]
+    decide: Callable[[Question, Sequence[Constraint]], Decision]
+    now: Decision
+
+    def plan(self, **changed: Any) -> Decision:
+        """The decision about the question with some of its fields changed."""
+        return self.decide(replace(self.question, **changed), self.constraints)
+
+    def plan_request(self, **changed: Any) -> Decision:
+        """The same, with some fields of the request changed."""
+        return self.plan(request=replace(self.question.request, **changed))
+
+    def plan_hosts(self, hosts: Sequence[Host]) -> Decision:
+        """The same, in a cloud with other hosts."""
+        return self.plan(snapshot=replace(self.question.snapshot, hosts=tuple(hosts)))
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The hosts that are known."""
+        return self.question.snapshot.hosts or ()
+
+    def rooms(self, hosts: Sequence[Host]) -> list[int]:
+        """The room on each of these hosts, as far as it is known."""
+        judges = [item for item in self.constraints if isinstance(item, HostConstraint)]
+        return [row.room or 0 for row in assess(self.question, judges, hosts)]
+
+
+def find(
+    question: Question,
+    constraints: Sequence[Constraint],
+    decide: Callable[[Question, Sequence[Constraint]], Decision],
+) -> tuple[Remedy, ...]:
+    """What would help, the smallest change first."""
+    planner = _Planner(question, constraints, decide, decide(question, constraints))
+    now = planner.now.capacity or 0
+    changes = [change for kind in _KINDS for change in kind(planner)]
+    enough = [remedy for remedy, decision in changes if decision.fits]
+    if enough:
+        return tuple(sorted(enough, key=lambda item: (item.size, item.code, item.change)))
+    some = [remedy for remedy, _decision in changes if remedy.capacity > now]
+    return tuple(sorted(some, key=lambda item: (-item.capacity, item.size, item.code, item.change)))
+
+
+def _smallest(
+    low: int, high: int, wanted: int, attempt: Callable[[int], Decision]
+) -> tuple[int, Decision]:
+    """The smallest number that gives what is wanted, or as much as the highest number gives."""
+    number, best = high, attempt(high)
+    enough = min(wanted, best.capacity or 0)
+    while low < number:
+        middle = (low + number) // 2
+        decision = attempt(middle)
+        if (decision.capacity or 0) >= enough:
+            number, best = middle, decision
+        else:
+            low = middle + 1
+    return number, best
+
+
+def _higher_rule(planner: _Planner) -> Kind:
+    group, wanted = planner.question.server_group, planner.now.wanted
+    if group is None or group.max_server_per_host is None:
+        return
+    now = group.max_server_per_host
+
+    def attempt(limit: int) -> Decision:
+        rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
+        return planner.plan(server_group=replace(group, rules=rules))
+
+    most = max(now, *planner.question.members_on.values(), 0) + wanted
+    limit, decision = _smallest(now + 1, most, wanted, attempt)
+    change = f'{MAX_SERVER_PER_HOST}: {limit}'
+    yield _remedy(MAX_SERVER_PER_HOST, change, limit - now, decision), decision
+
+
+def _other_zone(planner: _Planner) -> Kind:
+    asked = planner.question.request.availability_zone
+    if asked is None:
+        return
+    zones = {host.availability_zone for host in planner.hosts} - {None, asked}
+    for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
+        decision = planner.plan_request(availability_zone=zone)
+        yield _remedy('availability_zone', f'availability_zone: {zone}', 1, decision), decision
+    decision = planner.plan_request(availability_zone=None)
+    yield _remedy('any_zone', 'no availability_zone', 1, decision), decision
+
+
+def _more_quota(planner: _Planner) -> Kind:
+    question, wanted = planner.question, planner.now.wanted
+    known = question.snapshot.quotas
+    verdict = planner.now.request.get('quota')
+    if known is None or verdict is None or verdict:
+        return
+    each = {quotas.INSTANCES: 1}
+    if question.flavor is not None:
+        each |= {quotas.CORES: question.flavor.vcpus, quotas.RAM: question.flavor.ram}
+    raised: dict[str, Quota] = {}
+    for name, amount in each.items():
+        quota = known.get(name)
+        if quota is None or quota.used is None or quota.room is None:
+            continue
+        if quota.room < amount * wanted:
+            raised[name] = replace(quota, limit=quota.used + amount * wanted)
+    members = known.get(quotas.SERVER_GROUP_MEMBERS)
+    if question.server_group is not None and members is not None and members.limit is not None:
+        needed = len(question.server_group.members) + wanted
+        if members.limit < needed:
+            raised[quotas.SERVER_GROUP_MEMBERS] = replace(members, limit=needed)
+    decision = planner.plan(snapshot=replace(question.snapshot, quotas={**known, **raised}))
+    change = 'quota ' + ', '.join(f'{name}: {quota.limit}' for name, quota in raised.items())
+    yield _remedy('quota', change, wanted - (verdict.room or 0), decision), decision
+
+
+def _more_hosts(planner: _Planner) -> Kind:
+    """Hosts like the one that would hold the most if it were empty."""
+    empty = [_empty(host) for host in planner.hosts]
+    rooms = planner.rooms(empty)
+    missing = planner.now.wanted - (planner.now.capacity or 0)
+    if missing < 1 or max(rooms, default=0) < 1:
+        return
+    best = empty[rooms.index(max(rooms))]
+
+    def attempt(number: int) -> Decision:
+        new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
+        return planner.plan_hosts([*planner.hosts, *new])
+
+    number, decision = _smallest(1, missing, planner.now.wanted, attempt)
+    asked = planner.question.demand
+    has = ', '.join(
+        f'{name} {(best.resources or {})[name].capacity}'
+        for name in (asked.amounts if asked is not None else ())
+        if name in (best.resources or {})
+    )
+    change = f'{number} more {_hosts(number)}{f" ({has})" if has else ""}'
+    yield _remedy('hosts', change, number, decision), decision
+
+
+def _started_hosts(planner: _Planner) -> Kind:
+    """Hosts that are there, but disabled or down."""
+    idle = [host for host in planner.hosts if not (host.enabled and host.up)]
+    if not idle:
+        return
+    rooms = planner.rooms([replace(host, enabled=True, up=True) for host in idle])
+    ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
+
+    def attempt(number: int) -> Decision:
+        chosen = {host.host for host, _room in ranked[:number]}
+        return planner.plan_hosts(
+            [
+                replace(host, enabled=True, up=True) if host.host in chosen else host
+                for host in planner.hosts
+            ]
+        )
+
+    number, decision = _smallest(1, len(idle), planner.now.wanted, attempt)
+    change = f'{number} {_hosts(number)} enabled and started'
+    yield _remedy('started_hosts', change, number, decision), decision
+
+
+def _soft_policy(planner: _Planner) -> Kind:
+    group = planner.question.server_group
+    soft = {AFFINITY: SOFT_AFFINITY, ANTI_AFFINITY: SOFT_ANTI_AFFINITY}
+    if group is None or group.policy not in soft:
+        return
+    policy = soft[group.policy]
+    decision = planner.plan(server_group=replace(group, policy=policy, rules={}))
+    yield _remedy('soft_policy', f'policies: {policy}', planner.now.wanted, decision), decision
+
+
+def _rule_given_up(planner: _Planner) -> Kind:
+    against = {report.by for report in planner.now.hosts}
+    for constraint in planner.constraints:
+        if constraint.name in against and constraint.name not in _NOT_DROPPED:
+            others = [item for item in planner.constraints if item is not constraint]
+            decision = planner.decide(planner.question, others)
+            change = f'without {constraint.name}'
+            yield _remedy('rule_given_up', change, planner.now.wanted, decision), decision
+
+
+def _remedy(code: str, change: str, size: int, decision: Decision) -> Remedy:
+    return Remedy(code, change, decision.capacity or 0, size)
+
+
+def _hosts(number: int) -> str:
+    return 'host' if number == 1 else 'hosts'
+
+
+def _empty(host: Host) -> Host:
+    """A host like this one, with nothing on it, and enabled."""
+    resources = host.resources and {
+        name: has._replace(used=0) for name, has in host.resources.items()
+    }
+    name = f'{host.host}-new'
+    return replace(host, host=name, enabled=True, up=True, resources=resources)
+
+
+_KINDS = (
+    _higher_rule,
+    _other_zone,
+    _more_quota,
+    _more_hosts,
+    _started_hosts,
+    _soft_policy,
+    _rule_given_up,
+)

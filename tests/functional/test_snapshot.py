@@ -1,0 +1,466 @@
+"""A snapshot of the real Nova and Placement, held against what the sandbox was made of."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import uuid
+
+import pytest
+
+from senlin_affinity.cloud import snapshot, snapshot_file
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.fake_nova import FakeHost, FakeNova
+from tests.functional.http_cloud import HttpCloud
+from tests.waiting import until
+
+COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main', 'snapshot', 'save']
+HOSTS = {
+    'cmp-1': {'vcpus': 8, 'memory_mb': 4096, 'disk_gb': 100, 'availability_zone': 'az1'},
+    'cmp-2': {'aggregates': {'ssd': {'ssd': 'true'}}},
+    'cmp-3': {'disabled': True},
+    'small': {'vcpus': 1, 'memory_mb': 1024, 'disk_gb': 10, 'availability_zone': 'tiny'},
+    'vc-1': {
+        'hypervisor_hostname': 'domain-c7.b52f3c7e-19f4-4c7c-a4b9-6f5d0f1c2a11',
+        'hypervisor_type': 'VMware vCenter Server',
+        'availability_zone': 'vsphere',
+    },
+}
+FLAVORS = {
+    'm1.tiny': {'id': '1', 'extra_specs': {'hw:cpu_policy': 'shared'}},
+    'filler': {'id': '2', 'vcpus': 1, 'ram': 512, 'disk': 10},
+}
+CPU_RATIO = 4.0
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    """Hosts of five kinds; the small one has room for one server only (disk)."""
+    options = {'DEFAULT': {'initial_cpu_allocation_ratio': CPU_RATIO}}
+    quotas = {'instances': 20, 'server_groups': 5}
+    with SandboxCloud(HOSTS, flavors=FLAVORS, quotas=quotas, nova_options=options) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def admin(cloud):
+    return cloud.connection()
+
+
+@pytest.fixture(scope='module')
+def demo(cloud):
+    return cloud.connection('demo')
+
+
+@pytest.fixture(scope='module')
+def group(cloud, demo, admin):
+    """A group with a server on cmp-1, one on small, and one that found no host."""
+    rules = {'max_server_per_host': 2}
+    made = demo.compute.create_server_group(name='web', policy='anti-affinity', rules=rules)
+    for flavor, zone, wanted in (
+        ('1', 'az1', 'ACTIVE'),
+        ('2', 'tiny', 'ACTIVE'),
+        ('2', 'tiny', 'ERROR'),
+    ):
+        server = demo.compute.create_server(
+            name='s',
+            flavor_id=flavor,
+            image_id=cloud.image_id,
+            networks='none',
+            availability_zone=zone,
+            scheduler_hints={'group': made.id},
+        )
+        until(
+            lambda server=server, wanted=wanted: (
+                demo.compute.get_server(server.id).status == wanted
+            ),
+            what=f'the server is {wanted}\n{cloud.logs()}',
+        )
+    return made
+
+
+def by_name(taken):
+    return {host.host: host for host in taken.snapshot.hosts}
+
+
+def asked(cloud, service):
+    return [item for item in cloud.requests(service) if item['path'].strip('/') not in ('', 'v2.1')]
+
+
+# -- an administrator's
+
+
+def test_the_hosts_are_those_of_the_sandbox(admin, group):
+    taken = snapshot.take(admin)
+    found = by_name(taken)
+
+    assert taken.unknown == {}
+    assert list(found) == sorted(HOSTS)
+    for name, host in found.items():
+        made = HOSTS[name]
+        assert host.hypervisor_hostname == made.get('hypervisor_hostname', name)
+        assert host.hypervisor_type == made.get('hypervisor_type', 'QEMU')
+        assert host.availability_zone == made.get('availability_zone', 'nova')
+        assert host.enabled != made.get('disabled', False)
+        assert host.up
+        assert not host.is_nested
+        assert ('COMPUTE_STATUS_DISABLED' in host.traits) != host.enabled
+    assert taken.snapshot.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
+
+
+def test_the_resources_are_those_of_the_sandbox_after_the_ratio(admin, group):
+    found = by_name(snapshot.take(admin))
+
+    assert found['cmp-1'].resources == {
+        'VCPU': Resource(int(8 * CPU_RATIO), 1, max_unit=8),
+        'MEMORY_MB': Resource(4096, 64, max_unit=4096),
+        'DISK_GB': Resource(100, 1, max_unit=100),
+    }
+    assert found['small'].resources == {
+        'VCPU': Resource(int(CPU_RATIO), 1, max_unit=1),
+        'MEMORY_MB': Resource(1024, 512, max_unit=1024),
+        'DISK_GB': Resource(10, 10, max_unit=10),
+    }
+    assert found['vc-1'].resources['VCPU'] == Resource(int(64 * CPU_RATIO), 0)
+
+
+def test_the_largest_amount_is_the_real_one(admin, group):
+    """Placement's own inventories say so; a snapshot never asks for them, one by one."""
+    found = by_name(snapshot.take(admin))
+    providers = admin.placement.get('/resource_providers').json()['resource_providers']
+    ids = {item['name']: item['uuid'] for item in providers}
+    for host in ('cmp-1', 'cmp-2', 'small'):
+        path = f'/resource_providers/{ids[host]}/inventories'
+        real = admin.placement.get(path).json()['inventories']
+        for name, resource in found[host].resources.items():
+            assert resource.max_unit == real[name]['max_unit']
+            assert resource.step_size == real[name]['step_size']
+            capacity = (real[name]['total'] - real[name]['reserved']) * real[name][
+                'allocation_ratio'
+            ]
+            assert resource.capacity == int(capacity)
+
+
+def test_aggregates_flavors_and_quotas_are_those_of_the_sandbox(admin, group):
+    taken = snapshot.take(admin).snapshot
+
+    (ssd,) = (item for item in taken.aggregates if item.name == 'ssd')
+    assert (ssd.metadata, ssd.availability_zone) == ({'ssd': 'true'}, None)
+    assert [host.host for host in taken.hosts if ssd.uuid in host.aggregates] == ['cmp-2']
+    assert taken.flavors == (
+        Flavor('2', 'filler', 1, 512, 10),
+        Flavor('1', 'm1.tiny', 1, 64, 1, extra_specs={'hw:cpu_policy': 'shared'}),
+    )
+    # The limits are those of the administrator's own project.
+    assert taken.quotas['instances'] == Quota(20, 0)
+    assert taken.quotas['cores'] == Quota(None, 0)
+
+
+@pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
+def test_the_members_are_where_the_servers_are(admin, group, is_named):
+    wanted = group.id if is_named else None
+    (found,) = snapshot.take(admin, server_groups=wanted).snapshot.server_groups
+
+    assert (found.name, found.policy, found.rules) == (
+        'web',
+        'anti-affinity',
+        {'max_server_per_host': 2},
+    )
+    hosts = {server.id: server.compute_host for server in admin.compute.servers(all_projects=True)}
+    assert {member.server: member.host for member in found.members} == hosts
+    assert sorted(filter(None, hosts.values())) == ['cmp-1', 'small']
+    users = {member.user for member in found.members}
+    assert users == ({group.user_id} if is_named else {None})
+
+
+def test_the_requests_of_a_snapshot(cloud, admin, group):
+    snapshot.take(admin)
+    cloud.clear_requests()
+    snapshot.take(admin)
+
+    assert len(asked(cloud, 'compute')) == 6
+    assert len(asked(cloud, 'placement')) == 1
+
+
+def test_it_is_the_same_again_and_out_of_its_file(admin, group, tmp_path):
+    path = tmp_path / 'cloud.json'
+    taken = snapshot.take(admin).snapshot
+
+    snapshot_file.save(taken, path)
+
+    assert snapshot_file.load(path) == taken
+
+
+# -- a plain user's
+
+
+def test_a_plain_user_sees_where_servers_are_together(demo, admin, group):
+    taken = snapshot.take(demo)
+
+    assert set(taken.unknown) == {'hosts', 'aggregates'}
+    assert taken.snapshot.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
+    assert taken.snapshot.quotas['instances'] == Quota(20, 3)
+    (found,) = taken.snapshot.server_groups
+    hosts = {server.id: server.compute_host for server in admin.compute.servers(all_projects=True)}
+    assert {member.server for member in found.members} == set(hosts)
+    assert {member.host for member in found.members} == {None}
+    for member in found.members:
+        assert (member.host_id is None) == (hosts[member.server] is None)
+    assert len({member.host_id for member in found.members}) == 3
+
+
+# -- trees and shared storage, in the real Placement
+
+
+@pytest.fixture
+def placement(admin):
+    """Providers that are made for one test, by name; they are gone after it."""
+    made = []
+
+    def make(name, parent=None, aggregate=None, traits=(), **inventory):
+        body = {'name': name, 'uuid': str(uuid.uuid4())}
+        if parent:
+            body['parent_provider_uuid'] = parent
+        put('post', '/resource_providers', body)
+        path = f'/resource_providers/{body["uuid"]}'
+        made.append(path)
+        inventories = {key: {'total': value} for key, value in inventory.items()}
+        sent = {'resource_provider_generation': 0, 'inventories': inventories}
+        put('put', f'{path}/inventories', sent)
+        put('put', f'{path}/traits', {'resource_provider_generation': 1, 'traits': list(traits)})
+        if aggregate:
+            sent = {'resource_provider_generation': 2, 'aggregates': [aggregate]}
+            put('put', f'{path}/aggregates', sent)
+
+    def put(method, path, body):
+        response = getattr(admin.placement, method)(path, json=body, microversion='1.29')
+        assert response.status_code < 300, response.text
+
+    yield make
+    for path in reversed(made):
+        admin.placement.delete(path, microversion='1.29')
+
+
+def hypervisor_id(admin, host):
+    (found,) = (item for item in admin.compute.hypervisors(details=True) if item.name == host)
+    return found.id
+
+
+def test_a_tree_is_one_host(admin, placement):
+    root = hypervisor_id(admin, 'cmp-2')
+    for number in (1, 2):
+        placement(f'gpu-{number}', parent=root, traits=['HW_GPU_API_VULKAN'], VGPU=4, VCPU=1)
+
+    host = by_name(snapshot.take(admin))['cmp-2']
+
+    assert host.is_nested
+    assert host.resources['VGPU'] == Resource(8, 0, is_sum=True)
+    assert host.resources['VCPU'] == Resource(int(64 * CPU_RATIO) + 2, 0, is_sum=True)
+    assert host.resources['MEMORY_MB'] == Resource(131072, 0, max_unit=131072)
+    assert {'HW_GPU_API_VULKAN', 'COMPUTE_NODE'} <= host.traits
+
+
+def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
+    """A host whose driver reports no disk, as libvirt does on shared storage."""
+    aggregate = str(uuid.uuid4())
+    root = hypervisor_id(admin, 'cmp-2')
+    path = f'/resource_providers/{root}'
+    before = admin.placement.get(f'{path}/inventories', microversion='1.29').json()
+    belongs = admin.placement.get(f'{path}/aggregates', microversion='1.29').json()
+    placement('nfs', traits=['MISC_SHARES_VIA_AGGREGATE'], aggregate=aggregate, DISK_GB=5000)
+    admin.placement.delete(f'{path}/inventories/DISK_GB', microversion='1.29')
+    generation = admin.placement.get(path, microversion='1.29').json()['generation']
+    admin.placement.put(
+        f'{path}/aggregates',
+        json={
+            'resource_provider_generation': generation,
+            'aggregates': [*belongs['aggregates'], aggregate],
+        },
+        microversion='1.29',
+    )
+    try:
+        host = by_name(snapshot.take(admin))['cmp-2']
+    finally:
+        generation = admin.placement.get(path, microversion='1.29').json()['generation']
+        admin.placement.put(
+            f'{path}/aggregates',
+            json={
+                'resource_provider_generation': generation,
+                'aggregates': belongs['aggregates'],
+            },
+            microversion='1.29',
+        )
+        admin.placement.put(
+            f'{path}/inventories',
+            json={
+                'resource_provider_generation': generation + 1,
+                'inventories': before['inventories'],
+            },
+            microversion='1.29',
+        )
+
+    assert host.is_nested
+    assert host.resources['DISK_GB'] == Resource(5000, 0, is_sum=True)
+    assert host.resources['MEMORY_MB'] == Resource(131072, 0, max_unit=131072)
+
+
+# -- the command
+
+
+def save(path, **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+    return subprocess.run(
+        [*COMMAND, str(path), '-f', 'json'],
+        capture_output=True, text=True, timeout=60, check=False, env={**clean, **environment},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def named_cloud(cloud, tmp_path_factory):
+    """The environment of a person who uses the sandbox."""
+    path = tmp_path_factory.mktemp('config') / 'clouds.yaml'
+    path.write_text(cloud.clouds_yaml())
+    return {'OS_CLIENT_CONFIG_FILE': str(path)}
+
+
+def test_the_command_saves_and_tells(admin, group, named_cloud, tmp_path):
+    path = tmp_path / 'cloud.json'
+
+    done = save(path, OS_CLOUD='sandbox', **named_cloud)
+
+    assert (done.returncode, done.stderr) == (0, '')
+    saved = snapshot_file.load(path)
+    assert saved.hosts == snapshot.take(admin).snapshot.hosts
+    assert json.loads(done.stdout) == {
+        'file': str(path),
+        'taken at': saved.taken_at,
+        'hosts': '5 (4 enabled and up)',
+        'aggregates': 4,
+        'flavors': 2,
+        'server groups': '1 (3 servers)',
+        'quotas': 'cores, instances, ram, server_group_members, server_groups',
+        'not known': '(nothing)',
+    }
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_command_tells_a_plain_user_what_is_not_known(group, named_cloud, tmp_path):
+    done = save(tmp_path / 'cloud.json', OS_CLOUD='sandbox-demo', **named_cloud)
+
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert (told['hosts'], told['aggregates'], told['flavors']) == ('not known', 'not known', 2)
+    assert 'hosts: could not list the hypervisors: Nova answered 403' in told['not known']
+
+
+@pytest.mark.parametrize(
+    ('path', 'said'),
+    [('no/such/directory', 'No such file or directory'), ('.', 'is no regular file')],
+)
+def test_a_place_where_no_file_can_be_is_a_usage_error(named_cloud, tmp_path, path, said):
+    done = save(tmp_path / path, OS_CLOUD='sandbox', **named_cloud)
+
+    assert (done.returncode, done.stdout) == (2, '')
+    assert said in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+def test_without_a_cloud_there_is_nothing_to_save(tmp_path):
+    done = save(tmp_path / 'cloud.json')
+
+    assert done.returncode == 2
+    assert done.stderr == 'error: name a cloud: --os-cloud, or OS_CLOUD\n'
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cloud_that_does_not_answer_is_status_1_and_leaves_no_file(tmp_path):
+    auth = {
+        'OS_AUTH_URL': 'http://127.0.0.1:9/v3',
+        'OS_USERNAME': 'u',
+        'OS_PASSWORD': 'p',
+        'OS_PROJECT_NAME': 'p',
+    }
+    done = save(tmp_path / 'cloud.json', **auth)
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith('error: could not find Nova: ')
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- the file
+
+
+SMALL = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1', resources={'VCPU': Resource(8, 1)}),))
+
+
+def test_saving_replaces_a_file_as_a_whole(tmp_path):
+    path = tmp_path / 'cloud.json'
+    path.write_text('something else')
+    before = path.stat().st_ino
+
+    snapshot_file.save(SMALL, path)
+
+    assert snapshot_file.load(path) == SMALL
+    assert path.stat().st_ino != before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    link = tmp_path / 'link.json'
+    link.symlink_to('cloud.json')
+
+    snapshot_file.save(SMALL, link)
+
+    assert link.is_symlink()
+    assert snapshot_file.load(tmp_path / 'cloud.json') == SMALL
+
+
+def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
+    path = tmp_path / 'cloud.json'
+    path.write_text('something else')
+    broken = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1', traits=frozenset({b'no text'})),))
+
+    with pytest.raises(TypeError):
+        snapshot_file.save(broken, path)
+
+    assert path.read_text() == 'something else'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize('path', ['/dev/null', '/'])
+def test_only_a_regular_file_is_replaced(path):
+    with pytest.raises(InvalidSpec, match='is no regular file'):
+        snapshot_file.save(SMALL, path)
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path):
+    with pytest.raises(InvalidSpec, match=r'nowhere\.json can not be read: No such file'):
+        snapshot_file.load(tmp_path / 'nowhere.json')
+    binary = tmp_path / 'binary.json'
+    binary.write_bytes(b'\xff\xfe')
+    with pytest.raises(InvalidSpec, match='is not UTF-8 text'):
+        snapshot_file.load(binary)
+
+
+# -- the cost, with many hosts
+
+
+def test_the_requests_grow_by_pages_only():
+    hosts = tuple(FakeHost(f'cmp-{number}') for number in range(2500))
+    with HttpCloud(FakeNova(hosts=hosts)) as cloud:
+        cloud.nova.boot(cloud.nova.add_group('web'), 'cmp-7')
+        taken = snapshot.take(cloud.connection()).snapshot
+
+    assert len(taken.hosts) == 2500
+    assert cloud.nova.requests() == [
+        'GET /os-server-groups',
+        *['GET /os-hypervisors/detail'] * 3,
+        'GET /os-aggregates',
+        'GET /os-services',
+        'GET /flavors/detail',
+        'GET /limits',
+    ]
+    assert cloud.placement.asked == ['GET /allocation_candidates?resources=MEMORY_MB:1']

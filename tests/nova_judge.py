@@ -1,0 +1,205 @@
+"""Nova's own code in a child process: what it makes of a flavor, and what its filters say.
+
+Nova and Senlin share one global configuration, so neither is imported into the tests. The child
+ends when its input does.
+
+Shapes (JSON, one line each)::
+
+    {"ask": "demand", "flavor": {...}, "image": {...}, "is_volume_booted": false}
+        -> {"amounts": {"VCPU": 1}, "required": [], "forbidden": [], "is_numa": false}
+        or {"refused": "..."}
+    {"ask": "filters"} -> ["AllHostsFilter", ...]
+    {"ask": "attributes"} -> ["host", ...], what nova-scheduler knows of a host
+    {"ask": "passes", "filter": "ComputeCapabilitiesFilter", "flavor": {...}, "image": {...},
+     "group": {"policy": "anti-affinity", "rules": {}, "members": [], "hosts": [], "here": []}}
+        -> true; null where nova-api would have refused the request
+
+The host that the filters look at is the worst one: it has nothing, supports nothing, is overloaded,
+and its aggregates are for others.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import threading
+import traceback
+
+PROJECT, HOST = 'project', 'cmp-1'
+#: Seconds for the first answer; importing Nova takes one or two.
+PATIENCE = 60
+
+
+class Judge:
+    """The child, for the tests."""
+
+    def __init__(self):
+        command = [sys.executable, '-W', 'ignore', '-m', 'tests.nova_judge']
+        environment = os.environ | {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
+        self._child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self._child.stdin.close()
+        try:
+            self._child.wait(PATIENCE)
+        finally:
+            self._child.kill()
+            self._child.stdout.close()
+
+    def __call__(self, ask, **what):
+        timer = threading.Timer(PATIENCE, self._child.kill)
+        timer.start()
+        try:
+            self._child.stdin.write(json.dumps({'ask': ask} | what) + '\n')
+            self._child.stdin.flush()
+            line = self._child.stdout.readline()
+        finally:
+            timer.cancel()
+        assert line, 'the judge has gone'
+        answer = json.loads(line)
+        assert not isinstance(answer, dict) or 'failed' not in answer, answer['failed']
+        return answer
+
+
+# --- the child
+
+
+def _flavor(given):
+    from nova import objects
+
+    return objects.Flavor(
+        name=given['name'],
+        vcpus=given['vcpus'],
+        memory_mb=given['ram'],
+        root_gb=given['disk'],
+        ephemeral_gb=given['ephemeral'],
+        swap=given['swap'],
+        extra_specs=dict(given['extra_specs']),
+    )
+
+
+def _spec(given):
+    from nova import objects
+
+    image = objects.ImageMeta.from_dict({'properties': given.get('image') or {}})
+    return objects.RequestSpec(
+        flavor=_flavor(given['flavor']),
+        image=image,
+        is_bfv=given.get('is_volume_booted', False),
+        requested_resources=[],
+        project_id=PROJECT,
+        scheduler_hints={},
+        instance_uuid='new',
+        instance_group=None,
+    )
+
+
+def demand(given):
+    from nova import exception
+    from nova.scheduler.utils import ResourceRequest
+    from nova.virt import hardware
+
+    spec = _spec(given)
+    try:
+        request = ResourceRequest.from_request_spec(spec)
+        topology = hardware.numa_get_constraints(spec.flavor, spec.image)
+    except exception.NovaException as error:
+        # nova-api would have answered 400.
+        return {'refused': str(error)}
+    groups = request._rg_by_id.values()
+    return {
+        'amounts': request.merged_resources(),
+        'required': sorted({name for each in groups for name in each.required_traits}),
+        'forbidden': sorted({name for each in groups for name in each.forbidden_traits}),
+        'is_numa': topology is not None,
+    }
+
+
+@functools.cache
+def _filters():
+    from nova.scheduler import filters
+
+    # The names are those of enabled_filters; a filter whose name has an underscore is a base.
+    found = filters.HostFilterHandler().get_all_classes()
+    return {kind.__name__: kind for kind in found if not kind.__name__.startswith('_')}
+
+
+def filters(_given):
+    return sorted(_filters())
+
+
+def _host():
+    from nova import objects
+    from nova.scheduler.host_manager import HostState
+
+    host = HostState(HOST, HOST, None)
+    metadata = {'filter_tenant_id': 'others', 'instance_type': 'others', 'os_type': 'others'}
+    host.aggregates = [objects.Aggregate(metadata=metadata)]
+    host.service = {'host': HOST, 'disabled': True}
+    host.stats = {'num_vm_active': '7', 'num_task_None': '7', 'io_workload': '0'}
+    host.cpu_info = {'maxphysaddr': {'bits': 1}}
+    host.num_instances = host.num_io_ops = 10**6
+    host.metrics = []
+    return host
+
+
+def attributes(_given):
+    host = _host()
+    return sorted({*dir(host), *host.stats})
+
+
+def passes(given):
+    from nova import exception, objects
+    from nova.virt import hardware
+
+    spec, host = _spec(given), _host()
+    try:
+        spec.numa_topology = hardware.numa_get_constraints(spec.flavor, spec.image)
+    except exception.NovaException:
+        return None
+    requests = [
+        objects.InstancePCIRequest(count=1, spec=[])
+        for key in spec.flavor.extra_specs
+        if key == 'pci_passthrough:alias'
+    ]
+    spec.pci_requests = objects.InstancePCIRequests(requests=requests)
+    group = given.get('group')
+    if group is not None:
+        spec.instance_group = objects.InstanceGroup(
+            policy=group['policy'],
+            policies=[group['policy']],
+            _rules={name: str(value) for name, value in group['rules'].items()},
+            members=group['members'],
+            hosts=group['hosts'],
+        )
+        host.instances = dict.fromkeys(group['here'])
+    return bool(_filters()[given['filter']]().host_passes(host, spec))
+
+
+def serve():
+    from nova import objects
+    from nova.conf import CONF
+
+    CONF([], default_config_files=[], default_config_dirs=[])
+    CONF.set_override('isolated_hosts', [HOST], 'filter_scheduler')
+    CONF.set_override('weight_setting', ['cpu=1'], 'metrics')
+    objects.register_all()
+    answers = {each.__name__: each for each in (demand, filters, attributes, passes)}
+    for line in sys.stdin:
+        given = json.loads(line)
+        try:
+            answer = answers[given.pop('ask')](given)
+        except Exception:  # noqa: BLE001 (it goes to the parent)
+            answer = {'failed': traceback.format_exc()}
+        sys.stdout.write(json.dumps(answer) + '\n')
+        sys.stdout.flush()
+
+
+if __name__ == '__main__':
+    serve()

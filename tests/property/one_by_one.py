@@ -1,0 +1,88 @@
+"""How many servers a cloud takes, by trying: one after the other, and nothing clever.
+
+It shares no code with the planner: an independent, slow judge for small clouds that are known.
+"""
+
+
+def count(request, snapshot):
+    """The most servers that can be placed, whichever host Nova would choose first."""
+    group = snapshot.server_groups[0] if snapshot.server_groups else None
+    starts = [host.host for host in snapshot.hosts]
+    if group is None or group.policy != 'affinity' or group.members:
+        return _fill(request, snapshot, group, starts)
+    return max(_fill(request, snapshot, group, [start]) for start in starts)
+
+
+def _fill(request, snapshot, group, allowed):
+    flavor = snapshot.flavors[0]
+    asks = {'VCPU': flavor.vcpus, 'MEMORY_MB': flavor.ram, 'DISK_GB': flavor.disk}
+    asks['CUSTOM_GPU'] = int(flavor.extra_specs.get('resources:CUSTOM_GPU', 0))
+    free = {
+        host.host: {name: has.capacity - has.used for name, has in host.resources.items()}
+        for host in snapshot.hosts
+    }
+    members = [] if group is None else [member.host for member in group.members]
+    placed = 0
+    while _is_allowed(snapshot.quotas, flavor, members, placed, group):
+        takers = [
+            host
+            for host in snapshot.hosts
+            if host.host in allowed
+            and _takes(host, request, flavor, group, members)
+            and all(_gives(host, free, name, amount) for name, amount in asks.items())
+        ]
+        if not takers:
+            break
+        taker = takers[0].host
+        for name, amount in asks.items():
+            if amount:
+                free[taker][name] -= amount
+        members.append(taker)
+        placed += 1
+    return placed
+
+
+def _is_allowed(quotas, flavor, members, placed, group):
+    """May the project have one more?"""
+    each = {'instances': 1, 'cores': flavor.vcpus, 'ram': flavor.ram}
+    for name, amount in each.items():
+        quota = quotas.get(name)
+        needed = (placed + 1) * amount
+        if quota is not None and quota.limit is not None and quota.used + needed > quota.limit:
+            return False
+    quota = quotas.get('server_group_members')
+    if group is not None and quota is not None and quota.limit is not None:
+        return len(members) + 1 <= quota.limit
+    return True
+
+
+def _takes(host, request, flavor, group, members):
+    """Do the rules let one more onto this host?"""
+    if not host.enabled or not host.up or 'fenced' in host.aggregates:
+        return False
+    if request.availability_zone not in (None, host.availability_zone):
+        return False
+    words = {
+        key.removeprefix('trait:'): word
+        for key, word in flavor.extra_specs.items()
+        if key.startswith('trait:')
+    }
+    if any((name in host.traits) != (word == 'required') for name, word in words.items()):
+        return False
+    if group is None:
+        return True
+    if group.policy == 'anti-affinity':
+        return members.count(host.host) < group.rules.get('max_server_per_host', 1)
+    if group.policy == 'affinity':
+        return not members or host.host in members
+    return True
+
+
+def _gives(host, free, name, amount):
+    """Would Placement give that much?"""
+    if not amount:
+        return True
+    has = host.resources.get(name)
+    if has is None or free[host.host][name] < amount or amount % has.step_size:
+        return False
+    return has.max_unit is None or amount <= has.max_unit

@@ -1,0 +1,104 @@
+"""Laws of the snapshot's file: what is saved is what is loaded, and nothing else gets through."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senlin_affinity.cloud.snapshot_file import parse, render
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.server_group import Member, ServerGroup
+from tests.property.strategies import NAMES, check_words, nearly, policies_and_rules
+from tests.unit.cloud.test_snapshot_file import DOCUMENT
+
+TEXTS = st.text(max_size=8)
+COUNTS = st.integers(min_value=0, max_value=2**40)
+UNITS = st.integers(min_value=1, max_value=2**40)
+UUIDS = st.uuids().map(str)
+SETS = st.frozensets(TEXTS, max_size=4)
+BY_NAME = st.dictionaries(TEXTS, TEXTS, max_size=3)
+CLASSES = st.sampled_from(['VCPU', 'MEMORY_MB', 'DISK_GB', 'CUSTOM_GPU_1'])
+RESOURCES = st.builds(Resource, COUNTS, COUNTS, st.none() | UNITS, UNITS, st.booleans())
+HOSTS = st.builds(
+    Host,
+    NAMES,
+    TEXTS,
+    TEXTS,
+    st.none() | TEXTS,
+    st.booleans(),
+    st.booleans(),
+    st.frozensets(UUIDS, max_size=2),
+    SETS,
+    st.none() | st.dictionaries(CLASSES, RESOURCES, max_size=3),
+    st.booleans(),
+)
+FLAVORS = st.builds(Flavor, TEXTS, TEXTS, *[COUNTS] * 5, BY_NAME)
+MEMBERS = st.builds(Member, TEXTS, *[st.none() | TEXTS] * 3)
+QUOTAS = st.builds(Quota, st.none() | COUNTS, st.none() | COUNTS)
+
+
+def lists(things, key):
+    return st.none() | st.lists(things, max_size=3, unique_by=key).map(tuple)
+
+
+@st.composite
+def groups(draw):
+    policy, rules = draw(policies_and_rules())
+    members = draw(lists(MEMBERS, lambda member: member.server)) or ()
+    return ServerGroup(draw(TEXTS), draw(TEXTS), policy, rules, members, draw(st.none() | TEXTS))
+
+
+SNAPSHOTS = st.builds(
+    CloudSnapshot,
+    hosts=lists(HOSTS, lambda host: (host.host, host.hypervisor_hostname)),
+    aggregates=lists(
+        st.builds(Aggregate, UUIDS, TEXTS, st.none() | TEXTS, BY_NAME), lambda item: item.uuid
+    ),
+    flavors=lists(FLAVORS, lambda flavor: flavor.id),
+    server_groups=lists(groups(), lambda group: group.id),
+    quotas=st.none()
+    | st.dictionaries(st.sampled_from(['cores', 'ram', 'server_groups']), QUOTAS, max_size=3),
+    taken_at=st.none() | TEXTS,
+    availability_zones=st.none() | SETS,
+)
+
+
+@given(SNAPSHOTS)
+def test_what_is_written_is_read_again(snapshot):
+    assert parse(''.join(render(snapshot))) == snapshot
+
+
+@given(SNAPSHOTS, st.sampled_from([None, 1]))
+def test_blanks_mean_nothing(snapshot, indent):
+    document = json.loads(''.join(render(snapshot)))
+    assert parse(json.dumps(document, indent=indent)) == snapshot
+
+
+@given(nearly([DOCUMENT]))
+def test_what_is_nearly_right_is_read_or_refused_with_words(document):
+    try:
+        parse(json.dumps(document))
+    except InvalidSpec as error:
+        check_words(error)
+
+
+@given(st.text(alphabet='{}[]:,"1 \n', max_size=30))
+def test_what_is_no_json_is_refused_where_json_refuses_it(text):
+    try:
+        json.loads(text)
+    except ValueError:
+        with pytest.raises(InvalidSpec):
+            parse(text)
+    else:
+        with pytest.raises(InvalidSpec):  # the format is never in it
+            parse(text)
+
+
+@given(st.data(), SNAPSHOTS)
+def test_a_text_that_is_cut_is_no_snapshot(data, snapshot):
+    text = ''.join(render(snapshot)).rstrip()
+    cut = data.draw(st.integers(min_value=0, max_value=len(text) - 1))
+    with pytest.raises(InvalidSpec):
+        parse(text[:cut])

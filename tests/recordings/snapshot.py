@@ -1,0 +1,98 @@
+"""What a snapshot asks of a real Nova and Placement, with their answers: ``snapshot.json``.
+
+The adapters ask for fixed microversions here, so one record is enough. The ids, the use and the
+order differ from run to run: what is compared with the real services is the shape (:func:`shape`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tests.recordings import files
+from tests.recordings.exchanges import Normaliser
+
+PATH = files.HERE / 'snapshot.json'
+
+#: name -> user, service, path, microversion, query
+REQUESTS: Mapping[str, tuple[str, str, str, str, Mapping[str, str]]] = {
+    'hypervisors': (
+        'admin',
+        'compute',
+        '/os-hypervisors/detail',
+        '2.53',
+        {'with_servers': 'true', 'limit': '1'},
+    ),
+    'aggregates': ('admin', 'compute', '/os-aggregates', '2.41', {}),
+    'aggregates, not allowed': ('demo', 'compute', '/os-aggregates', '2.41', {}),
+    'flavors': (
+        'demo',
+        'compute',
+        '/flavors/detail',
+        '2.61',
+        {'is_public': 'None', 'limit': '1'},
+    ),
+    'servers': ('admin', 'compute', '/servers/detail', '2.1', {'all_tenants': '1', 'limit': '1'}),
+    'servers of the project': ('demo', 'compute', '/servers/detail', '2.1', {'limit': '1'}),
+    'servers, not allowed': ('demo', 'compute', '/servers/detail', '2.1', {'all_tenants': '1'}),
+    'placement version': ('admin', 'placement', '/', '1.29', {}),
+    'candidates': (
+        'admin',
+        'placement',
+        '/allocation_candidates',
+        '1.29',
+        {'resources': 'MEMORY_MB:1'},
+    ),
+    'no candidates': (
+        'admin',
+        'placement',
+        '/allocation_candidates',
+        '1.29',
+        {'resources': 'VGPU:1'},
+    ),
+    'candidates, not allowed': (
+        'demo',
+        'placement',
+        '/allocation_candidates',
+        '1.29',
+        {'resources': 'MEMORY_MB:1'},
+    ),
+    'providers': (
+        'admin',
+        'placement',
+        '/resource_providers',
+        '1.29',
+        {'resources': 'MEMORY_MB:1'},
+    ),
+}
+
+
+def record(connections: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask everything of a cloud with two servers of demo's, over openstacksdk's adapters."""
+    normalise = Normaliser()
+    answers = {}
+    for name, (user, service, path, microversion, query) in REQUESTS.items():
+        response = getattr(connections[user], service).get(
+            path, params=query, microversion=microversion, raise_exc=False
+        )
+        answers[name] = {'status': response.status_code, 'body': normalise(response.json())}
+    return answers
+
+
+def load() -> dict[str, Any]:
+    """The record, as it is in its file."""
+    loaded: dict[str, Any] = json.loads(PATH.read_text(encoding='utf-8'))
+    return loaded
+
+
+def shape(value: Any, key: str = '') -> Any:
+    """What an answer is made of: keys and types; one item stands for a list, one id for all."""
+    if isinstance(value, Mapping):
+        if key in ('provider_summaries', 'allocations', 'resources', 'metadata'):
+            value = dict(sorted(value.items())[:1])
+            return [shape(item, name) for name, item in value.items()]
+        return {name: shape(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [shape(item) for item in value[:1]]
+    return type(value).__name__

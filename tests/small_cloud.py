@@ -1,0 +1,175 @@
+"""Small clouds, as the rows of the planner's tables draw them.
+
+Shapes::
+
+    hosts: {cmp-1: {zone: az-1, free: 4}, cmp-2: {disabled: true}}     null: not known
+    group: {policy: anti-affinity, rules: {max_server_per_host: 2}, members: [cmp-1, cmp-1, null]}
+    quotas: {instances: [10, 4], cores: [null, 7]}                     limit (null: none) and used
+    flavor: {vcpus: 2, extra_specs: {...}}                             null: not known
+    request: {count: 6, availability_zone: az-1}
+
+Units: ``free`` is a number of servers of the flavor ``small``, of 1 VCPU, 512 MiB and 1 GB; a host
+has room for 10 of them unless its row says otherwise. A resource is [capacity, used], perhaps with
+max_unit and step_size.
+"""
+
+from typing import ClassVar
+
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
+from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.host_state import HostStateConstraint
+from senlin_affinity.constraints.member_of import MemberOfConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.core.objects import (
+    Aggregate,
+    CloudSnapshot,
+    Flavor,
+    Host,
+    PlacementRequest,
+    Quota,
+    Resource,
+    Rules,
+)
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.core.verdict import Verdict
+
+GROUP = 'web'
+
+
+def flavor_of(given):
+    values = {'id': 'f', 'name': 'small', 'vcpus': 1, 'ram': 512, 'disk': 1}
+    return Flavor(**(values | (given or {})))
+
+
+def resources_of(given, free):
+    if given is None:
+        given = {'VCPU': [free, 0], 'MEMORY_MB': [512 * free, 0], 'DISK_GB': [free, 0]}
+    return {
+        name: Resource(*each) if isinstance(each, list) else Resource(**each)
+        for name, each in given.items()
+    }
+
+
+def host_of(name, given):
+    given = given or {}
+    is_known = given.get('resources', {}) is not None
+    return Host(
+        name,
+        given.get('hypervisor', name),
+        given.get('type', 'QEMU'),
+        availability_zone=given.get('zone', 'nova'),
+        enabled=not given.get('disabled', False),
+        up=not given.get('down', False),
+        aggregates=frozenset(given.get('aggregates', ())),
+        traits=frozenset(given.get('traits', ())),
+        resources=resources_of(given.get('resources'), given.get('free', 10)) if is_known else None,
+        is_nested=given.get('nested', False),
+    )
+
+
+def hosts_of(given):
+    if given is None:
+        return None
+    return tuple(host_of(name, each) for name, each in given.items())
+
+
+def group_of(given, identity='g'):
+    if given is None:
+        return None
+    members = tuple(
+        Member(f'old-{number}', *each) if isinstance(each, list) else Member(f'old-{number}', each)
+        for number, each in enumerate(given.get('members', ()))
+    )
+    return ServerGroup(identity, GROUP, given['policy'], given.get('rules', {}), members)
+
+
+def quotas_of(given):
+    if given is None:
+        return None
+    return {name: Quota(limit, used) for name, (limit, used) in given.items()}
+
+
+def aggregates_of(given):
+    if given is None:
+        return None
+    return tuple(
+        Aggregate(name, name, each.get('zone'), each.get('metadata', {}))
+        for name, each in given.items()
+    )
+
+
+def snapshot_of(row):
+    """The cloud of a row. What a row does not name is there, and empty or without a limit."""
+    group = row.get('group')
+    groups = () if group is None else (group_of(group),)
+    zones = row.get('availability_zones')
+    return CloudSnapshot(
+        hosts=hosts_of(row.get('hosts', {})),
+        aggregates=aggregates_of(row.get('aggregates', {})),
+        flavors=None if row.get('flavor', {}) is None else (flavor_of(row.get('flavor')),),
+        server_groups=groups if row.get('groups_are_known', True) else None,
+        quotas=quotas_of(row.get('quotas')),
+        availability_zones=None if zones is None else frozenset(zones),
+    )
+
+
+def request_of(row):
+    """What a row asks for: so many of its flavor, in its group if it has one."""
+    given = {'count': 1, 'flavor': 'f', **row.get('request', {})}
+    if 'group' in row:
+        given.setdefault('server_group', 'g')
+    given['member_of'] = tuple(given.get('member_of', ()))
+    if 'enabled_filters' in given:
+        given['enabled_filters'] = tuple(given['enabled_filters'])
+    return PlacementRequest(**given)
+
+
+def rules_of(row):
+    return Rules(**row.get('rules', {}))
+
+
+class Fence:
+    """A rule of nobody's: hosts in aggregates whose names begin with ``fenced`` are not taken."""
+
+    name = 'fence'
+    order = 50
+    summary = 'no host behind a fence'
+    needs = ('hosts',)
+    filters = ('FenceFilter',)
+    is_by_name = False
+    reasons: ClassVar = {
+        'fence.open': Reason('there is no fence'),
+        'fence.forbidden': Reason('in {aggregates}, which is fenced', advice='open the fence'),
+    }
+
+    def check_host(self, question, host):
+        fenced = sorted(name for name in host.aggregates if name.startswith('fenced'))
+        if fenced:
+            return Verdict.rejected('fence.forbidden', aggregates=', '.join(fenced))
+        return Verdict.skipped('fence.open')
+
+    def shape(self, question, host):
+        return host.aggregates
+
+
+#: The rules that the planner's rows are planned with, in the order of their reasons.
+CONSTRAINTS = tuple(
+    sorted(
+        (
+            HostStateConstraint(),
+            AvailabilityZoneConstraint(),
+            DrsConstraint(),
+            TraitsConstraint(),
+            ServerGroupConstraint(),
+            ResourcesConstraint(),
+            QuotaConstraint(),
+            Fence(),
+            MemberOfConstraint(),
+        ),
+        key=lambda constraint: constraint.order,
+    )
+)

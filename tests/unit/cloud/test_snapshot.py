@@ -1,0 +1,554 @@
+"""Taking a snapshot: what is asked, what it becomes, and what each of the users may see."""
+
+import dataclasses
+from collections import Counter
+
+import pytest
+
+from senlin_affinity.cloud import snapshot, snapshot_file
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota, Resource
+from senlin_affinity.core.server_group import Member
+from tests import edge as at_edge
+from tests.edge import Edge, Failure
+from tests.fake_nova import FakeHost
+from tests.fake_placement import FakePlacement, FakeProvider
+
+GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
+AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'
+FLAVORS, LIMITS, SERVERS = 'GET /flavors/detail', 'GET /limits', 'GET /servers/detail'
+CANDIDATES = 'GET /allocation_candidates?resources='
+BY_MEMORY, BY_CPU = f'{CANDIDATES}MEMORY_MB:1', f'{CANDIDATES}VCPU:1'
+BY_DISK, BY_SHARED_DISK = f'{CANDIDATES}DISK_GB:1', f'{CANDIDATES}MEMORY_MB:1,DISK_GB:1'
+CHECK = 'GET /resource_providers?resources=MEMORY_MB:1'
+HOSTS = (
+    FakeHost('cmp-1', vcpus=8, memory_mb=4096, disk_gb=100),
+    FakeHost('cmp-2', zone='az1', status='disabled'),
+    FakeHost('vc-1', 'domain-c7.b52f9a5e', state='down', kind='VMware vCenter Server'),
+)
+BOTH = ('compute', 'placement')
+
+
+@pytest.fixture
+def edge():
+    """Three hosts of three kinds, seen by an administrator."""
+    with Edge(hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
+        yield edge
+
+
+def take(edge, **more):
+    return snapshot.take(edge.connection(), **more)
+
+
+def hosts(edge, *, unknown=()):
+    taken = take(edge)
+    assert tuple(taken.unknown) == unknown, taken.unknown
+    return {host.host: host for host in taken.snapshot.hosts}
+
+
+# -- an administrator's
+
+
+def test_an_empty_cloud(edge):
+    edge.nova.hosts = ()
+    edge.placement.providers.clear()
+
+    taken = take(edge)
+
+    assert taken.unknown == {}
+    assert taken.snapshot == snapshot.CloudSnapshot(
+        hosts=(),
+        aggregates=(),
+        flavors=(),
+        server_groups=(),
+        quotas=taken.snapshot.quotas,
+        taken_at=taken.snapshot.taken_at,
+        availability_zones=frozenset(),
+    )
+    assert edge.placement.asked == []
+
+
+def test_the_requests_of_a_whole_snapshot(edge):
+    edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
+
+    take(edge)
+
+    assert edge.nova.requests() == [GROUPS, HYPERVISORS, AGGREGATES, SERVICES, FLAVORS, LIMITS]
+    assert edge.placement.asked == [BY_MEMORY]
+    groups, hypervisors = edge.nova.asked[:2]
+    assert groups.query['all_projects'] == 'true'
+    assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
+
+
+def test_the_hypervisors_are_never_asked_for_at_2_88(edge):
+    """From there on Nova asks every host for its uptime, and tells no sizes any more."""
+    take(edge)
+
+    (asked,) = (item for item in edge.nova.asked if str(item) == HYPERVISORS)
+    assert asked.microversion == '2.53'
+
+
+def test_what_a_host_is(edge):
+    ssd = edge.nova.add_aggregate('ssd', ['cmp-1', 'cmp-2'], ssd='true')
+    az1 = edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
+
+    found = hosts(edge)
+
+    assert list(found) == ['cmp-1', 'cmp-2', 'vc-1']
+    first, second, third = found.values()
+    assert (first.hypervisor_hostname, first.hypervisor_type) == ('cmp-1', 'QEMU')
+    assert (third.hypervisor_hostname, third.hypervisor_type) == (
+        'domain-c7.b52f9a5e',
+        'VMware vCenter Server',
+    )
+    assert [host.availability_zone for host in found.values()] == ['nova', 'az1', 'nova']
+    assert [host.enabled for host in found.values()] == [True, False, True]
+    assert [host.up for host in found.values()] == [True, True, False]
+    assert [host.aggregates for host in found.values()] == [{ssd}, {ssd, az1}, set()]
+    assert first.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
+    assert first.traits is third.traits
+    assert not first.is_nested
+
+
+def test_what_its_resources_are(edge):
+    found = hosts(edge)
+
+    assert found['cmp-1'].resources == {
+        'VCPU': Resource(32, 0, max_unit=8),
+        'MEMORY_MB': Resource(4096, 0, max_unit=4096),
+        'DISK_GB': Resource(100, 0, max_unit=100),
+    }
+    # The size of a vSphere hypervisor is its cluster's; a server gets one ESXi host at most.
+    assert found['vc-1'].resources['VCPU'] == Resource(256, 0, max_unit=None)
+
+
+def test_aggregates_flavors_zones_and_quotas(edge):
+    edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
+    edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
+    edge.nova.add_flavor(
+        'small', vcpus=2, ram=512, disk=3, swap=64, extra_specs={'hw:cpu_policy': 'shared'}
+    )
+    edge.nova.add_flavor('large', id='1', swap='', **{'OS-FLV-EXT-DATA:ephemeral': 5})
+
+    taken = take(edge).snapshot
+
+    assert [(item.name, item.availability_zone, item.metadata) for item in taken.aggregates] == [
+        ('az1', 'az1', {'availability_zone': 'az1'}),
+        ('ssd', None, {'ssd': 'true'}),
+    ]
+    assert isinstance(taken.aggregates[0], Aggregate)
+    assert taken.flavors == (
+        Flavor('1', 'large', 1, 64, 1, 5, 0, {}),
+        Flavor('small', 'small', 2, 512, 3, 0, 64, {'hw:cpu_policy': 'shared'}),
+    )
+    assert taken.availability_zones == {'nova', 'az1'}
+    assert taken.quotas['server_groups'] == Quota(10, 0)
+    assert set(taken.quotas) == {
+        'instances',
+        'cores',
+        'ram',
+        'server_groups',
+        'server_group_members',
+    }
+
+
+def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
+    web, db = edge.nova.add_group('web'), edge.nova.add_group('db', 'affinity', project_id='p')
+    first = edge.nova.boot(web, 'cmp-1')
+    building = edge.nova.boot(web)
+    other = edge.nova.boot(db, 'vc-1', project='p')
+
+    db_group, web_group = take(edge).snapshot.server_groups
+
+    assert set(web_group.members) == {Member(first, 'cmp-1'), Member(building)}
+    assert db_group.members == (Member(other, 'vc-1'),)
+    assert (db_group.policy, db_group.project_id) == ('affinity', 'p')
+    assert SERVERS not in edge.nova.requests()
+
+
+def test_no_server_is_looked_up_where_no_group_has_one(edge):
+    edge.nova.add_group('web')
+
+    take(edge)
+
+    assert 'with_servers' not in edge.nova.asked[1].query
+
+
+@pytest.mark.parametrize('by', ['name', 'id', 'both'])
+def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
+    web = edge.nova.add_group('web', project_id='p')
+    edge.nova.boot(edge.nova.add_group('db'), 'cmp-2')
+    server = edge.nova.boot(web, 'cmp-1', project='p', user='u')
+
+    wanted = {'name': 'web', 'id': web, 'both': ('web', web)}[by]
+    (group,) = take(edge, server_groups=wanted).snapshot.server_groups
+
+    assert group.members == (Member(server, 'cmp-1', 'u'),)
+    listed = f'{GROUPS}/{web}' if by == 'id' else GROUPS
+    assert edge.nova.requests() == [
+        listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS, LIMITS
+    ]  # fmt: skip
+    assert edge.nova.asked[4].query == {'all_tenants': '1', 'project_id': 'p', 'limit': '1000'}
+    assert 'with_servers' not in edge.nova.asked[1].query
+
+
+def test_groups_of_two_projects_have_the_servers_of_all_listed(edge):
+    ids = [edge.nova.add_group('web', project_id=project) for project in 'pq']
+    for group_id, project in zip(ids, 'pq', strict=True):
+        edge.nova.boot(group_id, 'cmp-1', project=project)
+
+    groups = take(edge, server_groups=['web']).snapshot.server_groups
+
+    assert [member.host for group in groups for member in group.members] == ['cmp-1'] * 2
+    assert edge.nova.asked[4].query == {'all_tenants': '1', 'limit': '1000'}
+
+
+def test_a_group_that_is_not_there(edge):
+    missing = '00000000-0000-4000-8000-000000000000'
+    assert take(edge, server_groups=missing).snapshot.server_groups == ()
+    assert take(edge, server_groups=['web']).snapshot.server_groups == ()
+
+
+def test_without_groups_nothing_is_asked_about_them(edge):
+    edge.nova.add_group('web')
+
+    taken = take(edge, server_groups=())
+
+    assert taken.snapshot.server_groups is None
+    assert taken.unknown == {'server_groups': 'none was asked for'}
+    assert GROUPS not in edge.nova.requests()
+
+
+def test_pages(edge):
+    edge.nova.longest_page = 2
+    web = edge.nova.add_group('web', project_id='p')
+    for number in range(5):
+        edge.nova.add_flavor(f'flavor-{number}')
+        edge.nova.boot(web, 'cmp-1', project='p')
+
+    taken = take(edge, server_groups='web').snapshot
+
+    assert len(taken.flavors) == 5
+    assert [host.host for host in taken.hosts] == ['cmp-1', 'cmp-2', 'vc-1']
+    assert [member.host for member in taken.server_groups[0].members] == ['cmp-1'] * 5
+    pages = Counter(edge.nova.requests())
+    assert (pages[FLAVORS], pages[HYPERVISORS], pages[SERVERS]) == (3, 2, 3)
+
+
+def test_a_page_that_comes_again_is_no_endless_loop(edge):
+    body = {'flavors': [{'id': 'a'}], 'flavors_links': [{'rel': 'next', 'href': 'x'}]}
+    edge.fail('GET', '/flavors/detail', Failure('loop', '', 200, body))
+
+    with pytest.raises(CloudError, match='could not list the flavors: the page after a is'):
+        take(edge)
+
+
+def test_it_survives_its_file(edge):
+    edge.nova.boot(edge.nova.add_group('web', rules={'max_server_per_host': 3}), 'cmp-1')
+    edge.nova.add_flavor('small')
+    edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
+
+    taken = take(edge).snapshot
+
+    assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
+
+
+# -- hosts that are full
+
+
+FULL = {'VCPU': (8, 8), 'MEMORY_MB': (64, 64), 'DISK_GB': (10, 10)}
+
+
+def with_resources(edge, **resources):
+    named = {name.replace('_', '-'): amounts for name, amounts in resources.items()}
+    edge.placement = FakePlacement.of(edge.nova, named)
+
+
+@pytest.mark.parametrize(
+    ('amounts', 'asked'),
+    [
+        ({**FULL, 'MEMORY_MB': (64, 0)}, [BY_MEMORY]),
+        ({**FULL, 'VCPU': (8, 7)}, [BY_MEMORY, BY_CPU]),
+        ({**FULL, 'DISK_GB': (10, 9)}, [BY_MEMORY, BY_CPU, BY_DISK]),
+    ],
+    ids=['memory is left', 'a vcpu is left', 'disk is left'],
+)
+def test_a_host_that_is_full_of_one_thing_answers_for_another(edge, amounts, asked):
+    with_resources(edge, cmp_1=amounts)
+
+    found = hosts(edge)['cmp-1'].resources
+
+    assert edge.placement.asked == asked
+    assert {name: (has.capacity, has.used) for name, has in found.items()} == amounts
+
+
+def test_a_host_that_is_full_of_everything_offers_nothing(edge):
+    with_resources(edge, cmp_1=FULL)
+
+    assert hosts(edge)['cmp-1'].resources == {}
+    assert edge.placement.asked == [BY_MEMORY, BY_CPU, BY_DISK, CHECK]
+
+
+def test_a_host_without_a_provider_offers_nothing(edge):
+    edge.placement.providers.pop(0)
+
+    assert hosts(edge)['cmp-1'].resources == {}
+
+
+def test_a_node_of_ironic_is_not_known(edge):
+    """Its one resource has a class of its own, of which no unit query asks."""
+    node = FakeHost('ironic-1', 'node-1', kind='ironic')
+    edge.nova.hosts = (*HOSTS, node)
+    with_resources(edge, ironic_1={'CUSTOM_BAREMETAL': (1, 0)})
+
+    assert hosts(edge)['ironic-1'].resources is None
+
+
+def test_an_answer_that_is_cut_is_no_full_host(edge):
+    edge.placement.cut = 2
+
+    taken = take(edge)
+
+    assert [host.resources is None for host in taken.snapshot.hosts] == [False, False, True]
+    assert taken.unknown == {
+        'resources': "Placement's answer was cut before it came to 1 of 3 hosts "
+        '(raise its option max_allocation_candidates)'
+    }
+    assert edge.placement.asked == [BY_MEMORY, BY_CPU, BY_DISK, CHECK]
+
+
+def test_at_most_ten_requests_whatever_the_hosts_are(edge):
+    edge.placement.cut = 1
+    edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
+
+    take(edge)
+
+    assert len(edge.nova.asked) + len(edge.placement.asked) == 10
+
+
+# -- trees and shared storage
+
+
+def test_a_tree_is_one_host(edge):
+    root = edge.nova.hypervisor_id(0)
+    with_resources(edge, cmp_1={'MEMORY_MB': (4096, 64), 'DISK_GB': (100, 1)})
+    edge.placement.providers += [
+        FakeProvider(f'numa-{number}', {'VCPU': (16, number)}, ('HW_NUMA_ROOT',), parent=root)
+        for number in (1, 2)
+    ]
+
+    host = hosts(edge)['cmp-1']
+
+    assert host.is_nested
+    assert host.resources == {
+        'MEMORY_MB': Resource(4096, 64, max_unit=4096),
+        'DISK_GB': Resource(100, 1, max_unit=100),
+        'VCPU': Resource(32, 3, is_sum=True),
+    }
+    assert host.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND', 'HW_NUMA_ROOT'}
+    assert edge.placement.asked == [BY_MEMORY]
+
+
+def test_shared_storage_counts_for_the_hosts_that_may_use_it(edge):
+    without_disk = {'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)}
+    with_resources(edge, cmp_1=without_disk, cmp_2=without_disk)
+    edge.placement.providers.append(
+        FakeProvider(
+            'nfs',
+            {'DISK_GB': (5000, 7)},
+            ('MISC_SHARES_VIA_AGGREGATE',),
+            shares_with=(edge.nova.hypervisor_id(0),),
+        )
+    )
+
+    found = hosts(edge)
+
+    assert edge.placement.asked == [BY_MEMORY, BY_SHARED_DISK]
+    assert found['cmp-1'].resources['DISK_GB'] == Resource(5000, 7, is_sum=True)
+    assert found['cmp-1'].is_nested
+    assert 'DISK_GB' not in found['cmp-2'].resources
+    assert found['vc-1'].resources['DISK_GB'] == Resource(2000, 0)
+
+
+def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
+    with_resources(edge, cmp_2={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)})
+    edge.placement.providers.append(
+        FakeProvider('nfs', {'DISK_GB': (5000, 7)}, (), shares_with=(edge.nova.hypervisor_id(0),))
+    )
+
+    assert hosts(edge)['cmp-1'].resources['DISK_GB'] == Resource(5100, 7, is_sum=True)
+
+
+# -- a plain user's
+
+
+@pytest.fixture
+def plain():
+    """The same cloud, seen by a member of a project."""
+    with Edge(hosts=HOSTS, services=BOTH, user='demo', flavors=(), aggregates=()) as edge:
+        yield edge
+
+
+def test_what_a_plain_user_sees(plain):
+    plain.nova.add_flavor('small')
+    web = plain.nova.add_group('web')
+    servers = [plain.nova.boot(web, host) for host in ('cmp-1', 'cmp-1', 'cmp-2', None)]
+
+    taken = take(plain)
+
+    assert taken.snapshot.hosts is None
+    assert taken.snapshot.aggregates is None
+    assert taken.snapshot.availability_zones == {'nova', 'az1'}
+    assert [flavor.name for flavor in taken.snapshot.flavors] == ['small']
+    assert taken.snapshot.quotas['server_groups'] == Quota(10, 1)
+    (group,) = taken.snapshot.server_groups
+    by_server = {member.server: member for member in group.members}
+    first, second, third, building = (by_server[server] for server in servers)
+    assert {member.host for member in group.members} == {None}
+    assert {member.user for member in group.members} == {'demo-id'}
+    assert first.host_id == second.host_id != third.host_id
+    assert building.host_id is None
+    assert plain.nova.requests() == [
+        GROUPS, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, LIMITS
+    ]  # fmt: skip
+    assert plain.placement.asked == []
+
+
+def test_why_a_plain_user_does_not_see_it(plain):
+    assert take(plain).unknown == {
+        part: f"could not list the {part_in_words}: Nova answered 403: Policy doesn't allow "
+        f'os_compute_api:{rule} to be performed.'
+        for part, part_in_words, rule in (
+            ('hosts', 'hypervisors', 'os-hypervisors:list-detail'),
+            ('aggregates', 'aggregates', 'os-aggregates:index'),
+        )
+    }
+
+
+# -- what fails
+
+
+PARTS = {
+    '/os-server-groups': 'server_groups',
+    '/os-hypervisors/detail': 'hosts',
+    '/os-aggregates': 'aggregates',
+    '/os-services': 'availability_zones',
+    '/allocation_candidates': 'resources',
+    '/flavors/detail': 'flavors',
+    '/limits': 'quotas',
+}
+
+
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+@pytest.mark.parametrize('url', PARTS)
+def test_a_403_is_not_known_and_everything_else_an_error(edge, url, failure):
+    edge.fail('GET', url, failure)
+
+    if failure is at_edge.FORBIDDEN:
+        taken = take(edge)
+        assert failure.words in taken.unknown[PARTS[url]]
+    else:
+        with pytest.raises(CloudError, match='could not (list|read) the') as caught:
+            take(edge)
+        assert failure.words in str(caught.value)
+
+
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+def test_servers_that_can_not_be_listed(plain, failure):
+    server = plain.nova.boot(plain.nova.add_group('web'), 'cmp-1')
+    plain.fail('GET', '/servers/detail', failure)
+
+    if failure is at_edge.FORBIDDEN:
+        taken = take(plain)
+        assert failure.words in taken.unknown['members']
+        assert taken.snapshot.server_groups[0].members == (Member(server),)
+    else:
+        with pytest.raises(CloudError, match='could not list the servers: '):
+            take(plain)
+
+
+def test_without_placement_s_answer_the_hosts_are_there_and_their_resources_not_known(edge):
+    edge.fail('GET', '/allocation_candidates', at_edge.FORBIDDEN)
+
+    found = hosts(edge, unknown=('resources',))
+
+    assert {host.resources for host in found.values()} == {None}
+    assert {host.traits for host in found.values()} == {frozenset()}
+
+
+def test_a_cloud_without_placement_is_an_error():
+    with Edge(hosts=HOSTS) as edge, pytest.raises(CloudError, match='could not find Placement'):
+        take(edge)
+
+
+@pytest.mark.parametrize(
+    ('url', 'body'),
+    [
+        ('/os-hypervisors/detail', {'hypervisors': [{'id': 'x', 'service': None}]}),
+        ('/os-services', {'services': [{'host': 'cmp-1'}]}),
+        ('/os-aggregates', {'aggregates': [{'uuid': 'x'}]}),
+        ('/flavors/detail', {'flavors': [{'id': 'x', 'extra_specs': {}}]}),
+        ('/allocation_candidates', {}),
+        ('/allocation_candidates', {'provider_summaries': []}),
+        ('/allocation_candidates', {'provider_summaries': {'x': {}}}),
+        ('/os-hypervisors/detail', []),
+    ],
+)
+def test_odd_answers_are_errors(edge, url, body):
+    edge.fail('GET', url, Failure('odd', '', 200, body))
+
+    with pytest.raises(CloudError, match='could not list the '):
+        take(edge)
+
+
+def test_extra_specs_that_are_hidden_make_the_flavors_not_known(edge):
+    body = {'flavors': [{'id': 'x', 'name': 'small'}]}
+    edge.fail('GET', '/flavors/detail', Failure('hidden', '', 200, body))
+
+    taken = take(edge)
+
+    assert taken.snapshot.flavors is None
+    assert taken.unknown == {'flavors': 'Nova does not show their extra specs'}
+
+
+# -- older clouds
+
+
+@pytest.mark.parametrize(
+    ('offered', 'unknown'),
+    [
+        ('2.61', ()),
+        ('2.60', ('flavors',)),
+        ('2.53', ('flavors',)),
+        ('2.52', ('hosts', 'flavors')),
+        ('2.40', ('hosts', 'aggregates', 'flavors')),
+        ('2.1', ('hosts', 'aggregates', 'flavors')),
+        ('', ('hosts', 'aggregates', 'flavors')),
+    ],
+)
+def test_what_an_older_nova_can_not_tell_is_not_known(offered, unknown):
+    with Edge(offered, hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
+        edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
+        taken = take(edge)
+
+    assert tuple(taken.unknown) == unknown
+    for part in unknown:
+        assert getattr(taken.snapshot, part) is None
+        assert 'is needed' in taken.unknown[part]
+    assert taken.snapshot.quotas is not None
+    assert taken.snapshot.availability_zones == {'nova', 'az1'}
+
+
+def test_an_older_placement_can_not_tell_the_resources(edge):
+    edge.placement.newest = '1.28'
+
+    found = hosts(edge, unknown=('resources',))
+
+    assert found['cmp-1'].resources is None
+    assert edge.placement.asked == []
+
+
+def test_two_snapshots_of_one_cloud_are_equal(edge):
+    edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
+    first, second = (dataclasses.replace(take(edge).snapshot, taken_at=None) for _ in range(2))
+    assert first == second

@@ -1,0 +1,193 @@
+"""The text of a snapshot's file: what is read from it, what is written, what is refused."""
+
+import json
+
+import pytest
+
+from senlin_affinity.cloud.snapshot_file import parse, render
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.server_group import Member, ServerGroup
+from tests.tables import check_error, raises, rows
+
+UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
+DOCUMENT = {
+    'format': 1,
+    'taken_at': '2026-01-01T00:00:00Z',
+    'hosts': [
+        {
+            'host': 'cmp-1',
+            'hypervisor_hostname': 'cmp-1.example.org',
+            'hypervisor_type': 'QEMU',
+            'availability_zone': 'nova',
+            'enabled': True,
+            'up': False,
+            'aggregates': [UUID],
+            'traits': ['HW_CPU_X86_AVX2'],
+            'resources': {
+                'VCPU': {'capacity': 64, 'used': 10, 'max_unit': 16},
+                'MEMORY_MB': {'capacity': 131072, 'used': 2048, 'step_size': 2},
+                'DISK_GB': {'capacity': 2000, 'used': 20, 'is_sum': True},
+            },
+            'is_nested': True,
+        },
+        {
+            'host': 'cmp-2',
+            'hypervisor_hostname': 'cmp-2',
+            'hypervisor_type': '',
+            'availability_zone': None,
+            'enabled': False,
+            'up': True,
+            'aggregates': [],
+            'traits': [],
+            'resources': None,
+        },
+    ],
+    'aggregates': [
+        {'uuid': UUID, 'name': 'ssd', 'availability_zone': None, 'metadata': {'ssd': 'true'}}
+    ],
+    'flavors': [
+        {
+            'id': '1',
+            'name': 'small',
+            'vcpus': 1,
+            'ram': 512,
+            'disk': 1,
+            'ephemeral': 2,
+            'swap': 3,
+            'extra_specs': {'hw:cpu_policy': 'shared'},
+        }
+    ],
+    'server_groups': [
+        {
+            'id': 'g',
+            'name': 'web',
+            'policy': 'anti-affinity',
+            'rules': {'max_server_per_host': 3},
+            'members': [
+                {'server': 's1', 'host': 'cmp-1'},
+                {'server': 's2', 'host': None, 'user': 'u', 'host_id': 'abc'},
+            ],
+            'project_id': 'p',
+        }
+    ],
+    'quotas': {
+        'cores': {'limit': -1, 'used': 0},
+        'instances': {'limit': 10, 'used': 2},
+        'server_group_members': {'limit': 10},
+    },
+}
+SNAPSHOT = CloudSnapshot(
+    hosts=(
+        Host(
+            'cmp-1',
+            'cmp-1.example.org',
+            'QEMU',
+            'nova',
+            True,
+            False,
+            frozenset({UUID}),
+            frozenset({'HW_CPU_X86_AVX2'}),
+            {
+                'VCPU': Resource(64, 10, max_unit=16),
+                'MEMORY_MB': Resource(131072, 2048, step_size=2),
+                'DISK_GB': Resource(2000, 20, is_sum=True),
+            },
+            is_nested=True,
+        ),
+        Host('cmp-2', 'cmp-2', enabled=False),
+    ),
+    aggregates=(Aggregate(UUID, 'ssd', None, {'ssd': 'true'}),),
+    flavors=(Flavor('1', 'small', 1, 512, 1, 2, 3, {'hw:cpu_policy': 'shared'}),),
+    server_groups=(
+        ServerGroup(
+            'g',
+            'web',
+            'anti-affinity',
+            {'max_server_per_host': 3},
+            (Member('s1', 'cmp-1'), Member('s2', None, 'u', 'abc')),
+            'p',
+        ),
+    ),
+    quotas={
+        'cores': Quota(None, 0),
+        'instances': Quota(10, 2),
+        'server_group_members': Quota(10),
+    },
+    taken_at='2026-01-01T00:00:00Z',
+)
+
+
+@pytest.mark.parametrize('row', rows('snapshot_file'))
+def test_a_file(row):
+    if raises(row):
+        with pytest.raises(InvalidSpec) as caught:
+            parse(row['text'])
+        check_error(row, caught.value)
+    else:
+        assert parse(row['text']) == CloudSnapshot()
+
+
+def test_the_whole_format_is_read():
+    assert parse(json.dumps(DOCUMENT)) == SNAPSHOT
+
+
+def test_what_is_written_is_the_format():
+    assert json.loads(''.join(render(SNAPSHOT))) == DOCUMENT
+
+
+def test_a_host_may_be_as_short_as_its_name():
+    assert parse('{"format": 1, "hosts": [{"host": "a"}]}').hosts == (Host('a', 'a'),)
+
+
+def test_what_is_absent_is_not_known_and_what_is_empty_is():
+    assert parse('{"format": 1}').flavors is None
+    assert parse('{"format": 1, "flavors": []}').flavors == ()
+    assert (
+        parse('{"format": 1, "hosts": [{"host": "a", "resources": {}}]}').hosts[0].resources == {}
+    )
+
+
+def test_q1_2_the_uuids_of_aggregates_are_compared_in_one_spelling():
+    document = {
+        'format': 1,
+        'hosts': [{'host': 'a', 'aggregates': [UUID.upper(), 'no-uuid']}],
+        'aggregates': [{'uuid': UUID.replace('-', ''), 'name': 'ssd'}],
+    }
+    snapshot = parse(json.dumps(document))
+    assert snapshot.hosts[0].aggregates == {UUID, 'no-uuid'}
+    assert UUID in snapshot.aggregates_by_uuid
+
+
+def test_each_host_has_a_line_and_equal_snapshots_have_equal_texts():
+    traits = [f'CUSTOM_{number}' for number in range(20)]
+    texts = set()
+    for order in (traits, traits[::-1]):
+        resources = {name: Resource(1, 0) for name in order}
+        host = Host('a', 'a', traits=frozenset(order), resources=resources)
+        texts.add(''.join(render(CloudSnapshot(hosts=(host,)))))
+    (text,) = texts
+    assert [line.strip()[:13] for line in text.splitlines()] == [
+        '{"format": 1,',
+        '"hosts": [',
+        '{"host": "a",',
+    ]
+
+
+def test_equal_sets_of_many_hosts_are_one_object():
+    hosts = [{'host': name, 'traits': ['A', 'B'], 'aggregates': [UUID]} for name in 'abc']
+    first, *others = parse(json.dumps({'format': 1, 'hosts': hosts})).hosts
+    for host in others:
+        assert host.traits is first.traits
+        assert host.aggregates is first.aggregates
+
+
+@pytest.mark.parametrize('text', ['{"format": 1, "hosts": ' + '[' * 100_000, '[' * 100_000])
+def test_a_nest_that_is_too_deep_is_no_snapshot(text):
+    with pytest.raises(InvalidSpec):
+        parse(text)
+
+
+def test_a_number_that_is_too_long_is_no_snapshot():
+    with pytest.raises(InvalidSpec):
+        parse('{"format": ' + '1' * 10_000 + '}')

@@ -1,0 +1,156 @@
+"""What the constraints about aggregates answer: outcome, code, facts, and the sentence."""
+
+import itertools
+
+import pytest
+
+from senlin_affinity.constraints.aggregate_metadata import NOVAS, OURS, AggregateMetadataConstraint
+from senlin_affinity.constraints.member_of import MemberOfConstraint
+from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.core import member_of
+from senlin_affinity.core.objects import (
+    DEFAULT_FILTERS,
+    Aggregate,
+    CloudSnapshot,
+    Flavor,
+    Host,
+    PlacementRequest,
+    Question,
+    Rules,
+)
+from senlin_affinity.core.reasons import sentence
+from tests.tables import read, rows
+
+TABLES = {
+    AggregateMetadataConstraint: (
+        'aggregate_metadata',
+        'aggregate_metadata_examples',
+        'aggregate_metadata_enforced',
+        'aggregate_extra_specs',
+    ),
+    MemberOfConstraint: ('member_of_hosts',),
+    ReservationsConstraint: ('reservations_hosts',),
+}
+
+
+def check(row, verdict, reasons):
+    assert (verdict.outcome.value, verdict.code) == (row['outcome'], row['code'])
+    assert dict(verdict.facts) == row.get('facts', {})
+    assert verdict.room == (0 if row['outcome'] == 'REJECT' else None)
+    assert verdict.is_known is not verdict.code.endswith('.unknown')
+    words = sentence(verdict, reasons)
+    assert words == row.get('sentence', words)
+
+
+def aggregate_question(row):
+    """The request, and a host in the row's aggregates; an aggregate's name is its UUID."""
+    flavor = aggregates = None
+    if row['extra_specs'] is not None:
+        flavor = Flavor('f', 'small', 1, 1, 1, extra_specs=row['extra_specs'])
+    if row['aggregates'] is not None:
+        aggregates = tuple(
+            Aggregate(name, name, row.get('zones', {}).get(name), metadata)
+            for name, metadata in row['aggregates'].items()
+        )
+    filters = tuple({'ours': OURS, 'nova': NOVAS}[word] for word in row['filters'])
+    request = PlacementRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
+    asked = Question(request, CloudSnapshot(aggregates=aggregates), flavor=flavor)
+    return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
+
+
+@pytest.mark.parametrize('row', rows('aggregate_metadata_enforced'))
+def test_aggregate_metadata(row):
+    verdict = AggregateMetadataConstraint().check_host(*aggregate_question(row))
+    check(row, verdict, AggregateMetadataConstraint.reasons)
+
+
+AGGREGATES = {
+    'A': {'reservation:r1': ''},
+    'B': {'reservation:r2': '', 'reservation:r3': ''},
+    'C': {'trait:CUSTOM_WIN': 'required'},
+    'D': {'filter_tenant_id': 'p1'},
+}
+
+
+def uuid_of(letter):
+    return f'00000000-0000-4000-8000-{int(letter, 16):012x}'
+
+
+def about_aggregates(row):
+    """The question of a row about aggregates, and its host."""
+    known = tuple(
+        Aggregate(uuid_of(letter), f'agg-{letter.lower()}', metadata=dict(metadata))
+        for letter, metadata in AGGREGATES.items()
+    )
+    extra_specs = row.get('flavor', {})
+    flavor = None if extra_specs is None else Flavor('1', 'f', 1, 64, 1, extra_specs=extra_specs)
+    rules = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row.get('rules', {}).items()
+    }
+    asked = Question(
+        PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
+        CloudSnapshot(aggregates=known if row.get('known', True) else None),
+        flavor,
+        rules=Rules(**rules),
+        member_of=member_of.read(row.get('member_of', []), 'member_of', uuid_of),
+    )
+    return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, row.get('host', []))))
+
+
+@pytest.mark.parametrize('row', rows('member_of_hosts'))
+def test_member_of(row):
+    check(row, MemberOfConstraint().check_host(*about_aggregates(row)), MemberOfConstraint.reasons)
+
+
+@pytest.mark.parametrize('row', rows('reservations_hosts'))
+def test_reservations(row):
+    constraint = ReservationsConstraint()
+    check(row, constraint.check_host(*about_aggregates(row)), constraint.reasons)
+
+
+ABOUT_AGGREGATES = [
+    pytest.param(constraint, row, id=f'{constraint.name}, {row["name"]}')
+    for constraint, table in (
+        (MemberOfConstraint, 'member_of_hosts'),
+        (ReservationsConstraint, 'reservations_hosts'),
+    )
+    for row in read(table)
+]
+
+
+@pytest.mark.parametrize(('constraint', 'row'), ABOUT_AGGREGATES)
+def test_equal_shapes_in_aggregates_have_equal_verdicts(constraint, row):
+    """Whatever else a host is in; two hosts that the rule does not tell apart look alike."""
+    asked, _ = about_aggregates(row)
+    rule, seen = constraint(), {}
+    for letters in itertools.product(*(['', letter] for letter in 'ABCDEF')):
+        host = Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, filter(None, letters))))
+        verdict = rule.check_host(asked, host)
+        assert seen.setdefault(rule.shape(asked, host), verdict) == verdict
+    assert len(seen) <= 2 ** len(AGGREGATES) + 2
+
+
+def test_what_is_reserved_is_worked_out_once_for_all_hosts():
+    asked, host = about_aggregates({'rules': {'forbidden_member_prefixes': ['reservation:']}})
+    rule = ReservationsConstraint()
+    first = rule.check_host(asked, host)
+    asked.snapshot.aggregates[0].metadata.clear()
+    in_a = Host('cmp-2', 'cmp-2', aggregates=frozenset({uuid_of('A')}))
+    assert (first.code, rule.check_host(asked, in_a).code) == (
+        'reservations.admitted',
+        'reservations.reserved',
+    )
+
+
+@pytest.mark.parametrize('constraint', TABLES, ids=lambda constraint: constraint.name)
+def test_the_advice_is_what_a_refusal_has(constraint):
+    """Every table's REJECT, and nothing else, comes with advice."""
+    refusing = {
+        row['code']
+        for name in TABLES[constraint]
+        for row in read(name)
+        if row['outcome'] == 'REJECT'
+    }
+    for code, reason in constraint.reasons.items():
+        assert bool(reason.advice) is (code in refusing), code

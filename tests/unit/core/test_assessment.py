@@ -1,0 +1,128 @@
+"""Hosts that look alike are asked about once; those that differ in anything are asked apart."""
+
+import dataclasses
+from typing import ClassVar
+
+import pytest
+
+from senlin_affinity.core.assessment import assess
+from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, Question, Resource
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Verdict
+
+QUESTION = Question(PlacementRequest(1, 'f'), CloudSnapshot())
+NAMES = ('host', 'hypervisor_hostname')
+HOST = Host('cmp-1', 'node-1', 'QEMU', resources={'VCPU': Resource(4, 0)})
+#: A host that differs in one field, by the field.
+OTHERS = {
+    'host': 'cmp-2',
+    'hypervisor_hostname': 'node-2',
+    'hypervisor_type': 'VMware',
+    'availability_zone': 'az',
+    'enabled': False,
+    'up': False,
+    'aggregates': frozenset({'one'}),
+    'traits': frozenset({'CUSTOM_A'}),
+    'resources': {'VCPU': Resource(4, 1)},
+    'is_nested': True,
+}
+
+
+class Nosy:
+    """A rule that looks at everything (but for the names, if it says so), and remembers whom."""
+
+    name = 'nosy'
+    order = 1
+    summary = 'looks at everything'
+    needs = ('hosts',)
+    filters = ()
+    reasons: ClassVar = {'nosy.seen': Reason('seen')}
+
+    def __init__(self, is_by_name):
+        self.is_by_name = is_by_name
+        self.asked = []
+
+    def check_host(self, question, host):
+        self.asked.append(host)
+        return Verdict.passed('nosy.seen', room=1, seen=self.shape(question, host))
+
+    def shape(self, question, host):
+        fields = (field.name for field in dataclasses.fields(host))
+        return tuple(
+            str(getattr(host, name)) for name in fields if self.is_by_name or name not in NAMES
+        )
+
+
+def test_every_field_of_a_host_has_another_value():
+    assert set(OTHERS) == {field.name for field in dataclasses.fields(Host)}
+
+
+@pytest.mark.parametrize('is_by_name', [True, False], ids=['by name', 'not by name'])
+@pytest.mark.parametrize('name', OTHERS)
+def test_hosts_that_differ_are_both_asked_about(name, is_by_name):
+    other = dataclasses.replace(HOST, **{name: OTHERS[name]})
+    nosy = Nosy(is_by_name)
+    rows = assess(QUESTION, [nosy], [HOST, other, HOST, other])
+    alone = [assess(QUESTION, [Nosy(is_by_name)], [host])[0] for host in (HOST, other)]
+    assert rows == alone * 2
+    assert [row.verdicts for row in rows] == [row.verdicts for row in alone] * 2
+    assert len(nosy.asked) == (1 if name in NAMES and not is_by_name else 2)
+
+
+def test_a_rule_that_says_nothing_of_names_is_taken_for_one_by_name():
+    nosy = Nosy(is_by_name=True)
+    del nosy.is_by_name
+    nosy.shape = lambda _question, host: host.host
+    assess(QUESTION, [nosy], [HOST, dataclasses.replace(HOST, host='cmp-2')])
+    assert len(nosy.asked) == 2
+
+
+def test_hosts_that_look_alike_share_their_row():
+    twins = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(9)]
+    first, *others = assess(QUESTION, [Nosy(is_by_name=False)], twins)
+    assert all(row is first for row in others)
+
+
+class Says(Nosy):
+    """A rule that says what it is told to say."""
+
+    def __init__(self, name, verdict):
+        super().__init__(is_by_name=False)
+        self.name = name
+        self._verdict = verdict
+
+    def check_host(self, question, host):
+        return self._verdict
+
+
+@pytest.mark.parametrize(
+    ('verdicts', 'row'),
+    [
+        pytest.param(
+            [Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)],
+            (2, True, False, None),
+            id='the least room',
+        ),
+        pytest.param([Verdict.passed('a.x')], (None, False, False, None), id='no room is named'),
+        pytest.param(
+            [Verdict.passed('a.x', room=3), Verdict.unknown('b.x')],
+            (3, False, False, None),
+            id='something is not known',
+        ),
+        pytest.param(
+            [Verdict.passed('a.x', room=3, is_at_most=True), Verdict.skipped('b.x')],
+            (3, True, True, None),
+            id='at most',
+        ),
+        pytest.param(
+            [Verdict.unknown('a.x'), Verdict.rejected('b.x'), Verdict.rejected('c.x')],
+            (0, True, False, 'b'),
+            id='the first REJECT, whatever is not known',
+        ),
+    ],
+)
+def test_what_follows_from_the_verdicts(verdicts, row):
+    says = [Says(verdict.code[0], verdict) for verdict in verdicts]
+    (found,) = assess(QUESTION, says, [HOST])
+    assert (found.room, found.is_certain, found.is_at_most, found.by) == row
+    assert found.code == (f'{found.by}.x' if found.by else None)

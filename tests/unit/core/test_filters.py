@@ -1,0 +1,21 @@
+"""Which filters may refuse more than the constraints know of, row by row."""
+
+import pytest
+
+from senlin_affinity.core import filters
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
+from tests.small_cloud import flavor_of
+from tests.tables import rows
+
+
+@pytest.mark.parametrize('row', rows('filters'))
+def test_filter(row):
+    request = PlacementRequest(
+        1,
+        'f',
+        image_properties=row.get('image'),
+        enabled_filters=tuple(row.get('enabled', [row['filter']])),
+    )
+    flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
+    found = filters.unmodelled(Question(request, CloudSnapshot(), flavor), row.get('modelled', ()))
+    assert found == ((f'filter {row["filter"]}',) if row['outcome'] == 'at most' else ())

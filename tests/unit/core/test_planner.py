@@ -1,0 +1,247 @@
+"""What the planner answers, row by row; and what it refuses to be asked."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from senlin_affinity.core import explain
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
+from senlin_affinity.core.planner import plan
+from senlin_affinity.core.server_group import ServerGroup
+from tests.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.tables import check_error, raises, rows
+
+
+def answer(row):
+    return plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+
+
+@pytest.mark.parametrize('row', rows('plan'))
+def test_plan(row):
+    if raises(row):
+        with pytest.raises(InvalidSpec) as caught:
+            answer(row)
+        check_error(row, caught.value)
+        return
+    decision = answer(row)
+    head, _colon, _rest = decision.line().partition(': ')
+    assert head == row['outcome']
+    assert decision.fits is {'fits': True, 'does not fit': False}.get(head)
+    assert decision.wanted == row.get('request', {}).get('count', 1)
+    assert decision.capacity == row['capacity']
+    assert decision.at_most == tuple(row.get('at_most', ()))
+    assert decision.capacity_is_upper_bound is bool(decision.at_most)
+    placed = Counter(placement.host for placement in decision.placements)
+    assert placed == row.get('placed', placed)
+    assert [placement.host for placement in decision.placements][: len(row.get('first', ()))] == (
+        row.get('first', [])
+    )
+    assert decision.line() == row.get('line', decision.line())
+    reports = {report.host: report for report in decision.hosts}
+    for host, code in row.get('codes', {}).items():
+        assert reports[host].code == code
+    for host, room in row.get('rooms', {}).items():
+        assert reports[host].room == room
+    for name, code in row.get('of_request', {}).items():
+        assert decision.request[name].code == code
+
+
+@pytest.mark.parametrize('row', [row for row in rows('plan') if not raises(row.values[0])])
+def test_what_it_prints_is_json(row):
+    """The keys, and their order, are those that others read."""
+    decision = answer(row)
+    printed = json.loads(json.dumps(decision.as_dict()))
+    assert printed == decision.as_dict()
+    assert list(printed) == [
+        'fits',
+        'wanted',
+        'capacity',
+        'capacity_is_upper_bound',
+        'line',
+        'placements',
+        'hosts',
+        'request',
+        'remedies',
+    ]
+    for placed in printed['placements']:
+        assert list(placed) == ['host', 'zone', 'servergroup']
+    for report in printed['hosts']:
+        assert list(report) == ['host', 'room', 'code', 'verdicts']
+        assert [verdict['constraint'] for verdict in report['verdicts']] == [
+            constraint.name for constraint in CONSTRAINTS if constraint.name != 'quota'
+        ]
+    verdicts = [each for report in printed['hosts'] for each in report['verdicts']]
+    for verdict in (*verdicts, *printed['request']):
+        assert list(verdict) == ['constraint', 'outcome', 'code', 'facts']
+    for remedy in printed['remedies']:
+        assert list(remedy) == ['code', 'change', 'capacity']
+
+
+SIX_ON_TWO = {
+    'hosts': {'cmp-1': {}, 'cmp-2': {'zone': 'az-2', 'disabled': True}},
+    'group': {'policy': 'anti-affinity'},
+    'request': {'count': 6},
+    'quotas': {'instances': [3, 0]},
+}
+
+
+def test_all_that_is_against_a_host_is_said():
+    """In the order of the constraints, and more than the line counts."""
+    decision = answer(SIX_ON_TWO | {'flavor': {'vcpus': 99}})
+    first, second = (explain.why(report, decision) for report in decision.hosts)
+    assert first == '10 of 10 VCPU are free, the flavor asks for 99'
+    assert second == (
+        'the compute service is disabled; 10 of 10 VCPU are free, the flavor asks for 99'
+    )
+
+
+def test_the_advice_is_that_of_the_codes_in_the_line():
+    """Each once: the hosts' first, then the request's."""
+    assert explain.advice(answer(SIX_ON_TWO)) == (
+        'enable its compute service',
+        'raise max_server_per_host, or add a host',
+        'raise the quota instances, or delete servers',
+    )
+
+
+def test_a_line_names_no_host():
+    decision = answer(SIX_ON_TWO)
+    assert 'cmp' not in decision.line()
+
+
+def test_a_report_has_the_servers_of_the_group_and_the_new_ones():
+    group = {
+        'policy': 'anti-affinity',
+        'rules': {'max_server_per_host': 3},
+        'members': ['cmp-1', 'cmp-1', None],
+    }
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'group': group, 'request': {'count': 3}}
+    assert [
+        (report.host, report.members, report.placed, report.room, report.code, report.by)
+        for report in answer(row).hosts
+    ] == [
+        ('cmp-1', 2, 1, 0, 'server_group.host_full', 'server_group'),
+        ('cmp-2', 0, 2, 1, None, None),
+    ]
+
+
+def test_a_placement_has_its_zone_and_group():
+    decision = answer(SIX_ON_TWO)
+    assert decision.placements == (('cmp-1', 'nova', 'g'),)
+
+
+THINGS = CloudSnapshot(
+    hosts=(Host('cmp-1', 'cmp-1', availability_zone='nova'),),
+    flavors=(
+        Flavor('1', 'small', 1, 512, 1),
+        Flavor('2', 'twin', 1, 512, 1),
+        Flavor('3', 'twin', 1, 512, 1),
+        Flavor('twin-id', 'other', 1, 512, 1),
+        Flavor('4', 'twin-id', 1, 512, 1),
+    ),
+    server_groups=(
+        ServerGroup('a', 'web', 'affinity'),
+        ServerGroup('b', 'web', 'affinity'),
+        ServerGroup('c', 'db', 'affinity'),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ('asked', 'path', 'words'),
+    [
+        pytest.param(
+            {'flavor': 'smal'},
+            'flavor',
+            "there is no flavor 'smal': did you mean small?",
+            id='a flavor that is not there',
+        ),
+        pytest.param(
+            {'flavor': 'twin'},
+            'flavor',
+            "2 of them are called 'twin' (2, 3): name the one by its id",
+            id='two flavors of one name',
+        ),
+        pytest.param(
+            {'flavor': '1', 'server_group': 'zzz'},
+            'server_group',
+            "there is no server group 'zzz'; there are db, web",
+            id='a group that is not there',
+        ),
+        pytest.param(
+            {'flavor': '1', 'server_group': 'web'},
+            'server_group',
+            "2 of them are called 'web' (a, b): name the one by its id",
+            id='two groups of one name',
+        ),
+        pytest.param(
+            {'flavor': '1', 'availability_zone': 'novo'},
+            'availability_zone',
+            "there is no availability zone 'novo': did you mean nova?",
+            id='a zone that is not there',
+        ),
+        pytest.param(
+            {'flavor': '1', 'count': -1},
+            'count',
+            'must be an integer of 0 or more, not -1',
+            id='less than nothing',
+        ),
+        pytest.param(
+            {'flavor': '1', 'count': 1.0},
+            'count',
+            'must be an integer of 0 or more, not 1.0',
+            id='a float',
+        ),
+    ],
+)
+def test_names_that_do_not_lead_to_one_thing(asked, path, words):
+    """RX-01: a person's mistake is told with its path, and what to write instead."""
+    with pytest.raises(InvalidSpec) as caught:
+        plan(PlacementRequest(**({'count': 1} | asked)), THINGS, CONSTRAINTS)
+    assert (caught.value.path, str(caught.value)) == (path, f'{path}: {words}')
+
+
+@pytest.mark.parametrize(
+    'asked',
+    [
+        pytest.param({'flavor': '3', 'server_group': 'b'}, id='by their ids'),
+        pytest.param({'flavor': 'twin-id', 'server_group': 'db'}, id='an id goes before a name'),
+        pytest.param({'flavor': 'small', 'availability_zone': 'nova'}, id='by their names'),
+    ],
+)
+def test_names_that_do(asked):
+    assert plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS).wanted == 1
+
+
+@pytest.mark.parametrize(
+    'snapshot',
+    [
+        pytest.param(CloudSnapshot(), id='nothing is known'),
+        pytest.param(
+            CloudSnapshot(hosts=(Host('a', 'a'), Host('b', 'b', availability_zone='az'))),
+            id='the zone of a host is not known',
+        ),
+    ],
+)
+def test_a_zone_that_may_be_there(snapshot):
+    assert plan(PlacementRequest(1, 'f', availability_zone='nova'), snapshot, ()).fits is None
+
+
+def test_a_zone_that_a_plain_user_sees_is_not_there():
+    snapshot = CloudSnapshot(availability_zones=frozenset({'nova'}))
+    with pytest.raises(InvalidSpec, match='there is no availability zone'):
+        plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
+
+
+def test_no_constraint_at_all():
+    """Then nobody says what a host has room for."""
+    decision = plan(PlacementRequest(1, '1'), THINGS, ())
+    assert (decision.fits, decision.capacity, decision.placements) == (None, None, ())
+
+
+def test_what_is_looked_at_is_worked_out_once():
+    decision = answer(SIX_ON_TWO)
+    assert decision.hosts is decision.hosts
+    assert decision.remedies is decision.remedies

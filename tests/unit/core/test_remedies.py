@@ -1,0 +1,91 @@
+"""What would help, row by row; and that nothing is proposed that was not planned."""
+
+import pytest
+
+from senlin_affinity.core.planner import plan
+from tests.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.tables import rows
+
+ROWS = rows('remedies')
+
+
+def answer(row, constraints=CONSTRAINTS):
+    return plan(request_of(row), snapshot_of(row), constraints, rules_of(row))
+
+
+@pytest.mark.parametrize('row', ROWS)
+def test_remedies(row):
+    decision = answer(row)
+    found = [[remedy.code, remedy.change, remedy.capacity] for remedy in decision.remedies]
+    assert found == row['remedies']
+    capacities = [remedy.capacity for remedy in decision.remedies]
+    if row['outcome'] == 'enough':
+        assert all(capacity >= decision.wanted for capacity in capacities)
+        sizes = [remedy.size for remedy in decision.remedies]
+        assert sizes == sorted(sizes)
+    elif row['outcome'] == 'some':
+        assert all(decision.capacity < capacity < decision.wanted for capacity in capacities)
+        assert capacities == sorted(capacities, reverse=True)
+    assert [str(remedy) for remedy in decision.remedies] == [
+        f'{change} (capacity {capacity})' for _code, change, capacity in row['remedies']
+    ]
+
+
+def changed(row, code, change):
+    """The row with a remedy made, the way a person would."""
+    word, _colon, value = change.rpartition(' ')
+    group, asked = row.get('group'), row.get('request', {})
+    if code == 'max_server_per_host':
+        return row | {'group': group | {'rules': {'max_server_per_host': int(value)}}}
+    if code == 'soft_policy':
+        return row | {'group': group | {'policy': value, 'rules': {}}}
+    if code == 'availability_zone':
+        return row | {'request': asked | {'availability_zone': value}}
+    if code == 'any_zone':
+        return row | {'request': asked | {'availability_zone': None}}
+    if code == 'quota':
+        raised = {
+            name: [int(limit), row['quotas'][name][1]]
+            for name, limit in (
+                each.split(': ') for each in change.removeprefix('quota ').split(', ')
+            )
+        }
+        return row | {'quotas': row['quotas'] | raised}
+    number = int(change.split()[0])
+    if code == 'hosts':
+        size = {
+            name: [int(amount), 0]
+            for name, amount in (
+                each.split() for each in change.partition('(')[2].rstrip(')').split(', ')
+            )
+        }
+        zone = {'zone': asked['availability_zone']} if 'availability_zone' in asked else {}
+        new = {f'new-{each}': zone | {'resources': size} for each in range(number)}
+        return row | {'hosts': row['hosts'] | new}
+    assert code == 'started_hosts'
+    idle = [name for name, each in row['hosts'].items() if {'disabled', 'down'} & set(each)]
+    best = sorted(idle, key=lambda name: -row['hosts'][name].get('free', 10))[:number]
+    on = {name: row['hosts'][name] | {'disabled': False, 'down': False} for name in best}
+    return row | {'hosts': row['hosts'] | on}
+
+
+@pytest.mark.parametrize('row', ROWS)
+def test_a_remedy_s_capacity_is_what_planning_with_it_gives(row):
+    for code, change, capacity in row['remedies']:
+        if code == 'rule_given_up':
+            name = change.removeprefix('without ')
+            others = [constraint for constraint in CONSTRAINTS if constraint.name != name]
+            assert answer(row, others).capacity == capacity
+        else:
+            assert answer(changed(row, code, change)).capacity == capacity
+
+
+@pytest.mark.parametrize('row', [row for row in ROWS if row.values[0]['outcome'] == 'enough'])
+def test_a_number_is_the_smallest_that_is_enough(row):
+    """One less of it does not do."""
+    for code, change, _capacity in row['remedies']:
+        if code not in ('max_server_per_host', 'hosts', 'started_hosts'):
+            continue
+        number = int(change.split(': ')[1] if ': ' in change else change.split()[0])
+        less = change.replace(str(number), str(number - 1), 1)
+        assert answer(changed(row, code, less)).fits is False

@@ -1,0 +1,79 @@
+"""A constraint is one file, one entry point, one table and one page: all four are there for each.
+
+This runs for whatever ``setup.cfg`` registers, so a new constraint has nothing to add here.
+"""
+
+import configparser
+import dataclasses
+import importlib
+from pathlib import Path
+
+import pytest
+
+from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
+from senlin_affinity.core.objects import CloudSnapshot
+from tests.tables import CASES, read
+
+ROOT = Path(__file__).parents[2]
+PARTS = {field.name for field in dataclasses.fields(CloudSnapshot)}
+
+
+def registered():
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / 'setup.cfg', encoding='utf-8')
+    lines = parser['entry_points']['senlin_affinity.constraints'].strip().splitlines()
+    return dict(line.replace(' ', '').split('=') for line in lines if not line.startswith('#'))
+
+
+REGISTERED = registered()
+
+
+@pytest.fixture(params=REGISTERED)
+def constraint(request):
+    module, _colon, kind = REGISTERED[request.param].partition(':')
+    made = getattr(importlib.import_module(module), kind)()
+    assert made.name == request.param
+    return made
+
+
+def test_it_has_a_file_of_its_own(constraint):
+    module = type(constraint).__module__
+    assert module == f'senlin_affinity.constraints.{constraint.name}'
+    files = (ROOT / 'senlin_affinity/constraints').glob('*.py')
+    assert {path.stem for path in files} - {'__init__', 'base'} == set(REGISTERED)
+
+
+def test_it_declares_all_that_is_asked_for(constraint):
+    """Explicitly: a class that says nothing of names is asked about every host by itself."""
+    assert isinstance(constraint, HostConstraint | RequestConstraint)
+    assert constraint.summary
+    assert not constraint.summary.endswith('.')
+    assert isinstance(constraint.order, int)
+    assert isinstance(constraint.is_by_name, bool)
+    assert isinstance(constraint.filters, tuple)
+    assert constraint.needs
+    assert set(constraint.needs) <= PARTS
+
+
+def test_it_has_an_order_of_its_own(constraint):
+    """So that the line of reasons does not depend on names."""
+    orders = [
+        getattr(importlib.import_module(module), kind).order
+        for module, kind in (target.split(':') for target in REGISTERED.values())
+    ]
+    assert orders.count(constraint.order) == 1
+
+
+def test_it_has_a_table_with_a_row_for_every_code(constraint):
+    """So that every declared sentence was rendered with the facts that it really gets."""
+    tables = [path.stem for path in CASES.glob(f'{constraint.name.split("_")[0]}*.yaml')]
+    found = {str(row.get('code')) for table in tables for row in read(table)}
+    prefix = f'{constraint.name}.'
+    assert {code for code in found if code.startswith(prefix)} == set(constraint.reasons)
+
+
+def test_it_has_a_page(constraint):
+    page = (ROOT / f'doc/source/constraints/{constraint.name}.rst').read_text(encoding='utf-8')
+    assert page.splitlines()[1] == constraint.name
+    level = 'host' if isinstance(constraint, HostConstraint) else 'request'
+    assert f'\nLevel\n   {level}\n' in page
