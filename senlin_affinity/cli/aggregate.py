@@ -8,7 +8,8 @@ Shapes::
     aggregate check --extra-spec 'ssd=<or> true <or> ~' --metadata ssd=true
     aggregate check --extra-spec a=1 b=2 --aggregate fast --metadata a=1 --aggregate slow
 
-Units: exit statuses are 0 (the host passes), 3 (it does not), 2 (usage).
+Units: metadata of one aggregate that are given twice are two values of their key. Exit statuses are
+0 (the host passes), 3 (it does not), 2 (usage).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from osc_lib.cli.format_columns import DictColumn
 from senlin_affinity.cli import base
 from senlin_affinity.core import aggregate_extra_specs, aggregate_metadata
 from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.host_metadata import HostMetadata
+from senlin_affinity.core.host_metadata import FORCE, HostMetadata
 from senlin_affinity.core.reasons import sentence
 
 LOG = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class CheckAggregate(base.ShowOne):
             dest='aggregates',
             action=_Metadata,
             default=[],
-            help='metadata of an aggregate of the host',
+            help='metadata of an aggregate of the host; a key that is given twice has both values',
         )
         parser.add_argument(
             '--filter',
@@ -80,7 +81,9 @@ class CheckAggregate(base.ShowOne):
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Ask the rule."""
         extra_specs = _mapping(parsed_args.extra_spec, '--extra-spec')
-        metadata = [_mapping(words, '--metadata') for _, words in parsed_args.aggregates]
+        metadata = [
+            _mapping(words, '--metadata', joined_by=',') for _, words in parsed_args.aggregates
+        ]
         names = [name for name, _ in parsed_args.aggregates]
         if parsed_args.filter == 'nova':
             verdict = aggregate_extra_specs.check(extra_specs, metadata, names)
@@ -128,17 +131,21 @@ class _Metadata(argparse.Action):
         setattr(namespace, self.dest, [*begun[:-1], (name, [*words, *values])])
 
 
-def _mapping(words: Sequence[str], option: str) -> dict[str, str]:
-    """``['a=1', 'b=2']`` as a mapping; a key is given once."""
+def _mapping(words: Sequence[str], option: str, joined_by: str = '') -> dict[str, str]:
+    """``['a=1', 'b=2']`` as a mapping; a key is given once, or its values are joined."""
     mapping: dict[str, str] = {}
     for word in words:
         key, separator, value = word.partition('=')
         if not key or not separator:
             raise base.UsageError(f'{option}: must be KEY=VALUE, not {word!r}')
-        if key in mapping:
+        if key not in mapping:
+            mapping[key] = value
+        elif not joined_by:
             raise base.UsageError(
-                f'{option}: {key} is given twice: join its values with "<or>" in an extra spec, '
-                'with a comma in metadata, or begin another aggregate with --aggregate'
+                f'{option}: {key} is given twice: join its values with "<or>" in one extra spec'
             )
-        mapping[key] = value
+        elif key == FORCE:
+            raise base.UsageError(f'{option}: {key} is given twice: it is True or False')
+        else:
+            mapping[key] += f'{joined_by}{value}'
     return mapping

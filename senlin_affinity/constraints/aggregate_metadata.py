@@ -30,6 +30,7 @@ class AggregateMetadataConstraint:
     summary = "the flavor's extra specs agree with the metadata of the host's aggregates"
     needs = ('aggregates', 'flavors')
     is_by_name = False
+    is_by_resources = False
     filters: tuple[str, ...] = (OURS, NOVAS)
     reasons: ClassVar[Mapping[str, Reason]] = {
         **REASONS,

@@ -4,6 +4,10 @@ Source: document 001's flow (R1-30 to R1-41), by this project's options, and Nov
 ``isolate_aggregates`` and ``require_tenant_aggregate``, where the options that mirror nova.conf say
 that Nova runs them. What can not be met anywhere (a reservation that no aggregate carries, a
 project without an aggregate) is said on every host.
+
+An image that is not known may require any trait: it is not known, then, whether an isolated host is
+open to it. A reserved one stays closed: nobody behind this rule looks at the prefixes again, while
+Nova looks at the traits.
 """
 
 from __future__ import annotations
@@ -30,11 +34,15 @@ UNKNOWN = 'reservations.unknown'
 
 @dataclass(frozen=True)
 class _Part:
-    """What one of the three flows asks, and the codes of a host that does not keep to it."""
+    """What one of the three flows asks, and the codes of a host that does not keep to it.
+
+    ``opens`` is what is not known, and might let the request in where it is forbidden.
+    """
 
     member_of: MemberOf
     forbidden: str = ''
     required: str = ''
+    opens: str = ''
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -46,6 +54,7 @@ class ReservationsConstraint:
     summary = 'reserved, isolated and tenant aggregates only for those whom they are kept for'
     needs = ('aggregates', 'flavors', 'hosts')
     is_by_name = False
+    is_by_resources = False
     #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -120,7 +129,8 @@ def _reservations(question: Question) -> Iterator[_Part | Verdict]:
         required_prefix=rules.required_member_prefix,
         forbidden_prefixes=rules.forbidden_member_prefixes,
     )
-    yield _Part(member_of, RESERVED, NOT_RESERVED, {'reservation': ', '.join(asked)})
+    facts = {'reservation': ', '.join(asked)}
+    yield _Part(member_of, RESERVED, NOT_RESERVED, facts=facts)
 
 
 def _isolation(question: Question) -> Iterator[_Part | Verdict]:
@@ -132,7 +142,8 @@ def _isolation(question: Question) -> Iterator[_Part | Verdict]:
         return
     image = question.request.image_properties
     traits = isolation.required_traits(flavor.extra_specs, image)
-    yield _Part(isolation.isolate(traits, known), forbidden=ISOLATED)
+    opens = 'image' if image is None else ''
+    yield _Part(isolation.isolate(traits, known), forbidden=ISOLATED, opens=opens)
 
 
 def _tenant(question: Question) -> Iterator[_Part | Verdict]:
@@ -155,6 +166,8 @@ def _tenant(question: Question) -> Iterator[_Part | Verdict]:
 def _check(question: Question, host: Host, part: _Part) -> Verdict:
     """Does a host keep to one part? The aggregates are known here, and so are the host's."""
     forbidden = part.member_of.forbidden & host.aggregates
+    if forbidden and part.opens:
+        return Verdict.unknown(UNKNOWN, missing=part.opens)
     if forbidden:
         return Verdict.rejected(part.forbidden, aggregates=aggregates.names(question, forbidden))
     required = aggregates.unmet(part.member_of, host)

@@ -43,6 +43,7 @@ class NovaRequirements:
     @classmethod
     def parse(cls, extra_specs: Mapping[str, str]) -> NovaRequirements:
         """Read the extra specs of a flavor."""
+        extra_specs = extra_specs or {}
         keys = ((str(name).removeprefix(SCOPE), name) for name in extra_specs)
         return cls(
             tuple(

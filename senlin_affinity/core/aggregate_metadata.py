@@ -15,8 +15,8 @@ Shapes::
 Units: one of several values of a key is enough. Where several keys do not agree, the first by its
 name is told.
 
-Errors: none, whatever the two sides hold. What an operator should read in the log is in
-:func:`warnings`.
+Errors: none, whatever the two sides hold; None is taken for empty. What an operator should read in
+the log is in :func:`warnings`.
 
 Source: document 000 (R0-01 to R0-33); decisions Q0-1 to Q0-10. We differ on purpose from the filter
 that was shipped with the document (D0-01 to D0-16).
@@ -83,6 +83,7 @@ class Requirements:
         """Read the extra specs of a flavor; the reserved key asks for nothing (R0-05)."""
         asked: list[Requirement] = []
         by_name: dict[str, tuple[States, ...]] = {}
+        extra_specs = extra_specs or {}
         for name in sorted(extra_specs, key=str):
             spelt = str(name)
             key = spelt.removeprefix(SCOPE)
@@ -113,6 +114,9 @@ class Requirements:
         for requirement in self.asked:
             states = requirement.states
             found = host.values(requirement.key)
+            if states.fault == ILLEGAL:
+                # A contradiction is told, also where there is nothing to compare it with (Q0-5).
+                return _not_found(requirement, host)
             if not found and (requirement.is_optional or states.accepts_absent):
                 continue
             if not found or not states.accepts(found):

@@ -2,8 +2,8 @@
 
 Shapes: ``resolve(['in:agg-a,agg-b', '!agg-licensed'], aggregates)`` is a
 :class:`~senlin_affinity.core.member_of.MemberOf` of UUIDs. A part is a name or a UUID, in any
-spelling. A name with a comma, with blanks around it, or with ``!`` or ``in:`` at its beginning
-reads as something else: such an aggregate is named by its UUID.
+spelling. A name with a comma, with blanks around it, or with ``!``, ``in:`` or ``not:`` (in any
+case) at its beginning reads as something else: such an aggregate is named by its UUID.
 
 Errors: InvalidSpec for a name or a UUID that no aggregate has, and for one that means two. Neither
 is ever left out: a forbidden aggregate must not be forbidden in vain, nor a required one lost.
@@ -18,7 +18,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf, canonical, hint, read, shown
+from senlin_affinity.core.member_of import MemberOf, canonical, hint, read, shown, spelt
 from senlin_affinity.core.objects import Aggregate
 
 
@@ -34,19 +34,18 @@ def resolve(
     :param aggregates: those of the cloud.
     :param nameless: the UUIDs of further aggregates, which Placement has and Nova has not.
     """
-    uuids = {_spelt(uuid) for uuid in nameless}
+    uuids = {spelt(uuid) for uuid in nameless}
     names: dict[str, set[str]] = {}
     for aggregate in aggregates:
-        uuids.add(_spelt(aggregate.uuid))
-        names.setdefault(aggregate.name, set()).add(_spelt(aggregate.uuid))
+        uuids.add(aggregate.uuid)
+        names.setdefault(aggregate.name, set()).add(aggregate.uuid)
 
     def look_up(part: str) -> str:
         uuid = canonical(part)
         found = names.get(part, set()) | ({uuid} & uuids if uuid else set())
         if not found:
             kind = 'UUID' if uuid else 'name'
-            advice = f'{_nearest(part, names)}{hint(part)}'
-            raise InvalidSpec(f'no aggregate has the {kind} {shown(part)}{advice}')
+            raise InvalidSpec(f'no aggregate has the {kind} {shown(part)}{_nearest(part, names)}')
         if len(found) > 1:
             listed = ', '.join(sorted(found))
             raise InvalidSpec(
@@ -58,11 +57,6 @@ def resolve(
         return read(expressions, path, look_up)
     except InvalidSpec as error:
         raise InvalidSpec(f'{error.message}{_odd(expressions, names)}', error.path) from error
-
-
-def _spelt(uuid: str) -> str:
-    """The UUID as it is compared; what is none is left to match itself."""
-    return canonical(uuid) or uuid
 
 
 def _nearest(part: str, names: Collection[str]) -> str:
@@ -78,7 +72,7 @@ def _nearest(part: str, names: Collection[str]) -> str:
 def _odd(expressions: Sequence[str], names: Mapping[str, set[str]]) -> str:
     """A word on aggregates whose names can not be written in an expression, but were."""
     for name in sorted(names):
-        is_odd = ',' in name or name != name.strip() or name.startswith(('!', 'in:'))
+        is_odd = ',' in name or name != name.strip() or name.startswith('!') or hint(name)
         if is_odd and any(isinstance(value, str) and name in value for value in expressions):
             uuids = ' or '.join(sorted(names[name]))
             return f'; the aggregate named {shown(name)} can only be written as its UUID, {uuids}'

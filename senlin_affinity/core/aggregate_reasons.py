@@ -21,7 +21,8 @@ REASONS = {
     'aggregate_metadata.missing_key': Reason(
         'the flavor asks for {key} "{asked}", and no aggregate of the host has that key '
         '(its aggregates: {aggregates})',
-        advice='set the key on an aggregate of the host, or add "<or> ~" to the extra spec',
+        advice='set the key on an aggregate of the host, or write "<or> VALUE <or> ~" in the extra '
+        'spec',
     ),
     'aggregate_metadata.mismatch': Reason(
         'the flavor asks for {key} "{asked}", the metadata of {aggregates} is "{found}"',

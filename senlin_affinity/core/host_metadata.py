@@ -6,7 +6,7 @@ Shapes::
         == ['ssd', 'nvme', 'hdd']
 
 Units: a value is several at its commas, blanks around them taken off; what is no text is kept as
-it is. Aggregates without names are called "aggregate 1" and so on.
+it is. Aggregates without names are called "aggregate 1" and so on; metadata of None are none.
 
 Source: document 000 (R0-01 to R0-04, R0-18; Q0-3, Q0-4);
 ``nova/scheduler/filters/utils.py``.
@@ -31,6 +31,11 @@ class HostMetadata:
 
     aggregates: Sequence[Mapping[str, str]] = field(hash=False)
     names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.aggregates is None or None in self.aggregates:
+            found = tuple(metadata or {} for metadata in self.aggregates or ())
+            object.__setattr__(self, 'aggregates', found)
 
     def values(self, key: str) -> list[Any]:
         """All values of a key; empty where no aggregate has it."""

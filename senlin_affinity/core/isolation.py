@@ -69,16 +69,16 @@ def required_traits(
 ) -> frozenset[str]:
     """The traits that a server of this flavor and image requires, in whatever request group."""
     image = image_properties or {}
-    matches = ((_IN_A_GROUP.fullmatch(key), value) for key, value in extra_specs.items())
+    matches = ((_IN_A_GROUP.fullmatch(key), value) for key, value in _items(extra_specs))
     of_flavor = {match[1] for match, value in matches if match and value == REQUIRED}
     of_image = {
         key.removeprefix(TRAIT)
-        for key, value in image.items()
+        for key, value in _items(image)
         if key.startswith(TRAIT) and value == REQUIRED
     }
     derived = {
         trait
-        for key in (*extra_specs, *image)
+        for key, _ in (*_items(extra_specs), *_items(image))
         if key.startswith(_PREFIXES)
         for trait in _DERIVED.get(key[3:], ())
     }
@@ -99,7 +99,7 @@ def isolating(aggregate: Aggregate) -> frozenset[str]:
     """The traits that a request has to require to use this aggregate; mostly none."""
     return frozenset(
         key.removeprefix(TRAIT)
-        for key, value in aggregate.metadata.items()
+        for key, value in _items(aggregate.metadata)
         if key.startswith(TRAIT) and value == REQUIRED
     )
 
@@ -112,7 +112,7 @@ def limit_to_tenant(
         aggregate.uuid
         for aggregate in aggregates
         if any(
-            key.startswith(TENANT) and value == project for key, value in aggregate.metadata.items()
+            key.startswith(TENANT) and value == project for key, value in _items(aggregate.metadata)
         )
     )
     if own:
@@ -120,3 +120,8 @@ def limit_to_tenant(
     if is_aggregate_required:
         return Verdict.rejected(NO_TENANT_AGGREGATE, project=project)
     return MemberOf((), frozenset())
+
+
+def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Keys and values, without a key that is no text."""
+    return [(key, value) for key, value in metadata.items() if isinstance(key, str)]

@@ -35,7 +35,12 @@ FORMS = 'U, in:U,V, !U or !in:U,V'
 
 _HEX = re.compile(r'([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})')
 _WRONG_CASE = re.compile(r'in:', re.IGNORECASE)
+_WORDED = re.compile(r'not:', re.IGNORECASE)
 _LONGEST_SHOWN = 80
+
+#: What was read once and is written as it is compared; a new beginning bounds how much is kept.
+_known: set[str] = set()
+_MOST_KNOWN = 100_000
 
 
 def canonical(text: str) -> str | None:
@@ -48,12 +53,29 @@ def canonical(text: str) -> str | None:
     return '-'.join(found.groups()) if found else None
 
 
+def spelt(uuid: str) -> str:
+    """A UUID as it is compared; what is no UUID stays as it is, and matches itself."""
+    return canonical(str(uuid)) or str(uuid)
+
+
+def all_spelt(uuids: Collection[str]) -> Collection[str]:
+    """The same of all of them: the same collection, where they are written so already."""
+    if _known.issuperset(uuids):
+        return uuids
+    found = frozenset(map(spelt, uuids))
+    if len(_known) + len(found) > _MOST_KNOWN:
+        _known.clear()
+    _known.update(found)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class MemberOf:
     """What the aggregates of a provider must and must not be.
 
     Each set of ``required`` is an OR, and no two are equal. Two expressions are equal when they
-    ask for the same; the order in which the values were given is kept, and means nothing.
+    ask for the same; the order in which the values were given is kept, and means nothing. However
+    the UUIDs are spelt that it is made of, it holds them in one spelling.
     """
 
     required: tuple[frozenset[str], ...] = ()
@@ -62,7 +84,9 @@ class MemberOf:
     def __post_init__(self) -> None:
         if not all(self.required):
             raise InvalidSpec('a required set without an aggregate: no provider is in it')
-        object.__setattr__(self, 'required', tuple(dict.fromkeys(self.required)))
+        required = (frozenset(all_spelt(any_of)) for any_of in self.required)
+        object.__setattr__(self, 'required', tuple(dict.fromkeys(required)))
+        object.__setattr__(self, 'forbidden', frozenset(all_spelt(self.forbidden)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemberOf):
@@ -84,7 +108,9 @@ class MemberOf:
         return read(values, path, _uuid)
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
-        """May a provider that is in exactly these aggregates be used? (Canonical UUIDs.)"""
+        """May a provider that is in exactly these aggregates be used? In any spelling (Q1-2)."""
+        if not _known.issuperset(aggregate_uuids):
+            aggregate_uuids = all_spelt(aggregate_uuids)
         if not self.forbidden.isdisjoint(aggregate_uuids):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do
@@ -134,7 +160,7 @@ def hint(part: str) -> str:
     """What somebody may have meant who wrote a part that is no aggregate."""
     if _WRONG_CASE.match(part):
         return ' (the prefix is written in lower case, in:)'
-    if part.startswith('not:'):
+    if _WORDED.match(part):
         return ' (a forbidden aggregate is written with a !, as !U)'
     return ''
 
@@ -176,6 +202,8 @@ def _check(part: str, prefix: str, value: str) -> None:
         raise InvalidSpec(f'{shown(part)} is forbidden by {prefix} already: leave its ! out')
     if part.startswith('in:'):
         raise InvalidSpec(f'{shown(part)} has a prefix too many: write {prefix} once, {prefix}U,V')
+    if hint(part):
+        raise InvalidSpec(f'{shown(part)} reads as no aggregate{hint(part)}')
 
 
 def _check_blanks(text: str) -> None:
@@ -186,7 +214,7 @@ def _check_blanks(text: str) -> None:
 def _uuid(part: str) -> str:
     found = canonical(part)
     if found is None:
-        raise InvalidSpec(f'{shown(part)} is not the UUID of an aggregate{hint(part)}')
+        raise InvalidSpec(f'{shown(part)} is not the UUID of an aggregate')
     return found
 
 

@@ -2,7 +2,8 @@
 
 Shapes: the snapshot file of the documentation (``"format": 1``) holds exactly these values.
 
-Units: memory in MiB, disk in GiB; ``None`` is "not known", which is never the same as empty.
+Units: memory in MiB, disk in GiB; ``None`` is "not known", which is never the same as empty. The
+UUIDs of aggregates are held in one spelling, whatever they are made of (Q1-2).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from senlin_affinity.core import flavor as flavors
 from senlin_affinity.core.flavor import Demand
-from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.server_group import ServerGroup
 
 _Worked = TypeVar('_Worked')
@@ -63,6 +64,9 @@ class Host:
     resources: Mapping[str, Resource] | None = field(default=None, hash=False)
     is_nested: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'aggregates', frozenset(all_spelt(self.aggregates)))
+
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -72,6 +76,9 @@ class Aggregate:
     name: str
     availability_zone: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'uuid', spelt(self.uuid))
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,9 @@ class PlacementRequest:
     """What is asked: ``count`` servers of a flavor, and under which conditions.
 
     ``flavor`` and ``server_group`` are an id or a name that the snapshot holds. A server that is
-    booted from a volume asks its host for no root disk.
+    booted from a volume asks its host for no root disk. ``image_properties`` of None are not known:
+    such a request is not refused for a trait that its image may require; ``{}`` are known to be
+    none.
     """
 
     count: int
@@ -167,6 +176,12 @@ class Rules:
     is_isolation_enforced: bool = False
     are_tenants_limited: bool = False
     is_tenant_aggregate_required: bool = False
+
+    @property
+    def reads_images(self) -> bool:
+        """Do the properties of the image count, beside the extra specs of the flavor?"""
+        prefixes = (self.required_member_prefix, *self.forbidden_member_prefixes)
+        return any(prefixes) or self.is_isolation_enforced
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf, canonical
+from senlin_affinity.core.member_of import MemberOf, all_spelt
 
 
 @dataclass(frozen=True)
 class Provider:
     """A resource provider; ``parent`` is None at the root of a tree.
 
-    ``sharing``: has the trait ``MISC_SHARES_VIA_AGGREGATE``.
+    ``aggregates`` of None are none. ``sharing``: has the trait ``MISC_SHARES_VIA_AGGREGATE``.
     """
 
     uuid: str
@@ -48,8 +48,7 @@ class Provider:
     sharing: bool = False
 
     def __post_init__(self) -> None:
-        spelt = frozenset(canonical(uuid) or uuid for uuid in self.aggregates)
-        object.__setattr__(self, 'aggregates', spelt)
+        object.__setattr__(self, 'aggregates', frozenset(all_spelt(self.aggregates or ())))
 
 
 def admitted(

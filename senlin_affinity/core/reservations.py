@@ -13,10 +13,12 @@ Shapes::
         -> !in:<pool>
     constrain(['reservation:r1'], ...) -> <the aggregates that carry reservation:r1>
 
-Units: a prefix of None or '' is not set.
+Units: a prefix of None or '' is not set; a forbidden prefix may be given as one text. What is no
+text is no key.
 
-Errors: InvalidSpec for a reservation that no aggregate carries: without its aggregate the request
-would be constrained by nothing, and take the hosts of others (Q1-3).
+Errors: InvalidSpec for keys or a prefix that are none, and for a reservation that no aggregate
+carries: without its aggregate the request would be constrained by nothing, and take the hosts of
+others (Q1-3).
 
 Source: document 001, "Developer impact", steps 0 to 4 (R1-30 to R1-41). Nova never had these
 options (D1-07); where the document's pseudo code lets an unknown reservation pass, we differ on
@@ -28,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.member_of import MemberOf, shown
 from senlin_affinity.core.objects import Aggregate
 
 
@@ -37,16 +39,18 @@ def constrain(
     aggregates: Sequence[Aggregate],
     *,
     required_prefix: str | None,
-    forbidden_prefixes: Sequence[str],
+    forbidden_prefixes: Sequence[str] | str | None,
 ) -> MemberOf:
     """The aggregates that a request with these metadata keys must, and must not, be in."""
-    asked = sorted(set(keys))
+    asked = _texts(keys)
+    if forbidden_prefixes is None or isinstance(forbidden_prefixes, str):
+        forbidden_prefixes = (forbidden_prefixes or '',)
     return MemberOf(
         tuple(_required(key, aggregates) for key in reservations(asked, required_prefix)),
         frozenset().union(
             *(
                 _reserved(prefix, aggregates)
-                for prefix in forbidden_prefixes
+                for prefix in map(_prefix, forbidden_prefixes)
                 if prefix and not any(key.startswith(prefix) for key in asked)
             )
         ),
@@ -55,9 +59,8 @@ def constrain(
 
 def reservations(keys: Iterable[str], required_prefix: str | None) -> tuple[str, ...]:
     """The reservations among the keys, sorted, each of them once."""
-    if not required_prefix:
-        return ()
-    return tuple(sorted({key for key in keys if key.startswith(required_prefix)}))
+    prefix = _prefix(required_prefix)
+    return tuple(key for key in _texts(keys) if prefix and key.startswith(prefix))
 
 
 def carriers(key: str, aggregates: Sequence[Aggregate]) -> frozenset[str]:
@@ -80,5 +83,18 @@ def _reserved(prefix: str, aggregates: Sequence[Aggregate]) -> frozenset[str]:
     return frozenset(
         aggregate.uuid
         for aggregate in aggregates
-        if any(key.startswith(prefix) for key in aggregate.metadata)
+        if any(key.startswith(prefix) for key in _texts(aggregate.metadata))
     )
+
+
+def _texts(keys: Iterable[str]) -> list[str]:
+    """The keys, sorted, each of them once, without what is no text."""
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        raise InvalidSpec(f'must be a list of metadata keys, not {shown(keys)}', 'keys')
+    return sorted({key for key in keys if isinstance(key, str)})
+
+
+def _prefix(prefix: str | None) -> str:
+    if prefix is not None and not isinstance(prefix, str):
+        raise InvalidSpec(f'a prefix must be a text such as "reservation:", not {shown(prefix)}')
+    return prefix or ''

@@ -9,8 +9,8 @@ Shapes::
     permissive   the same for values; names that nothing defines pass, and are handed back
     off          nothing is looked at
 
-Errors: InvalidExtraSpec with one sentence for each error, all of them; InvalidSpec for another word
-than the three modes.
+Errors: InvalidExtraSpec with one sentence for each error, all of them: a name that is no string is
+one; InvalidSpec for another word than the three modes, and for extra specs that are no mapping.
 
 Source: R4-04 to R4-09, Q4-1, Q4-2. We differ from Nova on purpose: it never looks at names without
 a namespace, or with one that it does not know (D4-02).
@@ -77,7 +77,10 @@ def judge(
 ) -> tuple[Finding, ...]:
     """What is to be said of these extra specs, errors or not, in the order of their names."""
     check_mode(mode)
-    found = (_judge(name, extra_specs[name], mode, registry) for name in sorted(extra_specs))
+    if not isinstance(extra_specs, Mapping):
+        raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
+    names = sorted(extra_specs, key=str)
+    found = (_judge(name, extra_specs[name], mode, registry) for name in names)
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -93,12 +96,16 @@ def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Findi
         check_mode(mode)
     if mode == OFF:
         return None
+    if not isinstance(name, str):
+        return Finding(repr(name), value, 'the name must be a string', is_error=True)
     known = registry or installed()
     validator = known.find(name)
     if validator is not None:
         message = validator.complaint(value)
         return None if message is None else Finding(name, value, message, is_error=True)
     suggestion = known.suggest(name)
-    hint = '' if suggestion is None else f': did you mean {suggestion}?'
+    is_error = mode == STRICT
+    advice = ': define it in a package, or use permissive' if is_error else ''
+    hint = advice if suggestion is None else f': did you mean {suggestion}?'
     message = f'no extra spec of this name is known{hint}'
-    return Finding(name, value, message, suggestion, is_error=mode == STRICT)
+    return Finding(name, value, message, suggestion, is_error)

@@ -10,7 +10,8 @@ Shapes, in nova.conf::
     available_filters = senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter
 
 Errors: none reaches the scheduler. A failure of the filter itself rejects the host (it fails
-closed), and its traceback is in the log.
+closed), and its traceback is in the log. Names are for the log only: one that was not loaded, or
+that a stand-in does not have, decides nothing.
 
 Source: document 000 (R0-12, R0-32, D0-14, Q0-3, Q0-5); ``nova/scheduler/filters`` of Nova 34.
 """
@@ -21,6 +22,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from nova.exception import NovaException
 from nova.scheduler import filters
 from oslo_log import log as logging
 
@@ -55,30 +57,31 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         try:
             return self._passes(host_state, spec_obj.flavor)
         except Exception as error:
-            host = getattr(host_state, 'host', host_state)
+            host = _host(host_state)
             words = f'{type(error).__name__}: {error}'
             if self._is_new(words):
-                LOG.exception('the aggregate filter failed, and rejects host %s', host)
+                LOG.exception('the aggregate filter failed, and rejects %s', host)
             else:
-                LOG.debug('the aggregate filter failed, and rejects host %s: %s', host, words)
+                LOG.debug('the aggregate filter failed, and rejects %s: %s', host, words)
             return False
 
     def _passes(self, host_state: Any, flavor: Any) -> bool:
         aggregates = [each.metadata for each in host_state.aggregates]
-        names = [each.name for each in host_state.aggregates]
+        names = [
+            _label(each, 'name', f'aggregate {number}')
+            for number, each in enumerate(host_state.aggregates, 1)
+        ]
         verdict = _judge(
-            _frozen((flavor.extra_specs or {}) if 'extra_specs' in flavor else {}),
-            tuple(map(_frozen, aggregates)),
-            tuple(names),
+            _frozen(_extra_specs(flavor)), tuple(map(_frozen, aggregates)), tuple(names)
         )
         for words in warnings(verdict, aggregates, names):
-            if self._is_new(words, flavor.name):
-                LOG.warning('flavor %s, host %s: %s', flavor.name, host_state.host, words)
+            if self._is_new(words, _flavor(flavor)):
+                LOG.warning('%s, %s: %s', _flavor(flavor), _host(host_state), words)
         if not verdict and LOG.isEnabledFor(logging.DEBUG):
             LOG.debug(
-                'flavor %s, host %s: rejected (%s): %s',
-                flavor.name,
-                host_state.host,
+                '%s, %s: rejected (%s): %s',
+                _flavor(flavor),
+                _host(host_state),
                 verdict.code,
                 sentence(verdict, REASONS),
             )
@@ -92,6 +95,33 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
             self._said.clear()
         self._said.add(words)
         return True
+
+
+def _label(thing: Any, attribute: str, otherwise: str) -> str:
+    """A name for the log. One of Nova's objects may raise whatever it likes for it."""
+    try:
+        label = getattr(thing, attribute)
+    except Exception:
+        return otherwise
+    return label if isinstance(label, str) and label else otherwise
+
+
+def _flavor(flavor: Any) -> str:
+    name = _label(flavor, 'name', '')
+    return f'flavor {name}' if name else 'the flavor'
+
+
+def _host(host_state: Any) -> str:
+    name = _label(host_state, 'host', '')
+    return f'host {name}' if name else 'the host'
+
+
+def _extra_specs(flavor: Any) -> Mapping[str, Any]:
+    """The extra specs; none where they were not loaded, as with Nova's own filter."""
+    try:
+        return getattr(flavor, 'extra_specs', None) or {}
+    except (NotImplementedError, NovaException):
+        return {}
 
 
 def _frozen(mapping: Mapping[str, Any]) -> _Frozen:

@@ -1,6 +1,7 @@
 """Laws of what is kept for some: no further prefix lets a host in, and no slip opens them all."""
 
 import itertools
+from dataclasses import replace
 
 import hypothesis
 from hypothesis import strategies as st
@@ -79,7 +80,7 @@ def test_r1_31_r1_41_without_a_key_no_host_is_left_that_is_kept(world, prefix, r
 
 @hypothesis.given(
     REQUESTS,
-    KEPT,
+    st.none() | KEPT,
     WORLDS,
     st.builds(
         Rules,
@@ -109,8 +110,16 @@ def test_the_constraint_never_raises_and_says_what_the_flow_says(
         if verdict:
             passed.add(host.host)
     by_flow = left(
-        [*keys, *image], world, rules.required_member_prefix, rules.forbidden_member_prefixes
+        [*keys, *(image or ())],
+        world,
+        rules.required_member_prefix,
+        rules.forbidden_member_prefixes,
     )
     assert passed <= by_flow
+    # Whatever properties an image that is not known turns out to have for the traits.
+    if image is None and not any((rules.required_member_prefix, *rules.forbidden_member_prefixes)):
+        for properties in ({}, {'trait:X': 'required'}):
+            known = replace(asked, request=replace(asked.request, image_properties=properties))
+            assert {h.host for h in hosts_of(world) if rule.check_host(known, h)} <= passed
     if not rules.is_isolation_enforced and not rules.are_tenants_limited:
         assert passed == by_flow

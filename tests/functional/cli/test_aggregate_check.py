@@ -122,6 +122,17 @@ def test_what_does_not_force_is_warned_of(run):
     )
 
 
+@pytest.mark.parametrize('mine', [['a=1', 'a=2'], ['a=1', '--metadata', 'a=2']])
+@pytest.mark.parametrize('value', ['1', '2'])
+@pytest.mark.parametrize('rule', ['ours', 'nova'])
+def test_a_key_that_is_given_twice_has_two_values(run, mine, value, rule):
+    """R0-18."""
+    words = ('--extra-spec', f'a={value}', '--filter', rule, '--metadata', *mine)
+    done = run('aggregate', 'check', *words)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert run('aggregate', 'check', *words, '--extra-spec', 'b=1').returncode == 3
+
+
 @pytest.mark.parametrize(
     ('words', 'says'),
     [
@@ -131,9 +142,9 @@ def test_what_does_not_force_is_warned_of(run):
         pytest.param(['--metadata', '=1'], "--metadata: must be KEY=VALUE, not '=1'", id='no key'),
         pytest.param(['--extra-spec', 'a=1', 'a=2'], '--extra-spec: a is given twice', id='twice'),
         pytest.param(
-            ['--metadata', 'a=1', '--metadata', 'a=2'],
-            'begin another aggregate with --aggregate',
-            id='twice in one aggregate',
+            ['--metadata', 'force_metadata_check=True', 'force_metadata_check=True'],
+            'force_metadata_check is given twice: it is True or False',
+            id='forced twice',
         ),
         pytest.param(['--filter', 'both'], 'invalid choice', id='another filter'),
         pytest.param(['word'], 'unrecognized arguments: word', id='a word too many'),

@@ -75,6 +75,20 @@ def test_what_is_no_text_does_not_match(value, requirement):
     assert match(value, requirement) is False
 
 
+@pytest.mark.parametrize('rule', [aggregate_metadata, aggregate_extra_specs])
+def test_none_is_taken_for_empty(rule):
+    """R0-32: on either side, and for one of several aggregates."""
+    ssd = {'ssd': 'true'}
+    for none, empty in (((None, None), ({}, [])), ((ssd, None), (ssd, []))):
+        assert rule.check(*none) == rule.check(*empty)
+    assert rule.check(None, [ssd]) == rule.check({}, [ssd])
+    verdict = rule.check({'ssd': 'false'}, [None, ssd], ['a', 'b'])
+    assert verdict == rule.check({'ssd': 'false'}, [{}, ssd], ['a', 'b'])
+    assert verdict.facts['aggregates'] == 'b'
+    assert rule.check(ssd, [None, ssd])
+    assert warnings(verdict, None) == warnings(verdict, [None]) == ()
+
+
 def test_a_parsed_requirement_can_be_held_against_many_values():
     condition = parse('>= 3')
     assert [condition.accepts(value) for value in ('2', '3', '4', 'x')] == [

@@ -1,11 +1,14 @@
 """Document 001: the expression, with UUIDs and with names."""
 
+from uuid import UUID
+
 import pytest
 
+from senlin_affinity.core import member_of
 from senlin_affinity.core.aggregate_names import resolve
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.objects import Aggregate, Host
 from tests.letters import UUIDS, contract, expand
 from tests.tables import check_error, raises, rows
 
@@ -19,9 +22,9 @@ AGGREGATES = (
 )
 
 
-def sets(member_of):
-    required = [sorted(map(contract, any_of)) for any_of in member_of.required]
-    return required, sorted(map(contract, member_of.forbidden))
+def sets(asked):
+    required = [sorted(map(contract, any_of)) for any_of in asked.required]
+    return required, sorted(map(contract, asked.forbidden))
 
 
 def check_refused(row, read):
@@ -37,17 +40,17 @@ def test_parse(row):
     if raises(row):
         check_refused(row, lambda: MemberOf.parse(values))
         return
-    member_of = MemberOf.parse(values)
-    assert sets(member_of) == (row['required'], row['forbidden'])
-    assert list(map(contract, member_of.to_query())) == row['query']
-    assert MemberOf.parse(member_of.to_query()) == member_of
+    asked = MemberOf.parse(values)
+    assert sets(asked) == (row['required'], row['forbidden'])
+    assert list(map(contract, asked.to_query())) == row['query']
+    assert MemberOf.parse(asked.to_query()) == asked
 
 
 @pytest.mark.parametrize('row', rows('member_of_admits'))
 def test_admits(row):
-    member_of = MemberOf.parse(expand(row['values']))
+    asked = MemberOf.parse(expand(row['values']))
     for kind in (list, tuple, set, frozenset):
-        assert member_of.admits(kind(expand(row['aggregates']))) is row['admits']
+        assert asked.admits(kind(expand(row['aggregates']))) is row['admits']
 
 
 @pytest.mark.parametrize('row', rows('aggregate_names'))
@@ -66,6 +69,81 @@ def test_an_aggregate_is_found_whatever_the_spelling_of_its_uuid():
     found = resolve(['!agg'], [Aggregate(U.upper(), 'agg')])
     assert found == MemberOf(forbidden=frozenset({U}))
     assert resolve([f'!{U}'], [Aggregate(U.upper(), 'agg')]) == found
+
+
+SPELLINGS = pytest.mark.parametrize(
+    'spell',
+    [
+        pytest.param(str.upper, id='upper case'),
+        pytest.param(lambda uuid: uuid.replace('-', ''), id='no hyphens'),
+        pytest.param(lambda uuid: f'urn:uuid:{uuid}', id='a URN'),
+        pytest.param(lambda uuid: f'{{{uuid}}}', id='braces'),
+        pytest.param(UUID, id='an object'),
+    ],
+)
+
+
+@SPELLINGS
+def test_a_forbidden_aggregate_is_never_forbidden_in_vain(spell):
+    """Q1-2, R1-18: in whatever spelling, on either side."""
+    for written in ('!U', '!in:U,V', 'V'):
+        asked = MemberOf.parse([expand(written)])
+        for kind in (list, tuple, set, frozenset):
+            assert asked.admits(kind([spell(U)])) is False
+            assert asked.admits(kind([spell(V)])) is (written != '!in:U,V')
+            assert asked.admits(kind([W, spell(U)])) is False
+
+
+@SPELLINGS
+def test_it_holds_one_spelling_whatever_it_is_made_of(spell):
+    """Q1-2."""
+    made = MemberOf((frozenset({spell(U)}), frozenset({U})), frozenset({spell(V)}))
+    assert made == MemberOf.parse([U, f'!{V}'])
+    assert made.to_query() == [U, f'!{V}']
+    assert made.admits({U})
+    assert not made.admits({U, V})
+
+
+@SPELLINGS
+def test_hosts_and_aggregates_hold_it_too(spell):
+    """Q1-2: so that the rules may compare them as they are."""
+    assert Aggregate(spell(U), 'agg-a') == Aggregate(U, 'agg-a')
+    assert Host('h', 'h', aggregates=frozenset({spell(U), V})).aggregates == {U, V}
+
+
+def test_what_is_no_uuid_stays_as_it_is():
+    made = MemberOf((frozenset({'Agg'}),), frozenset({'{x}'}))
+    assert made.to_query() == ['Agg', '!{x}']
+    assert made.admits(['Agg'])
+    assert not made.admits(['agg'])
+
+
+def test_what_is_remembered_of_spellings_does_not_grow_for_ever(monkeypatch):
+    monkeypatch.setattr(member_of, '_MOST_KNOWN', 5)
+    forbidden = MemberOf.parse([f'!{U}'])
+    for number in range(20):
+        assert forbidden.admits([f'{number}'])
+        assert not forbidden.admits([f'{number}', U.upper()])
+        assert len(member_of._known) <= 5
+
+
+@pytest.mark.parametrize(
+    ('value', 'says'),
+    [
+        ('IN:a', 'in lower case'),
+        ('!In:a', 'in lower case'),
+        ('in:b,IN:a', 'in lower case'),
+        ('not:a', 'with a !'),
+        ('NOT:a', 'with a !'),
+        ('in:a,not:b', 'with a !'),
+    ],
+)
+def test_a_slip_of_the_prefix_is_told_before_any_name_is_looked_up(value, says):
+    """R1-14: as when a policy is loaded, whatever the cloud has."""
+    with pytest.raises(InvalidSpec) as caught:
+        member_of.read([value], 'properties.member_of', lambda part: part)
+    assert caught.value.path == 'properties.member_of[0]'
+    assert says in caught.value.message
 
 
 def test_a_value_is_read_from_any_iterable():

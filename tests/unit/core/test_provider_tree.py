@@ -37,6 +37,13 @@ def test_providers_that_are_no_forest_are_refused(forest, words, suffixed):
         admitted(forest, MemberOf(), suffixed=suffixed)
 
 
+@pytest.mark.parametrize('suffixed', [False, True])
+def test_a_provider_in_no_aggregate_may_say_so_with_none(suffixed):
+    forest = [Provider('cn1', aggregates=None), Provider('numa1', 'cn1', frozenset({A.upper()}))]
+    assert admitted(forest, MemberOf.parse([f'!{A}']), suffixed=suffixed) == {'cn1'}
+    assert admitted(forest, MemberOf.parse([A]), suffixed=suffixed) == {'numa1'}
+
+
 def test_a_tree_may_be_deep():
     chain = [Provider('0', aggregates=frozenset({A}))]
     chain += [Provider(str(number), parent=str(number - 1)) for number in range(1, 20_000)]

@@ -5,11 +5,13 @@ import pytest
 from senlin_affinity.core import isolation
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.provider_tree import Provider, admitted
 from senlin_affinity.core.reservations import constrain
 from senlin_affinity.core.verdict import Verdict
 from tests.tables import check_error, raises, rows
 
 PREFIX = 'reservation:'
+POOL = 'a0b1c2d3-e4f5-4061-8283-94a5b6c7d8e9'
 RESERVED = {
     'P': {'reservation:rand1': ''},
     'R': {'reservation:resv-1': ''},
@@ -64,6 +66,54 @@ def test_the_order_of_keys_and_aggregates_means_nothing(row):
     back = constrain(reversed(row['keys']), found[::-1], **options)
     assert there == back
     assert there.to_query() == back.to_query()
+
+
+def query(keys, metadata, required=PREFIX, forbidden=(PREFIX,)):
+    world = [Aggregate(name, name, metadata=each) for name, each in metadata.items()]
+    asked = constrain(keys, world, required_prefix=required, forbidden_prefixes=forbidden)
+    return asked.to_query()
+
+
+def test_a_reserved_aggregate_is_forbidden_whatever_the_spelling_of_its_uuid():
+    """Q1-2: never in vain."""
+    pool = Aggregate(POOL.upper(), 'pool', metadata=RESERVED['P'])
+    asked = constrain([], [pool], required_prefix=PREFIX, forbidden_prefixes=[PREFIX])
+    forest = [Provider('cn1', aggregates=frozenset({POOL})), Provider('cn2')]
+    assert admitted(forest, asked) == {'cn2'}
+    assert asked.to_query() == [f'!{POOL}']
+
+
+def test_one_prefix_may_be_given_as_a_text():
+    """R1-40: and not as its letters."""
+    assert query([], RESERVED, forbidden=PREFIX) == ['!in:P,R,R2']
+    assert query([], {'R': {'reason': ''}}, forbidden=PREFIX) == []
+    for nothing in ('', None, [], [None, '']):
+        assert query([], RESERVED, forbidden=nothing) == []
+
+
+@pytest.mark.parametrize('keys', ['reservation:resv-1', b'ssd', None, 5])
+def test_keys_are_a_list(keys):
+    for options in ({}, {'required': None}, {'forbidden': []}):
+        with pytest.raises(InvalidSpec, match='keys: must be a list of metadata keys'):
+            query(keys, RESERVED, **options)
+
+
+@pytest.mark.parametrize('options', [{'required': 5}, {'forbidden': [5]}, {'forbidden': [b'r']}])
+def test_a_prefix_is_a_text(options):
+    with pytest.raises(InvalidSpec, match='a prefix must be a text'):
+        query(['ssd'], RESERVED, **options)
+
+
+def test_what_is_no_text_is_no_key():
+    """R1-34."""
+    odd = {None: '', 5: '', ('a',): ''}
+    assert query([None, 5, ('a',)], {'P': {**odd, **RESERVED['P']}, 'N': odd}) == ['!P']
+    assert query([5, 'reservation:resv-1'], RESERVED) == ['R']
+    world = [Aggregate('win', 'win', metadata={**odd, WIN: 'required'})]
+    assert isolation.required_traits({**odd, WIN: 'required'}, odd) == {'CUSTOM_WIN'}
+    assert isolation.isolate([], world).to_query() == ['!win']
+    limited = isolation.limit_to_tenant('', world, is_aggregate_required=False)
+    assert limited.to_query() == []
 
 
 @pytest.mark.parametrize('row', rows('isolated_aggregates'))

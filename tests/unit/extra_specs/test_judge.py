@@ -57,6 +57,38 @@ def test_every_other_mode_is_refused(mode):
         assert not isinstance(caught.value, InvalidExtraSpec)
 
 
+@pytest.mark.parametrize('mode', ['strict', 'permissive'])
+@pytest.mark.parametrize('name', [None, 5, 5.0, True, b'hw:cpu_policy', ('a',)])
+def test_a_name_that_is_no_string(name, mode):
+    """R4-09: it is an error of its own, beside all others."""
+    said = f'{name!r}: the name must be a string'
+    with pytest.raises(InvalidExtraSpec) as caught:
+        validate(name, 'dedicated', mode)
+    assert caught.value.errors == (said,)
+    with pytest.raises(InvalidExtraSpec) as caught:
+        validate_all({name: '1', 'hw:numa_nodes': '0', 'hw:cpu_policy': 'shared'}, mode)
+    assert said in caught.value.errors
+    assert len(caught.value.errors) == 2
+    assert validate_all({name: '1', 'hw:numa_nodes': '0'}, 'off') == ()
+
+
+@pytest.mark.parametrize('mode', MODES)
+@pytest.mark.parametrize('given', [None, 5, 'hw:cpu_policy', ['hw:cpu_policy']])
+def test_extra_specs_are_a_mapping(given, mode):
+    for call in (validate_all, judge):
+        with pytest.raises(InvalidSpec, match='must be a mapping of names to values'):
+            call(given, mode)
+
+
+def test_a_name_without_a_suggestion_says_what_to_do():
+    """R4-08: only where it is an error."""
+    known = 'foo: no extra spec of this name is known'
+    with pytest.raises(InvalidExtraSpec) as caught:
+        validate('foo', 'bar')
+    assert str(caught.value) == f'{known}: define it in a package, or use permissive'
+    assert str(validate('foo', 'bar', 'permissive')) == known
+
+
 def test_strict_is_the_default():
     """R4-06, Q4-1."""
     with pytest.raises(InvalidExtraSpec):

@@ -2,6 +2,7 @@
 
 import logging
 from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
@@ -88,6 +89,59 @@ def test_hosts_of_the_same_aggregates_are_decided_once():
     assert nova_filter._requirements.cache_info().misses == 1
 
 
+class Unset:
+    """As an object of Nova's whose fields were not loaded."""
+
+    def __init__(self, **loaded):
+        self.__dict__.update(loaded)
+
+    def __getattr__(self, name):
+        raise NotImplementedError(f"Cannot load '{name}' in the base class")
+
+
+class TestNamesThatAreNotThere:
+    """R0-32: they are for the log, and decide nothing."""
+
+    @pytest.mark.parametrize(
+        ('kind', 'fields'),
+        [
+            pytest.param(SimpleNamespace, {}, id='a namespace'),
+            pytest.param(Unset, {}, id='not loaded'),
+            pytest.param(Mock, {}, id='a mock'),
+            pytest.param(MagicMock, {}, id='a mock with all methods'),
+            pytest.param(SimpleNamespace, {'name': None}, id='none'),
+            pytest.param(SimpleNamespace, {'name': 5}, id='no text'),
+        ],
+    )
+    @pytest.mark.parametrize(('value', 'passes'), [('1', True), ('2', False)])
+    def test_aggregates_and_flavors(self, logged, kind, fields, value, passes):
+        aggregates = [kind(metadata={}, **fields), kind(metadata={'ssd': '1'}, **fields)]
+        flavor = kind(extra_specs={'ssd': value}, **fields)
+        state = SimpleNamespace(host='cmp-1', aggregates=aggregates)
+        judge = AggregateInstanceTypeFilter()
+        assert judge.host_passes(state, SimpleNamespace(flavor=flavor)) is passes
+        said = [words for _, words in logged()]
+        assert len(said) == (0 if passes else 1)
+        assert all('the flavor, host cmp-1: rejected' in words for words in said)
+        assert all('the metadata of aggregate 2 is "1"' in words for words in said)
+
+    @pytest.mark.parametrize('kind', [SimpleNamespace, Unset, Mock])
+    def test_a_host_and_a_warning(self, logged, kind):
+        state, flavor = kind(aggregates=[kind(metadata={})]), kind(extra_specs=ILLEGAL)
+        judge = AggregateInstanceTypeFilter()
+        assert judge.host_passes(state, SimpleNamespace(flavor=flavor)) is False
+        ((level, words), _) = logged()
+        assert level == 'WARNING'
+        assert words.startswith('the flavor, the host: ssd is "<or> ! <or> 1"')
+
+    @pytest.mark.parametrize('kind', [SimpleNamespace, Unset])
+    def test_extra_specs_that_were_not_loaded_are_none(self, kind):
+        judge, asked = AggregateInstanceTypeFilter(), SimpleNamespace(flavor=kind())
+        assert judge.host_passes(host({'ssd': '1'}), asked) is True
+        forced = host({'ssd': '1', 'force_metadata_check': 'True'})
+        assert judge.host_passes(forced, asked) is False
+
+
 class TestLog:
     def test_a_rejected_host_is_a_debug_line_with_the_reason(self, logged):
         judge = AggregateInstanceTypeFilter()
@@ -161,7 +215,7 @@ class TestFailure:
         assert judge.host_passes(state, asked) is False
         ((level, words),) = logged()
         assert level == 'ERROR'
-        assert 'rejects host' in words
+        assert 'and rejects ' in words
 
     def test_a_failure_has_one_traceback(self, logged, caplog):
         judge = AggregateInstanceTypeFilter()
