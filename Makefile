@@ -6,7 +6,7 @@ PYTHON ?=
 # More words for pytest: make test ARGS='-x -k drs'
 ARGS ?=
 
-QUICK := $(wildcard tests/unit tests/property tests/functional tests/engine tests/regressions)
+QUICK := $(wildcard tests/unit tests/property tests/functional tests/engine tests/regressions tests/accuracy)
 # What holds in the oldest engine, too: the decisions, the adapters, and the plugin on Senlin's objects.
 OLD_WORLD := tests/compat tests/unit/core tests/unit/constraints tests/unit/policy tests/unit/cloud \
     $(wildcard tests/engine/test_plugin_*.py)
@@ -26,7 +26,7 @@ unexport PBR_VERSION
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test e2e compare compat lint format docs bench recordings sample clean elsewhere
+.PHONY: help demo test e2e accuracy compare compat lint format docs bench recordings sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo 'make test        the tests: rules, properties, and the real services'
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make e2e         the long comparisons with the real services'
+	@echo 'make accuracy    300 random clouds: what the preflight says, and what the scheduler does'
 	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
 	@echo 'make docs        the manual, in doc/build/html'
@@ -55,6 +56,9 @@ e2e: .venv/.made
 
 compare: .venv/.made
 	@.venv/bin/python -m tests.regressions.compare --write doc/source/admin/in-tree-table.rst $(ARGS)
+
+accuracy: .venv/.made
+	@.venv/bin/python -m tests.accuracy.run --write doc/source/user/accuracy-table.rst $(ARGS)
 
 compat: .venv-compat/.made
 	@.venv-compat/bin/python -m pytest $(OLD_WORLD) $(ARGS)

@@ -44,17 +44,23 @@ def plan(
 
 
 def take_snapshot(
-    connection: Any, *, server_groups: Collection[str] | None = None
+    connection: Any,
+    *,
+    server_groups: Collection[str] | None = None,
+    timeout: float | None = None,
 ) -> CloudSnapshot:
     """The cloud behind an ``openstack.connection.Connection``, as the planner sees it.
 
     :param server_groups: ids or names of the only groups that will be asked about, which is
         cheaper; None is all groups.
+    :param timeout: seconds that one request may take; None is a minute.
     """
     # Imported here: openstacksdk takes a second to load, and a saved snapshot needs none.
     from senlin_affinity.cloud import snapshot
+    from senlin_affinity.cloud.connection import REQUEST_TIMEOUT
 
-    return snapshot.take(connection, server_groups=server_groups).snapshot
+    seconds = REQUEST_TIMEOUT if timeout is None else timeout
+    return snapshot.take(connection, server_groups=server_groups, timeout=seconds).snapshot
 
 
 def load_constraints() -> tuple[Constraint, ...]:

@@ -2,8 +2,9 @@
 
 The way of the data: a real openstacksdk connection sends its requests; Keystone's are answered
 here, Nova's by :class:`tests.fake_nova.FakeNova`, which keeps what it was asked and its server
-groups, and those of Placement, where there is one, by :class:`tests.fake_placement.FakePlacement`;
-a :class:`Failure` may take the place of an answer, before or after Nova did its part.
+groups, those of Placement, where there is one, by :class:`tests.fake_placement.FakePlacement`,
+and those of Glance by :class:`tests.fake_glance.FakeGlance`; a :class:`Failure` may take the place
+of an answer, before or after Nova did its part.
 
 Shapes::
 
@@ -33,6 +34,7 @@ from openstack.connection import Connection
 from senlin_affinity.cloud.connection import Ports, ports
 from tests import fake_keystone
 from tests.fake_candidates import FakeCandidates
+from tests.fake_glance import FakeGlance
 from tests.fake_keystone import REGION
 from tests.fake_nova import FakeNova, NoRoute, newest
 from tests.fake_placement import FakePlacement
@@ -41,6 +43,7 @@ from tests.recordings.exchanges import Reply
 KEYSTONE = 'http://keystone.test/v3'
 NOVA = 'http://nova.test/v2.1'
 PLACEMENT = 'http://placement.test'
+GLANCE = 'http://image.test'
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,7 @@ class Edge:
     :param user: as whom the connection is made: admin or demo.
     :param services: what the catalogue has.
     :param placement: what answers in the place of the Placement that has a provider for each host.
+    :param glance: what answers as Glance, where there is one.
     :param nova: arguments of :class:`FakeNova`; its hosts are those of ``placement``.
     """
 
@@ -147,6 +151,7 @@ class Edge:
         user: str = 'admin',
         services: tuple[str, ...] = ('compute',),
         placement: FakeCandidates | None = None,
+        glance: FakeGlance | None = None,
         **nova: Any,
     ) -> None:
         self.nova = FakeNova(
@@ -157,7 +162,10 @@ class Edge:
         self.tokens = 0
         self.discoveries = 0
         self._user = user
+        self.glance = glance
         self._services = services if placement is None else (*services, 'placement')
+        if glance is not None:
+            self._services = (*self._services, 'image')
         self._planned: list[_Planned] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
@@ -283,6 +291,8 @@ class Edge:
                 return self.placement.send(path, asked, query), {}
             user = request.headers.get('X-Auth-Token', 'nobody')
             return self.placement.send(user, path, asked, _query(request)), {}
+        if url.startswith(GLANCE) and self.glance is not None:
+            return self.glance.send(GLANCE, url.removeprefix(GLANCE), _query(request)), {}
         self.unmatched.append(f'{request.method} {request.url}')
         raise requests_mock.NoMockAddress(request)
 

@@ -135,7 +135,7 @@ def newest() -> str:
 
 
 class FakeNova:
-    """One project's view of a Nova.
+    """One project's view of a Nova; ``limits`` take the place of those that were recorded.
 
     :param newest: the newest microversion that it offers; '' is a Nova without microversions.
     :param quota: server groups that the project may have; -1: as many as it likes.
@@ -159,6 +159,7 @@ class FakeNova:
         self.aggregates: list[Any] = list(aggregates)
         self.groups: list[dict[str, Any]] = []
         self.servers: list[FakeServer] = []
+        self.limits: dict[str, int] = {}
         self.asked: list[Asked] = []
 
     # -- what a test prepares, and looks at
@@ -306,6 +307,7 @@ class FakeNova:
         absolute = reply.body['limits']['absolute']
         absolute['maxServerGroups'] = self.quota
         absolute['totalServerGroupsUsed'] = len(self.groups)
+        absolute.update(self.limits)
         return reply
 
     def _zones(self, question: _Question) -> Reply:

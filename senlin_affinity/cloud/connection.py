@@ -49,6 +49,11 @@ def placement(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
     return _service(connection, 'placement', 'Placement', timeout)
 
 
+def image(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
+    """Glance's API."""
+    return _service(connection, 'image', 'Glance', timeout)
+
+
 def _service(connection: Connection, kind: str, name: str, timeout: float) -> Rest:
     if connection.session.timeout is None:  # else a token and the discovery would wait for ever
         connection.session.timeout = timeout

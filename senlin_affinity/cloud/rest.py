@@ -53,7 +53,7 @@ class Rest:
         self,
         path: str,
         what: str,
-        microversion: Microversion,
+        microversion: Microversion | None = None,
         params: Mapping[str, str | int | Sequence[str]] | None = None,
         missing: int | None = None,
     ) -> Any:

@@ -6,6 +6,7 @@ Shapes::
     request_timeout = 60
     drs_pattern = drs
     group_name_prefix = senlin-affinity-
+    enabled_filters = ComputeFilter,AggregateInstanceTypeFilter
 
     [scheduler]
     placement_req_required_member_prefix = reservation:
@@ -25,7 +26,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from senlin_affinity.core.objects import Rules
+from senlin_affinity.core.objects import DEFAULT_FILTERS, Rules
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 
 AFFINITY = cfg.OptGroup(
@@ -58,6 +59,12 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         'group_name_prefix',
         default=GROUP_NAME_PREFIX,
         help='How the name of a created server group begins when the spec names none.',
+    ),
+    cfg.ListOpt(
+        'enabled_filters',
+        default=list(DEFAULT_FILTERS),
+        help='What nova.conf has as enabled_filters in its [filter_scheduler]: the preflight '
+        'refuses nothing for a filter that does not run.',
     ),
 )
 SCHEDULER_OPTIONS: tuple[Any, ...] = (

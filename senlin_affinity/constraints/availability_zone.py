@@ -30,6 +30,7 @@ class AvailabilityZoneConstraint:
     needs = ('hosts',)
     filters: tuple[str, ...] = ()
     is_by_name = False
+    is_by_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),
         'availability_zone.other_zone': Reason(

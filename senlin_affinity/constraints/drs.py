@@ -24,6 +24,7 @@ class DrsConstraint:
     summary = 'with enable_drs_extension: only an enabled vSphere host with DRS that is up'
     needs = ('hosts',)
     is_by_name = True
+    is_by_resources = False
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'drs.host': Reason('{host} is a DRS host'),

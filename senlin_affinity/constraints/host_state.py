@@ -23,6 +23,7 @@ class HostStateConstraint:
     needs = ('hosts',)
     filters: tuple[str, ...] = ()
     is_by_name = False
+    is_by_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason('the compute service is enabled and up'),
         'host_state.disabled': Reason(

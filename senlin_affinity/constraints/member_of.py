@@ -23,6 +23,7 @@ class MemberOfConstraint:
     summary = 'only hosts in the aggregates that member_of requires, and in none that it forbids'
     needs = ('aggregates', 'hosts')
     is_by_name = False
+    is_by_resources = False
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'member_of.admitted': Reason('its aggregates are what member_of asks for'),

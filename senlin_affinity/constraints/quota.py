@@ -22,6 +22,7 @@ class QuotaConstraint:
     summary = "no more servers, and no more in a group, than the project's quotas allow"
     needs = ('quotas', 'flavors', 'server_groups')
     is_by_name = False
+    is_by_resources = False
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         **quotas.REASONS,

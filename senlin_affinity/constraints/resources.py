@@ -33,6 +33,7 @@ class ResourcesConstraint:
     needs = ('hosts', 'flavors')
     filters: tuple[str, ...] = ()
     is_by_name = False
+    is_by_resources = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
         'resources.exhausted': Reason(
@@ -73,12 +74,12 @@ class ResourcesConstraint:
             has = host.resources.get(name)
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
-            too_little = _too_little(name, amount, has)
-            if too_little is not None:
-                return too_little
-            here = (has.capacity - has.used) // amount
-            room = here if room is None else min(room, here)
-            is_at_most = is_at_most or has.is_sum
+            capacity, used, max_unit, step_size, is_sum = has
+            here = (capacity - used) // amount
+            if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
+                return _too_little(name, amount, has)
+            room = here if room is None or here < room else room
+            is_at_most = is_at_most or is_sum
         return _enough(room, is_at_most)
 
     def shape(self, question: Question, host: Host) -> Hashable:
@@ -94,20 +95,15 @@ class ResourcesConstraint:
         )
 
 
-def _too_little(name: str, amount: int, has: Resource) -> Verdict | None:
-    """Why not even one server finds enough of this class; None if it does."""
-    free = has.capacity - has.used
-    is_too_large = has.max_unit is not None and amount > has.max_unit
-    if not is_too_large and free >= amount and amount % has.step_size == 0:
-        return None
+def _too_little(name: str, amount: int, has: Resource) -> Verdict:
+    """Why not even one server finds enough of this class."""
     asked = {'resource': name, 'amount': amount}
-    if is_too_large:
+    if has.max_unit is not None and amount > has.max_unit:
         return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
     if amount % has.step_size:
         return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
-    return Verdict.rejected(
-        'resources.exhausted', free=max(0, free), capacity=has.capacity, **asked
-    )
+    free = max(0, has.capacity - has.used)
+    return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
 
 
 @lru_cache(maxsize=4096)

@@ -15,6 +15,8 @@ from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY, ServerGroup
 from senlin_affinity.core.verdict import Verdict
 
+_BINDING = (AFFINITY, ANTI_AFFINITY)
+
 
 class ServerGroupConstraint:
     """The policy and the rules of the request's server group."""
@@ -24,6 +26,7 @@ class ServerGroupConstraint:
     summary = 'no more servers of one group on a host than its policy and rules allow'
     needs = ('server_groups',)
     is_by_name = True
+    is_by_resources = False
     #: Whatever filters run, Nova's late check on the compute host enforces the policy.
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -79,7 +82,7 @@ class ServerGroupConstraint:
     def shape(self, question: Question, host: Host) -> Hashable:
         """How many members the host holds is all that counts."""
         group = question.server_group
-        if group is None or group.policy not in (AFFINITY, ANTI_AFFINITY):
+        if group is None or group.policy not in _BINDING:
             return None
         return question.members_on.get(host.host, 0)
 

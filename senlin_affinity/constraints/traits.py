@@ -24,6 +24,7 @@ class TraitsConstraint:
     needs = ('hosts', 'flavors')
     filters: tuple[str, ...] = ()
     is_by_name = False
+    is_by_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
         'traits.present': Reason('has the traits {required}'),
         'traits.missing': Reason(

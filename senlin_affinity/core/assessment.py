@@ -3,7 +3,8 @@
 The way of the data: the hosts come in; one :class:`Row` for each goes out, and hosts that look
 alike share theirs. Hosts look alike when all that a snapshot knows of them is equal but for their
 names; a constraint for which names count (``is_by_name``) adds its own ``shape`` of each host. A
-constraint is asked about one host of each shape.
+constraint is asked about one host of each shape; where hosts differ in their names and resources
+alone, only those for which these count (``is_by_resources``) are asked again.
 
 Units: ``room`` is a number of servers, ``least`` what is certain of it; a room of None is no number
 that anybody knows.
@@ -11,12 +12,27 @@ that anybody knows.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import attrgetter
 
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
+
+#: All of a host but its names and its resources.
+_LOOK = (
+    'availability_zone',
+    'enabled',
+    'up',
+    'aggregates',
+    'traits',
+    'hypervisor_type',
+    'is_nested',
+)
+_look = attrgetter(*_LOOK)
 
 
 @dataclass(frozen=True)
@@ -40,56 +56,94 @@ def assess(
 ) -> list[Row]:
     """One row for each host, in the order of the hosts."""
     judge = _Judge(question, constraints)
-    return [judge.row(host) for host in hosts]
+    named = [constraint.shape for constraint in constraints if _is_by_name(constraint)]
+    shapes = [map(shape, repeat(question), hosts) for shape in named]
+    known: dict[Hashable, dict[Hashable, Row]] = {}
+    rows = []
+    for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
+        alike = known.get(look)
+        if alike is None:
+            alike = known[look] = {}
+        resources = host.resources
+        has = None if resources is None else (*resources, *resources.values())
+        row = alike.get(has)
+        if row is None:
+            row = alike[has] = judge.row(host, look)
+        rows.append(row)
+    return rows
+
+
+def tally(rows: Iterable[Row]) -> list[tuple[Row, int]]:
+    """Each row that several hosts share, and how many they are."""
+    rows = list(rows)
+    shared = dict(zip(map(id, rows), rows, strict=True))
+    numbers = Counter(map(id, rows))
+    return [(row, numbers[key]) for key, row in shared.items()]
 
 
 class _Judge:
-    """Remembers what was answered, for one question."""
+    """Asks the constraints, and remembers what they answered, for one question."""
 
     def __init__(self, question: Question, constraints: Sequence[HostConstraint]) -> None:
         self._question = question
         self._constraints = constraints
-        self._named = [item for item in constraints if getattr(item, 'is_by_name', True)]
-        self._rows: dict[Hashable, Row] = {}
-        self._same: dict[tuple[int, ...], Row] = {}
-        self._verdicts: dict[tuple[str, Hashable], Verdict] = {}
+        self._names = [constraint.name for constraint in constraints]
+        numbered = list(enumerate(constraints))
+        #: Those that are asked again where hosts differ in their resources, and in their names.
+        self._of_resources = [item for item in numbered if _is_by_resources(item[1])]
+        self._of_both = [
+            item for item in numbered if _is_by_resources(item[1]) or _is_by_name(item[1])
+        ]
+        self._rows: dict[tuple[int, ...], Row] = {}
+        self._said: dict[Hashable, list[Verdict]] = {}
+        self._verdicts: dict[str, dict[Hashable, Verdict]] = {name: {} for name in self._names}
 
-    def row(self, host: Host) -> Row:
-        question = self._question
-        resources = host.resources
-        key = (
-            host.availability_zone,
-            host.enabled,
-            host.up,
-            host.aggregates,
-            host.traits,
-            None if resources is None else (*resources.items(),),
-            host.hypervisor_type,
-            host.is_nested,
-            *[constraint.shape(question, host) for constraint in self._named],
-        )
+    def row(self, host: Host, look: tuple[Hashable, ...]) -> Row:
+        """The row of a host unlike those before; its look, and the shapes for which names count."""
+        if look in self._said:
+            said = self._ask_again(self._of_resources, host, self._said[look])
+        else:
+            bare = look[0]
+            if bare in self._said:
+                said = self._ask_again(self._of_both, host, self._said[bare])
+            else:
+                said = [self._ask(constraint, host) for constraint in self._constraints]
+                self._said[bare] = said
+            self._said[look] = said
+        # Hosts of which the same was said share their row, too. The verdicts live as long as this.
+        key = (*map(id, said),)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = self._ask(host)
+            row = self._rows[key] = _row(dict(zip(self._names, said, strict=True)))
         return row
 
-    def _ask(self, host: Host) -> Row:
-        said = [self._verdict(constraint, host) for constraint in self._constraints]
-        # Hosts of which the same was said share their row, too. The verdicts live as long as this.
-        key = tuple(map(id, said))
-        row = self._same.get(key)
-        if row is None:
-            names = [constraint.name for constraint in self._constraints]
-            row = self._same[key] = _row(dict(zip(names, said, strict=True)))
-        return row
+    def _ask_again(
+        self,
+        constraints: Iterable[tuple[int, HostConstraint]],
+        host: Host,
+        said: Iterable[Verdict],
+    ) -> list[Verdict]:
+        """What is said about a host for which only some of the constraints can differ."""
+        again = [*said]
+        for index, constraint in constraints:
+            again[index] = self._ask(constraint, host)
+        return again
 
-    def _verdict(self, constraint: HostConstraint, host: Host) -> Verdict:
-        shape = (constraint.name, constraint.shape(self._question, host))
-        verdict = self._verdicts.get(shape)
+    def _ask(self, constraint: HostConstraint, host: Host) -> Verdict:
+        known = self._verdicts[constraint.name]
+        shape = constraint.shape(self._question, host)
+        verdict = known.get(shape)
         if verdict is None:
-            verdict = constraint.check_host(self._question, host)
-            self._verdicts[shape] = verdict
+            verdict = known[shape] = constraint.check_host(self._question, host)
         return verdict
+
+
+def _is_by_name(constraint: HostConstraint) -> bool:
+    return getattr(constraint, 'is_by_name', True)
+
+
+def _is_by_resources(constraint: HostConstraint) -> bool:
+    return getattr(constraint, 'is_by_resources', True)
 
 
 def _row(verdicts: Mapping[str, Verdict]) -> Row:

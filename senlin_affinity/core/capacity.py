@@ -6,10 +6,11 @@ whatever the unknown parts of the snapshot are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from senlin_affinity.core.assessment import Row
+from senlin_affinity.core.assessment import Row, tally
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
@@ -47,7 +48,8 @@ def measure(
 ) -> Capacity:
     """The capacity, from every host's row and the verdicts about the request."""
     request = tuple(request)
-    most, certain = _of_hosts(question, hosts, rows)
+    counted = tally(rows)
+    most, certain = _of_hosts(question, hosts, counted)
     for verdict in request:
         if verdict.room is not None:
             most = verdict.room if most is None else min(most, verdict.room)
@@ -57,7 +59,7 @@ def measure(
     at_most = dict.fromkeys(unmodelled)
     if is_open_affinity(question):
         at_most['affinity without members (Nova chooses the host)'] = None
-    elif any(row.is_at_most and row.room for row in rows):
+    elif any(row.is_at_most and row.room for row, _number in counted):
         at_most |= dict.fromkeys(_vague(hosts or (), rows))
     if any(verdict.is_at_most for verdict in request):
         at_most['servers of several users in the group'] = None
@@ -68,18 +70,19 @@ def measure(
 
 
 def _of_hosts(
-    question: Question, hosts: Sequence[Host] | None, rows: Sequence[Row]
+    question: Question, hosts: Sequence[Host] | None, counted: Sequence[tuple[Row, int]]
 ) -> tuple[int | None, int]:
     if hosts is None:
         return None, 0
-    possible = [row.room for row in rows]
-    sure = [row.room or 0 for row in rows if row.is_certain]
     if is_open_affinity(question):
-        rooms = [room for room in possible if room is not None]
-        is_known = len(rooms) == len(possible)
-        return (max(rooms, default=0) if is_known else None), max(sure, default=0)
-    most = None if None in possible else sum(room or 0 for room in possible)
-    return most, sum(sure)
+        counted = [(row, 1) for row, _number in counted]
+        together: Callable[[Iterable[int]], int] = partial(max, default=0)
+    else:
+        together = sum
+    is_known = all(row.room is not None for row, _number in counted)
+    rooms = [(row.room or 0) * number for row, number in counted]
+    sure = [(row.room or 0) * number for row, number in counted if row.is_certain]
+    return (together(rooms) if is_known else None), together(sure)
 
 
 def _vague(hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """What the planner answers: how many servers fit, where they go, and why no more.
 
-The way of the data: the planner fills a :class:`Decision` with the numbers and the placements; what
-is only looked at (the report of every host, the line, the remedies) is worked out when somebody
+The way of the data: the planner fills a :class:`Decision` with the numbers; what is only looked at
+(the placements, the report of every host, the line, the remedies) is worked out when somebody
 looks, from the question as it stands after the placements.
 
 Shapes: :meth:`Decision.as_dict` is what ``plan -f json`` prints.
@@ -13,14 +13,18 @@ known, or no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from senlin_affinity.core import explain
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
+
+if TYPE_CHECKING:
+    from senlin_affinity.core.assessment import Row
+    from senlin_affinity.core.standing import Standing
 
 
 class PlacedServer(NamedTuple):
@@ -75,11 +79,11 @@ class Decision:
     wanted: int
     capacity: int | None
     at_most: tuple[str, ...]
-    placements: tuple[PlacedServer, ...]
     request: Mapping[str, Verdict] = field(hash=False)
     reasons: Mapping[str, Reason] = field(hash=False, repr=False)
-    report: Callable[[], tuple[HostReport, ...] | None] = field(repr=False, compare=False)
-    find_remedies: Callable[[], tuple[Remedy, ...]] = field(repr=False, compare=False)
+    place: Callable[[], tuple[PlacedServer, ...]] = field(repr=False, compare=False)
+    stand: Callable[[], Standing | None] = field(repr=False, compare=False)
+    find_remedies: Callable[[Decision], tuple[Remedy, ...]] = field(repr=False, compare=False)
 
     @property
     def capacity_is_upper_bound(self) -> bool:
@@ -87,19 +91,33 @@ class Decision:
         return bool(self.at_most)
 
     @cached_property
+    def placements(self) -> tuple[PlacedServer, ...]:
+        """Where the servers go, one by one: as many as certainly fit, of those wanted."""
+        return self.place()
+
+    @cached_property
     def is_hosts_known(self) -> bool:
         """May the caller see the hosts?"""
-        return self.report() is not None
+        return self._standing is not None
 
     @cached_property
     def hosts(self) -> tuple[HostReport, ...]:
         """Every host, in the snapshot's order; empty where they are not known."""
-        return self.report() or ()
+        return () if self._standing is None else self._standing.reports()
+
+    @cached_property
+    def tally(self) -> Sequence[tuple[Row, int]]:
+        """What is said about the hosts, and about how many of them each."""
+        return () if self._standing is None else self._standing.tally()
+
+    @cached_property
+    def _standing(self) -> Standing | None:
+        return self.stand()
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
         """What would help, the smallest change first; empty where the request fits."""
-        return self.find_remedies() if self.fits is False else ()
+        return self.find_remedies(self) if self.fits is False else ()
 
     def line(self) -> str:
         """The decision in one line, without the name of any host."""

@@ -19,6 +19,7 @@ from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
+    from senlin_affinity.core.assessment import Row
     from senlin_affinity.core.decision import Decision, HostReport
 
 _HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
@@ -43,23 +44,29 @@ def line(decision: Decision) -> str:
 
 
 def _hosts(decision: Decision) -> str:
-    left = sum(report.code is None for report in decision.hosts)
+    known = sum(number for _row, number in decision.tally)
+    left = sum(number for row, number in decision.tally if row.code is None)
     counts = ', '.join(
-        f'{code} on {number}{_details(code, decision)}'
-        for code, number in count_codes(decision.hosts)
+        f'{code} on {number}{_details(code, decision)}' for code, number in _count(decision.tally)
     )
-    return f'{left}/{len(decision.hosts)} hosts left{f": {counts}" if counts else ""}'
+    return f'{left}/{known} hosts left{f": {counts}" if counts else ""}'
 
 
 def count_codes(reports: Iterable[HostReport]) -> list[tuple[str, int]]:
     """How many hosts each first REJECT holds, the most frequent first."""
+    return _count((report, 1) for report in reports)
+
+
+def _count(tally: Iterable[tuple[HostReport | Row, int]]) -> list[tuple[str, int]]:
+    """The same, of so many hosts each."""
     counts: dict[str, int] = {}
     order: dict[str, int] = {}
-    for report in reports:
-        if report.code is not None and report.by is not None:
-            counts[report.code] = counts.get(report.code, 0) + 1
-            if report.code not in order:
-                order[report.code] = list(report.verdicts).index(report.by)
+    for said, number in tally:
+        code = said.code
+        if code is not None and said.by is not None:
+            counts[code] = counts.get(code, 0) + number
+            if code not in order:
+                order[code] = list(said.verdicts).index(said.by)
     return sorted(counts.items(), key=lambda item: (-item[1], order[item[0]], item[0]))
 
 
@@ -69,9 +76,10 @@ def _details(code: str, decision: Decision) -> str:
     if reason is None or not reason.detail:
         return ''
     found = {
-        str(report.verdicts[report.by].facts.get(reason.detail))
-        for report in decision.hosts
-        if report.code == code and report.by is not None
+        word
+        for row, _number in decision.tally
+        if row.code == code and row.by is not None
+        for word in str(row.verdicts[row.by].facts.get(reason.detail)).split(', ')
     }
     return f' ({", ".join(sorted(found))})'
 
@@ -128,7 +136,7 @@ def why(report: HostReport, decision: Decision) -> str:
 
 def advice(decision: Decision) -> Sequence[str]:
     """What the constraints advise, for the codes that the line counts."""
-    codes = [code for code, _number in count_codes(decision.hosts)]
+    codes = [code for code, _number in _count(decision.tally)]
     codes += [verdict.code for verdict in decision.request.values() if not verdict]
     given = (decision.reasons[code].advice for code in codes if code in decision.reasons)
     return tuple(dict.fromkeys(words for words in given if words))

@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import cache
 
 from senlin_affinity.core import capacity, filters, remedies
 from senlin_affinity.core.assessment import Row, assess
 from senlin_affinity.core.constraint import Constraint, HostConstraint, RequestConstraint
-from senlin_affinity.core.decision import Decision, HostReport, PlacedServer
+from senlin_affinity.core.decision import Decision, PlacedServer
 from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, Question, Rules
 from senlin_affinity.core.question import ask
-from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY, Member
+from senlin_affinity.core.server_group import SOFT_AFFINITY
+from senlin_affinity.core.standing import stand
 
 
 def plan(
@@ -57,17 +58,21 @@ def decide(question: Question, constraints: Sequence[Constraint]) -> Decision:
     room = capacity.measure(question, hosts, rows, request.values(), unmodelled)
     wanted = question.request.count
     number = min(wanted, room.certain)
-    chosen = _choose(question, hosts or (), rows, number)
+
+    @cache
+    def chosen() -> list[Host]:
+        return _choose(question, hosts or (), rows, number)
+
     return Decision(
         fits=room.fits(wanted),
         wanted=wanted,
         capacity=room.most,
         at_most=room.at_most,
-        placements=tuple(_placed(question, host) for host in chosen),
         request=request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
-        report=lambda: None if hosts is None else _report(question, of_hosts, hosts, rows, chosen),
-        find_remedies=lambda: remedies.find(question, constraints, decide),
+        place=lambda: _placed(question, chosen()),
+        stand=lambda: None if hosts is None else stand(question, of_hosts, hosts, rows, chosen()),
+        find_remedies=lambda now: remedies.find(question, constraints, decide, now),
     )
 
 
@@ -79,6 +84,8 @@ def _choose(
     question: Question, hosts: Sequence[Host], rows: Sequence[Row], number: int
 ) -> list[Host]:
     """The host of each of so many servers, one by one."""
+    if not number:
+        return []
     group, members = question.server_group, question.members_on
     policy = '' if group is None else group.policy
     sign = -1 if policy == SOFT_AFFINITY else 1
@@ -103,60 +110,6 @@ def _choose(
     return chosen
 
 
-def _placed(question: Question, host: Host) -> PlacedServer:
-    group = question.server_group
-    return PlacedServer(host.host, host.availability_zone, None if group is None else group.id)
-
-
-def _report(
-    question: Question,
-    constraints: Sequence[HostConstraint],
-    hosts: Sequence[Host],
-    rows: Sequence[Row],
-    chosen: Sequence[Host],
-) -> tuple[HostReport, ...]:
-    """Every host as it stands after the placements."""
-    placed = Counter(host.host for host in chosen)
-    after = _after(question, chosen)
-    affinity = question.server_group is not None and question.server_group.policy == AFFINITY
-    changed = [
-        index for index, host in enumerate(hosts) if placed and (affinity or host.host in placed)
-    ]
-    loaded = [_loaded(question, hosts[index], placed[hosts[index].host]) for index in changed]
-    final = dict(zip(changed, assess(after, constraints, loaded), strict=True))
-    return tuple(
-        _host_report(host, final.get(index, row), question.members_on, placed)
-        for index, (host, row) in enumerate(zip(hosts, rows, strict=True))
-    )
-
-
-def _host_report(
-    host: Host, row: Row, members: Mapping[str, int], placed: Mapping[str, int]
-) -> HostReport:
-    name = host.host
-    return HostReport(
-        name, row.room, row.code, row.verdicts, members.get(name, 0), placed.get(name, 0), row.by
-    )
-
-
-def _after(question: Question, chosen: Sequence[Host]) -> Question:
-    """The question once the servers are in their group."""
-    group = question.server_group
-    if group is None or not chosen:
-        return question
-    users = {member.user for member in group.members}
-    user = users.pop() if len(users) == 1 else None
-    new = tuple(Member(f'new-{number}', host.host, user) for number, host in enumerate(chosen, 1))
-    return replace(question, server_group=replace(group, members=group.members + new))
-
-
-def _loaded(question: Question, host: Host, servers: int) -> Host:
-    """The host once it holds so many servers more."""
-    asked = question.demand
-    if asked is None or host.resources is None or not servers:
-        return host
-    resources = {
-        name: has._replace(used=has.used + servers * asked.amounts.get(name, 0))
-        for name, has in host.resources.items()
-    }
-    return replace(host, resources=resources)
+def _placed(question: Question, chosen: Sequence[Host]) -> tuple[PlacedServer, ...]:
+    group = None if question.server_group is None else question.server_group.id
+    return tuple([PlacedServer(host.host, host.availability_zone, group) for host in chosen])

@@ -54,7 +54,7 @@ def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberO
         return MemberOf()
     if snapshot.aggregates is None:
         return read(expressions, 'member_of', lambda part: canonical(part) or part)
-    nameless = frozenset().union(*(host.aggregates for host in snapshot.hosts or ()))
+    nameless = frozenset().union(*{host.aggregates for host in snapshot.hosts or ()})
     return resolve(expressions, snapshot.aggregates, nameless=nameless)
 
 

@@ -11,96 +11,50 @@ one zone. A soft policy, or a rule given up, weighs as much as all the servers t
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from itertools import accumulate
 
 from senlin_affinity.core import quotas
-from senlin_affinity.core.assessment import assess
-from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.decision import Decision, Remedy
 from senlin_affinity.core.objects import Host, Question, Quota
+from senlin_affinity.core.replanner import Replanner
 from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
     MAX_SERVER_PER_HOST,
     SOFT_AFFINITY,
     SOFT_ANTI_AFFINITY,
+    ServerGroup,
 )
 
 _MOST_ZONES = 10
 #: Rules that another kind of change speaks for, or that no change of the request can lift.
 _NOT_DROPPED = ('server_group', 'quota', 'resources', 'availability_zone', 'host_state')
 
-
 Kind = Iterator[tuple[Remedy, Decision]]
-
-
-@dataclass(frozen=True)
-class _Planner:
-    """The question that did not fit, and how to plan it with something changed."""
-
-    question: Question
-    constraints: Sequence[Constraint]
-    decide: Callable[[Question, Sequence[Constraint]], Decision]
-    now: Decision
-
-    def plan(self, **changed: Any) -> Decision:
-        """The decision about the question with some of its fields changed."""
-        return self.decide(replace(self.question, **changed), self.constraints)
-
-    def plan_request(self, **changed: Any) -> Decision:
-        """The same, with some fields of the request changed."""
-        return self.plan(request=replace(self.question.request, **changed))
-
-    def plan_hosts(self, hosts: Sequence[Host]) -> Decision:
-        """The same, in a cloud with other hosts."""
-        return self.plan(snapshot=replace(self.question.snapshot, hosts=tuple(hosts)))
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """The hosts that are known."""
-        return self.question.snapshot.hosts or ()
-
-    def rooms(self, hosts: Sequence[Host]) -> list[int]:
-        """The room on each of these hosts, as far as it is known."""
-        judges = [item for item in self.constraints if isinstance(item, HostConstraint)]
-        return [row.room or 0 for row in assess(self.question, judges, hosts)]
 
 
 def find(
     question: Question,
     constraints: Sequence[Constraint],
     decide: Callable[[Question, Sequence[Constraint]], Decision],
+    now: Decision,
 ) -> tuple[Remedy, ...]:
-    """What would help, the smallest change first."""
-    planner = _Planner(question, constraints, decide, decide(question, constraints))
-    now = planner.now.capacity or 0
+    """What would help, the smallest change first; ``now`` is the decision as it is."""
+    planner = Replanner(question, constraints, decide, now)
     changes = [change for kind in _KINDS for change in kind(planner)]
     enough = [remedy for remedy, decision in changes if decision.fits]
     if enough:
         return tuple(sorted(enough, key=lambda item: (item.size, item.code, item.change)))
-    some = [remedy for remedy, _decision in changes if remedy.capacity > now]
+    some = [remedy for remedy, _decision in changes if remedy.capacity > (now.capacity or 0)]
     return tuple(sorted(some, key=lambda item: (-item.capacity, item.size, item.code, item.change)))
 
 
-def _smallest(
-    low: int, high: int, wanted: int, attempt: Callable[[int], Decision]
-) -> tuple[int, Decision]:
-    """The smallest number that gives what is wanted, or as much as the highest number gives."""
-    number, best = high, attempt(high)
-    enough = min(wanted, best.capacity or 0)
-    while low < number:
-        middle = (low + number) // 2
-        decision = attempt(middle)
-        if (decision.capacity or 0) >= enough:
-            number, best = middle, decision
-        else:
-            low = middle + 1
-    return number, best
-
-
-def _higher_rule(planner: _Planner) -> Kind:
+def _higher_rule(planner: Replanner) -> Kind:
     group, wanted = planner.question.server_group, planner.now.wanted
     if group is None or group.max_server_per_host is None:
         return
@@ -111,12 +65,29 @@ def _higher_rule(planner: _Planner) -> Kind:
         return planner.plan(server_group=replace(group, rules=rules))
 
     most = max(now, *planner.question.members_on.values(), 0) + wanted
-    limit, decision = _smallest(now + 1, most, wanted, attempt)
+    limit, decision = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
     change = f'{MAX_SERVER_PER_HOST}: {limit}'
     yield _remedy(MAX_SERVER_PER_HOST, change, limit - now, decision), decision
 
 
-def _other_zone(planner: _Planner) -> Kind:
+def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
+    """The smallest rule that should do, by the rooms of the hosts as if there were none."""
+    members, wanted = planner.question.members_on, planner.now.wanted
+    rooms = planner.rooms(planner.hosts, server_group=replace(group, policy=SOFT_ANTI_AFFINITY))
+    held = [members.get(host.host, 0) for host in planner.hosts]
+    numbers = Counter(zip(rooms, held, strict=True))
+    target = min(wanted, sum(rooms))
+
+    def is_enough(limit: int) -> bool:
+        free = ((min(room, max(0, limit - has)), times) for (room, has), times in numbers.items())
+        return sum(room * times for room, times in free) >= target
+
+    # With as many as a host can hold in the end, the rule no longer matters.
+    most = max((room + has for room, has in numbers), default=0)
+    return bisect_left(range(most), True, key=is_enough)
+
+
+def _other_zone(planner: Replanner) -> Kind:
     asked = planner.question.request.availability_zone
     if asked is None:
         return
@@ -128,7 +99,7 @@ def _other_zone(planner: _Planner) -> Kind:
     yield _remedy('any_zone', 'no availability_zone', 1, decision), decision
 
 
-def _more_quota(planner: _Planner) -> Kind:
+def _more_quota(planner: Replanner) -> Kind:
     question, wanted = planner.question, planner.now.wanted
     known = question.snapshot.quotas
     verdict = planner.now.request.get('quota')
@@ -154,20 +125,20 @@ def _more_quota(planner: _Planner) -> Kind:
     yield _remedy('quota', change, wanted - (verdict.room or 0), decision), decision
 
 
-def _more_hosts(planner: _Planner) -> Kind:
+def _more_hosts(planner: Replanner) -> Kind:
     """Hosts like the one that would hold the most if it were empty."""
     empty = [_empty(host) for host in planner.hosts]
     rooms = planner.rooms(empty)
-    missing = planner.now.wanted - (planner.now.capacity or 0)
-    if missing < 1 or max(rooms, default=0) < 1:
+    missing, room = planner.missing, max(rooms, default=0)
+    if missing < 1 or room < 1:
         return
-    best = empty[rooms.index(max(rooms))]
+    best = empty[rooms.index(room)]
 
     def attempt(number: int) -> Decision:
         new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
         return planner.plan_hosts([*planner.hosts, *new])
 
-    number, decision = _smallest(1, missing, planner.now.wanted, attempt)
+    number, decision = planner.smallest(1, missing, -(-missing // room), attempt)
     asked = planner.question.demand
     has = ', '.join(
         f'{name} {(best.resources or {})[name].capacity}'
@@ -178,7 +149,7 @@ def _more_hosts(planner: _Planner) -> Kind:
     yield _remedy('hosts', change, number, decision), decision
 
 
-def _started_hosts(planner: _Planner) -> Kind:
+def _started_hosts(planner: Replanner) -> Kind:
     """Hosts that are there, but disabled or down."""
     idle = [host for host in planner.hosts if not (host.enabled and host.up)]
     if not idle:
@@ -195,12 +166,14 @@ def _started_hosts(planner: _Planner) -> Kind:
             ]
         )
 
-    number, decision = _smallest(1, len(idle), planner.now.wanted, attempt)
+    sums = list(accumulate(room for _host, room in ranked))
+    guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
+    number, decision = planner.smallest(1, len(idle), guess, attempt)
     change = f'{number} {_hosts(number)} enabled and started'
     yield _remedy('started_hosts', change, number, decision), decision
 
 
-def _soft_policy(planner: _Planner) -> Kind:
+def _soft_policy(planner: Replanner) -> Kind:
     group = planner.question.server_group
     soft = {AFFINITY: SOFT_AFFINITY, ANTI_AFFINITY: SOFT_ANTI_AFFINITY}
     if group is None or group.policy not in soft:
@@ -210,8 +183,8 @@ def _soft_policy(planner: _Planner) -> Kind:
     yield _remedy('soft_policy', f'policies: {policy}', planner.now.wanted, decision), decision
 
 
-def _rule_given_up(planner: _Planner) -> Kind:
-    against = {report.by for report in planner.now.hosts}
+def _rule_given_up(planner: Replanner) -> Kind:
+    against = {row.by for row, _number in planner.now.tally}
     for constraint in planner.constraints:
         if constraint.name in against and constraint.name not in _NOT_DROPPED:
             others = [item for item in planner.constraints if item is not constraint]

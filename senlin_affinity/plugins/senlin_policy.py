@@ -40,13 +40,16 @@ from senlin_affinity.core.errors import (
     PolicyMismatch,
 )
 from senlin_affinity.plugins import senlin_engine as engine
+from senlin_affinity.plugins import senlin_preflight as preflight
 from senlin_affinity.policy import (
     affinity,
     aggregates,
     binding,
     placement,
+    planned,
     profile,
     properties,
+    request,
 )
 
 LOG = logging.getLogger(__name__)
@@ -136,6 +139,7 @@ class AffinityPolicy(base.Policy):
                 prefix=self._options().group_name_prefix,
             )
             engine.forget_pending(cluster)
+            self._warn_of_ceiling(cluster, wanted, attached.binding)
             state = '' if enabled else '; the policy is disabled, enabling it later uses this group'
             return binding.write(attached.binding), f'{attached.line()}{state}'
 
@@ -179,6 +183,29 @@ class AffinityPolicy(base.Policy):
             action.data.pop('placement', None)
             action.data.update(self._refusal(action, error).data())
 
+    def _warn_of_ceiling(
+        self, cluster: Any, wanted: properties.Properties, bound: binding.Binding
+    ) -> None:
+        """Say in the log where the cluster can not have its largest size. Never raises."""
+        try:
+            growth = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
+            if growth < 1 or not placement.is_planned(wanted):
+                return
+            asked = preflight.asked(cluster, wanted, growth)
+            why = planned.ceiling(asked, wanted, bound, self._preflight(cluster, bound))
+        except Exception as error:
+            if not isinstance(error, AffinityError):
+                LOG.exception('affinity policy %s: the preflight failed', self.name)
+            why = f'could not be found out: {_words(error)}'
+        if why is not None:
+            LOG.warning(
+                'affinity policy %s, cluster %s: whether it can grow to its max_size of %s: %s',
+                self.name,
+                cluster.id,
+                cluster.max_size,
+                why,
+            )
+
     # -- what the hook decides ------------------------------------------------
 
     def _decide(
@@ -188,17 +215,37 @@ class AffinityPolicy(base.Policy):
         count = engine.count(action)
         if count is None:
             return None
+        wanted, entity = properties.load(self.spec), action.entity
         answer = placement.place(
-            properties.load(self.spec),
+            wanted,
             engine.read_binding(cluster_id, self.id) if count else None,
             count,
-            lambda: self._ports(action.entity.user, action.entity.project).inventory,
+            lambda: self._ports(entity.user, entity.project).inventory,
             drs_pattern=self._options().drs_pattern,
+            plan=lambda bound: self._plan(entity, wanted, bound, count),
         )
         if engine.is_cancelled(action):
             words = 'the action was cancelled before its nodes were placed'
             return placement.Refusal(words, words)
         return answer
+
+    def _plan(
+        self, entity: Any, wanted: properties.Properties, bound: binding.Binding, count: int
+    ) -> placement.Placement | placement.Refusal:
+        """What the preflight says; a mistake of its own refuses nothing that Nova can place."""
+        asked = preflight.asked(entity, wanted, count)
+        try:
+            return planned.place(asked, wanted, bound, self._preflight(entity, bound))
+        except Exception as error:
+            if isinstance(error, AffinityError) or request.must_pin(wanted, asked.rules):
+                raise
+            LOG.exception('affinity policy %s: the preflight failed', self.name)
+            return planned.unpinned(asked, wanted, bound)
+
+    def _preflight(self, entity: Any, bound: binding.Binding) -> planned.Preflight:
+        return preflight.of(
+            entity, self.name, bound, lambda: self._connection(entity.user, entity.project)
+        )
 
     def _refusal(self, action: Any, error: Exception) -> placement.Refusal:
         if not isinstance(error, AffinityError):
@@ -215,11 +262,13 @@ class AffinityPolicy(base.Policy):
                 )
 
     def _ports(self, user: str, project: str) -> Ports:
+        return ports(self._connection(user, project), self._options().request_timeout)
+
+    def _connection(self, user: str, project: str) -> Any:
         try:
-            connection = self.nova(user, project).conn
+            return self.nova(user, project).conn
         except senlin_exception.SenlinException as error:
             raise CloudError(f'could not connect to the cloud: {error}') from error
-        return ports(connection, self._options().request_timeout)
 
     def _options(self) -> Any:
         return opts.register(cfg.CONF)

@@ -34,24 +34,27 @@ from senlin_affinity.policy.properties import Properties
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
-HOSTS_NOT_CHOSEN = (
-    'placement.hosts_not_chosen: member_of and pin_hosts need a host for every node, and this '
-    'release chooses none: take them out of the spec'
-)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where ``count`` nodes go: all into one server group, and perhaps a zone, or a zone's host."""
+    """Where ``count`` nodes go: all into one server group, and perhaps a zone, or a zone's host.
+
+    ``hosts`` are a ``zone:host`` for each node, where every node has one of its own.
+    """
 
     count: int
     servergroup: str
     zone: str | None = None
+    hosts: tuple[str, ...] = ()
 
     def entries(self) -> list[dict[str, str]]:
         """One fresh dict for each node."""
-        entry = {} if self.zone is None else {'zone': self.zone}
-        return [{**entry, 'servergroup': self.servergroup} for _ in range(self.count)]
+        zones: tuple[str | None, ...] = self.hosts or (self.zone,) * self.count
+        return [
+            {**({} if zone is None else {'zone': zone}), 'servergroup': self.servergroup}
+            for zone in zones
+        ]
 
     def data(self) -> dict[str, Any]:
         """What goes into ``action.data``."""
@@ -62,6 +65,8 @@ class Placement:
         if not self.count:
             return 'places no node: the size stays'
         where = f' in {self.zone}' if self.zone else ''
+        if self.hosts:
+            where = f' on {", ".join(self.hosts)}'
         return f'places {self.count} node(s) into server group {self.servergroup}{where}'
 
 
@@ -93,6 +98,11 @@ def decided_count(data: Mapping[str, Any]) -> int | None:
     return whole(creation['count'], 'data.creation.count', 0)
 
 
+def is_planned(properties: Properties) -> bool:
+    """Is the preflight asked, for whether the nodes fit or for their hosts?"""
+    return properties.preflight != 'off' or properties.pins_hosts
+
+
 def place(
     properties: Properties,
     binding: Binding | None,
@@ -100,10 +110,12 @@ def place(
     inventory: Callable[[], Inventory],
     *,
     drs_pattern: str = Rules.drs_pattern,
+    plan: Callable[[Binding], Placement | Refusal] | None = None,
 ) -> Placement | Refusal:
     """Where the nodes go; a growth by none needs no binding, and is never refused (RX-03).
 
     :param inventory: makes the connection; called for the DRS extension only.
+    :param plan: asks the preflight (see ``policy.planned``), where the spec wants it.
     """
     if count == 0:
         return Placement(0, '')
@@ -112,8 +124,8 @@ def place(
             'the policy is bound to this cluster without a server group: '
             'detach the policy and attach it again'
         )
-    if properties.pins_hosts:
-        return Refusal(HOSTS_NOT_CHOSEN, HOSTS_NOT_CHOSEN)
+    if plan is not None and is_planned(properties):
+        return plan(binding)
     zone = properties.availability_zone
     if properties.is_drs_enabled:
         zone = zone or DEFAULT_DRS_ZONE

@@ -1,4 +1,4 @@
-"""What the policy reads of a cluster's profile: its type, flavor, and the hinted server group.
+"""What the policy reads of a cluster's profile: its type, flavor, zone, disks and hinted group.
 
 Shapes::
 
@@ -41,9 +41,57 @@ def group_hint(spec: Mapping[str, Any]) -> str | None:
 
 def flavor(spec: Mapping[str, Any]) -> str | None:
     """The name or the id of the flavor of a profile's spec; None for none."""
-    properties = spec.get('properties')
-    name = properties.get('flavor') if isinstance(properties, Mapping) else None
+    name = _properties(spec).get('flavor')
     return None if name is None or name == '' else str(name)
+
+
+def availability_zone(spec: Mapping[str, Any]) -> str | None:
+    """The zone of a profile's spec, without the host that may be behind it; None for none."""
+    return _zone(spec).partition(':')[0] or None
+
+
+def names_host(spec: Mapping[str, Any]) -> bool:
+    """Does the spec name the host of its servers (``zone:host``), so that nobody chooses one?"""
+    return bool(_zone(spec).partition(':')[2].strip(':'))
+
+
+def image(spec: Mapping[str, Any]) -> str | None:
+    """The name or the id of the image that a server is made of; None for none."""
+    named = _properties(spec).get('image')
+    if isinstance(named, str) and named:
+        return named
+    device = _boot_device(spec)
+    of_device = device.get('uuid') if device.get('source_type') == 'image' else None
+    return of_device if isinstance(of_device, str) and of_device else None
+
+
+def is_volume_booted(spec: Mapping[str, Any]) -> bool:
+    """Is the root disk in a volume, so that no host has to have room for it?"""
+    if isinstance(_properties(spec).get('block_device_mapping'), list | tuple):
+        return True
+    device = _boot_device(spec)
+    return 'volume' in (device.get('destination_type'), device.get('source_type')) or (
+        device.get('source_type') == 'snapshot'
+    )
+
+
+def _zone(spec: Mapping[str, Any]) -> str:
+    zone = _properties(spec).get('availability_zone')
+    return zone if isinstance(zone, str) else ''
+
+
+def _boot_device(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry of block_device_mapping_v2 that a server boots from."""
+    devices = _properties(spec).get('block_device_mapping_v2')
+    for device in devices if isinstance(devices, list | tuple) else ():
+        if isinstance(device, Mapping) and str(device.get('boot_index')) == '0':
+            return device
+    return {}
+
+
+def _properties(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties = spec.get('properties')
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def check_applicable(spec: object) -> Mapping[str, Any]:

@@ -116,10 +116,10 @@ EXTRA_SPECS = Property(
 PREFLIGHT = Property(
     'preflight',
     'string',
-    'Whether a request that can not fit is refused before Nova is asked.',
+    'Whether a request that can not fit is refused before Nova is asked, or only warned of.',
     since='1.1',
-    default='off',
-    allowed=('off',),
+    default='enforce',
+    allowed=('enforce', 'warn', 'off'),
 )
 MEMBER_OF = Property(
     'member_of',
@@ -153,7 +153,8 @@ class Properties:
     ``rules`` is None where the spec gives none (an inherited group's own rules are then taken
     over), and ``{}`` where it says that there are none. ``extra_specs`` is a mode of
     :mod:`senlin_affinity.extra_specs`. ``member_of`` is as it was written, names and all.
-    ``pins_hosts`` says whether the policy chooses the host of every node.
+    ``pins_hosts`` says whether the policy chooses the host of every node. ``preflight`` is
+    ``enforce``, ``warn`` or ``off``; a spec 1.0, which is older than the preflight, has ``off``.
     """
 
     version: str
@@ -165,6 +166,7 @@ class Properties:
     extra_specs: str = 'off'
     member_of: tuple[str, ...] = ()
     pins_hosts: bool = False
+    preflight: str = 'off'
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
@@ -191,8 +193,9 @@ def load(spec: Mapping[str, Any]) -> Properties:
             f'must be the name of a zone, without a host, not {zone!r}',
             f'{PROPERTIES}.availability_zone',
         )
-    # A spec 1.0 is of a time before flavors were checked.
-    mode = 'off' if version < EXTRA_SPECS.since else values['extra_specs']
+    # A spec 1.0 is of a time before flavors and room were checked.
+    is_old = version < EXTRA_SPECS.since
+    mode = 'off' if is_old else values['extra_specs']
     expression = values['member_of'] or ()
     return Properties(
         version,
@@ -204,6 +207,7 @@ def load(spec: Mapping[str, Any]) -> Properties:
         mode,
         expression,
         _pins_hosts(expression, values['pin_hosts']),
+        'off' if is_old else values['preflight'],
     )
 
 

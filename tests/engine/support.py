@@ -48,6 +48,12 @@ def spec(version: str | float = '1.1', **properties: Any) -> dict[str, Any]:
     return {'type': 'senlin.policy.affinity', 'version': version, 'properties': properties}
 
 
+def plain(version: str | float = '1.1', **properties: Any) -> dict[str, Any]:
+    """A spec without a preflight: whether the nodes fit is left to Nova."""
+    off = {} if str(version) == '1.0' else {'preflight': 'off'}
+    return spec(version, **off, **properties)
+
+
 class Desk:
     """One project's clusters, nodes, actions and policies; ``edge`` is its Nova."""
 
@@ -139,7 +145,7 @@ class Desk:
 
     def policy(self, wanted: Mapping[str, Any] | None = None) -> AffinityPolicy:
         """The policy, with a connection to this desk's Nova."""
-        policy = AffinityPolicy('web', dict(wanted or spec()), user=USER, project=PROJECT)
+        policy = AffinityPolicy('web', dict(wanted or plain()), user=USER, project=PROJECT)
         policy.id = str(uuid.uuid4())
         self._store(policy)
         policy._novaclient = SimpleNamespace(conn=self.edge.connection())

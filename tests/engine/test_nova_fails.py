@@ -96,7 +96,7 @@ def test_r3_17_group_whose_deletion_is_not_told_is_gone_the_next_time(demo, trut
 
 def test_hook_fails_in_novas_words(admin, truth, cloud, drs_host):
     cluster, _policy, group = admin.bound(
-        admin.policy(enable_drs_extension=True, availability_zone='vsphere')
+        admin.policy(enable_drs_extension=True, availability_zone='vsphere', preflight='off')
     )
     for path in ('/os-services$', '/os-hypervisors/detail$'):
         cloud.faults.add(path, method='GET', status=503, body=BODY, times=None)
@@ -112,7 +112,7 @@ def test_hook_fails_in_novas_words(admin, truth, cloud, drs_host):
 def test_cancel_while_the_hook_waits_for_nova_survives(admin, truth, cloud, drs_host):
     """A hook that stored the whole action would undo the cancel, and the node would come."""
     cluster, _policy, group = admin.bound(
-        admin.policy(enable_drs_extension=True, availability_zone='vsphere')
+        admin.policy(enable_drs_extension=True, availability_zone='vsphere', preflight='off')
     )
     cloud.clear_requests()
     cloud.faults.add('/os-services$', method='GET', status=None, times=1, is_held=True)

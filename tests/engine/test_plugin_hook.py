@@ -10,12 +10,12 @@ from senlin.common import exception as senlin_exception
 from senlin.db.sqlalchemy import api as database
 
 from tests.edge import FAILURES, Edge
-from tests.engine.support import Desk, binding, spec
+from tests.engine.support import Desk, binding, plain
 from tests.fake_nova import FakeHost
 
 GROUP = 'XYZ-ABCD'
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
-DRS = spec(enable_drs_extension=True)
+DRS = plain(enable_drs_extension=True)
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 
 
@@ -117,7 +117,7 @@ def test_r3_11_other_data_are_untouched(desk):
 
 
 def test_r3_11_r3_30_exactly_the_documents_data(desk):
-    made, policy = desk.bound(spec('1.0'))
+    made, policy = desk.bound(plain('1.0'))
     action = desk.action(made, OUT, {'count': 2})
     policy.pre_op(made.id, action)
     assert desk.row(action).data['placement'] == json.loads(
@@ -128,7 +128,7 @@ def test_r3_11_r3_30_exactly_the_documents_data(desk):
 def test_r3_21_r3_30_exactly_the_documents_data_with_drs(_database):
     with Edge(hosts=(FakeHost('cmp-1'), FakeHost('vsphere_drs_1'))) as edge:
         desk = Desk(edge)
-        made, policy = desk.bound(spec('1.0', enable_drs_extension=True))
+        made, policy = desk.bound(plain('1.0', enable_drs_extension=True))
         action = desk.action(made, OUT, {'count': 2})
         policy.pre_op(made.id, action)
         assert desk.row(action).data['placement'] == json.loads(
@@ -141,7 +141,7 @@ def test_r3_21_r3_30_exactly_the_documents_data_with_drs(_database):
 
 @pytest.mark.parametrize('version', ['1.0', '1.1'])
 def test_r3_23_zone_in_each_placement(desk, version):
-    made, policy = desk.bound(spec(version, availability_zone='nova_1'))
+    made, policy = desk.bound(plain(version, availability_zone='nova_1'))
     action = desk.action(made, OUT, {'count': 2})
     policy.pre_op(made.id, action)
     assert action.data['placement']['placements'] == [
@@ -404,7 +404,7 @@ def test_database_that_fails_is_a_refusal_in_memory(desk, name):
 
 
 def test_r3_08_node_create_puts_the_placement_into_the_nodes_data(desk):
-    made, policy = desk.bound(spec(availability_zone='az1'))
+    made, policy = desk.bound(plain(availability_zone='az1'))
     node = desk.node(made, {'internal_ports': ['p'], 'placement': {'region': 'r', 'zone': 'old'}})
     action = desk.action(node, CREATE)
     policy.pre_op(made.id, action)
@@ -433,7 +433,7 @@ def test_node_create_refused_leaves_the_node_alone(_database):
 def test_hook_writes_the_data_alone_so_a_cancel_survives(_database, name, refuses):
     with Edge(hosts=()) as edge:
         desk = Desk(edge)
-        made, policy = desk.bound(DRS if refuses else spec())
+        made, policy = desk.bound(DRS if refuses else plain())
         target = desk.node(made) if name == CREATE else made
         action = desk.action(target, name, resize(EXACT, 1))
         # a cancel, by signal and by force, after the engine has loaded the action

@@ -1,7 +1,9 @@
-"""A spec's member_of in the engine: looked up at validate and attach, never left out in silence."""
+"""A spec's member_of in the engine: looked up at validate and attach.
+
+What the hook makes of it is in ``test_plugin_preflight``.
+"""
 
 import pytest
-from senlin.common import consts
 from senlin.common import exception as senlin_exception
 
 from tests.edge import FORBIDDEN, SERVER_ERROR, Edge
@@ -88,17 +90,3 @@ def test_a_list_that_can_not_be_read_is_not_an_invalid_spec(desk):
     desk.edge.fail('GET', '/os-aggregates', SERVER_ERROR)
     with pytest.raises(senlin_exception.InternalError, match='could not be checked'):
         desk.policy(WANTED).validate(desk.context, validate_props=True)
-
-
-@pytest.mark.parametrize('wanted', [WANTED, spec(pin_hosts=True)], ids=['member_of', 'pin_hosts'])
-def test_r1_42_the_hook_does_not_leave_it_out(desk, wanted):
-    made, policy = desk.bound(wanted)
-    action = desk.action(made, consts.CLUSTER_SCALE_OUT, {'count': 2})
-    policy.pre_op(made.id, action)
-
-    assert action.data['status'] == 'ERROR'
-    assert action.data['reason'].startswith('placement.hosts_not_chosen: ')
-    assert 'placement' not in action.data
-    nothing = desk.action(made, consts.CLUSTER_RESIZE, {'adjustment_type': None, 'number': None})
-    policy.pre_op(made.id, nothing)
-    assert nothing.data['status'] != 'ERROR'

@@ -38,7 +38,7 @@ def test_attach_asks_at_most_four_times_and_detach_twice(demo, cloud):
 def test_plain_hook_asks_nothing(demo, cloud):
     """With a node to create, Nova gets what the same scale-out asks without a policy."""
     without, profile = demo.cluster(), demo.profile()
-    cluster, _policy, _group = demo.bound(profile=profile)
+    cluster, _policy, _group = demo.bound(demo.policy(preflight='off'), profile=profile)
     cloud.clear_requests()
     demo.resize(cluster, EXACT, 0).succeeded()
     assert cloud.requests() == []
@@ -52,3 +52,22 @@ def test_plain_hook_asks_nothing(demo, cloud):
     cloud.clear_requests()
     demo.scale_out(cluster).succeeded()
     assert kinds() == plain
+
+
+def test_a_hook_with_the_preflight_looks_once_whatever_the_count(admin, cloud):
+    """Each of these is asked for once; flavors and servers are Senlin's own requests, too."""
+    for count in (1, 2):
+        cluster, _policy, _group = admin.bound()
+        cloud.clear_requests()
+        admin.scale_out(cluster, count).succeeded()
+        for part in (
+            'os-server-groups',
+            'os-hypervisors',
+            'os-aggregates',
+            'os-services',
+            'limits',
+        ):
+            assert len(asked(cloud, part)) == 1, asked(cloud)
+    cloud.clear_requests()
+    admin.resize(cluster, EXACT, 2).succeeded()
+    assert cloud.requests() == []

@@ -2,15 +2,45 @@
 
 import pytest
 
-from tests.cloud_fixtures import DRS_HOST, asked
+from tests.cloud_fixtures import DRS_HOST, HOSTS, asked
 
 EIGHT = {'rules': {'max_server_per_host': 8}}
 DRS_ZONE = f'vsphere:{DRS_HOST}'
 
 
+WANTED = {
+    'enable_drs_extension': True,
+    'availability_zone': 'vsphere',
+    'servergroup': EIGHT,
+}
+NO_DRS_HOST = 'No suitable vSphere host is available.'
+
+
 @pytest.fixture
 def drs_policy(admin):
-    return admin.policy(enable_drs_extension=True, availability_zone='vsphere', servergroup=EIGHT)
+    """One that asks for no room: all nodes go to the first host."""
+    return admin.policy(**WANTED, preflight='off')
+
+
+def test_s3_with_the_preflight(admin, truth, drs_host):
+    """Within the rule of the group; the zone is that of the host."""
+    cluster, _policy, group = admin.bound(
+        admin.policy(enable_drs_extension=True, servergroup=EIGHT)
+    )
+    entry = {'zone': DRS_ZONE, 'servergroup': group}
+    assert admin.scale_out(cluster, 2).placements() == [entry] * 2
+    assert truth.spread(group) == {drs_host: 2}
+    reason = admin.scale_out(cluster, 7).failed()
+    assert f'does not fit: 6 of 7 placed; 0/{len(HOSTS)} hosts left: ' in reason
+    assert truth.spread(group) == {drs_host: 2}
+
+
+def test_r3_20_no_drs_host_with_the_preflight(admin):
+    cluster, _policy, _group = admin.bound(admin.policy(**WANTED))
+    running = admin.scale_out(cluster, 2)
+    assert f'{NO_DRS_HOST} (does not fit: 0 of 2 placed; ' in running.failed()
+    assert running.ended().data['status_reason'] == NO_DRS_HOST
+    assert admin.nodes(cluster) == []
 
 
 def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host, drs_policy):
@@ -60,13 +90,14 @@ def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, drs_policy):
     assert truth.members(group) == set()
 
 
-def test_r3_25_plain_user_is_told_that_it_may_not(demo, cloud):
-    policy = demo.policy(enable_drs_extension=True)
-    cluster, policy, _group = demo.bound(policy)
+@pytest.mark.parametrize('mode', ['off', 'enforce'])
+def test_r3_25_plain_user_is_told_that_it_may_not(demo, cloud, mode):
+    denied = {'off': 'os-services', 'enforce': 'os-hypervisors'}[mode]
+    cluster, _policy, _group = demo.bound(demo.policy(enable_drs_extension=True, preflight=mode))
     cloud.clear_requests()
     reason = demo.scale_out(cluster).failed()
     assert 'Policy check failure' in reason
-    assert "Nova answered 403: Policy doesn't allow os_compute_api:os-services" in reason
+    assert f"Nova answered 403: Policy doesn't allow os_compute_api:{denied}" in reason
     assert demo.nodes(cluster) == []
     assert [item for item in cloud.requests() if item['path'].endswith('/servers')] == []
 

@@ -20,6 +20,7 @@ def test_help_lists_the_commands():
     done = run('--help')
     assert (done.returncode, done.stderr) == (0, '')
     for command in (
+        'plan',
         'policy validate',
         'constraint list',
         'extra-spec validate',
@@ -52,6 +53,7 @@ def test_help_loads_nothing_heavy(heavy):
 
 def test_every_command_explains_itself():
     for command in (
+        'plan',
         'policy validate',
         'constraint list',
         'extra-spec validate',

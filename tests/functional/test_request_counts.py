@@ -4,12 +4,17 @@ Counted at a real socket; discovery is not counted, and each page of groups beyo
 more.
 """
 
+from collections import Counter
+
 import openstack.resource
 import pytest
 
+from senlin_affinity import preflight
+from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.policy import affinity, placement, properties
+from senlin_affinity.policy import affinity, placement, planned, properties
 from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.request import Asked
 from tests.fake_nova import FakeHost, FakeNova, newest
 from tests.functional.http_cloud import HttpCloud
 
@@ -122,6 +127,46 @@ def test_the_pattern_query_brings_one_hypervisor_over_the_wire():
 def test_the_plain_hook_and_an_empty_one_ask_nothing(cloud, is_drs, count):
     assert len(place(cloud, is_drs=is_drs, count=count).entries()) == count
     assert cloud.nova.requests() == []
+
+
+def hook(cloud, *, count, **wanted):
+    """The hook with the preflight, of a group with two members; which requests were the cloud's."""
+    nova = cloud.nova
+    group = nova.add_group('web', 'soft-anti-affinity', project_id='p')
+    for _ in range(2):
+        nova.boot(group, nova.hosts[0].host, project='p')
+    connection = cloud.connection()
+    seen = planned.Preflight(
+        snapshot=lambda: (snapshot.take(connection, server_groups=(group,)).snapshot, {}),
+        image=lambda _name: {},
+        plan=lambda request, found, rules, _only: preflight.plan(request, found, rules=rules),
+        warn=pytest.fail,
+        note=pytest.fail,
+    )
+    asked = Asked(count, profile={'properties': {'flavor': 'm1.tiny'}})
+    read = properties.load({'type': properties.TYPE, 'version': '1.1', 'properties': wanted})
+    answer = planned.place(asked, read, Binding(group, is_inherited=True), seen)
+    return answer, [request.replace(group, 'ID') for request in nova.requests()]
+
+
+@pytest.mark.parametrize('wanted', [{}, {'pin_hosts': True}], ids=['plain', 'pinned'])
+@pytest.mark.parametrize('count', [1, 50])
+def test_rx_02_the_preflight_asks_a_constant_number_besides_pages(wanted, count):
+    with HttpCloud(FakeNova(hosts=many_hosts())) as cloud:
+        answer, asked = hook(cloud, count=count, **wanted)
+
+    assert len(answer.entries()) == count
+    pages = HYPERVISORS // 1000
+    assert Counter(asked) == {
+        'GET /os-server-groups/ID': 1,
+        'GET /os-hypervisors/detail': pages,
+        'GET /os-aggregates': 1,
+        'GET /os-services': 1,
+        'GET /servers/detail': 1,
+        'GET /flavors/detail': 1,
+        LIMITS: 1,
+    }
+    assert len(cloud.placement.asked) == 1
 
 
 # -- attach

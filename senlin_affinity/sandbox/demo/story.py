@@ -40,7 +40,8 @@ def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
         cloud.start()
     try:
         scene = Scene(*stage(cloud), screen)
-        for chapter in (the_cloud, create_group, inherit_group, refuse_mismatch, use_drs):
+        chapters = (the_cloud, create_group, inherit_group, refuse_mismatch, ask_first, use_drs)
+        for chapter in chapters:
             chapter(scene)
     finally:
         with screen.working('ending the sandbox'):
@@ -146,6 +147,33 @@ def refuse_mismatch(scene: Scene) -> None:
     user.delete_cluster(cluster)
 
 
+def ask_first(scene: Scene) -> None:
+    """The preflight: what can not fit is refused before Nova is asked, with what would help."""
+    screen, admin = scene.screen, scene.admin
+    screen.title('The preflight: refused before Nova is asked, with the reason')
+    screen.say(
+        'policy one-per-host.yaml, an administrator; two hosts are enabled, six nodes wanted'
+    )
+    policy, profile = _from_examples(admin, 'one-per-host.yaml', 'server.yaml')
+    cluster = admin.create_cluster('many', profile)
+    _must_succeed(screen, 'the attach', 'attaching the policy', admin.attach(cluster, policy))
+    with screen.working('scaling out by 6'):
+        ended = admin.scale_out(cluster, 6).ended()
+    screen.quote('Senlin says', ended.reason)
+    screen.check(
+        'the scale-out is refused at 3', True, 'does not fit: 2 of 6 placed' in ended.reason
+    )
+    screen.check(
+        'it says what would help', True, 'max_server_per_host: 3 (capacity 6)' in ended.reason
+    )
+    group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
+    landed = scene.nova.servers_on_hosts(group.id) if group else None
+    screen.check('no server was created', {}, landed)
+    _must_succeed(screen, 'the detach', 'detaching the policy', admin.detach(cluster, policy))
+    with screen.working('deleting the cluster'):
+        admin.delete_cluster(cluster)
+
+
 def use_drs(scene: Scene) -> None:
     """S3: an administrator's cluster on a vSphere host with DRS, refused while that is disabled."""
     screen, admin = scene.screen, scene.admin
@@ -157,7 +185,7 @@ def use_drs(scene: Scene) -> None:
     with screen.working('resizing to 2'):
         ended = admin.resize(cluster, 'EXACT_CAPACITY', 2).ended()
     screen.quote('Senlin says', ended.reason)
-    is_told = 'drs.disabled on 1' in ended.reason
+    is_told = 'host_state.disabled on 1' in ended.reason
     screen.check('the resize is refused, with the reason', True, is_told)
     scene.nova.enable(DRS_HOST)
     screen.say(f'{DRS_HOST} is enabled now')

@@ -12,6 +12,17 @@ import termios
 
 import pytest
 
+OF_HOSTS = (
+    'host_state',
+    'availability_zone',
+    'member_of',
+    'reservations',
+    'drs',
+    'aggregate_metadata',
+    'traits',
+    'server_group',
+    'resources',
+)
 ENTRY_POINT = '[senlin_affinity.constraints]\nrack = third_party.rack:Rack\n'
 
 
@@ -20,11 +31,7 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     assert (done.returncode, done.stderr) == (0, '')
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
-        ('member_of', 'host'),
-        ('reservations', 'host'),
-        ('drs', 'host'),
-        ('aggregate_metadata', 'host'),
-        ('server_group', 'host'),
+        *((name, 'host') for name in OF_HOSTS),
         ('quota', 'request'),
     ]
     assert all(row['rule'] and row['needs'] for row in rows)
@@ -51,8 +58,8 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     filters = {row['name']: row['filter'] for row in rows}
-    names = ['member_of', 'reservations', 'drs', 'aggregate_metadata', 'rack', 'server_group']
-    assert list(filters) == [*names, 'quota']
+    before = OF_HOSTS.index('traits')
+    assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], 'quota']
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
 

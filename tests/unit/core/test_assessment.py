@@ -77,6 +77,17 @@ def test_a_rule_that_says_nothing_of_names_is_taken_for_one_by_name():
     assert len(nosy.asked) == 2
 
 
+@pytest.mark.parametrize('is_by_resources', [True, False, None])
+def test_hosts_with_other_resources_are_asked_about_if_these_count(is_by_resources):
+    """Or if the rule does not say whether they do."""
+    nosy = Nosy(is_by_name=False)
+    nosy.shape = lambda _question, host: str(host.resources)
+    if is_by_resources is not None:
+        nosy.is_by_resources = is_by_resources
+    assess(QUESTION, [nosy], [HOST, dataclasses.replace(HOST, resources=None), HOST])
+    assert len(nosy.asked) == (1 if is_by_resources is False else 2)
+
+
 def test_hosts_that_look_alike_share_their_row():
     twins = [dataclasses.replace(HOST, host=f'cmp-{number}') for number in range(9)]
     first, *others = assess(QUESTION, [Nosy(is_by_name=False)], twins)

@@ -86,3 +86,35 @@ def test_decided_count(row):
         check_error(row, caught.value)
         return
     assert placement.decided_count(row['data']) == row['count']
+
+
+def test_every_node_with_a_host_of_its_own():
+    pinned = placement.Placement(2, 'XYZ-ABCD', hosts=('az1:cmp-1', 'nova:cmp-2'))
+    assert pinned.entries() == [
+        {'zone': 'az1:cmp-1', 'servergroup': 'XYZ-ABCD'},
+        {'zone': 'nova:cmp-2', 'servergroup': 'XYZ-ABCD'},
+    ]
+    assert pinned.line() == ('places 2 node(s) into server group XYZ-ABCD on az1:cmp-1, nova:cmp-2')
+
+
+@pytest.mark.parametrize(
+    ('preflight', 'pins_hosts', 'is_planned'),
+    [
+        ('off', False, False),
+        ('off', True, True),
+        ('warn', False, True),
+        ('enforce', False, True),
+    ],
+)
+def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
+    wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
+    assert placement.is_planned(wanted) == is_planned
+    answer = placement.Placement(7, 'planned')
+
+    def place(count, bound=BOUND):
+        return placement.place(wanted, bound, count, None, plan=lambda _bound: answer)
+
+    assert (place(2) is answer) == is_planned
+    assert place(0) == placement.Placement(0, '')
+    with pytest.raises(AffinityError):
+        place(2, None)

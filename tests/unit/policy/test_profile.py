@@ -52,3 +52,49 @@ def test_an_odd_hint(group):
     spec = {'properties': {'scheduler_hints': {'group': group}}}
     with pytest.raises(InvalidSpec, match=r'name or the id of one server group'):
         profile.group_hint(spec)
+
+
+@pytest.mark.parametrize(
+    ('given', 'zone', 'names_host'),
+    [
+        (None, None, False),
+        ('', None, False),
+        ('az1', 'az1', False),
+        ('az1:', 'az1', False),
+        ('az1:cmp-1', 'az1', True),
+        ('az1::node', 'az1', True),
+        (':cmp-1', None, True),
+        (7, None, False),
+    ],
+)
+def test_zone(given, zone, names_host):
+    spec = {'properties': {'availability_zone': given}}
+    assert profile.availability_zone(spec) == zone
+    assert profile.names_host(spec) == names_host
+
+
+def device(**more):
+    return {'properties': {'block_device_mapping_v2': [{'boot_index': 0, 'uuid': 'x', **more}]}}
+
+
+@pytest.mark.parametrize(
+    ('spec', 'image', 'is_volume_booted'),
+    [
+        ({'properties': {'image': 'cirros'}}, 'cirros', False),
+        ({'properties': {}}, None, False),
+        ({}, None, False),
+        (device(source_type='image', destination_type='volume'), 'x', True),
+        (device(source_type='image', destination_type='local'), 'x', False),
+        (device(source_type='volume', destination_type='volume'), None, True),
+        (device(source_type='volume'), None, True),
+        (device(source_type='snapshot'), None, True),
+        (device(source_type='image', destination_type='volume', boot_index='0'), 'x', True),
+        (device(source_type='volume', boot_index=1), None, False),
+        ({'properties': {'block_device_mapping': [{'device_name': 'vda'}]}}, None, True),
+        ({'properties': {'block_device_mapping_v2': 'odd'}}, None, False),
+        ({'properties': {'block_device_mapping_v2': ['odd']}}, None, False),
+    ],
+)
+def test_image_and_root_disk(spec, image, is_volume_booted):
+    assert profile.image(spec) == image
+    assert profile.is_volume_booted(spec) == is_volume_booted

@@ -21,16 +21,15 @@ def test_load(row):
         key: tuple(value) if isinstance(value, list) else value
         for key, value in row['properties'].items()
     }
-    default = 'off' if wanted['version'] == '1.0' else 'permissive'
-    assert properties.load(row['spec']) == properties.Properties(
-        **{'extra_specs': default, **wanted}
-    )
+    added = {'extra_specs': 'permissive', 'preflight': 'enforce'}
+    defaults = {} if wanted['version'] == '1.0' else added
+    assert properties.load(row['spec']) == properties.Properties(**{**defaults, **wanted})
 
 
 def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
     """Q3-7: such a spec acts exactly as the document says."""
     wanted = {'servergroup': {'name': 'web'}, 'availability_zone': 'nova'}
-    switched_off = ({}, {'extra_specs': 'off'})
+    switched_off = ({}, {'extra_specs': 'off', 'preflight': 'off'})
     both = [
         properties.load({'type': properties.TYPE, 'version': version, 'properties': wanted | more})
         for version, more in zip(properties.VERSIONS, switched_off, strict=True)

@@ -1,0 +1,185 @@
+"""``plan``: will so many servers more fit, where would they go, if not why, and what would help?
+
+The way of the data: the options (and a policy's and a profile's spec) become a request, the cloud
+or a file becomes a snapshot; the preflight answers; the answer is drawn, or printed as it is.
+
+Units: exit statuses are 0 (fits), 3 (does not), 1 (could not find out), 2 (usage).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from senlin_affinity.cli import base, plan_view, spec_file
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Rules
+from senlin_affinity.policy import properties, request
+from senlin_affinity.policy.profile import check_applicable, group_hint
+
+if TYPE_CHECKING:
+    from senlin_affinity.core.decision import Decision
+
+_STATUS = {True: 0, False: 3, None: 1}
+_LONGEST_COUNT = 9
+
+
+class Plan(base.ShowOne):
+    """Say whether more servers fit: how many, where, why not more, and what would help."""
+
+    _decision: Decision
+    _snapshot: CloudSnapshot
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the request and the snapshot."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--count', metavar='N', type=_count, required=True, help='how many servers more'
+        )
+        parser.add_argument('--flavor', metavar='F', help='the name or id of their flavor')
+        parser.add_argument(
+            '--profile', metavar='FILE', help='the spec of a Senlin profile: flavor, zone, group'
+        )
+        parser.add_argument(
+            '--policy', metavar='FILE', help='the spec of an affinity policy that they keep to'
+        )
+        parser.add_argument(
+            '--server-group', metavar='G', help='the name or id of the server group they join'
+        )
+        parser.add_argument('--availability-zone', metavar='Z', help='the zone they must be in')
+        parser.add_argument(
+            '--member-of',
+            metavar='E',
+            action='append',
+            default=[],
+            help='aggregates that their hosts must or must not be in, by name or id: in:a,b or !c; '
+            'may be repeated',
+        )
+        parser.add_argument(
+            '--image-property',
+            metavar='K=V',
+            action='append',
+            default=[],
+            type=_pair,
+            help='a property of their image, such as trait:CUSTOM_X=required; may be repeated',
+        )
+        parser.add_argument(
+            '--enabled-filters',
+            metavar='LIST',
+            help="nova.conf's enabled_filters, with commas (default: the option, or Nova's own)",
+        )
+        parser.add_argument(
+            '--config-file', metavar='FILE', help='options of this project, such as senlin.conf'
+        )
+        parser.add_argument(
+            '--snapshot', metavar='FILE', help='plan on a saved snapshot, without a cloud'
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Ask, plan, answer."""
+        from senlin_affinity import preflight
+
+        if not parsed_args.flavor and not parsed_args.profile:
+            raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
+        asked = _asked(parsed_args)
+        self._snapshot = self._look(parsed_args, asked)
+        asked_request, snapshot, rules = request.build(asked, self._snapshot)
+        self._decision = preflight.plan(asked_request, snapshot, rules=rules)
+        self.exit_status = _STATUS[self._decision.fits]
+        answer = self._decision.as_dict()
+        return tuple(answer), tuple(answer.values())
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
+        """Draw a table of our own; every other format is cliff's."""
+        if parsed_args.formatter != 'table' or parsed_args.columns:
+            return super().produce_output(parsed_args, column_names, data)
+        plan_view.show(self._decision, self._snapshot, self.app.stdout)
+        return 0
+
+    def _look(self, parsed_args: argparse.Namespace, asked: request.Asked) -> CloudSnapshot:
+        """The cloud, from the file or live."""
+        path = parsed_args.snapshot
+        if path is not None:
+            from senlin_affinity.cloud import snapshot_file
+
+            try:
+                return snapshot_file.load(path)
+            except InvalidSpec as error:
+                if isinstance(error.__cause__, OSError):  # it names the file already
+                    raise
+                raise InvalidSpec(str(error), path) from error
+        if not self.has_cloud():
+            raise base.UsageError('name a cloud with --os-cloud, or a file with --snapshot')
+        from senlin_affinity import preflight
+
+        return preflight.take_snapshot(self.connection(), server_groups=request.groups(asked))
+
+
+def _asked(parsed_args: argparse.Namespace) -> request.Asked:
+    filters, rules = _options(parsed_args.config_file)
+    if parsed_args.enabled_filters is not None:
+        names = (name.strip() for name in parsed_args.enabled_filters.split(','))
+        filters = tuple(name for name in names if name)
+    return request.Asked(
+        parsed_args.count,
+        parsed_args.flavor,
+        _read(parsed_args.policy, properties.load),
+        _read(parsed_args.profile, _profile),
+        parsed_args.server_group,
+        parsed_args.availability_zone,
+        tuple(parsed_args.member_of),
+        dict(parsed_args.image_property) or None,
+        enabled_filters=filters,
+        rules=rules,
+    )
+
+
+def _options(path: str | None) -> tuple[tuple[str, ...] | None, Rules]:
+    """The options of a file: what the scheduler runs, and what the constraints are told."""
+    if path is None:
+        return None, Rules()
+    from oslo_config import cfg
+
+    from senlin_affinity.conf import opts
+
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    try:
+        conf(args=[], default_config_files=[path], default_config_dirs=[])
+        return tuple(conf.affinity.enabled_filters), opts.rules(conf)
+    except (cfg.Error, ValueError) as error:
+        raise InvalidSpec(' '.join(str(error).split()), path) from error
+
+
+def _profile(spec: Any) -> Mapping[str, Any]:
+    checked = check_applicable(spec)
+    group_hint(checked)
+    return checked
+
+
+def _read(path: str | None, reader: Any) -> Any:
+    """What the reader makes of a file; its errors name the file."""
+    if path is None:
+        return None
+    spec = spec_file.read(path)
+    try:
+        return reader(spec)
+    except InvalidSpec as error:
+        raise InvalidSpec(str(error), path) from error
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_COUNT:
+        raise argparse.ArgumentTypeError(f'must be a number of 0 or more, not {text!r}')
+    return int(text)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition('=')
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f'must be K=V, not {text!r}')
+    return key, value

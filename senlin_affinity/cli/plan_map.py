@@ -1,0 +1,179 @@
+"""The hosts of a decision for the eyes: their servers, their room, what each rule says of them.
+
+Shapes::
+
+    host    zone   servers   room   server_group   resources
+    cmp-1   az-1   ■□□          0   ✗ host_full    ✓
+    cmp-2   az-2   □18 ·46     46   ✓              ✓
+
+Units: a block is one server; where a host has more than fit into its column, numbers stand there.
+``room`` is what is left after the new servers. Where the rules that refuse hosts do not fit beside
+each other, they stand in a line below each host. A stream that can not write the signs gets ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from senlin_affinity.core.decision import Decision, HostReport
+from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.verdict import Outcome, Verdict
+
+_MOST_BLOCKS = 16
+_MOST_HOSTS = 40
+_ANY_WIDTH = 10_000
+_INDENT, _GAP, _LEAST = 2, 3, 10
+_GAPS = Text(' ' * _GAP)
+
+
+class _Signs(NamedTuple):
+    member: str
+    new: str
+    free: str
+    refused: str
+    passed: str
+
+
+_SIGNS = _Signs('■', '□', '·', '✗', '✓')
+_ASCII_SIGNS = _Signs('#', '+', '.', 'x', 'v')
+
+
+def indented(what: RenderableType) -> Padding:
+    """What stands below something else."""
+    return Padding(what, (0, 0, 0, _INDENT))
+
+
+def hosts_in_words(number: int) -> str:
+    """So many hosts."""
+    return f'{number:,} host{"" if number == 1 else "s"}'
+
+
+class HostMap:
+    """The hosts and their servers; ``zones`` by host, empty where they are not worth a column."""
+
+    def __init__(self, decision: Decision, zones: Mapping[str, str], console: Console) -> None:
+        self._reasons, self._zones, self._console = decision.reasons, zones, console
+        self._signs = _ASCII_SIGNS if console.options.ascii_only else _SIGNS
+        ranked = sorted(decision.hosts, key=_interest)
+        self._shown, self._hidden = ranked[:_MOST_HOSTS], ranked[_MOST_HOSTS:]
+        self._against = [
+            name
+            for name in ranked[0].verdicts
+            if any(_is_told(report.verdicts[name]) for report in self._shown)
+        ]
+
+    def rows(self) -> RenderableType:
+        """A table with a column for each rule; where that is too wide, the rules have own lines."""
+        table = Table(box=None, header_style='bold', pad_edge=False, padding=(0, _GAP, 0, 0))
+        for name in (*self._titles, *self._against):
+            table.add_column(Text(name), justify='right' if name == 'room' else 'left')
+        for report in self._shown:
+            marks = (self._mark(name, report.verdicts[name]) for name in self._against)
+            table.add_row(*self._cells(report), *marks)
+        options = self._console.options.update(width=_ANY_WIDTH)
+        width = Measurement.get(self._console, options, table).maximum - _GAP
+        room = self._console.width - _INDENT
+        return table if width <= room else self._blocks(room)
+
+    def _blocks(self, room: int) -> Group:
+        """For each host a line (two, if its name is long), and below it what is against it."""
+        rows = [[Text(title, style='bold') for title in self._titles]]
+        rows += [self._cells(report) for report in self._shown]
+        widths = [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
+        widths[0] = min(widths[0], max(_LEAST, room - sum(widths[1:]) - _GAP * len(widths[1:])))
+        lines: list[RenderableType] = []
+        for row, report in zip(rows, (None, *self._shown), strict=True):
+            if row[0].cell_len > widths[0]:
+                lines.append(row[0])
+                row[0] = Text()
+            for cell, width in zip(row, widths, strict=True):
+                cell.align('right' if cell is row[-1] else 'left', width)
+            lines += (_GAPS.join(row), *self._told(report))
+        return Group(*lines)
+
+    def _told(self, report: HostReport | None) -> Iterator[RenderableType]:
+        """What is against a host, or else what is not known of it."""
+        if report is None:
+            return
+        is_open = report.code is None
+        told = [
+            f'{verdict.code}{self._detail(verdict)}'
+            for verdict in report.verdicts.values()
+            if (not verdict.is_known if is_open else not verdict)
+        ]
+        if told:
+            sign = '?' if is_open else self._signs.refused
+            yield indented(Text(f'{sign} {", ".join(told)}', style='dim'))
+
+    @property
+    def _titles(self) -> Sequence[str]:
+        return ('host', 'zone', 'servers', 'room') if self._zones else ('host', 'servers', 'room')
+
+    def _cells(self, report: HostReport) -> list[Text]:
+        zone = [Text(self._zones[report.host])] if self._zones else []
+        room = '?' if report.room is None else f'{report.room:,}'
+        return [Text(report.host), *zone, self._servers(report), Text(room)]
+
+    def notes(self) -> Iterator[RenderableType]:
+        """How many hosts are not shown, and what the signs mean."""
+        if self._hidden:
+            free = sum(report.code is None for report in self._hidden)
+            with_room = f'{free:,}' if free else 'none'
+            more = f'... and {hosts_in_words(len(self._hidden))} more, {with_room} with room'
+            more += ' (-f json has all)'
+            yield indented(Text(more, style='dim'))
+        signs, shown = self._signs, self._shown
+        legend = (
+            (signs.member, 'in the group already', any(report.members for report in shown)),
+            (signs.new, 'new', any(report.placed for report in shown)),
+            (signs.free, 'free', any(report.room for report in shown)),
+            ('?', 'not known', any(_is_vague(report) for report in shown)),
+        )
+        meant = [f'{sign} {words}' for sign, words, is_used in legend if is_used]
+        if meant:
+            yield from ('', indented(Text('   '.join(meant), style='dim')))
+
+    def _servers(self, report: HostReport) -> Text:
+        signs = self._signs
+        counts = (
+            (signs.member, report.members, ''),
+            (signs.new, report.placed, 'green'),
+            (signs.free, report.room or 0, 'dim'),
+        )
+        if sum(number for _sign, number, _style in counts) <= _MOST_BLOCKS:
+            return Text.assemble(*((sign * number, style) for sign, number, style in counts))
+        return Text(' ').join(
+            Text(f'{sign}{number:,}', style=style) for sign, number, style in counts if number
+        )
+
+    def _mark(self, name: str, verdict: Verdict) -> Text:
+        if not verdict:
+            said = verdict.code.removeprefix(f'{name}.')
+            return Text(f'{self._signs.refused} {said}{self._detail(verdict)}', style='red')
+        if verdict.outcome is Outcome.PASS:
+            return Text(self._signs.passed, style='green')
+        return Text('-' if verdict.is_known else '?', style='dim')
+
+    def _detail(self, verdict: Verdict) -> str:
+        reason: Reason | None = self._reasons.get(verdict.code)
+        return f' ({verdict.facts.get(reason.detail)})' if reason and reason.detail else ''
+
+
+def _is_told(verdict: Verdict) -> bool:
+    return not verdict or not verdict.is_known
+
+
+def _is_vague(report: HostReport) -> bool:
+    return report.room is None or not all(item.is_known for item in report.verdicts.values())
+
+
+def _interest(report: HostReport) -> tuple[bool, bool, str]:
+    """Hosts with servers first, then those with room, each by name."""
+    return not (report.placed or report.members), report.code is not None, report.host

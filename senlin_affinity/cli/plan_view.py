@@ -1,0 +1,107 @@
+"""A decision for the eyes: the line, a map of the hosts, what is against them, what would help.
+
+Shapes (80 columns)::
+
+    does not fit: 2 of 6 placed; 0/2 hosts left: server_group.host_full on 2
+    capacity: 2
+
+      host    servers   room   server_group
+      cmp-1   □            0   ✗ host_full
+      cmp-2   □            0   ✗ host_full
+
+      □ new
+
+    What would help, the smallest change first:
+      max_server_per_host: 3 (capacity 6)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.segment import Segment, Segments
+from rich.text import Text
+
+from senlin_affinity.cli.plan_map import HostMap, hosts_in_words, indented
+from senlin_affinity.core import explain
+from senlin_affinity.core.decision import Decision
+from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.reasons import sentence
+
+_COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
+_NO_HOSTS = 'the hosts, which Nova shows to administrators only'
+_NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
+
+
+def show(decision: Decision, snapshot: CloudSnapshot, stream: TextIO) -> None:
+    """Draw it on a stream; colours only where that is a terminal.
+
+    :param snapshot: the cloud as it was looked at.
+    """
+    console = Console(file=stream, highlight=False)
+    for line in console.render_lines(Group(*_parts(decision, snapshot, console)), pad=False):
+        console.print(Segments([*_stripped(line), Segment.line()]), end='')
+
+
+def _parts(
+    decision: Decision, snapshot: CloudSnapshot, console: Console
+) -> Iterator[RenderableType]:
+    head, colon, rest = decision.line().partition(':')
+    yield Text.assemble((head, _COLOURS[decision.fits]), colon, rest)
+    yield Text(f'capacity: {_capacity(decision)}')
+    if decision.hosts:
+        zones = {host.host: host.availability_zone or '?' for host in snapshot.hosts or ()}
+        picture = HostMap(decision, zones if len(set(zones.values())) > 1 else {}, console)
+        yield from ('', indented(picture.rows()), *picture.notes())
+    remedies, title = decision.remedies, 'What would help, the smallest change first:'
+    if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
+        title = 'No single change is enough. What would help most:'
+    yield from _list(title, map(str, remedies))
+    if decision.fits is False and not remedies:
+        yield from _list('What the rules advise:', explain.advice(decision))
+    if decision.fits is None:
+        yield from _list('What is not known:', _unknown(decision, snapshot))
+
+
+def _capacity(decision: Decision) -> str:
+    number, certain = decision.capacity, len(decision.placements)
+    if number is None:
+        return f'not known, {certain} or more'
+    most = f'{"at most " * decision.capacity_is_upper_bound}{number:,}'
+    if decision.fits is None:
+        return f'{most}, {certain:,} for certain'
+    return f'{most} ({number - decision.wanted:,} more after these)' if decision.fits else most
+
+
+def _unknown(decision: Decision, snapshot: CloudSnapshot) -> Iterator[str]:
+    """In words, the parts of the snapshot that could decide it."""
+    if not decision.is_hosts_known:
+        yield _NO_HOSTS if snapshot.hosts is None else _NAMED_HOST
+    on: dict[str, int] = {}
+    for row, number in decision.tally:
+        for name, verdict in row.verdicts.items():
+            if row.code is None and not verdict.is_known:
+                words = f'{name}: {sentence(verdict, decision.reasons)}'
+                on[words] = on.get(words, 0) + number
+    yield from (f'{words}, on {hosts_in_words(number)}' for words, number in on.items())
+    for name, verdict in decision.request.items():
+        if not verdict.is_known:
+            yield f'{name}: {sentence(verdict, decision.reasons)}'
+
+
+def _list(title: str, items: Iterable[str]) -> Iterator[RenderableType]:
+    lines = list(items)
+    if lines:
+        yield from ('', title, *(indented(Text(line)) for line in lines))
+
+
+def _stripped(line: Sequence[Segment]) -> list[Segment]:
+    """The line without the spaces at its end."""
+    kept = list(line)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    if kept:
+        kept[-1] = kept[-1]._replace(text=kept[-1].text.rstrip())
+    return kept

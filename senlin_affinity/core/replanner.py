@@ -1,0 +1,80 @@
+"""Plans a question that did not fit again, with something changed, and seeks the smallest change.
+
+Units: numbers of servers, and of whatever is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from senlin_affinity.core.assessment import assess
+from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.decision import Decision
+from senlin_affinity.core.objects import Host, Question
+
+
+@dataclass(frozen=True)
+class Replanner:
+    """The question that did not fit, and how to plan it with something changed."""
+
+    question: Question
+    constraints: Sequence[Constraint]
+    decide: Callable[[Question, Sequence[Constraint]], Decision]
+    now: Decision
+
+    def plan(self, **changed: Any) -> Decision:
+        """The decision about the question with some of its fields changed."""
+        return self.decide(replace(self.question, **changed), self.constraints)
+
+    def plan_request(self, **changed: Any) -> Decision:
+        """The same, with some fields of the request changed."""
+        return self.plan(request=replace(self.question.request, **changed))
+
+    def plan_hosts(self, hosts: Sequence[Host]) -> Decision:
+        """The same, in a cloud with other hosts."""
+        return self.plan(snapshot=replace(self.question.snapshot, hosts=tuple(hosts)))
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The hosts that are known."""
+        return self.question.snapshot.hosts or ()
+
+    def rooms(self, hosts: Sequence[Host], **changed: Any) -> list[int]:
+        """The room on each of these hosts, as far as it is known."""
+        judges = [item for item in self.constraints if isinstance(item, HostConstraint)]
+        question = replace(self.question, **changed)
+        return [row.room or 0 for row in assess(question, judges, hosts)]
+
+    def smallest(
+        self, low: int, high: int, guess: int, attempt: Callable[[int], Decision]
+    ) -> tuple[int, Decision]:
+        """The smallest number that gives what is wanted, or as much as the highest number gives.
+
+        Each number that is looked at is planned: with a good guess it and the one below, which
+        is not enough.
+        """
+        plan = cache(attempt)
+        guess = min(max(low, guess), high)
+        enough = self.now.wanted
+        if (plan(guess).capacity or 0) < enough:
+            enough = min(enough, plan(high).capacity or 0)
+        if enough <= (self.now.capacity or 0):
+            return high, plan(high)  # of no help
+        tries = iter((guess, guess - 1) if guess < high else (guess - 1,))
+        while low < high:
+            middle = next(tries, high)
+            if not low <= middle < high:
+                middle = (low + high) // 2
+            if (plan(middle).capacity or 0) >= enough:
+                high = middle
+            else:
+                low = middle + 1
+        return high, plan(high)
+
+    @property
+    def missing(self) -> int:
+        """How many of the servers do not fit."""
+        return self.now.wanted - (self.now.capacity or 0)

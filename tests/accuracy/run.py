@@ -1,0 +1,90 @@
+"""Compares many random clouds with the real scheduler, and writes the table of the manual.
+
+Run: ``make accuracy`` (300 clouds, some minutes for each hundred), or with ARGS='--clouds 20'.
+
+The way of the data: seeds go to worker processes, each of which makes one sandbox after the other;
+results come back and are counted by kind. The exit status is 1 if a single answer was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import metadata
+from pathlib import Path
+
+from tests.accuracy import comparison
+from tests.accuracy.comparison import Result
+
+SERVICES = ('nova', 'openstack-placement')
+
+
+def main() -> int:
+    """Compare, tell, and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--clouds', type=int, default=300, help='how many (default: 300)')
+    parser.add_argument('--first', type=int, default=1, help='the number of the first')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1, help='at a time')
+    parser.add_argument('--write', metavar='FILE', type=Path, help='the table, for the manual')
+    arguments = parser.parse_args()
+    seeds = range(arguments.first, arguments.first + arguments.clouds)
+    results = []
+    with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(comparison.compare, seed) for seed in seeds]):
+            results.append(done.result())
+            mark = 'ok   ' if results[-1].is_right else 'WRONG'
+            print(f'{len(results):4} {mark} {results[-1]}', flush=True)
+    wrong = [result for result in results if not result.is_right]
+    for result in wrong:
+        print(f'WRONG {result}')
+    text = table(results)
+    print(text)
+    if arguments.write is not None and not wrong:
+        arguments.write.write_text(text, encoding='utf-8')
+    return 1 if wrong else 0
+
+
+def table(results: Iterable[Result]) -> str:
+    """The counts, as a list-table of the manual."""
+    results = sorted(results, key=lambda result: result.seed)
+    kinds = Counter(kind_of(result) for result in results)
+    versions = ', '.join(f'{name} {metadata.version(name)}' for name in SERVICES)
+    day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    rows = [
+        ('all', len(results)),
+        ('the answer was exact, and nothing fitted', kinds['none']),
+        ('the answer was exact, and something fitted', kinds['exact']),
+        ('the answer was "at most", and as many fitted', kinds['most']),
+        ('the answer was "at most", and fewer fitted', kinds['fewer']),
+        ('a false refusal, or fewer than an exact answer said', kinds['wrong']),
+        ('servers that were really placed', sum(result.placed for result in results)),
+    ]
+    lines = [
+        f'.. list-table:: {len(results)} random clouds ({versions}; {day})',
+        '   :header-rows: 1',
+        '   :widths: 80 20',
+        '',
+        '   * - Clouds in which',
+        '     - Number',
+    ]
+    for words, number in rows:
+        lines += [f'   * - {words}', f'     - {number}']
+    return '\n'.join(lines) + '\n'
+
+
+def kind_of(result: Result) -> str:
+    """Which row a result counts in."""
+    if not result.is_right:
+        return 'wrong'
+    if result.is_at_most:
+        return 'most' if result.placed == result.capacity else 'fewer'
+    return 'exact' if result.placed else 'none'
+
+
+if __name__ == '__main__':
+    sys.exit(main())

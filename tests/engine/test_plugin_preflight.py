@@ -1,0 +1,427 @@
+"""The hook with the preflight, on the engine's own objects: what it asks, refuses and pins."""
+
+import logging
+
+import pytest
+from oslo_config import cfg
+from senlin.common import consts
+
+from senlin_affinity import preflight as door
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.plugins import senlin_preflight
+from tests.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
+from tests.engine.support import PROJECT, SERVER_PROFILE, Desk, spec
+from tests.fake_glance import FakeGlance, FakeImage
+from tests.fake_nova import FakeAggregate, FakeHost
+
+OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
+BOTH = ('compute', 'placement')
+HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('win-1'))
+WINDOWS = FakeAggregate('windows', ('win-1',), {'licence:windows': 'true'})
+DRS_HOSTS = (FakeHost('cmp-1'), FakeHost('drs-1', zone='az1'), FakeHost('drs-2', zone='az1'))
+
+
+def edge(**more):
+    images = FakeGlance(FakeImage('cirros'), FakeImage('windows', {'licence:windows': 'true'}))
+    given = {'hosts': HOSTS, 'aggregates': (WINDOWS,), 'services': BOTH, 'glance': images}
+    made = Edge(**(given | more))
+    made.nova.limits['maxServerGroupMembers'] = 10
+    return made
+
+
+@pytest.fixture
+def desk(_database):
+    with edge() as cloud:
+        yield Desk(cloud)
+
+
+@pytest.fixture
+def reserved():
+    """The options that keep aggregates with a licence for those that have it."""
+    senlin_preflight.opts.register(cfg.CONF)
+    given = {
+        'placement_req_required_member_prefix': 'licence:',
+        'placement_req_default_forbidden_member_prefix': ['licence:'],
+    }
+    for name, value in given.items():
+        cfg.CONF.set_override(name, value, group='scheduler')
+    yield
+    for name in given:
+        cfg.CONF.clear_override(name, group='scheduler')
+
+
+def profile(**properties):
+    return {**SERVER_PROFILE, 'properties': {**SERVER_PROFILE['properties'], **properties}}
+
+
+def run(desk, wanted, count=2, *, policy='anti-affinity', rules=None, on=(), action=OUT, **cluster):
+    """The action after the hook, the id of its group, and its target."""
+    nova = desk.edge.nova
+    group = nova.add_group('web', policy, rules=rules or {}, project_id=PROJECT)
+    for host in on:
+        nova.boot(group, host, project=PROJECT)
+    made, policy = desk.bound(wanted, group, **cluster)
+    target = desk.node(made) if action == CREATE else made
+    running = desk.action(target, action, {'count': count})
+    policy.pre_op(made.id, running)
+    assert desk.row(running).data == running.data
+    return running, group
+
+
+def zones(action):
+    assert action.data['status'] == 'NONE', action.data
+    return [entry.get('zone') for entry in action.data['placement']['placements']]
+
+
+def refusal(action):
+    assert action.data['status'] == 'ERROR', action.data
+    assert 'placement' not in action.data
+    assert action.data['status_reason'] in action.data['reason']
+    return action.data['reason']
+
+
+def warnings(caplog):
+    return [
+        record.getMessage()
+        for record in caplog.records
+        if record.levelno >= logging.WARNING and record.name.startswith('senlin_affinity')
+    ]
+
+
+# -- enforce, warn, off
+
+
+def test_rx_02_what_can_not_fit_is_refused_with_the_line_and_what_helps(desk):
+    """Nodes that the cluster has count, and no host is named."""
+    action, _group = run(desk, spec(), 3, on=['cmp-1'], size=1)
+    reason = refusal(action)
+    assert reason == action.data['status_reason']
+    assert reason.startswith(
+        'does not fit: 2 of 3 placed; 0/3 hosts left: server_group.host_full on 3; would help: '
+    )
+    assert 'max_server_per_host: 2 (capacity 5)' in reason
+    assert not any(host.host in reason for host in HOSTS)
+
+
+def test_what_fits_is_placed_as_ever_and_nobody_is_warned(desk, caplog):
+    action, group = run(desk, spec(availability_zone='nova'), 3)
+    entry = {'zone': 'nova', 'servergroup': group}
+    assert action.data['placement'] == {'count': 3, 'placements': [entry] * 3}
+    assert warnings(caplog) == []
+
+
+def test_what_the_hook_asks(desk):
+    """A constant number, whatever the count is; the image only where it counts."""
+    for count in (1, 3):
+        desk.edge.nova.asked.clear()
+        desk.edge.placement.asked.clear()
+        _action, group = run(desk, spec(), count)
+        assert desk.edge.nova.requests() == [
+            f'GET /os-server-groups/{group}',
+            'GET /os-hypervisors/detail',
+            'GET /os-aggregates',
+            'GET /os-services',
+            'GET /flavors/detail',
+            'GET /limits',
+        ]
+        assert len(desk.edge.placement.asked) == 1
+    assert desk.edge.glance.asked == []
+    run(desk, spec(pin_hosts=True), 1)
+    assert desk.edge.glance.asked == ['GET /v2/images']
+
+
+@pytest.mark.parametrize(('wanted', 'size'), [(spec(), 2), (spec(pin_hosts=True), 2)])
+def test_rx_03_no_growth_asks_nobody(desk, wanted, size):
+    made, policy = desk.bound(wanted, size=size)
+    for number in (2, 1):
+        inputs = {'adjustment_type': 'EXACT_CAPACITY', 'number': number, 'strict': True}
+        action = desk.action(made, RESIZE, inputs)
+        policy.pre_op(made.id, action)
+        assert action.data['status'] == 'NONE'
+    assert desk.edge.nova.requests() == []
+
+
+def test_warn_says_so_and_goes_on(desk, caplog):
+    action, _group = run(desk, spec(preflight='warn'), 4)
+    assert zones(action) == [None] * 4
+    (said,) = warnings(caplog)
+    assert 'preflight: does not fit: 3 of 4 placed' in said
+
+
+@pytest.mark.parametrize('wanted', [spec('1.0'), spec(preflight='off')])
+def test_q3_7_off_and_the_old_spec_ask_nothing(desk, wanted, caplog):
+    action, _group = run(desk, wanted, 9)
+    assert zones(action) == [None] * 9
+    assert desk.edge.nova.requests() == []
+    assert warnings(caplog) == []
+
+
+def test_r3_08_a_node_by_itself(desk):
+    action, group = run(desk, spec(pin_hosts=True), action=CREATE)
+    entry = {'zone': 'nova:cmp-1', 'servergroup': group}
+    assert desk.node_data(action.entity.id)['placement'] == entry
+    action, _group = run(desk, spec(), on=['cmp-1', 'cmp-2', 'win-1'], action=CREATE)
+    assert 'does not fit: 0 of 1 placed' in refusal(action)
+    assert desk.node_data(action.entity.id) == {}
+
+
+def test_the_count_of_another_policy_is_the_one_that_is_asked_for(desk):
+    group = desk.edge.nova.add_group('web')
+    made, policy = desk.bound(spec(), group)
+    action = desk.action(made, OUT, {'count': 1}, {'creation': {'count': 4}})
+    policy.pre_op(made.id, action)
+    assert '3 of 4 placed' in refusal(action)
+
+
+def test_a_group_that_is_gone_is_refused_as_nova_would(desk):
+    for mode, is_refused in (('enforce', True), ('warn', False)):
+        made, policy = desk.bound(spec(preflight=mode), '7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1')
+        action = desk.action(made, OUT, {'count': 1})
+        policy.pre_op(made.id, action)
+        assert (action.data['status'] == 'ERROR') == is_refused, action.data
+
+
+# -- what is not known
+
+
+@pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR, TIMEOUT], ids=str)
+@pytest.mark.parametrize('url', ['/os-hypervisors/detail', '/limits', '/allocation_candidates'])
+def test_what_could_not_be_found_out_is_no_reason(desk, url, failure, caplog):
+    desk.edge.fail('GET', url, failure)
+    action, _group = run(desk, spec(), 2)
+    assert zones(action) == [None] * 2
+    if failure is not FORBIDDEN:
+        (said,) = warnings(caplog)
+        assert 'could not find out whether 2 node(s) fit: could not ' in said
+        assert failure.words in said
+
+
+@pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR, TIMEOUT], ids=str)
+@pytest.mark.parametrize('url', ['/os-hypervisors/detail', '/allocation_candidates', '/v2/images'])
+def test_where_a_host_must_be_chosen_it_is_one_in_the_clouds_words(desk, url, failure):
+    desk.edge.fail('GET', url, failure)
+    action, _group = run(desk, spec(preflight='warn', pin_hosts=True), 2)
+    assert failure.words in refusal(action)
+
+
+def test_a_plain_user_sees_no_hosts_and_is_not_warned_of_it(_database, caplog):
+    with edge(user='demo') as cloud, caplog.at_level(logging.DEBUG, 'senlin_affinity'):
+        action, _group = run(Desk(cloud), spec(), 5)
+    assert zones(action) == [None] * 5
+    assert warnings(caplog) == []
+    assert [line for line in caplog.messages if 'the hosts are not known' in line]
+
+
+def test_rx_07_a_plain_users_quota_is_known(_database):
+    with edge(user='demo') as cloud:
+        action, _group = run(Desk(cloud), spec(), 11)
+    reason = refusal(action)
+    assert reason.startswith('does not fit: 0 of 11 placed; the hosts are not known; quota.')
+    assert 'quota server_group_members: 11' in reason
+
+
+@pytest.mark.parametrize('wanted', [spec(pin_hosts=True), spec(enable_drs_extension=True)])
+def test_r3_25_a_plain_user_can_not_choose_hosts(_database, wanted):
+    with edge(user='demo') as cloud:
+        action, _group = run(Desk(cloud), wanted)
+    reason = refusal(action)
+    assert reason.startswith('the policy has to choose the host of every node: could not list the ')
+    assert "Nova answered 403: Policy doesn't allow" in reason
+    assert action.data['status_reason'] == reason
+
+
+def test_without_a_placement_in_the_catalogue(_database, caplog):
+    with edge(services=('compute',)) as cloud:
+        action, _group = run(Desk(cloud), spec())
+        assert zones(action) == [None] * 2
+        assert len(warnings(caplog)) == 1
+        action, _group = run(Desk(cloud), spec(pin_hosts=True))
+        assert 'Placement' in refusal(action)
+
+
+def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
+    def broken():
+        raise PluginError('constraint odd does not load')
+
+    monkeypatch.setattr(door, 'load_constraints', broken)
+    action, _group = run(desk, spec())
+    assert refusal(action) == 'constraint odd does not load'
+    action, _group = run(desk, spec(preflight='warn'))
+    assert zones(action) == [None] * 2
+
+
+def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, caplog):
+    def mistaken(*_arguments):
+        raise KeyError('oops')
+
+    monkeypatch.setattr(door, 'plan', mistaken)
+    action, _group = run(desk, spec())
+    assert zones(action) == [None] * 2
+    assert 'KeyError' in caplog.text
+    action, _group = run(desk, spec(pin_hosts=True))
+    assert 'KeyError' in refusal(action)
+
+
+# -- pinned
+
+
+def test_r3_30_every_node_has_a_host_of_its_own(desk):
+    action, group = run(desk, spec(pin_hosts=True), 3, on=['gone'])
+    assert zones(action) == ['nova:cmp-1', 'nova:cmp-2', 'nova:win-1']
+    assert {entry['servergroup'] for entry in action.data['placement']['placements']} == {group}
+
+
+@pytest.mark.parametrize('mode', ['enforce', 'warn', 'off'])
+def test_a_node_without_a_host_is_refused_in_every_mode(desk, mode):
+    action, _group = run(desk, spec(preflight=mode, pin_hosts=True), 4)
+    assert 'does not fit: 3 of 4 placed' in refusal(action)
+
+
+def test_r1_42_member_of_pins(desk):
+    wanted = spec(member_of=['!windows'], servergroup={'policies': 'soft-anti-affinity'})
+    action, _group = run(desk, wanted, 4, policy='soft-anti-affinity')
+    assert zones(action) == ['nova:cmp-1', 'nova:cmp-2'] * 2
+    action, _group = run(desk, spec(member_of=['windows']), 2)
+    assert 'member_of.required on 2' in refusal(action)
+
+
+@pytest.mark.parametrize(
+    ('image', 'hosts'), [('cirros', ['nova:cmp-1', 'nova:cmp-2']), ('windows', ['nova:win-1'])]
+)
+def test_r1_30_reservations_pin(desk, reserved, image, hosts):
+    given = profile(image=image)
+    action, _group = run(desk, spec(), len(hosts), profile=given)
+    assert zones(action) == hosts
+    action, _group = run(desk, spec(), 3, profile=given)
+    assert 'reservations.' in refusal(action)
+
+
+@pytest.mark.parametrize('wanted', [spec('1.0'), spec(preflight='off')])
+def test_reservations_are_not_kept_where_the_preflight_is_off(desk, reserved, wanted):
+    action, _group = run(desk, wanted)
+    assert zones(action) == [None] * 2
+    assert desk.edge.nova.requests() == []
+
+
+def test_the_image_of_a_volume_is_read(desk, reserved):
+    image = FakeImage('windows').id
+    device = {'boot_index': 0, 'source_type': 'image', 'destination_type': 'volume', 'uuid': image}
+    given = profile(block_device_mapping_v2=[device])
+    del given['properties']['image']
+    action, _group = run(desk, spec(), 1, profile=given)
+    assert zones(action) == ['nova:win-1']
+    assert desk.edge.glance.asked == [f'GET /v2/images/{image}']
+
+
+@pytest.mark.parametrize('zone', ['nova:cmp-1', 'nova::cmp-1', 'nova:cmp-1:cmp-1'])
+def test_a_host_in_the_profile_is_the_administrators_choice(desk, zone):
+    """The scheduler's filters are not asked about it: nothing but a quota is sure."""
+    action, _group = run(desk, spec(), 4, profile=profile(availability_zone=zone))
+    assert zones(action) == [None] * 4
+    action, _group = run(desk, spec(), 11, profile=profile(availability_zone=zone))
+    assert 'quota.' in refusal(action)
+    action, _group = run(desk, spec(pin_hosts=True), 3, profile=profile(availability_zone=zone))
+    assert zones(action) == ['nova:cmp-1', 'nova:cmp-2', 'nova:win-1']
+
+
+def test_the_zone_of_the_profile_counts_behind_that_of_the_policy(_database):
+    hosts = (FakeHost('cmp-1', zone='az1'), FakeHost('cmp-2', zone='az2'), FakeHost('cmp-3'))
+    zoned = [
+        FakeAggregate(name, (host,), {'availability_zone': name})
+        for name, host in (('az1', 'cmp-1'), ('az2', 'cmp-2'))
+    ]
+    with edge(hosts=hosts, aggregates=zoned) as cloud:
+        desk, given = Desk(cloud), profile(availability_zone='az2')
+        action, _group = run(desk, spec(pin_hosts=True), 1, profile=given)
+        assert zones(action) == ['az2:cmp-2']
+        both = spec(pin_hosts=True, availability_zone='az1')
+        action, _group = run(desk, both, 1, profile=given)
+        assert zones(action) == ['az1:cmp-1']
+
+
+# -- DRS in a spec 1.1
+
+
+def drs(**properties):
+    return spec(enable_drs_extension=True, **properties)
+
+
+def test_r3_19_drs_over_several_hosts_within_the_groups_rule(_database):
+    with edge(hosts=DRS_HOSTS, aggregates=()) as cloud:
+        desk, two = Desk(cloud), {'max_server_per_host': 2}
+        action, _group = run(desk, drs(), 3, rules=two, on=['drs-1'])
+        assert zones(action) == ['az1:drs-2', 'az1:drs-1', 'az1:drs-2']
+        action, _group = run(desk, drs(), 5, rules=two)
+        reason = refusal(action)
+        assert 'does not fit: 4 of 5 placed; 0/3 hosts left: ' in reason
+        assert action.data['status_reason'] == reason
+
+
+@pytest.mark.parametrize('hosts', [DRS_HOSTS[:1], (FakeHost('drs-1', status='disabled'),), ()])
+def test_r3_20_no_drs_host_in_the_documents_words(_database, hosts):
+    with edge(hosts=hosts, aggregates=()) as cloud:
+        action, _group = run(Desk(cloud), drs())
+    reason = refusal(action)
+    assert action.data['status_reason'] == 'No suitable vSphere host is available.'
+    assert reason.startswith('No suitable vSphere host is available. (does not fit: 0 of 2 placed')
+
+
+def test_a_quota_is_not_a_missing_drs_host(_database):
+    with edge(hosts=DRS_HOSTS, aggregates=()) as cloud:
+        desk, many = Desk(cloud), {'max_server_per_host': 20}
+        action, _group = run(desk, drs(), 1, rules=many, on=['drs-1'] * 10)
+    assert 'quota.' in refusal(action)
+    assert not action.data['status_reason'].startswith('No suitable vSphere host')
+
+
+# -- at attach: the largest size
+
+
+def attach(desk, caplog, wanted=None, **cluster):
+    done, data = desk.policy(wanted or spec()).attach(desk.cluster(**cluster))
+    assert done, data
+    return [line for line in warnings(caplog) if 'max_size' in line]
+
+
+def test_a_max_size_that_the_group_can_not_hold(desk, caplog):
+    """Nodes that are there already are not in the new group."""
+    assert attach(desk, caplog, max_size=3) == []
+    assert attach(desk, caplog, max_size=5, size=2) == []
+    (said,) = attach(desk, caplog, max_size=4)
+    assert 'whether it can grow to its max_size of 4: does not fit: 3 of 4 placed' in said
+    assert 'server_group.host_full on 3; would help: ' in said
+    assert 'max_server_per_host: 2' in said
+
+
+def test_a_max_size_that_the_quota_can_not_hold(desk, caplog):
+    wanted = spec(servergroup={'policies': 'soft-anti-affinity'})
+    (said,) = attach(desk, caplog, wanted, max_size=11)
+    assert 'quota server_group_members: 11' in said
+
+
+def test_hosts_that_are_disabled_or_full_are_no_limit_of_the_size(_database, caplog):
+    hosts = (FakeHost('cmp-1', status='disabled', vcpus=0), FakeHost('cmp-2', state='down'))
+    with edge(hosts=hosts, aggregates=()) as cloud:
+        assert attach(Desk(cloud), caplog, max_size=2) == []
+
+
+@pytest.mark.parametrize('failure', [SERVER_ERROR, TIMEOUT], ids=str)
+def test_the_ceiling_never_fails_the_attach(desk, caplog, failure):
+    desk.edge.fail('GET', '/os-hypervisors/detail', failure)
+    (said,) = attach(desk, caplog, max_size=4)
+    assert 'could not be found out: could not list the hypervisors: ' in said
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'size'),
+    [(spec(), -1), (spec('1.0'), 9), (spec(preflight='off'), 9)],
+    ids=['no limit', '1.0', 'off'],
+)
+def test_the_ceiling_is_not_asked_for(desk, caplog, wanted, size):
+    assert attach(desk, caplog, wanted, max_size=size) == []
+    assert 'GET /os-hypervisors/detail' not in desk.edge.nova.requests()
+
+
+def test_a_plain_users_ceiling_is_not_known(_database, caplog):
+    with edge(user='demo') as cloud:
+        assert attach(Desk(cloud), caplog, max_size=9) == []

@@ -1,0 +1,61 @@
+"""The preflight in the real Senlin: what can not fit is refused before Nova is asked for it."""
+
+from tests.cloud_fixtures import DRS_HOST, HOSTS, asked
+
+#: The DRS host is disabled.
+OPEN = [host for host in HOSTS if host != DRS_HOST]
+ROOM = len(OPEN)
+
+
+def test_rx_02_a_scale_out_that_can_not_fit_creates_no_server(admin, truth, cloud):
+    """The line, and what would help, are what the user reads."""
+    cluster, _policy, group = admin.bound()
+    cloud.clear_requests()
+    reason = admin.scale_out(cluster, ROOM + 1).failed()
+    assert f'does not fit: {ROOM} of {ROOM + 1} placed; 0/{len(HOSTS)} hosts left: ' in reason
+    assert f'server_group.host_full on {ROOM}, host_state.disabled on 1' in reason
+    assert 'would help: ' in reason
+    assert f'max_server_per_host: 2 (capacity {2 * ROOM})' in reason
+    assert not any(host in reason for host in HOSTS)
+    assert not [request for request in asked(cloud, 'servers') if request[0] == 'POST']
+    assert admin.nodes(cluster) == []
+    admin.scale_out(cluster, ROOM).succeeded()
+    assert truth.spread(group) == dict.fromkeys(OPEN, 1)
+
+
+def test_warn_goes_on(admin, truth):
+    cluster, _policy, group = admin.bound(admin.policy(preflight='warn'))
+    admin.scale_out(cluster, ROOM + 1).failed()
+    assert len(admin.nodes(cluster)) == ROOM + 1
+    assert set(truth.spread(group)) - {None} == set(OPEN)
+
+
+def test_a_plain_user_may_not_see_the_hosts_and_is_not_refused(demo, truth):
+    """What nobody knows is no reason."""
+    cluster, _policy, group = demo.bound()
+    demo.scale_out(cluster, ROOM).succeeded()
+    assert truth.spread(group) == dict.fromkeys(OPEN, 1)
+
+
+def test_pinned_nodes_come_up_where_they_were_planned(admin, truth):
+    """All hosts at once, under anti-affinity: no two of them race for one host."""
+    cluster, _policy, group = admin.bound(admin.policy(pin_hosts=True))
+    placed = admin.scale_out(cluster, ROOM).placements()
+    assert sorted(entry['zone'] for entry in placed) == [f'nova:{host}' for host in OPEN]
+    assert truth.spread(group) == dict.fromkeys(OPEN, 1)
+    reason = admin.scale_out(cluster, 1).failed()
+    assert f'server_group.host_full on {ROOM}' in reason
+
+
+def test_r1_42_member_of_keeps_nodes_off_the_hosts_that_it_forbids(admin, truth, drs_host):
+    """An attach looks the aggregate up; every node is sent to a host that is not in it."""
+    policy = admin.policy(servergroup={'policies': 'soft-anti-affinity'}, member_of=['!vsphere'])
+    cluster, _policy, group = admin.bound(policy)
+    admin.scale_out(cluster, 4).succeeded()
+    assert truth.spread(group) == dict.fromkeys(OPEN, 2)
+    inside = admin.policy(member_of=['vsphere'])
+    cluster, _policy, group = admin.bound(inside)
+    reason = admin.scale_out(cluster, 2).failed()
+    assert f'member_of.required on {ROOM}, server_group.host_full on 1' in reason
+    admin.scale_out(cluster, 1).succeeded()
+    assert truth.spread(group) == {drs_host: 1}

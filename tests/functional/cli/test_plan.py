@@ -1,0 +1,627 @@
+"""``senlin-affinity plan``: its options, its answers, its errors, and what it draws."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+import yaml
+
+from senlin_affinity import preflight
+from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.conf import files
+from senlin_affinity.core.objects import PlacementRequest, Rules
+from tests.waiting import until
+
+SSD = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
+POLICY = {'type': 'senlin.policy.affinity', 'version': '1.1'}
+PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
+FIELDS = (
+    'fits wanted capacity capacity_is_upper_bound line placements hosts request remedies'.split()
+)
+
+
+def host(name, free=8, **more):
+    """A host with room for so many servers of the flavor small; None: nobody knows."""
+    amounts = {'VCPU': free, 'MEMORY_MB': 512 * (free or 0), 'DISK_GB': free}
+    resources = {key: {'capacity': value, 'used': 0} for key, value in amounts.items()}
+    return {
+        'host': name,
+        'availability_zone': 'az-1',
+        'resources': None if free is None else resources,
+        **more,
+    }
+
+
+SMALL = {'id': '1', 'name': 'small', 'vcpus': 1, 'ram': 512, 'disk': 1}
+CLOUD = {
+    'format': 1,
+    'hosts': [host('cmp-1'), host('cmp-2', aggregates=[SSD], availability_zone='az-2')],
+    'aggregates': [{'uuid': SSD, 'name': 'ssd', 'metadata': {'ssd': 'true', 'reserve:x': '1'}}],
+    'flavors': [
+        SMALL,
+        {**SMALL, 'id': '2', 'name': 'ssd', 'extra_specs': {'ssd': 'true'}},
+        {**SMALL, 'id': '3', 'name': 'large', 'disk': 100},
+    ],
+    'server_groups': [
+        {
+            'id': 'g1',
+            'name': 'web',
+            'policy': 'anti-affinity',
+            'rules': {'max_server_per_host': 2},
+            'members': [{'server': 's1', 'host': 'cmp-1'}],
+        },
+        {'id': 'g2', 'name': 'together', 'policy': 'affinity'},
+    ],
+    'quotas': {'instances': {'limit': 20, 'used': 1}},
+}
+
+
+@pytest.fixture
+def plan(run, write):
+    """``plan(6, '--server-group', 'web')`` of the flavor small; ``cloud`` changes the snapshot."""
+
+    def run_plan(count, *options, flavor='small', cloud=None, columns='80', **environment):
+        write('cloud.json', json.dumps(CLOUD | (cloud or {})))
+        of = () if flavor is None else ('--flavor', flavor)
+        named = ('plan', '--count', str(count), *of, '--snapshot', 'cloud.json')
+        return run(*named, *options, COLUMNS=columns, **environment)
+
+    return run_plan
+
+
+@pytest.fixture
+def answer(plan):
+    """The same, as the JSON that goes out; the exit status is what it says."""
+
+    def run_plan(*arguments, **more):
+        done = plan(*arguments, '-f', 'json', **more)
+        assert done.stderr == ''
+        said = json.loads(done.stdout)
+        assert done.returncode == {True: 0, False: 3, None: 1}[said['fits']]
+        return said
+
+    return run_plan
+
+
+def spec(write, name, head, **properties):
+    return write(name, json.dumps({**head, 'properties': properties}))
+
+
+# -- what goes out
+
+
+@pytest.mark.parametrize(
+    ('count', 'group', 'hosts', 'status'),
+    [
+        pytest.param(3, 'web', CLOUD['hosts'], 0, id='fits'),
+        pytest.param(4, 'web', CLOUD['hosts'], 3, id='does not fit'),
+        pytest.param(3, 'web', [host('cmp-1'), host('cmp-2', None)], 1, id='not known'),
+        pytest.param(3, 'web', None, 1, id='hosts not known'),
+        pytest.param(3, 'together', CLOUD['hosts'], 0, id='at most'),
+        pytest.param(0, 'web', [], 0, id='nothing is asked for'),
+    ],
+)
+def test_json_is_the_decision(plan, tmp_path, count, group, hosts, status):
+    done = plan(count, '--server-group', group, '-f', 'json', cloud={'hosts': hosts})
+    assert (done.returncode, done.stderr) == (status, '')
+    request = PlacementRequest(count, 'small', group)
+    decision = preflight.plan(request, snapshot_file.load(tmp_path / 'cloud.json'))
+    assert json.loads(done.stdout) == decision.as_dict()
+    assert list(json.loads(done.stdout)) == FIELDS
+
+
+def test_yaml_and_value_are_the_decision_too(plan, answer):
+    said = answer(4, '--server-group', 'web')
+    as_yaml = plan(4, '--server-group', 'web', '-f', 'yaml')
+    assert (as_yaml.returncode, as_yaml.stderr) == (3, '')
+    assert yaml.safe_load(as_yaml.stdout) == said
+    line = plan(4, '--server-group', 'web', '-f', 'value', '-c', 'line', '-c', 'capacity')
+    assert (line.returncode, line.stdout) == (3, f'{said["capacity"]}\n{said["line"]}\n')
+
+
+def test_columns_of_a_table_are_a_plain_table(plan):
+    done = plan(3, '-c', 'fits')
+    assert done.stdout.splitlines()[3] == '| fits  | True  |'
+    done = plan(3, '-c', 'room')
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith('error: there is no column room; there are fits, wanted')
+
+
+# -- the options
+
+
+def test_a_group_a_zone_and_aggregates(answer):
+    assert answer(3)['capacity'] == 16
+    assert answer(3, '--server-group', 'web')['capacity'] == 3
+    assert answer(3, '--server-group', 'g1')['capacity'] == 3
+    assert answer(3, '--availability-zone', 'az-2')['capacity'] == 8
+    assert answer(3, '--member-of', 'ssd')['placements'][0]['host'] == 'cmp-2'
+    assert answer(3, '--member-of', '!ssd')['capacity'] == 8
+    both = answer(3, '--member-of', f'in:ssd,{SSD}', '--member-of', '!ssd')
+    assert both['capacity'] == 0
+
+
+def test_a_flavor_by_its_id(answer):
+    assert answer(1, flavor='3')['capacity'] == 0
+
+
+def test_the_property_of_an_image(answer):
+    hosts = [host('cmp-1', traits=['CUSTOM_X']), host('cmp-2')]
+    option = '--image-property'
+    asked = (option, 'trait:CUSTOM_X=required', option, 'os_distro=a=b')
+    assert answer(1, *asked, cloud={'hosts': hosts})['capacity'] == 8
+
+
+@pytest.mark.parametrize(
+    ('filters', 'capacity'),
+    [
+        (None, 16),
+        ('ComputeFilter, AggregateInstanceTypeFilter,', 8),
+        ('AggregateInstanceExtraSpecsFilter', 8),
+        ('', 16),
+    ],
+)
+def test_the_filters_that_run(answer, filters, capacity):
+    option = () if filters is None else ('--enabled-filters', filters)
+    assert answer(1, *option, flavor='ssd')['capacity'] == capacity
+
+
+def test_a_filter_that_nobody_models_is_at_most(answer):
+    said = answer(1, '--enabled-filters', 'AcmeFilter')
+    assert said['capacity_is_upper_bound'] is True
+    assert 'filter AcmeFilter' in said['line']
+
+
+def test_the_options_of_a_file(answer, write):
+    path = write(
+        'senlin.conf',
+        '[DEFAULT]\nhost = no option of ours\n'
+        '[affinity]\nenabled_filters = AggregateInstanceTypeFilter\n'
+        '[scheduler]\nplacement_req_default_forbidden_member_prefix = reserve:\n',
+    )
+    said = answer(1, '--config-file', path)
+    assert {each['host']: each['code'] for each in said['hosts']} == {
+        'cmp-1': None,
+        'cmp-2': 'reservations.reserved',
+    }
+    said = answer(1, '--config-file', path, flavor='ssd')
+    assert said['hosts'][0]['code'] == 'aggregate_metadata.missing_key'
+    # What the command line says wins.
+    said = answer(1, '--config-file', path, '--enabled-filters', 'ComputeFilter', flavor='ssd')
+    assert said['hosts'][0]['code'] is None
+
+
+def test_a_policy_whose_group_is_not_there_yet(answer, write):
+    path = spec(
+        write,
+        'policy.yaml',
+        POLICY,
+        servergroup={'policies': 'anti-affinity', 'rules': {'max_server_per_host': 3}},
+        availability_zone='az-1',
+    )
+    said = answer(3, '--policy', path)
+    assert said['capacity'] == 3
+    assert {placed['servergroup'] for placed in said['placements']} == {'new-server-group'}
+    # What is said beside the policy wins.
+    assert answer(3, '--policy', path, '--availability-zone', 'az-2')['capacity'] == 3
+    assert answer(3, '--policy', path, '--server-group', 'together')['capacity'] == 8
+
+
+def test_a_policy_with_a_name(answer, plan, write):
+    group = {'name': 'web', 'policies': 'anti-affinity', 'rules': {'max_server_per_host': 2}}
+    path = spec(write, 'policy.yaml', POLICY, servergroup=group, member_of=['!ssd'])
+    assert answer(1, '--policy', path)['capacity'] == 1  # one server of web is on cmp-1
+    group['rules'] = {'max_server_per_host': 3}
+    path = spec(write, 'policy.yaml', POLICY, servergroup=group)
+    done = plan(1, '--policy', path)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr == (
+        "error: properties.servergroup: max_server_per_host specified (3) doesn't match that of "
+        "the existing servergroup 'web' (2).\n"
+    )
+
+
+def test_a_profile_gives_flavor_zone_and_group(answer, write):
+    path = spec(
+        write,
+        'profile.yaml',
+        PROFILE,
+        flavor='small',
+        availability_zone='az-2',
+        scheduler_hints={'group': 'web'},
+    )
+    said = answer(1, '--profile', path, flavor=None)
+    assert said['capacity'] == 2
+    assert said['placements'] == [{'host': 'cmp-2', 'zone': 'az-2', 'servergroup': 'g1'}]
+    # What is said beside the profile wins.
+    assert answer(1, '--profile', path, flavor='large')['capacity'] == 0
+    assert answer(1, '--profile', path, '--availability-zone', 'az-1')['capacity'] == 1
+
+
+@pytest.mark.parametrize(('is_volume', 'capacity'), [(False, 0), (True, 16)])
+def test_a_profile_that_boots_from_a_volume(answer, write, is_volume, capacity):
+    target = 'volume' if is_volume else 'local'
+    device = {'boot_index': 0, 'source_type': 'image', 'destination_type': target}
+    path = spec(write, 'p.yaml', PROFILE, flavor='large', block_device_mapping_v2=[device])
+    assert answer(1, '--profile', path, flavor=None)['capacity'] == capacity
+
+
+def test_the_group_of_the_hint_is_the_policy_s(answer, plan, write):
+    hint = {'scheduler_hints': {'group': 'web'}}
+    profile = spec(write, 'profile.yaml', PROFILE, flavor='small', **hint)
+    policy = spec(write, 'policy.yaml', POLICY, servergroup={'policies': 'anti-affinity'})
+    both = ('--policy', policy, '--profile', profile)
+    assert answer(1, *both, flavor=None)['capacity'] == 3
+    spec(write, 'policy.yaml', POLICY, servergroup={'policies': 'affinity'})
+    done = plan(1, *both, flavor=None)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert "doesn't match that of the existing servergroup 'web' (anti-affinity)" in done.stderr
+
+
+def test_a_policy_with_drs(answer, write):
+    path = spec(
+        write,
+        'policy.yaml',
+        POLICY,
+        enable_drs_extension=True,
+        availability_zone='az-1',
+        servergroup={'policies': 'anti-affinity', 'rules': {'max_server_per_host': 4}},
+    )
+    said = answer(1, '--policy', path)
+    assert said['hosts'][0]['code'] == 'drs.no_drs'
+    drs = host('drs-1', hypervisor_type='VMware vCenter Server')
+    said = answer(1, '--policy', path, cloud={'hosts': [*CLOUD['hosts'], drs]})
+    assert (said['capacity'], said['capacity_is_upper_bound']) == (4, True)
+
+
+def test_rules_without_a_policy_are_those_of_the_library(answer, tmp_path):
+    said = answer(3, '--availability-zone', 'az-1')
+    snapshot = snapshot_file.load(tmp_path / 'cloud.json')
+    request = PlacementRequest(3, 'small', availability_zone='az-1')
+    assert preflight.plan(request, snapshot, rules=Rules()).as_dict() == said
+
+
+# -- what is wrong
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        (('--flavor', 'smal'), "flavor: there is no flavor 'smal': did you mean small?"),
+        (('--server-group', 'wep'), "server_group: there is no server group 'wep': did you mean"),
+        (('--availability-zone', 'az-3'), 'availability_zone: there is no availability zone '),
+        (('--member-of', 'sdd'), 'member_of[0]: '),
+        (('--member-of', '!in:'), 'member_of[0]: '),
+        (('--policy', 'nowhere.yaml'), 'nowhere.yaml can not be read: No such file'),
+        (('--profile', 'nowhere.yaml'), 'nowhere.yaml can not be read: No such file'),
+        (('--snapshot', 'nowhere.json'), 'nowhere.json can not be read: No such file'),
+        (('--snapshot', '.'), '. can not be read: Is a directory'),
+        (('--config-file', 'nowhere.conf'), 'nowhere.conf: '),
+        (('--config-file', 'cloud.json'), 'cloud.json: '),
+    ],
+)  # fmt: skip
+def test_a_name_or_a_file_that_is_not_there(plan, options, said):
+    done = plan(1, *options)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith(f'error: {said}')
+    assert done.stderr.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        (('--count', '-1', '--flavor', 'f'), "must be a number of 0 or more, not '-1'"),
+        (('--count', 'six', '--flavor', 'f'), "must be a number of 0 or more, not 'six'"),
+        (('--count', '9' * 20, '--flavor', 'f'), 'must be a number of'),
+        (('--flavor', 'f'), 'the following arguments are required: --count'),
+        (('--count', '1'), 'error: name a flavor with --flavor, or a profile with --profile'),
+        (('--count', '1', '--flavor', 'f', '--image-property', 'k'), "must be K=V, not 'k'"),
+        (
+            ('--count', '1', '--flavor', 'f'),
+            'error: name a cloud with --os-cloud, or a file with --snapshot',
+        ),
+    ],
+)
+def test_a_usage_error(run, options, said):
+    done = run('plan', *options)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('', 'is no JSON in line 1, column 1'),
+        ('[]', 'must be an object'),
+        ('{"hosts": []}', 'format: is missing'),
+        ('{"format": 2}', '2 was written by a newer version'),
+        ('{"format": 1, "host": []}', 'host'),
+        ('{"format": 1, "hosts": [{}]}', 'hosts[0].host'),
+        (b'\xff\xfe', 'is not UTF-8 text'),
+        ('[' * 100_000, 'is no JSON'),
+    ],
+)
+def test_a_snapshot_that_is_broken(run, write, text, said):
+    path = write('broken.json', text)
+    done = run('plan', '--count', '1', '--flavor', 'small', '--snapshot', path, '-f', 'json')
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith('error: broken.json: ')
+    assert said in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    ('option', 'text', 'said'),
+    [
+        ('--policy', '{}', 'error: spec.yaml: '),
+        ('--policy', 'type: senlin.policy.affinity\nversion: "1.1"\nproperties: {zone: a}\n',
+         'error: spec.yaml: properties.zone: unknown'),
+        ('--policy', ':\n  - [', 'error: spec.yaml: is no YAML in line'),
+        ('--profile', 'type: os.heat.stack\nversion: "1.0"\n',
+         'error: spec.yaml: type: Policy not applicable on profile type: os.heat.stack-1.0'),
+        ('--profile', 'type: os.nova.server\nversion: "1.0"\nproperties: {}\n',
+         'error: profile: names no flavor'),
+        ('--profile', 'type: os.nova.server\nversion: "1.0"\n'
+         'properties: {flavor: small, scheduler_hints: {group: [a, b]}}\n',
+         'error: spec.yaml: properties.scheduler_hints.group: must be the name'),
+    ],
+)  # fmt: skip
+def test_a_spec_that_is_broken(plan, write, option, text, said):
+    path = write('spec.yaml', text)
+    done = plan(1, option, path, flavor=None if option == '--profile' else 'small')
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith(said)
+    assert done.stderr.count('\n') == 1
+
+
+def test_a_cloud_that_does_not_answer(run):
+    auth = {
+        'OS_AUTH_URL': 'http://127.0.0.1:9/v3',
+        'OS_USERNAME': 'u',
+        'OS_PASSWORD': 'p',
+        'OS_PROJECT_NAME': 'p',
+        'NO_PROXY': '127.0.0.1',
+    }
+    done = run('plan', '--count', '1', '--flavor', 'small', '-f', 'json', **auth)
+    assert (done.returncode, done.stdout) == (1, '')
+    assert done.stderr.splitlines()[-1].startswith('error: could not find Nova: ')
+
+
+def test_ctrl_c_while_the_cloud_is_silent(tmp_path):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+    with socket.create_server(('127.0.0.1', 0)) as listener:
+        auth = {
+            'OS_AUTH_URL': f'http://127.0.0.1:{listener.getsockname()[1]}/v3',
+            'OS_USERNAME': 'u',
+            'OS_PASSWORD': 'p',
+            'OS_PROJECT_NAME': 'p',
+            'NO_PROXY': '127.0.0.1',
+        }
+        listener.settimeout(60)
+        command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'plan', '--count', '1']
+        with subprocess.Popen(
+            [*command, '--flavor', 'small'],
+            env={**clean, **auth},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                asked, _address = listener.accept()  # it waits for an answer now
+                with asked:
+                    process.send_signal(signal.SIGINT)
+                    until(lambda: process.poll() is not None, what='the command ends')
+            finally:
+                process.kill()
+            out, err = process.communicate()
+    assert (process.returncode, out) == (130, '')
+    assert 'Traceback' not in err
+
+
+# -- the doors
+
+
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ['plan', '--help'],
+        ['plan', '--count', '1', '--flavor', 'small', '--snapshot', 'cloud.json'],
+    ],
+    ids=['help', 'a file'],
+)
+def test_no_sdk_is_imported(tmp_path, write, arguments):
+    """It takes a second to load, and only a live plan asks a cloud."""
+    write('cloud.json', json.dumps(CLOUD))
+    code = (
+        'import sys\n'
+        'from senlin_affinity.cli.main import main\n'
+        'main(sys.argv[1:])\n'
+        "heavy = {'openstack', 'keystoneauth1', 'senlin', 'nova'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code, *arguments],
+        capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout
+
+
+def test_it_is_a_command_of_openstack_too():
+    found = metadata.entry_points(group='openstack.affinity.v1', name='affinity_plan')
+    assert [each.value for each in found] == ['senlin_affinity.cli.plan:Plan']
+
+
+# -- what is drawn
+
+
+def rows(done):
+    """The lines of the output; no terminal of 80 columns breaks one."""
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+    return lines
+
+
+def test_the_view_of_a_request_that_does_not_fit(plan):
+    hosts = [host('a'), host('b'), host('cmp-1')]
+    assert rows(plan(8, '--server-group', 'web', cloud={'hosts': hosts})) == [
+        'does not fit: 5 of 8 placed; 0/3 hosts left: server_group.host_full on 3',
+        'capacity: 5',
+        '',
+        '  host    servers   room   server_group',
+        '  a       □□           0   ✗ host_full',
+        '  b       □□           0   ✗ host_full',
+        '  cmp-1   ■□           0   ✗ host_full',
+        '',
+        '  ■ in the group already   □ new',
+        '',
+        'What would help, the smallest change first:',
+        '  max_server_per_host: 3 (capacity 8)',
+        '  2 more hosts (VCPU 8, MEMORY_MB 4096, DISK_GB 8) (capacity 9)',
+        '  policies: soft-anti-affinity (capacity 19)',
+    ]
+
+
+def test_the_view_of_one_that_fits(plan):
+    """Hosts of several zones say so; what refuses nothing has no column."""
+    assert rows(plan(3)) == [
+        'fits: 3 of 3 placed; 2/2 hosts left',
+        'capacity: 16 (13 more after these)',
+        '',
+        '  host    zone   servers    room',
+        '  cmp-1   az-1   □□······      6',
+        '  cmp-2   az-2   □·······      7',
+        '',
+        '  □ new   · free',
+    ]
+
+
+def test_the_view_of_one_that_is_not_known(plan):
+    hosts = [host('cmp-1', 2), host('cmp-2', None), host('cmp-3', None), host('cmp-4', 0)]
+    assert rows(plan(3, cloud={'hosts': hosts})) == [
+        'not known whether it fits: 2 of 3 placed; 2/4 hosts left: resources.exhausted on',
+        '2 (VCPU); at most 19, because of parts of the snapshot that are not known',
+        'capacity: at most 19, 2 for certain',
+        '',
+        '  host    servers   room   resources',
+        '  cmp-1   □□           0   ✗ exhausted (VCPU)',
+        '  cmp-2                ?   ?',
+        '  cmp-3                ?   ?',
+        '  cmp-4                0   ✗ exhausted (VCPU)',
+        '',
+        '  □ new   ? not known',
+        '',
+        'What is not known:',
+        '  resources: the free resources are not known, on 2 hosts',
+    ]
+
+
+def test_the_view_without_hosts(plan):
+    done = plan(3, cloud={'hosts': None})
+    assert done.returncode == 1
+    assert rows(done) == [
+        'not known whether it fits: 0 of 3 placed; the hosts are not known; at most 19,',
+        'because of parts of the snapshot that are not known',
+        'capacity: at most 19, 0 for certain',
+        '',
+        'What is not known:',
+        '  the hosts, which Nova shows to administrators only',
+    ]
+
+
+def test_the_view_of_a_profile_that_names_a_host(plan, write):
+    path = spec(write, 'p.yaml', PROFILE, flavor='small', availability_zone='az-1:cmp-1')
+    done = plan(3, '--profile', path, flavor=None)
+    assert done.returncode == 1
+    assert rows(done)[-2:] == [
+        'What is not known:',
+        '  the host: the profile names it itself, and Nova asks few of the rules about it',
+    ]
+
+
+def test_the_view_of_hundreds_of_hosts(plan):
+    hosts = [host(f'cmp-{number:03}', 100 * (number > 150)) for number in range(300)]
+    lines = rows(plan(150, cloud={'hosts': hosts, 'quotas': None}))
+    assert lines[0] == (
+        'fits: 150 of 150 placed; 149/300 hosts left: resources.exhausted on 151 (VCPU)'
+    )
+    assert lines[1] == 'capacity: 14,900 (14,750 more after these)'
+    shown = [line for line in lines if line.startswith('  cmp-')]
+    assert len(shown) == 40
+    assert shown[0] == '  cmp-151   □2 ·98      98'
+    assert '  ... and 260 hosts more, 109 with room (-f json has all)' in lines
+
+
+def test_the_view_where_the_rules_do_not_fit_beside_each_other(plan):
+    long = 'compute-node-{}.rack-17.region-one.cloud.example.com'
+    hosts = [
+        host(long.format(1), enabled=False, availability_zone='az-2'),
+        host(long.format(2), 0, aggregates=[SSD]),
+        host(long.format(3), None),
+        host('x' * 100, 0),
+    ]
+    options = ('--availability-zone', 'az-1', '--member-of', '!ssd')
+    lines = rows(plan(3, *options, cloud={'hosts': hosts}))
+    first = next(number for number, line in enumerate(lines) if long.format(1) in line)
+    assert lines[first + 1].strip() == '✗ host_state.disabled, availability_zone.other_zone'
+    second = next(number for number, line in enumerate(lines) if long.format(2) in line)
+    assert lines[second + 1].strip() == '✗ member_of.forbidden, resources.exhausted (VCPU)'
+    third = next(number for number, line in enumerate(lines) if long.format(3) in line)
+    assert lines[third + 1].strip() == '? resources.unknown'
+    assert ''.join(line.strip() for line in lines).count('x' * 100) == 1
+
+
+@pytest.mark.parametrize('columns', ['40', '80', '200'])
+def test_the_view_at_other_widths(plan, columns):
+    done = plan(30, '--server-group', 'web', columns=columns)
+    assert max(map(len, done.stdout.splitlines())) <= int(columns)
+
+
+def test_the_view_where_no_change_is_enough(plan):
+    lines = rows(plan(30, cloud={'hosts': [host('a', enabled=False), host('b')]}))
+    assert 'No single change is enough. What would help most:' in lines
+
+
+def test_the_view_where_only_advice_helps(plan):
+    lines = rows(plan(1, cloud={'hosts': [host('a', 0)]}))
+    assert lines[-2:] == [
+        'What the rules advise:',
+        '  free or add hosts, or use a smaller flavor',
+    ]
+
+
+def test_a_stream_without_the_signs_gets_others(plan):
+    done = plan(3, '--server-group', 'web', PYTHONIOENCODING='ascii')
+    assert done.returncode == 0, done.stderr
+    assert '  cmp-1   az-1   #+           0   x host_full' in done.stdout.splitlines()
+
+
+def test_names_are_no_markup(plan):
+    done = plan(1, cloud={'hosts': [host('[red]a[/red]'), host('b')]})
+    assert '  [red]a[/red]   □·······      7' in rows(done)
+
+
+# -- the example that is installed
+
+
+def test_six_nodes_on_two_hosts(run):
+    """RX-02: refused with the smallest rule that is enough, and with it 3 + 3."""
+    named = ('plan', '--count', '6', '--flavor', 'm1.small', '-f', 'json')
+    snapshot = ('--snapshot', str(files.example('snapshots/two-hosts.json')))
+    done = run(*named, *snapshot, '--server-group', 'web')
+    assert done.returncode == 3
+    said = json.loads(done.stdout)
+    remedy = said['remedies'][0]
+    assert (remedy['change'], remedy['capacity']) == ('max_server_per_host: 3', 6)
+    policy = str(files.example('policies/anti-affinity.yaml'))
+    done = run(*named, *snapshot, '--policy', policy)
+    assert done.returncode == 0
+    placed = sorted(each['host'] for each in json.loads(done.stdout)['placements'])
+    assert placed == ['cmp-1'] * 3 + ['cmp-2'] * 3

@@ -1,0 +1,78 @@
+"""What the README and the manual show of ``plan`` is what comes out, in a terminal's width."""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from senlin_affinity import preflight
+from senlin_affinity.cli.plan import Plan
+from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.core.objects import PlacementRequest
+from tests.unit.docs.test_manual import table
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / 'README.rst').read_text(encoding='utf-8')
+COMMANDS = (ROOT / 'doc/source/user/command.rst').read_text(encoding='utf-8')
+ETC = ROOT / 'etc/senlin-affinity'
+A_COMMAND = re.compile(r'    \$ (?:\S*/)?senlin-affinity (plan (?:.*\\\n)*.*)\n((?:    .*\n|\n)*)')
+
+
+def shown():
+    """The commands that need no cloud, the folder they are run in, and what they print."""
+    for name, text, folder in (('README', README, ROOT), ('command.rst', COMMANDS, ETC)):
+        for number, (command, output) in enumerate(A_COMMAND.findall(text), 1):
+            words = textwrap.dedent(output).strip()
+            yield pytest.param(command, folder, words, id=f'{name}-{number}')
+
+
+@pytest.mark.parametrize(('command', 'folder', 'output'), shown())
+def test_a_command_prints_what_is_shown(command, folder, output):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+    arguments = shlex.split(command.replace('\\\n', ''))
+    done = subprocess.run(
+        [sys.executable, '-m', 'senlin_affinity.cli.main', *arguments],
+        env={**clean, 'COLUMNS': '80'},
+        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.stdout or done.stderr).strip() == output
+
+
+def test_all_of_them_are_found():
+    names = [param.id for param in shown()]
+    assert names == ['README-1', *(f'command.rst-{number}' for number in (1, 2, 3, 4))]
+
+
+def test_the_library_call_of_the_readme(capsys, monkeypatch):
+    """In ten lines, as it stands there."""
+    block = README.partition('place of the file::\n\n')[2]
+    code = textwrap.dedent(re.split(r'\n(?=\S)', block, maxsplit=1)[0]).strip()
+    assert len(code.splitlines()) <= 10
+    monkeypatch.chdir(ROOT)
+    exec(compile(code, 'README.rst', 'exec'), {})
+    snapshot = snapshot_file.load(ETC / 'snapshots/two-hosts.json')
+    decision = preflight.plan(PlacementRequest(6, 'm1.small', server_group='web'), snapshot)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [f'False 2 {decision.line()}', 'max_server_per_host: 3 6']
+    assert len(lines) == 1 + len(decision.remedies)
+
+
+def test_the_manual_has_every_option():
+    parser = Plan(SimpleNamespace(), argparse.Namespace()).get_parser('plan')
+    options = {
+        f'{action.option_strings[0]} {action.metavar}'
+        for group in parser._action_groups
+        if group.title == 'options'
+        for action in group._group_actions
+        if action.dest != 'help'
+    }
+    assert {row[0] for row in table(COMMANDS, 'plan-options')} == options
+    usage = COMMANDS.partition('plan --count N')[2].partition('\n\n')[0]
+    assert all(option in f'--count N{usage}' for option in options)

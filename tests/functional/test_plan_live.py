@@ -1,0 +1,149 @@
+"""``plan`` on the real Nova and Placement: live, as two users, and on what was saved of it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.waiting import until
+
+COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
+HOSTS = {
+    'cmp-1': {'availability_zone': 'az-1'},
+    'cmp-2': {'availability_zone': 'az-2', 'aggregates': {'ssd': {'ssd': 'true'}}},
+    'cmp-3': {'availability_zone': 'az-2', 'disabled': True},
+}
+FLAVORS = {'m1.tiny': {'id': '1'}}
+INSTANCES = 10
+#: The max_server_per_host of the groups.
+SLOTS = 3
+USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    """Two hosts that take servers, and one that is disabled."""
+    with SandboxCloud(HOSTS, flavors=FLAVORS, quotas={'instances': INSTANCES}) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def groups(cloud):
+    """Each user's group, ``web``; a server of it is on cmp-1."""
+    for user in USERS:
+        compute = cloud.connection(user).compute
+        rules = {'max_server_per_host': SLOTS}
+        made = compute.create_server_group(name='web', policy='anti-affinity', rules=rules)
+        server = compute.create_server(
+            name='s',
+            flavor_id='1',
+            image_id=cloud.image_id,
+            networks='none',
+            availability_zone='az-1',
+            scheduler_hints={'group': made.id},
+        )
+        until(
+            lambda compute=compute, server=server: compute.get_server(server.id).status == 'ACTIVE',
+            what=f'the server is ACTIVE\n{cloud.logs()}',
+        )
+
+
+@pytest.fixture(scope='module')
+def command(cloud, groups, tmp_path_factory):
+    """``command('demo', 'plan', ...)``: as a person runs it who uses the sandbox."""
+    folder = tmp_path_factory.mktemp('plan')
+    clouds = folder / 'clouds.yaml'
+    clouds.write_text(cloud.clouds_yaml())
+    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+
+    def run(user, *arguments):
+        named = () if user is None else ('--os-cloud', USERS[user])
+        return subprocess.run(
+            [*COMMAND, *named, *arguments],
+            env={**clean, 'OS_CLIENT_CONFIG_FILE': str(clouds), 'COLUMNS': '80'},
+            cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def plan(command, user, count, *options):
+    """The exit status, and the answer."""
+    done = command(user, 'plan', '--count', str(count), *options, '-f', 'json')
+    assert done.stderr == ''
+    return done.returncode, json.loads(done.stdout)
+
+
+WEB = ('--flavor', 'm1.tiny', '--server-group')
+
+
+def test_rx_02_an_administrator_is_told_everything(command, cloud):
+    # The group of this name is there twice, and an administrator sees both.
+    mine = next(iter(cloud.connection().compute.server_groups())).id
+    status, said = plan(command, 'admin', 2 * SLOTS - 1, *WEB, mine)
+    assert (status, said['capacity']) == (0, 2 * SLOTS - 1)
+    placed = [each['host'] for each in said['placements']]
+    assert (placed.count('cmp-1'), placed.count('cmp-2')) == (SLOTS - 1, SLOTS)
+    assert {each['servergroup'] for each in said['placements']} == {mine}
+    status, said = plan(command, 'admin', 2 * SLOTS, *WEB, mine)
+    assert status == 3
+    assert {each['host']: each['code'] for each in said['hosts']} == {
+        'cmp-1': 'server_group.host_full',
+        'cmp-2': 'server_group.host_full',
+        'cmp-3': 'host_state.disabled',
+    }
+    changes = {each['change']: each['capacity'] for each in said['remedies']}
+    assert changes[f'max_server_per_host: {SLOTS + 1}'] == 2 * SLOTS + 1
+    assert changes['1 host enabled and started'] == 3 * SLOTS - 1
+
+
+def test_a_zone_and_an_aggregate_by_name(command):
+    tiny = ('--flavor', 'm1.tiny')
+    status, said = plan(command, 'admin', 1, *tiny, '--availability-zone', 'az-2')
+    assert (status, said['placements'][0]['host']) == (0, 'cmp-2')
+    status, said = plan(command, 'admin', 1, *tiny, '--member-of', '!ssd')
+    assert (status, said['placements'][0]['host']) == (0, 'cmp-1')
+
+
+def test_the_view_of_a_live_plan(command):
+    done = command('admin', 'plan', '--count', '3', '--flavor', 'm1.tiny')
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, '')
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith('fits: 3 of 3 placed; 2/3 hosts left: host_state.disabled on 1')
+    assert any(line.startswith('  cmp-3   az-2 ') and '✗ disabled' in line for line in lines)
+
+
+def test_a_plain_user_does_not_know_the_hosts(command):
+    status, said = plan(command, 'demo', 1, *WEB, 'web')
+    assert (status, said['fits'], said['hosts'], said['placements']) == (1, None, [], [])
+    assert 'the hosts are not known' in said['line']
+    done = command('demo', 'plan', '--count', '1', *WEB, 'web')
+    assert done.returncode == 1
+    assert 'What is not known:\n  the hosts, ' in done.stdout
+
+
+def test_the_quota_of_a_plain_user_refuses_all_the_same(command):
+    status, said = plan(command, 'demo', INSTANCES, *WEB, 'web')  # one server is there
+    assert (status, said['fits']) == (3, False)
+    assert 'quota.instances' in said['line']
+
+
+@pytest.mark.parametrize('user', USERS)
+def test_a_saved_snapshot_answers_alike(command, cloud, user):
+    done = command(user, 'snapshot', 'save', f'{user}.json')
+    assert done.returncode == 0, done.stderr
+    group = next(iter(cloud.connection(user).compute.server_groups())).id
+    for count in (1, 2 * SLOTS - 1, 2 * SLOTS, INSTANCES):
+        live = plan(command, user, count, *WEB, group)
+        saved = plan(command, None, count, *WEB, group, '--snapshot', f'{user}.json')
+        assert saved == live
+
+
+def test_a_name_that_the_cloud_does_not_have(command):
+    done = command('admin', 'plan', '--count', '1', '--flavor', 'm1.tine')
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr == "error: flavor: there is no flavor 'm1.tine': did you mean m1.tiny?\n"

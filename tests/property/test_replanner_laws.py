@@ -1,0 +1,54 @@
+"""Laws of the search for the smallest change: it finds it, whatever the guess, and plans little."""
+
+from types import SimpleNamespace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
+from senlin_affinity.core.replanner import Replanner
+
+QUESTION = Question(PlacementRequest(1, 'f'), CloudSnapshot())
+
+
+def search(capacities, wanted, now, guess):
+    """What is found among the numbers from 1 on, and what was planned for it."""
+    planned = []
+
+    def attempt(number):
+        planned.append(number)
+        return SimpleNamespace(capacity=capacities[number - 1])
+
+    replanner = Replanner(QUESTION, (), None, SimpleNamespace(capacity=now, wanted=wanted))
+    number, decision = replanner.smallest(1, len(capacities), guess, attempt)
+    assert decision.capacity == capacities[number - 1]
+    assert len(planned) == len(set(planned))
+    return number, planned
+
+
+def by_hand(capacities, wanted):
+    enough = min(wanted, max(capacities))
+    return next(at for at, capacity in enumerate(capacities, 1) if capacity >= enough)
+
+
+growing = st.lists(st.integers(1, 20), min_size=1, max_size=40).map(sorted)
+
+
+@given(growing, st.integers(1, 25), st.integers(-3, 45))
+def test_the_smallest_is_found_whatever_the_guess(capacities, wanted, guess):
+    """RX-01."""
+    number, _planned = search(capacities, wanted, 0, guess)
+    assert number == by_hand(capacities, wanted)
+
+
+@given(growing, st.integers(1, 25))
+def test_a_good_guess_is_nearly_all_that_is_planned(capacities, wanted):
+    smallest = by_hand(capacities, wanted)
+    _number, planned = search(capacities, wanted, 0, smallest)
+    assert set(planned) <= {smallest, smallest - 1, len(capacities)}
+
+
+@given(growing, st.integers(1, 25))
+def test_what_is_of_no_help_is_not_searched(capacities, wanted):
+    _number, planned = search(capacities, wanted, capacities[-1], 1)
+    assert set(planned) <= {1, len(capacities)}

@@ -1,0 +1,133 @@
+"""The hook with the preflight."""
+
+import dataclasses
+
+import pytest
+
+from senlin_affinity.core import planner
+from senlin_affinity.core.errors import AffinityError, CloudError
+from senlin_affinity.core.objects import Rules
+from senlin_affinity.policy import planned
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.placement import Placement, Refusal
+from senlin_affinity.policy.properties import TYPE, load
+from senlin_affinity.policy.request import Asked
+from tests.small_cloud import CONSTRAINTS, snapshot_of
+from tests.tables import check_error, raises, rows
+
+BOUND = Binding('g', True)
+PROFILE = {'flavor': 'small', 'image': 'cirros'}
+
+
+class Story:
+    """A row's cloud, and what was said and read."""
+
+    def __init__(self, row):
+        self.row = {'group': {'policy': 'anti-affinity'}, **row}
+        self.warnings, self.notes, self.images, self.constraints = [], [], [], []
+        given = row.get('rules', {})
+        rules = Rules(**{key: tuple(x) if isinstance(x, list) else x for key, x in given.items()})
+        self.properties = load(
+            {'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})}
+        )
+        spec = {'properties': {**PROFILE, **row.get('profile', {})}}
+        self.asked = Asked(row['count'], profile=spec, rules=rules)
+        self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
+        self.preflight = planned.Preflight(
+            self.look, self.image, self.plan, self.warnings.append, self.notes.append
+        )
+
+    def look(self):
+        if 'fails' in self.row:
+            raise CloudError(self.row['fails'])
+        return snapshot_of(self.row), self.row.get('unknown', {})
+
+    def image(self, name):
+        self.images.append(name)
+        return {}
+
+    def plan(self, request, snapshot, rules, only):
+        assert request.server_group == 'g'
+        self.constraints.append(only)
+        chosen = [item for item in CONSTRAINTS if only is None or item.name in only]
+        return planner.plan(request, snapshot, chosen, rules)
+
+    def place(self):
+        return planned.place(self.asked, self.properties, self.bound, self.preflight)
+
+    def ceiling(self):
+        return planned.ceiling(self.asked, self.properties, self.bound, self.preflight)
+
+
+@pytest.mark.parametrize('row', rows('policy_planned'))
+def test_place(row):
+    story = Story(row)
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            story.place()
+        check_error(row, caught.value)
+        return
+    answer = story.place()
+    if row['outcome'] == 'placed':
+        assert isinstance(answer, Placement), answer
+        zones = row['zones'] if isinstance(row['zones'], list) else [None] * row['zones']
+        expected = [
+            {**({} if zone is None else {'zone': zone}), 'servergroup': 'g'} for zone in zones
+        ]
+        assert answer.data() == {'placement': {'count': row['count'], 'placements': expected}}
+    else:
+        assert isinstance(answer, Refusal), answer
+        assert answer.status_reason == row.get('status_reason', answer.reason)
+        says = row.get('says', ())
+        for words in [says] if isinstance(says, str) else says:
+            assert words in answer.reason
+        if 'remedies' in row:
+            assert answer.reason.partition('would help: ')[2].count('capacity') == row['remedies']
+        assert not any(f'{host} ' in answer.reason for host in row.get('hosts') or ())
+    assert [row['warns'] in said for said in story.warnings] == [True] * ('warns' in row)
+    assert [row['notes'] in said for said in story.notes] == [True] * ('notes' in row)
+    if 'images' in row:
+        assert story.images == row['images']
+    assert story.place().data() == answer.data(), 'RX-09: twice the same'
+
+
+# name, row, words (None: nothing is said)
+CEILINGS = [
+    ('the group holds it', {'count': 2}, None),
+    ('the group does not hold it', {'count': 3}, 'max_server_per_host: 2 (capacity 4)'),
+    ('the quota does not', {'count': 2, 'quotas': {'instances': [1, 0]}}, 'quota instances: 2'),
+    ('hosts that are full', {'count': 2, 'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {}}}, None),
+    ('hosts that are off', {'count': 2, 'hosts': {'cmp-1': {'down': True}, 'cmp-2': {}}}, None),
+    ('hosts that nobody sees', {'count': 9, 'hosts': None}, None),
+    (
+        'a zone that is too small',
+        {
+            'count': 2,
+            'properties': {'availability_zone': 'az1'},
+            'hosts': {'cmp-1': {'zone': 'az1'}, 'cmp-2': {}},
+        },
+        'availability_zone.other_zone on 1',
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ('row', 'words'), [item[1:] for item in CEILINGS], ids=[item[0] for item in CEILINGS]
+)
+def test_ceiling(row, words):
+    story = Story({'hosts': {'cmp-1': {}, 'cmp-2': {}}, **row})
+    why = story.ceiling()
+    assert (why is None) == (words is None), why
+    if words is not None:
+        assert why.startswith('does not fit: ')
+        assert words in why
+    assert story.warnings == []
+
+
+def test_the_words_of_a_refusal_stay_short():
+    """A thousand hosts of every kind of trouble are a few codes."""
+    hosts = {f'cmp-{n}': {'zone': f'az{n % 50}', 'down': n % 3 == 0} for n in range(1000)}
+    row = {'hosts': hosts, 'properties': {'availability_zone': 'az1'}, 'count': 999}
+    answer = Story(row).place()
+    assert isinstance(answer, Refusal)
+    assert len(answer.reason) < 500
