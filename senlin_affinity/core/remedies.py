@@ -49,9 +49,9 @@ def find(
     changes = [change for kind in _KINDS for change in kind(planner)]
     enough = [remedy for remedy, decision in changes if decision.fits]
     if enough:
-        return tuple(sorted(enough, key=lambda item: (item.size, item.code, item.change)))
+        return tuple(sorted(enough, key=lambda item: item.size))
     some = [remedy for remedy, _decision in changes if remedy.capacity > (now.capacity or 0)]
-    return tuple(sorted(some, key=lambda item: (-item.capacity, item.size, item.code, item.change)))
+    return tuple(sorted(some, key=lambda item: (-item.capacity, item.size)))
 
 
 def _higher_rule(planner: Replanner) -> Kind:
@@ -210,12 +210,13 @@ def _empty(host: Host) -> Host:
     return replace(host, host=name, enabled=True, up=True, resources=resources)
 
 
+#: What the asker can change comes first; of changes of one size, this is their order.
 _KINDS = (
     _higher_rule,
     _other_zone,
     _more_quota,
-    _more_hosts,
     _started_hosts,
+    _more_hosts,
     _soft_policy,
     _rule_given_up,
 )
