@@ -30,7 +30,8 @@ _ASKED_OF_AGGREGATES = (
 class Case:
     """A cloud (for SandboxCloud), what is in it before, and what is asked of it then.
 
-    ``members`` and ``others`` are hosts: of the servers that are in the group, and in none.
+    ``members`` and ``others`` are hosts: of the servers that are in the group, and in none. The
+    image has no properties; ``is_image_known`` says whether the preflight is told so.
     """
 
     seed: int
@@ -47,6 +48,7 @@ class Case:
     others: tuple[str, ...]
     zone: str | None
     preflight: Rules = field(default_factory=Rules)
+    is_image_known: bool = True
 
 
 def case(seed: int) -> Case:
@@ -91,6 +93,7 @@ def case(seed: int) -> Case:
         others,
         dice.choice(zones),
         Rules(is_isolation_enforced=is_isolating),
+        dice.random() < 0.9,
     )
 
 

@@ -76,7 +76,14 @@ def _compare(case: clouds.Case, nova: _Nova) -> Result:
         nova.put('plain', group, host)
     for host in case.others:
         nova.put('plain', None, host)
-    request = PlacementRequest(TOO_MANY, 'asked', group, case.zone, enabled_filters=case.filters)
+    request = PlacementRequest(
+        TOO_MANY,
+        'asked',
+        group,
+        case.zone,
+        image_properties={} if case.is_image_known else None,
+        enabled_filters=case.filters,
+    )
     snapshot = preflight.take_snapshot(nova.connection)
     decision = preflight.plan(request, snapshot, rules=case.preflight)
     placed = 0
