@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import openstack
 import requests
 import requests_mock
 from openstack.connection import Connection
@@ -35,7 +34,6 @@ from senlin_affinity.cloud.connection import Ports, ports
 from tests import fake_keystone
 from tests.fake_candidates import FakeCandidates
 from tests.fake_glance import FakeGlance
-from tests.fake_keystone import REGION
 from tests.fake_nova import FakeNova, NoRoute, newest
 from tests.fake_placement import FakePlacement
 from tests.recordings.exchanges import Reply
@@ -185,18 +183,9 @@ class Edge:
 
     def connection(self, **more: Any) -> Connection:
         """A real connection; more arguments are options of openstacksdk's."""
-        auth = {
-            'auth_url': KEYSTONE,
-            'username': self._user,
-            'password': 'secret',
-            'project_name': self._user,
-            'user_domain_id': 'default',
-            'project_domain_id': 'default',
-        }
         # The delay before a read is tried again is real time: nobody waits for it here.
         more.setdefault('compute_connect_retry_delay', 0.001)
-        more.setdefault('region_name', REGION)
-        return openstack.connect(load_yaml_config=False, load_envvars=False, auth=auth, **more)
+        return fake_keystone.connect(KEYSTONE, self._user, **more)
 
     @property
     def ports(self) -> Ports:

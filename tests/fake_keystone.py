@@ -8,8 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import openstack
+from openstack.connection import Connection
+
 REGION = 'RegionOne'
 _DOMAIN = {'id': 'default', 'name': 'Default'}
+
+
+def connect(auth_url: str, user: str = 'admin', **more: Any) -> Connection:
+    """A real connection, in the project of the user's name; more are options of openstacksdk's."""
+    auth = {
+        'auth_url': auth_url,
+        'username': user,
+        'password': 'secret',
+        'project_name': user,
+        'user_domain_id': 'default',
+        'project_domain_id': 'default',
+    }
+    more.setdefault('region_name', REGION)
+    return openstack.connect(load_yaml_config=False, load_envvars=False, auth=auth, **more)
 
 
 def version(url: str) -> dict[str, Any]:

@@ -27,13 +27,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from senlin_affinity.cloud.rest import Microversion, Rest
-from senlin_affinity.cloud.server_groups import list_of
-from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.cloud.providers import TREES
+from senlin_affinity.cloud.rest import Microversion, Rest, shown
+from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 
 BASE: Microversion = (1, 0)
-TREES: Microversion = (1, 29)
 FORBIDDEN: Microversion = (1, 32)
 #: The trait of a provider that shares its resources with the members of its aggregates.
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
@@ -62,10 +62,8 @@ class PlacementCandidates:
         body = self._placement.get(
             '/allocation_candidates', ASK, self._microversion(member_of), params=params
         )
-        try:
+        with reading(ASK):
             roots = set(_roots(body))
-        except (AttributeError, KeyError, TypeError) as error:
-            raise CloudError(f'could not {ASK}: the answer is odd ({error!r})') from error
         return {uuid: name for uuid, name in self._names().items() if uuid in roots}
 
     @property
@@ -80,7 +78,7 @@ class PlacementCandidates:
         offered = self._placement.pick(needed)
         if offered >= needed:
             return needed
-        versions = ['.'.join(map(str, version)) for version in (needed, offered)]
+        versions = shown(needed), shown(offered)
         if member_of.forbidden:
             raise InvalidSpec(
                 'forbidden aggregates need Placement microversion {}, this cloud offers {}: '

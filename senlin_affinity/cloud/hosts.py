@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from senlin_affinity.cloud.pages import by_marker, reading
+from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.cloud.pages import by_marker
 from senlin_affinity.cloud.providers import FULL, Room
-from senlin_affinity.cloud.rest import Microversion, Rest
-from senlin_affinity.cloud.server_groups import list_of
+from senlin_affinity.cloud.rest import BASE, Microversion, Rest
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
 from senlin_affinity.core.objects import Aggregate, Host
 
-BASE: Microversion = (2, 1)
 UUIDS: Microversion = (2, 53)
 AGGREGATE_UUIDS: Microversion = (2, 41)
 
@@ -81,10 +80,16 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
 
 def zones(compute: Rest) -> dict[str, str]:
     """The availability zone of every service host. One request."""
-    body = compute.get('/os-services', _SERVICES, BASE, params={'binary': 'nova-compute'})
-    services = list_of(body, 'services', _SERVICES)
     with reading(_SERVICES):
-        return {service['host']: service['zone'] for service in services}
+        return {service['host']: service['zone'] for service in services(compute)}
+
+
+def services(compute: Rest) -> list[dict[str, Any]]:
+    """The compute services, as raw JSON. One request."""
+    query = {'binary': 'nova-compute'}
+    return list_of(
+        compute.get('/os-services', _SERVICES, BASE, params=query), 'services', _SERVICES
+    )
 
 
 def aggregates(compute: Rest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from openstack.connection import Connection
 
+from senlin_affinity.cloud.answers import list_of
 from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, image
-from senlin_affinity.cloud.server_groups import list_of
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.member_of import canonical
 

@@ -7,19 +7,17 @@ Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0
 
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
 ignores case and answers 404 when nothing matches; it can not see the service host, so the services
-are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33. A
-flavor holds its extra specs from 2.61, for those who may see them. Aggregates show their UUID from
-2.41; their list is never paged.
+are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote
 
-from senlin_affinity.cloud.rest import Microversion, Rest
-from senlin_affinity.cloud.server_groups import list_of
+from senlin_affinity.cloud import flavors, hosts
+from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
 from senlin_affinity.core.quotas import (
@@ -30,10 +28,7 @@ from senlin_affinity.core.quotas import (
     SERVER_GROUPS,
 )
 
-BASE: Microversion = (2, 1)
-AGGREGATE_UUIDS: Microversion = (2, 41)
 PATTERN_QUERY: Microversion = (2, 53)
-EXTRA_SPECS: Microversion = (2, 61)
 #: The quotas of the servers themselves, and the names that Nova gives limit and use.
 _OF_SERVERS = (
     (INSTANCES, 'maxTotalInstances', 'totalInstancesUsed'),
@@ -59,7 +54,7 @@ class NovaInventory:
         """See :meth:`Inventory.quotas`."""
         what = 'read the limits of the project'
         body = self._compute.get('/limits', what, self._compute.pick(BASE))
-        try:
+        with reading(what):
             absolute = body['limits']['absolute']
             quotas = {
                 SERVER_GROUPS: Quota(
@@ -71,43 +66,14 @@ class NovaInventory:
                 if limit in absolute:
                     quotas[name] = Quota(_limit(absolute[limit]), int(absolute[used]))
             return quotas
-        except (KeyError, TypeError, ValueError) as error:
-            raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """See :meth:`Inventory.flavor`."""
-        what = f'read the flavor {name_or_id!r}'
-        microversion = self._compute.pick(EXTRA_SPECS)
-        path = f'/flavors/{quote(name_or_id, safe="")}'
-        body = self._compute.get(path, what, microversion, missing=404)
-        try:
-            found = self._flavor_named(name_or_id, microversion) if body is None else body['flavor']
-            if found is None:
-                return None
-            if microversion < EXTRA_SPECS:
-                path = f'/flavors/{quote(found["id"], safe="")}/os-extra_specs'
-                found = {**found, **self._compute.get(path, what, microversion)}
-            return _flavor(found)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
-
-    def _flavor_named(self, name: str, microversion: Microversion) -> Mapping[str, Any] | None:
-        """Names are unique in Nova; the pages go by the last one's id."""
-        what = 'list the flavors'
-        params: dict[str, str | int] = {}
-        while True:
-            body = self._compute.get('/flavors/detail', what, microversion, params=params)
-            page = list_of(body, 'flavors', what)
-            for flavor in page:
-                if flavor['name'] == name:
-                    return flavor
-            if not page or not body.get('flavors_links'):
-                return None
-            params = {'marker': str(page[-1]['id'])}
+        return flavors.flavor(self._compute, name_or_id)
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """See :meth:`Inventory.hosts_named_like`."""
-        services = self._compute_services()
+        services = hosts.services(self._compute)
         by_hypervisor = self._hypervisors(pattern)
         seen = {host.host for host in by_hypervisor}
         by_service = (
@@ -119,26 +85,14 @@ class NovaInventory:
 
     def aggregates(self) -> tuple[Aggregate, ...]:
         """See :meth:`Inventory.aggregates`."""
-        what = 'list the aggregates'
-        microversion = self._compute.pick(AGGREGATE_UUIDS)
-        if microversion < AGGREGATE_UUIDS:
-            offered = '.'.join(map(str, microversion))
+        offered = self._compute.pick(hosts.AGGREGATE_UUIDS)
+        if offered < hosts.AGGREGATE_UUIDS:
             raise CloudError(
-                f'could not {what}: their UUIDs need compute microversion 2.41, '
-                f'this cloud offers {offered}'
+                f'could not list the aggregates: their UUIDs need compute microversion '
+                f'{shown(hosts.AGGREGATE_UUIDS)}, this cloud offers {shown(offered)}'
             )
-        body = self._compute.get('/os-aggregates', what, microversion)
-        try:
-            return tuple(map(_aggregate, list_of(body, 'aggregates', what)))
-        except (KeyError, TypeError, ValueError) as error:
-            raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
-
-    def _compute_services(self) -> list[dict[str, Any]]:
-        what = 'list the compute services'
-        body = self._compute.get(
-            '/os-services', what, self._compute.pick(BASE), params={'binary': 'nova-compute'}
-        )
-        return list_of(body, 'services', what)
+        found, _hosts_of = hosts.aggregates(self._compute)
+        return found
 
     def _hypervisors(self, pattern: str) -> tuple[Host, ...]:
         """Those with the pattern in the hypervisor's name."""
@@ -181,28 +135,6 @@ def _host_of_service(service: Mapping[str, Any]) -> Host:
         availability_zone=service.get('zone'),
         enabled=service.get('status') == 'enabled',
         up=service.get('state') == 'up',
-    )
-
-
-def _flavor(body: Mapping[str, Any]) -> Flavor:
-    """One that hides its extra specs shows none."""
-    return Flavor(
-        str(body['id']),
-        str(body['name']),
-        vcpus=int(body['vcpus']),
-        ram=int(body['ram']),
-        disk=int(body['disk']),
-        ephemeral=int(body.get('OS-FLV-EXT-DATA:ephemeral', 0)),
-        swap=int(body.get('swap') or 0),
-        extra_specs={str(key): str(value) for key, value in body.get('extra_specs', {}).items()},
-    )
-
-
-def _aggregate(body: Mapping[str, Any]) -> Aggregate:
-    zone = body.get('availability_zone')
-    metadata = {str(key): str(value) for key, value in dict(body['metadata']).items()}
-    return Aggregate(
-        str(body['uuid']), str(body['name']), None if zone is None else str(zone), metadata
     )
 
 

@@ -9,24 +9,14 @@ host that nobody but Nova reaches.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.rest import Microversion, Rest
-from senlin_affinity.cloud.server_groups import list_of
 from senlin_affinity.core.errors import CloudError
 
 LIMIT = 1000
-
-
-@contextlib.contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Make a CloudError of what an answer lacks; ``what`` is what was tried."""
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
 
 
 def by_marker(

@@ -31,7 +31,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from senlin_affinity.cloud.pages import reading
+from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.rest import Microversion, Rest
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
 from senlin_affinity.core.objects import Resource

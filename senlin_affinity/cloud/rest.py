@@ -24,6 +24,8 @@ from openstack.proxy import Proxy
 from senlin_affinity.core.errors import CloudError
 
 Microversion = tuple[int, int]
+#: Where the microversions of Nova begin.
+BASE: Microversion = (2, 1)
 #: Everything that keeps an answer from coming back.
 NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
 _LONGEST_WORDS = 300
@@ -96,7 +98,7 @@ class Rest:
             data = self._endpoint_data()
             if data.status is None:
                 raise CloudError(f'could not {what}: {data.url} describes no version')
-        highest = data.max_microversion or (2, 1)
+        highest = data.max_microversion or BASE
         lowest = data.min_microversion or highest
         return (lowest[0], lowest[1]), (highest[0], highest[1])
 
@@ -122,7 +124,7 @@ class Rest:
     ) -> requests.Response:
         is_read = method == 'GET'
         if microversion is not None:
-            request['microversion'] = '.'.join(map(str, microversion))
+            request['microversion'] = shown(microversion)
         if self._timeout is not None:
             request['timeout'] = self._timeout
         if is_read:
@@ -174,6 +176,11 @@ class Rest:
                 is_uncertain=response.request.method != 'GET',
             ) from error
         return body
+
+
+def shown(microversion: Microversion) -> str:
+    """As people and services write it: 2.64."""
+    return '.'.join(map(str, microversion))
 
 
 def unreachable(service: str, error: BaseException) -> CloudError:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from senlin_affinity.cloud.answers import list_of
 from senlin_affinity.cloud.rest import Rest
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, create_body
@@ -95,11 +96,3 @@ def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:
 
 def _path(group_id: str) -> str:
     return f'{PATH}/{quote(group_id, safe="")}'
-
-
-def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
-    """The list of objects under a key, or a CloudError about an odd answer."""
-    value = body.get(key) if isinstance(body, Mapping) else None
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise CloudError(f'could not {what}: the answer holds no list of {key}')
-    return value

@@ -28,7 +28,7 @@ from openstack.connection import Connection
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import flavors, hosts, members, providers
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import CloudSnapshot
@@ -112,7 +112,7 @@ class _Taking:
         self,
         name: str,
         read: Callable[[], T],
-        needed: Microversion = hosts.BASE,
+        needed: Microversion = BASE,
         service: Rest | None = None,
     ) -> T | None:
         """What ``read`` gives; None, with the reason kept, where it may not be seen or had."""
@@ -120,8 +120,8 @@ class _Taking:
         offered = service.pick(needed)
         if offered < needed:
             self._unknown[name] = (
-                f'{service.name} offers microversion {_shown(offered)}, '
-                f'and {_shown(needed)} is needed'
+                f'{service.name} offers microversion {shown(offered)}, '
+                f'and {shown(needed)} is needed'
             )
             return None
         try:
@@ -182,10 +182,6 @@ class _Taking:
         if found is None:
             self._unknown.setdefault('flavors', 'Nova does not show their extra specs')
         return found
-
-
-def _shown(microversion: Microversion) -> str:
-    return '.'.join(map(str, microversion))
 
 
 def _now() -> str:

@@ -81,3 +81,9 @@ class BindingError(AffinityError):
 
 class PluginError(AffinityError):
     """A constraint or a validator does not load, or two of them have one name."""
+
+
+def in_words(error: BaseException) -> str:
+    """An error in one line for the user: ours as they are, any other with its kind."""
+    text = ' '.join(str(error).split())
+    return text if isinstance(error, AffinityError) else f'{type(error).__name__}: {text}'

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from senlin_affinity.core.reasons import sentence
-from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.core.verdict import Verdict
 
 if TYPE_CHECKING:
     from senlin_affinity.core.assessment import Row
-    from senlin_affinity.core.decision import Decision, HostReport
+    from senlin_affinity.core.decision import Decision
 
 _HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
 
@@ -52,21 +52,16 @@ def _hosts(decision: Decision) -> str:
     return f'{left}/{known} hosts left{f": {counts}" if counts else ""}'
 
 
-def count_codes(reports: Iterable[HostReport]) -> list[tuple[str, int]]:
+def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
     """How many hosts each first REJECT holds, the most frequent first."""
-    return _count((report, 1) for report in reports)
-
-
-def _count(tally: Iterable[tuple[HostReport | Row, int]]) -> list[tuple[str, int]]:
-    """The same, of so many hosts each."""
     counts: dict[str, int] = {}
     order: dict[str, int] = {}
-    for said, number in tally:
-        code = said.code
-        if code is not None and said.by is not None:
+    for row, number in tally:
+        code = row.code
+        if code is not None and row.by is not None:
             counts[code] = counts.get(code, 0) + number
             if code not in order:
-                order[code] = list(said.verdicts).index(said.by)
+                order[code] = list(row.verdicts).index(row.by)
     return sorted(counts.items(), key=lambda item: (-item[1], order[item[0]], item[0]))
 
 
@@ -123,15 +118,6 @@ def _verdicts(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
         }
         for name, verdict in verdicts.items()
     ]
-
-
-def why(report: HostReport, decision: Decision) -> str:
-    """Everything that is against a host, in words; empty where nothing is."""
-    return '; '.join(
-        sentence(verdict, decision.reasons)
-        for verdict in report.verdicts.values()
-        if verdict.outcome is Outcome.REJECT
-    )
 
 
 def advice(decision: Decision) -> Sequence[str]:

@@ -58,7 +58,7 @@ class Inventory(Protocol):
         """
 
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """All host aggregates, in the cloud's order. One request; an administrator's rights."""
+        """All host aggregates, by name. One request; an administrator's rights."""
 
 
 class Candidates(Protocol):

@@ -38,6 +38,7 @@ from senlin_affinity.core.errors import (
     CloudError,
     InvalidSpec,
     PolicyMismatch,
+    in_words,
 )
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_preflight as preflight
@@ -45,17 +46,16 @@ from senlin_affinity.policy import (
     affinity,
     aggregates,
     binding,
+    declared,
     placement,
-    planned,
     profile,
     properties,
-    request,
 )
 
 LOG = logging.getLogger(__name__)
 
 
-def _schema(declared: properties.Property) -> schema.PropertySchema:
+def _schema(item: declared.Property) -> schema.PropertySchema:
     """Senlin's form of a property's declaration, which ``GET /policy-types`` shows."""
     kinds: dict[str, Callable[..., schema.PropertySchema]] = {
         'string': schema.String,
@@ -65,15 +65,15 @@ def _schema(declared: properties.Property) -> schema.PropertySchema:
         'map': schema.Map,
     }
     more: dict[str, Any] = {}
-    if declared.kind == 'list':
+    if item.kind == 'list':
         more['schema'] = {'*': schema.String('One of them.')}
-    if declared.children:
-        more['schema'] = {child.name: _schema(child) for child in declared.children}
-    if declared.allowed:
-        more['constraints'] = [senlin_constraints.AllowedValues(declared.allowed)]
-    if declared.since != properties.VERSIONS[0]:
-        more['min_version'] = declared.since
-    return kinds[declared.kind](declared.description, default=declared.default, **more)
+    if item.children:
+        more['schema'] = {child.name: _schema(child) for child in item.children}
+    if item.allowed:
+        more['constraints'] = [senlin_constraints.AllowedValues(item.allowed)]
+    if item.since != properties.VERSIONS[0]:
+        more['min_version'] = item.since
+    return kinds[item.kind](item.description, default=item.default, **more)
 
 
 class AffinityPolicy(base.Policy):
@@ -91,7 +91,7 @@ class AffinityPolicy(base.Policy):
         ('BEFORE', consts.NODE_CREATE),
     ]
     PROFILE_TYPE = [profile.APPLICABLE]
-    properties_schema = {item.name: _schema(item) for item in properties.DECLARED}
+    properties_schema = {item.name: _schema(item) for item in declared.DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist."""
@@ -139,7 +139,7 @@ class AffinityPolicy(base.Policy):
                 prefix=self._options().group_name_prefix,
             )
             engine.forget_pending(cluster)
-            self._warn_of_ceiling(cluster, wanted, attached.binding)
+            self._preflight(cluster, wanted, attached.binding).warn_of_ceiling()
             state = '' if enabled else '; the policy is disabled, enabling it later uses this group'
             return binding.write(attached.binding), f'{attached.line()}{state}'
 
@@ -183,29 +183,6 @@ class AffinityPolicy(base.Policy):
             action.data.pop('placement', None)
             action.data.update(self._refusal(action, error).data())
 
-    def _warn_of_ceiling(
-        self, cluster: Any, wanted: properties.Properties, bound: binding.Binding
-    ) -> None:
-        """Say in the log where the cluster can not have its largest size. Never raises."""
-        try:
-            growth = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
-            if growth < 1 or not placement.is_planned(wanted):
-                return
-            asked = preflight.asked(cluster, wanted, growth)
-            why = planned.ceiling(asked, wanted, bound, self._preflight(cluster, bound))
-        except Exception as error:
-            if not isinstance(error, AffinityError):
-                LOG.exception('affinity policy %s: the preflight failed', self.name)
-            why = f'could not be found out: {_words(error)}'
-        if why is not None:
-            LOG.warning(
-                'affinity policy %s, cluster %s: whether it can grow to its max_size of %s: %s',
-                self.name,
-                cluster.id,
-                cluster.max_size,
-                why,
-            )
-
     # -- what the hook decides ------------------------------------------------
 
     def _decide(
@@ -222,35 +199,24 @@ class AffinityPolicy(base.Policy):
             count,
             lambda: self._ports(entity.user, entity.project).inventory,
             drs_pattern=self._options().drs_pattern,
-            plan=lambda bound: self._plan(entity, wanted, bound, count),
+            plan=lambda bound: self._preflight(entity, wanted, bound).place(count),
         )
         if engine.is_cancelled(action):
             words = 'the action was cancelled before its nodes were placed'
             return placement.Refusal(words, words)
         return answer
 
-    def _plan(
-        self, entity: Any, wanted: properties.Properties, bound: binding.Binding, count: int
-    ) -> placement.Placement | placement.Refusal:
-        """What the preflight says; a mistake of its own refuses nothing that Nova can place."""
-        asked = preflight.asked(entity, wanted, count)
-        try:
-            return planned.place(asked, wanted, bound, self._preflight(entity, bound))
-        except Exception as error:
-            if isinstance(error, AffinityError) or request.must_pin(wanted, asked.rules):
-                raise
-            LOG.exception('affinity policy %s: the preflight failed', self.name)
-            return planned.unpinned(asked, wanted, bound)
-
-    def _preflight(self, entity: Any, bound: binding.Binding) -> planned.Preflight:
-        return preflight.of(
-            entity, self.name, bound, lambda: self._connection(entity.user, entity.project)
+    def _preflight(
+        self, entity: Any, wanted: properties.Properties, bound: binding.Binding
+    ) -> preflight.EntityPreflight:
+        return preflight.EntityPreflight(
+            self.name, entity, wanted, bound, lambda: self._connection(entity.user, entity.project)
         )
 
     def _refusal(self, action: Any, error: Exception) -> placement.Refusal:
         if not isinstance(error, AffinityError):
             LOG.exception('affinity policy %s failed on %s', self.name, action.action)
-        words = _words(error)
+        words = in_words(error)
         return placement.Refusal(words, words)
 
     def _refuse_second(self, cluster: Any) -> None:
@@ -282,16 +248,10 @@ class AffinityPolicy(base.Policy):
         except Exception as error:
             if not isinstance(error, AffinityError):
                 LOG.exception('affinity policy %s: %s failed', self.name, what)
-            data, line = None, _words(error)
+            data, line = None, in_words(error)
             LOG.info(
                 'affinity policy %s, cluster %s, %s: refused: %s', self.name, cluster_id, what, line
             )
             return False, line
         LOG.info('affinity policy %s, cluster %s, %s: %s', self.name, cluster_id, what, line)
         return True, data
-
-
-def _words(error: BaseException) -> str:
-    """An error in words for the user: ours as they are, any other with its kind."""
-    text = ' '.join(str(error).split())
-    return text if isinstance(error, AffinityError) else f'{type(error).__name__}: {text}'

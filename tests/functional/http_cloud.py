@@ -12,7 +12,6 @@ import threading
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import openstack
 from openstack.connection import Connection
 
 from tests import fake_keystone
@@ -47,20 +46,7 @@ class HttpCloud:
 
     def connection(self) -> Connection:
         """A new connection, as an administrator."""
-        auth = {
-            'auth_url': f'{self.url}/identity/v3',
-            'username': 'admin',
-            'password': 'secret',
-            'project_name': 'admin',
-            'user_domain_id': 'default',
-            'project_domain_id': 'default',
-        }
-        return openstack.connect(
-            load_yaml_config=False,
-            load_envvars=False,
-            auth=auth,
-            region_name=fake_keystone.REGION,
-        )
+        return fake_keystone.connect(f'{self.url}/identity/v3')
 
     def data(self, method: str, target: str, headers: Any, body: Any) -> tuple[int, bytes]:
         """The status of the answer, and its body as it goes over the wire."""

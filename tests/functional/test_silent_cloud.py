@@ -2,7 +2,6 @@
 
 import socket
 
-import openstack
 import pytest
 
 from senlin_affinity.cloud.connection import ports
@@ -22,37 +21,19 @@ def silent():
         yield f'http://127.0.0.1:{listener.getsockname()[1]}'
 
 
-def connection(auth_url, **more):
-    auth = {
-        'auth_url': auth_url,
-        'username': 'admin',
-        'password': 'secret',
-        'project_name': 'admin',
-        'user_domain_id': 'default',
-        'project_domain_id': 'default',
-    }
-    return openstack.connect(
-        load_yaml_config=False,
-        load_envvars=False,
-        auth=auth,
-        region_name=fake_keystone.REGION,
-        **more,
-    )
-
-
 def test_a_silent_keystone(silent):
     with pytest.raises(CloudError, match='could not find Nova: .*timed out'):
-        ports(connection(f'{silent}/identity/v3'), TIMEOUT).server_groups.named('web')
+        ports(fake_keystone.connect(f'{silent}/identity/v3'), TIMEOUT).server_groups.named('web')
 
 
 def test_a_silent_nova(silent):
     with HttpCloud(FakeNova()) as cloud:
-        made = connection(f'{cloud.url}/identity/v3', compute_endpoint_override=silent)
+        made = fake_keystone.connect(f'{cloud.url}/identity/v3', compute_endpoint_override=silent)
         with pytest.raises(CloudError, match='could not find Nova: .* or it does not answer'):
             ports(made, TIMEOUT).server_groups.named('web')
 
 
 def test_a_timeout_that_the_connection_brings_is_kept(silent):
-    made = connection(f'{silent}/identity/v3', api_timeout=TIMEOUT)
+    made = fake_keystone.connect(f'{silent}/identity/v3', api_timeout=TIMEOUT)
     with pytest.raises(CloudError, match='timed out'):
         ports(made, 600).server_groups.named('web')

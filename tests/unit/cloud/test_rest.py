@@ -8,6 +8,7 @@ from openstack.connection import Connection
 from senlin_affinity.cloud.rest import Rest
 from senlin_affinity.core.errors import CloudError
 from tests import edge as at_edge
+from tests import fake_keystone
 from tests.edge import Edge, Failure
 
 LIMITS = (2, 1)
@@ -163,7 +164,7 @@ def test_what_a_read_says_is_never_old_though_clouds_yaml_sets_up_a_cache(edge):
     plain = edge.connection().config
     cached = CloudRegion(
         'cached',
-        at_edge.REGION,
+        fake_keystone.REGION,
         config=plain.config,
         session=plain.get_session(),
         cache_class='dogpile.cache.memory',

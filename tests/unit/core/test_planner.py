@@ -87,16 +87,6 @@ SIX_ON_TWO = {
 }
 
 
-def test_all_that_is_against_a_host_is_said():
-    """In the order of the constraints, and more than the line counts."""
-    decision = answer(SIX_ON_TWO | {'flavor': {'vcpus': 99}})
-    first, second = (explain.why(report, decision) for report in decision.hosts)
-    assert first == '10 of 10 VCPU are free, the flavor asks for 99'
-    assert second == (
-        'the compute service is disabled; 10 of 10 VCPU are free, the flavor asks for 99'
-    )
-
-
 def test_the_advice_is_that_of_the_codes_in_the_line():
     """Each once: the hosts' first, then the request's."""
     assert explain.advice(answer(SIX_ON_TWO)) == (

@@ -7,32 +7,11 @@ from pathlib import Path
 import pytest
 
 from senlin_affinity.conf import opts
-from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
-from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
-from senlin_affinity.constraints.drs import DrsConstraint
-from senlin_affinity.constraints.host_state import HostStateConstraint
-from senlin_affinity.constraints.member_of import MemberOfConstraint
-from senlin_affinity.constraints.quota import QuotaConstraint
-from senlin_affinity.constraints.reservations import ReservationsConstraint
-from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.constraints.server_group import ServerGroupConstraint
-from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.policy import properties
+from senlin_affinity.policy import declared, properties
+from tests.our_constraints import OURS
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / 'doc/source'
-CONSTRAINTS = (
-    HostStateConstraint,
-    AvailabilityZoneConstraint,
-    MemberOfConstraint,
-    ReservationsConstraint,
-    DrsConstraint,
-    AggregateMetadataConstraint,
-    TraitsConstraint,
-    ServerGroupConstraint,
-    ResourcesConstraint,
-    QuotaConstraint,
-)
 QUESTIONS = tuple(
     f'q{document}-{number:02}'
     for document, last in ((0, 11), (1, 4), (2, 3), (3, 11), (4, 5))
@@ -64,8 +43,8 @@ def table(text, name):
     return [[cell.replace('`', '') for cell in row] for row in rows[1:]]
 
 
-def flattened(declared, prefix=''):
-    for item in declared:
+def flattened(items, prefix=''):
+    for item in items:
         yield f'{prefix}{item.name}', item
         yield from flattened(item.children, f'{prefix}{item.name}.')
 
@@ -74,7 +53,7 @@ def shown(value):
     return 'none' if value is None else str(value).lower() if isinstance(value, bool) else value
 
 
-PROPERTIES = dict(flattened(properties.DECLARED))
+PROPERTIES = dict(flattened(declared.DECLARED))
 
 
 class TestPolicyPage:
@@ -102,7 +81,7 @@ class TestPolicyPage:
         assert all(f'``{version}``' in self.PAGE for version in properties.VERSIONS)
 
 
-@pytest.mark.parametrize('constraint', CONSTRAINTS, ids=lambda constraint: constraint.name)
+@pytest.mark.parametrize('constraint', OURS, ids=lambda constraint: constraint.name)
 def test_a_constraint_s_page_has_its_codes_sentences_and_advice(constraint):
     page = words(text_of(f'constraints/{constraint.name}.rst'))
     for code, reason in constraint.reasons.items():

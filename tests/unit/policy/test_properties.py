@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
-from senlin_affinity.policy import affinity, properties
+from senlin_affinity.policy import affinity, declared, properties
 from tests.fake_cloud import FakeCloud
 from tests.tables import check_error, raises, rows
 
@@ -37,8 +37,8 @@ def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
     assert both[1] == dataclasses.replace(both[0], version='1.1')
 
 
-def declarations(declared=properties.DECLARED):
-    for item in declared:
+def declarations(items=declared.DECLARED):
+    for item in items:
         yield item
         yield from declarations(item.children)
 
