@@ -282,7 +282,10 @@ class FakeNova:
     def _list(self, question: _Question) -> Reply:
         offset = int(question.query.get('offset', 0))
         limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
-        page = [group['id'] for group in self.groups[offset : offset + limit]]
+        is_every = question.user == 'admin' and 'all_projects' in question.query
+        own = {None, f'{question.user}-project'}
+        seen = [item for item in self.groups if is_every or item.get('project_id') in own]
+        page = [group['id'] for group in seen[offset : offset + limit]]
         return Reply(
             200, {'server_groups': [self._shown(item, question.microversion) for item in page]}
         )

@@ -54,6 +54,14 @@ def image(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
     return _service(connection, 'image', 'Glance', timeout)
 
 
+def owner(connection: Connection) -> tuple[str | None, str | None]:
+    """The ids of the user and the project that the token is of; None where it has none."""
+    try:
+        return connection.session.get_user_id(), connection.session.get_project_id()
+    except NO_ANSWER as error:
+        raise unreachable('Keystone', error) from error
+
+
 def _service(connection: Connection, kind: str, name: str, timeout: float) -> Rest:
     if connection.session.timeout is None:  # else a token and the discovery would wait for ever
         connection.session.timeout = timeout

@@ -49,6 +49,10 @@ class NovaServerGroups:
         bodies = [body for body in self._pages() if body.get('name') == name]
         return tuple(_parse(body, LIST) for body in bodies)
 
+    def own(self) -> tuple[ServerGroup, ...]:
+        """All groups of the project."""
+        return tuple(_parse(body, LIST) for body in self._pages())
+
     def of_every_project(self) -> tuple[ServerGroup, ...]:
         """All groups that an administrator sees; a plain user gets those of the project."""
         return tuple(_parse(body, LIST) for body in self._pages(all_projects='true'))

@@ -95,6 +95,7 @@ class _Taking:
         if groups is not None:
             known = self._members(groups, found, wanted) if servers else None
             groups = members.located(groups, known or {})
+        user, project = clouds.owner(self._connection)
         return Taken(
             CloudSnapshot(
                 hosts=built,
@@ -104,6 +105,8 @@ class _Taking:
                 quotas=self._part('quotas', inventory.quotas),
                 taken_at=_now(),
                 availability_zones=zones,
+                user_id=user,
+                project_id=project,
             ),
             self._unknown,
         )
@@ -139,14 +142,7 @@ class _Taking:
         if not wanted:
             self._unknown['server_groups'] = 'none was asked for'
             return None
-        names = set(wanted)
-        if len(names) == 1 and is_uuid(*names):
-            group = self._part('server_groups', lambda: (nova.get(*names),))
-            return group if group is None else tuple(item for item in group if item is not None)
-        every = self._part('server_groups', nova.of_every_project)
-        if every is None:
-            return None
-        return tuple(group for group in every if names & {group.id, group.name})
+        return self._part('server_groups', lambda: _groups_called(nova, set(wanted)))
 
     def _rooms(
         self, found: Collection[hosts.Hypervisor]
@@ -182,6 +178,18 @@ class _Taking:
         if found is None:
             self._unknown.setdefault('flavors', 'Nova does not show their extra specs')
         return found
+
+
+def _groups_called(nova: NovaServerGroups, wanted: set[str]) -> tuple[ServerGroup, ...]:
+    """Those of the project by id or name, and those of others by id, as an attach finds them."""
+    found: dict[str, ServerGroup] = {}
+    if not all(map(is_uuid, wanted)):
+        found = {group.id: group for group in nova.own() if wanted & {group.id, group.name}}
+    for group_id in sorted(filter(is_uuid, wanted - set(found))):
+        group = nova.get(group_id)
+        if group is not None:
+            found[group.id] = group
+    return tuple(found.values())
 
 
 def _now() -> str:

@@ -103,6 +103,8 @@ def _zones(item: Any) -> frozenset[str]:
 #: How each part of the file is read; the hosts are not among them.
 PARTS: Mapping[str, Callable[[Any], Any]] = {
     'taken_at': fields.text,
+    'user_id': fields.text,
+    'project_id': fields.text,
     'availability_zones': _zones,
     'aggregates': lambda items: fields.each(items, _aggregate, 'uuid'),
     'flavors': lambda items: fields.each(items, _flavor, 'id'),

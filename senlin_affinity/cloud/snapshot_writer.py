@@ -27,8 +27,10 @@ NO_LIMIT = -1
 def text(snapshot: CloudSnapshot, file_format: int) -> Iterator[str]:
     """The file, piece by piece. A part that is not known is left out."""
     yield f'{{"format": {file_format}'
-    if snapshot.taken_at is not None:
-        yield f',\n "taken_at": {_ENCODE(snapshot.taken_at)}'
+    for name in ('taken_at', 'user_id', 'project_id'):
+        value = getattr(snapshot, name)
+        if value is not None:
+            yield f',\n "{name}": {_ENCODE(value)}'
     if snapshot.availability_zones is not None:
         yield f',\n "availability_zones": {_ENCODE(sorted(snapshot.availability_zones))}'
     parts: tuple[tuple[str, Iterable[Any] | None, Callable[[Any], dict[str, Any]]], ...] = (

@@ -5,7 +5,8 @@ Source: RX-07; Nova checks them when a server is asked for, and answers 403.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.core import quotas
@@ -36,14 +37,21 @@ class QuotaConstraint:
             question.snapshot.quotas,
             question.request.count,
         )
-        if known is None:
+        if not known:
             return Verdict.skipped('quota.unknown')
-        verdicts = [quotas.room_for_servers(known, question.flavor, wanted)]
+        each = quotas.amounts(question.flavor, question.demand)
+        verdicts = [quotas.room_for_servers(known, each, wanted)]
         if group is not None:
-            verdicts.append(quotas.room_for_members(known, group.name, group.members, wanted))
+            user = question.snapshot.user_id
+            verdicts.append(quotas.room_for_members(known, group.name, group.members, wanted, user))
         elif verdicts[0].code == 'quota.unknown':
             return Verdict.skipped('quota.no_group')
-        limited = [verdict for verdict in verdicts if verdict.room is not None]
-        if limited:
-            return min(limited, key=lambda verdict: verdict.room or 0)
-        return min(verdicts, key=lambda verdict: verdict.code != 'quota.unlimited')
+        leasts = [verdict.least for verdict in verdicts if verdict.least is not None]
+        return replace(_strictest(verdicts), least=min(leasts, default=None))
+
+
+def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    limited = [verdict for verdict in verdicts if verdict.room is not None]
+    if limited:
+        return min(limited, key=lambda verdict: verdict.room or 0)
+    return min(verdicts, key=lambda verdict: verdict.code != 'quota.unlimited')

@@ -148,7 +148,7 @@ def _isolation(question: Question) -> Iterator[_Part | Verdict]:
 
 def _tenant(question: Question) -> Iterator[_Part | Verdict]:
     rules, known = question.rules, question.snapshot.aggregates
-    project = question.request.project_id
+    project = question.project_id
     if not rules.are_tenants_limited:
         return
     if project is None or known is None:

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
-from senlin_affinity.core.flavor import UNIT_CLASSES
+from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
 from senlin_affinity.core.objects import Host, Question, Resource
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -69,9 +69,13 @@ class ResourcesConstraint:
             # A snapshot is taken by the unit classes: it does not see a host that has none free.
             return Verdict.unknown('resources.unknown')
         room: int | None = None
+        is_open = False
         is_at_most = host.is_nested or _VSPHERE in host.hypervisor_type.lower()
         for name, amount in asked.amounts.items():
             has = host.resources.get(name)
+            if name == VCPU and asked.may_be_pinned and _is_more_pinned(host, amount):
+                is_open = True
+                continue
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
             capacity, used, max_unit, step_size, is_sum = has
@@ -80,7 +84,7 @@ class ResourcesConstraint:
                 return _too_little(name, amount, has)
             room = here if room is None or here < room else room
             is_at_most = is_at_most or is_sum
-        return _enough(room, is_at_most)
+        return Verdict.unknown('resources.unknown') if is_open else _enough(room, is_at_most)
 
     def shape(self, question: Question, host: Host) -> Hashable:
         """The resources that are asked for."""
@@ -92,7 +96,18 @@ class ResourcesConstraint:
             host.hypervisor_type,
             not host.resources,
             *map(host.resources.get, asked.amounts),
+            host.resources.get(PCPU) if asked.may_be_pinned else None,
         )
+
+
+def _is_more_pinned(host: Host, amount: int) -> bool:
+    """Would more servers fit here if their CPUs were pinned, as the image may ask?"""
+    pinned, shared = ((host.resources or {}).get(name) for name in (PCPU, VCPU))
+    return _servers(pinned, amount) > _servers(shared, amount)
+
+
+def _servers(has: Resource | None, amount: int) -> int:
+    return 0 if has is None else max(0, (has.capacity - has.used) // amount)
 
 
 def _too_little(name: str, amount: int, has: Resource) -> Verdict:

@@ -8,7 +8,7 @@ Soft policies only weigh: they never reject.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
@@ -58,7 +58,7 @@ class ServerGroupConstraint:
         members = question.members_on.get(host.host, 0)
         slots = group.free_slots(members)
         if slots is not None:
-            facts = {
+            facts: dict[str, Any] = {
                 'group': group.name,
                 'members': members,
                 'max_server_per_host': group.max_server_per_host,

@@ -13,7 +13,7 @@ from functools import partial
 from senlin_affinity.core.assessment import Row, tally
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.verdict import Outcome, Verdict
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,18 @@ def measure(
     unmodelled: Sequence[str],
 ) -> Capacity:
     """The capacity, from every host's row and the verdicts about the request."""
-    request = tuple(request)
     counted = tally(rows)
     most, certain = _of_hosts(question, hosts, counted)
+    sure: int | None = None
     for verdict in request:
-        if verdict.room is not None:
-            most = verdict.room if most is None else min(most, verdict.room)
-            certain = min(certain, verdict.room)
+        room = _room(verdict)
+        if room is not None:
+            most = room if most is None else min(most, room)
+            certain = min(certain, room)
+        if not verdict.is_known:
+            certain = 0
+        if verdict.least is not None:
+            sure = verdict.least if sure is None else min(sure, verdict.least)
     if most == 0:
         return Capacity(0, 0)
     at_most = dict.fromkeys(unmodelled)
@@ -61,12 +66,18 @@ def measure(
         at_most['affinity without members (Nova chooses the host)'] = None
     elif any(row.is_at_most and row.room for row, _number in counted):
         at_most |= dict.fromkeys(_vague(hosts or (), rows))
-    if any(verdict.is_at_most for verdict in request):
-        at_most['servers of several users in the group'] = None
     if most is not None and certain < most:
         at_most['parts of the snapshot that are not known'] = None
+    if sure is not None and (most is None or sure < most):
+        at_most["quotas, which Nova's drivers count in two ways"] = None
+        certain = min(certain, sure)
     # Of a number that is not known, only what is certain of it can have a condition.
     return Capacity(most, certain, tuple(at_most) if certain or most is not None else ())
+
+
+def _room(verdict: Verdict) -> int | None:
+    """What a verdict about the request leaves; a REJECT that names no number leaves none."""
+    return 0 if verdict.outcome is Outcome.REJECT and verdict.room is None else verdict.room
 
 
 def _of_hosts(

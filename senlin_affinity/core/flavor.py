@@ -64,12 +64,16 @@ _CHOOSING = ('hw_', 'img_hv_', 'os_secure_boot', 'architecture', 'hypervisor_', 
 
 @dataclass(frozen=True)
 class Demand:
-    """What one server asks for; ``unmodelled`` names what may ask for more, in words."""
+    """What one server asks for; ``unmodelled`` names what may ask for more, in words.
+
+    ``may_be_pinned`` says that an image which nobody has read could make PCPU of its VCPU.
+    """
 
     amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
     required: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
     unmodelled: tuple[str, ...] = ()
+    may_be_pinned: bool = False
 
 
 def demand(
@@ -101,7 +105,8 @@ def demand(
             traits['required'].add(key.removeprefix('trait:'))
     policies = {flavor.extra_specs.get('hw:cpu_policy'), properties.get('hw_cpu_policy')}
     is_pinned = not policies.isdisjoint(_PINNED)
-    if VCPU not in amounts and PCPU not in amounts and not is_pinned:
+    is_derived = VCPU not in amounts and PCPU not in amounts and not is_pinned
+    if is_derived:
         amounts[VCPU] = flavor.vcpus
     amounts.setdefault(MEMORY_MB, flavor.ram)
     root = 0 if is_volume_booted else flavor.disk
@@ -114,6 +119,7 @@ def demand(
             *_unmodelled(flavor.extra_specs, properties),
             *_unmodelled_groups(by_group, of_traits - {''}),
         ),
+        may_be_pinned=is_derived and image_properties is None and policies == {None},
     )
 
 

@@ -113,6 +113,7 @@ class CloudSnapshot:
     """The cloud at one moment. A part that is None is not known.
 
     ``availability_zones`` are the names of all zones: what a plain user may see of the hosts.
+    ``user_id`` and ``project_id`` are whose snapshot it is: the quotas are that project's.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -122,11 +123,21 @@ class CloudSnapshot:
     quotas: Mapping[str, Quota] | None = field(default=None, hash=False)
     taken_at: str | None = None
     availability_zones: frozenset[str] | None = None
+    user_id: str | None = None
+    project_id: str | None = None
 
     @cached_property
     def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:
         """The aggregates by their UUID; empty where they are not known."""
         return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
+
+    @property
+    def own_server_groups(self) -> tuple[ServerGroup, ...] | None:
+        """Those of the project whose snapshot it is; all where the projects are not known."""
+        groups = self.server_groups
+        if groups is None or self.project_id is None:
+            return groups
+        return tuple(group for group in groups if group.project_id in (None, self.project_id))
 
     @cached_property
     def default_zone(self) -> str | None:
@@ -203,6 +214,11 @@ class Question:
         """How many servers of the group each host holds, as far as that is known."""
         members = self.server_group.members if self.server_group is not None else ()
         return Counter(member.host for member in members if member.host is not None)
+
+    @property
+    def project_id(self) -> str | None:
+        """The project that asks: as the request says, or else the snapshot's."""
+        return self.request.project_id or self.snapshot.project_id
 
     @cached_property
     def demand(self) -> Demand | None:

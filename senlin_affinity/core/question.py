@@ -15,6 +15,7 @@ from senlin_affinity.core.aggregate_names import resolve
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf, canonical, read
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question, Rules
+from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.whole import whole
 
 
@@ -42,10 +43,16 @@ def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None 
         request,
         snapshot,
         _find(request.flavor, snapshot.flavors, 'flavor'),
-        None if group is None else _find(group, snapshot.server_groups, 'server_group'),
+        None if group is None else _find(group, _groups(group, snapshot), 'server_group'),
         rules or Rules(),
         _member_of(request.member_of, snapshot),
     )
+
+
+def _groups(wanted: str, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
+    """Those that a name may mean: a project's own group goes before another's of that name."""
+    every, own = snapshot.server_groups, snapshot.own_server_groups or ()
+    return own if any(wanted in (group.id, group.name) for group in own) else every
 
 
 def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:

@@ -1,8 +1,12 @@
 """The quotas of a project: is there room for so many servers more, and for one server group more?
 
 Source: RX-07; ``GET /limits``. Nova counts groups, instances, cores and ram per project, and the
-members of a group when a server boots: of the whole group with unified limits, of the group and one
-user with its database driver. A group with servers of several users is therefore "at most".
+members of a group when a server boots. Which of its two drivers a cloud runs nobody can see, so the
+smaller figure refuses, and the greater one leaves ``least``, what is certain:
+
+* members: the database driver counts the asker's servers, unified limits the whole group;
+* cores and ram: the database driver counts the flavor's figures, unified limits what the flavor
+  asks of Placement (which ``resources:`` and ``hw:cpu_policy`` change).
 
 Units: ram in MiB; a limit of None is "no limit" (-1 in Nova); a quota that is missing is not known:
 SKIP. ``room`` is a number of servers, also in a REJECT.
@@ -12,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from senlin_affinity.core.flavor import MEMORY_MB, VCPU, Demand
 from senlin_affinity.core.objects import Flavor, Quota
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import Member
@@ -64,46 +69,70 @@ def room_for_group(quotas: Mapping[str, Quota]) -> Verdict:
 
 
 def room_for_members(
-    quotas: Mapping[str, Quota], group: str, members: Sequence[Member], wanted: int
+    quotas: Mapping[str, Quota],
+    group: str,
+    members: Sequence[Member],
+    wanted: int,
+    user: str | None = None,
 ) -> Verdict:
-    """May a group with these members take ``wanted`` more? ``room`` is what it may take."""
+    """May a group with these members take ``wanted`` more? ``room`` is what it may take.
+
+    :param user: who asks. None: not known; servers that are all of one user are then taken for the
+        asker's, as they are where nothing is said of users at all.
+    """
     quota = quotas.get(SERVER_GROUP_MEMBERS)
     if quota is None:
         return Verdict.skipped('quota.unknown')
     if quota.limit is None:
         return Verdict.passed('quota.unlimited')
-    has_several_users = len({member.user for member in members}) > 1
-    counted = 0 if has_several_users else len(members)
+    owners = [member.user for member in members]
+    if user is not None:
+        counted = owners.count(user)
+    else:
+        counted = len(owners) if len(set(owners)) < 2 else 0
     room = max(0, quota.limit - counted)
+    least = max(0, quota.limit - len(owners))
     if wanted > room:
         facts = {'group': group, 'members': counted, 'limit': quota.limit, 'wanted': wanted}
-        return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, room)
-    return Verdict.passed('quota.ok', room=room, is_at_most=has_several_users)
+        return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, room, least=least)
+    return Verdict.passed('quota.ok', room=room, least=least)
 
 
-def room_for_servers(quotas: Mapping[str, Quota], flavor: Flavor | None, wanted: int) -> Verdict:
-    """May the project have ``wanted`` servers more of this flavor? ``room`` is how many it may.
+def amounts(flavor: Flavor | None, demand: Demand | None) -> dict[str, tuple[int, int]]:
+    """What a server takes of each quota of servers: the least, and the most."""
+    if flavor is None:
+        return {INSTANCES: (1, 1)}
+    asked = demand.amounts if demand is not None else {}
+    cores = flavor.vcpus, asked.get(VCPU, 0)
+    ram = flavor.ram, asked.get(MEMORY_MB, 0)
+    return {INSTANCES: (1, 1), CORES: (min(cores), max(cores)), RAM: (min(ram), max(ram))}
+
+
+def room_for_servers(
+    quotas: Mapping[str, Quota], each: Mapping[str, tuple[int, int]], wanted: int
+) -> Verdict:
+    """May the project have ``wanted`` servers more? ``room`` is how many it may.
 
     The quota that leaves the least room speaks for all.
+
+    :param each: see :func:`amounts`.
     """
-    each = {INSTANCES: 1}
-    if flavor is not None:
-        each |= {CORES: flavor.vcpus, RAM: flavor.ram}
     known = {
         name: quota
-        for name, amount in each.items()
-        if amount and (quota := quotas.get(name)) is not None and quota.used is not None
-    }
-    rooms = {
-        name: quota.room // each[name] for name, quota in known.items() if quota.room is not None
+        for name, (_least, most) in each.items()
+        if most and (quota := quotas.get(name)) is not None and quota.used is not None
     }
     if not known:
         return Verdict.skipped('quota.unknown')
+    free = {name: quota.room for name, quota in known.items() if quota.room is not None}
+    rooms = {name: room // each[name][0] for name, room in free.items() if each[name][0]}
+    leasts = [room // each[name][1] for name, room in free.items()]
+    least = min(leasts, default=None)
     if not rooms:
-        return Verdict.passed('quota.unlimited')
+        return Verdict.passed('quota.unlimited', least=least)
     name, room = min(rooms.items(), key=lambda item: item[1])
     if wanted <= room:
-        return Verdict.passed('quota.ok', room=room)
+        return Verdict.passed('quota.ok', room=room, least=least)
     facts = {'used': known[name].used, 'limit': known[name].limit, 'wanted': wanted}
-    facts |= {} if name == INSTANCES else {'each': each[name]}
-    return Verdict(Outcome.REJECT, f'quota.{name}', facts, room)
+    facts |= {} if name == INSTANCES else {'each': each[name][0]}
+    return Verdict(Outcome.REJECT, f'quota.{name}', facts, room, least=least)

@@ -105,11 +105,8 @@ def _more_quota(planner: Replanner) -> Kind:
     verdict = planner.now.request.get('quota')
     if known is None or verdict is None or verdict:
         return
-    each = {quotas.INSTANCES: 1}
-    if question.flavor is not None:
-        each |= {quotas.CORES: question.flavor.vcpus, quotas.RAM: question.flavor.ram}
     raised: dict[str, Quota] = {}
-    for name, amount in each.items():
+    for name, (_least, amount) in quotas.amounts(question.flavor, question.demand).items():
         quota = known.get(name)
         if quota is None or quota.used is None or quota.room is None:
             continue

@@ -7,7 +7,7 @@ Shapes::
 
 Units: ``room`` is a number of further servers; None means that the rule sets no limit. Where
 ``is_at_most`` is true, Nova may find less room than that; where ``is_known`` is false, the rule may
-leave any room or none.
+leave any room or none. ``least`` is what is certain of the room of a request, where that is less.
 """
 
 from __future__ import annotations
@@ -39,16 +39,23 @@ class Verdict:
     room: int | None = None
     is_at_most: bool = False
     is_known: bool = True
+    least: int | None = None
 
     def __bool__(self) -> bool:
         return self.outcome is not Outcome.REJECT
 
     @classmethod
     def passed(
-        cls, code: str, *, room: int | None = None, is_at_most: bool = False, **facts: Any
+        cls,
+        code: str,
+        *,
+        room: int | None = None,
+        is_at_most: bool = False,
+        least: int | None = None,
+        **facts: Any,
     ) -> Verdict:
         """The rule holds, and leaves room for so many servers more (None: no limit)."""
-        return cls(Outcome.PASS, code, facts, room, is_at_most)
+        return cls(Outcome.PASS, code, facts, room, is_at_most, least=least)
 
     @classmethod
     def rejected(cls, code: str, **facts: Any) -> Verdict:

@@ -106,13 +106,17 @@ def _group(asked: Asked, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnap
     if properties is None or asked.server_group is not None:
         return asked.server_group or hint, snapshot
     known, name = snapshot.server_groups, hint or properties.server_group_name
-    if name is not None and known is not None:
-        found = [group for group in known if name in (group.id, group.name)]
-        if found:
-            why_not = mismatch(found[0], properties) if len(found) == 1 else None
-            if why_not is not None:
-                raise InvalidSpec(why_not, 'properties.servergroup')
-            return name, snapshot
+    if name is not None and known is None:
+        return name, snapshot
+    # As an attach does: any group by its id, and the project's own by their name.
+    own = snapshot.own_server_groups or ()
+    found = [group for group in known or () if group.id == name]
+    found = found or [group for group in own if group.name == name]
+    if found:
+        why_not = mismatch(found[0], properties) if len(found) == 1 else None
+        if why_not is not None:
+            raise InvalidSpec(why_not, 'properties.servergroup')
+        return name, snapshot
     if hint is not None:
         return hint, snapshot
     new = ServerGroup(_NEW_GROUP, name or _NEW_GROUP, properties.policy, properties.rules or {})

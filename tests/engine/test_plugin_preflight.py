@@ -14,6 +14,8 @@ from tests.engine.support import PROJECT, SERVER_PROFILE, Desk, spec
 from tests.fake_glance import FakeGlance, FakeImage
 from tests.fake_nova import FakeAggregate, FakeHost
 
+#: The user of the edge's connection.
+OWNER = 'admin-id'
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
 BOTH = ('compute', 'placement')
 HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('win-1'))
@@ -54,12 +56,23 @@ def profile(**properties):
     return {**SERVER_PROFILE, 'properties': {**SERVER_PROFILE['properties'], **properties}}
 
 
-def run(desk, wanted, count=2, *, policy='anti-affinity', rules=None, on=(), action=OUT, **cluster):
+def run(
+    desk,
+    wanted,
+    count=2,
+    *,
+    policy='anti-affinity',
+    rules=None,
+    on=(),
+    user=OWNER,
+    action=OUT,
+    **cluster,
+):
     """The action after the hook, the id of its group, and its target."""
     nova = desk.edge.nova
     group = nova.add_group('web', policy, rules=rules or {}, project_id=PROJECT)
     for host in on:
-        nova.boot(group, host, project=PROJECT)
+        nova.boot(group, host, project=PROJECT, user=user)
     made, policy = desk.bound(wanted, group, **cluster)
     target = desk.node(made) if action == CREATE else made
     running = desk.action(target, action, {'count': count})
@@ -372,6 +385,18 @@ def test_a_quota_is_not_a_missing_drs_host(_database):
         action, _group = run(desk, drs(), 1, rules=many, on=['drs-1'] * 10)
     assert 'quota.' in refusal(action)
     assert not action.data['status_reason'].startswith('No suitable vSphere host')
+
+
+def test_rx_07_another_user_s_servers_in_the_group_refuse_nothing(desk, caplog):
+    """By Nova's database driver they do not count; by unified limits they do."""
+    desk.edge.nova.limits['maxServerGroupMembers'] = 2
+    soft = 'soft-anti-affinity'
+    action, _group = run(desk, spec(), policy=soft, on=['cmp-1'] * 2, user='somebody')
+    assert zones(action) == [None] * 2
+    (said,) = warnings(caplog)
+    assert "because of quotas, which Nova's drivers count in two ways" in said
+    action, _group = run(desk, spec(), policy=soft, on=['cmp-1'] * 2)
+    assert 'has 2 of 2 members allowed: no room for 2 more' in refusal(action)
 
 
 # -- at attach: the largest size

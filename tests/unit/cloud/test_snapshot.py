@@ -28,6 +28,9 @@ HOSTS = (
 )
 BOTH = ('compute', 'placement')
 
+#: That of the administrator.
+PROJECT = 'admin-project'
+
 
 @pytest.fixture
 def edge():
@@ -64,6 +67,8 @@ def test_an_empty_cloud(edge):
         quotas=taken.snapshot.quotas,
         taken_at=taken.snapshot.taken_at,
         availability_zones=frozenset(),
+        user_id='admin-id',
+        project_id='admin-project',
     )
     assert edge.placement.asked == []
 
@@ -176,9 +181,9 @@ def test_no_server_is_looked_up_where_no_group_has_one(edge):
 
 @pytest.mark.parametrize('by', ['name', 'id', 'both'])
 def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
-    web = edge.nova.add_group('web', project_id='p')
+    web = edge.nova.add_group('web', project_id=PROJECT)
     edge.nova.boot(edge.nova.add_group('db'), 'cmp-2')
-    server = edge.nova.boot(web, 'cmp-1', project='p', user='u')
+    server = edge.nova.boot(web, 'cmp-1', project=PROJECT, user='u')
 
     wanted = {'name': 'web', 'id': web, 'both': ('web', web)}[by]
     (group,) = take(edge, server_groups=wanted).snapshot.server_groups
@@ -188,7 +193,7 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     assert edge.nova.requests() == [
         listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS, LIMITS
     ]  # fmt: skip
-    assert edge.nova.asked[4].query == {'all_tenants': '1', 'project_id': 'p', 'limit': '1000'}
+    assert edge.nova.asked[4].query == {'all_tenants': '1', 'project_id': PROJECT, 'limit': '1000'}
     assert 'with_servers' not in edge.nova.asked[1].query
 
 
@@ -197,10 +202,28 @@ def test_groups_of_two_projects_have_the_servers_of_all_listed(edge):
     for group_id, project in zip(ids, 'pq', strict=True):
         edge.nova.boot(group_id, 'cmp-1', project=project)
 
-    groups = take(edge, server_groups=['web']).snapshot.server_groups
+    groups = take(edge, server_groups=ids).snapshot.server_groups
 
     assert [member.host for group in groups for member in group.members] == ['cmp-1'] * 2
-    assert edge.nova.asked[4].query == {'all_tenants': '1', 'limit': '1000'}
+    assert edge.nova.asked[5].query == {'all_tenants': '1', 'limit': '1000'}
+
+
+def test_a_name_is_that_of_a_group_of_the_project(edge):
+    """As an attach looks for it, though an administrator could see those of others."""
+    theirs = edge.nova.add_group('web', project_id='p')
+    assert take(edge, server_groups='web').snapshot.server_groups == ()
+    ours = edge.nova.add_group('web', project_id=PROJECT)
+
+    def ids(*wanted):
+        return {group.id for group in take(edge, server_groups=wanted).snapshot.server_groups}
+
+    assert ids('web') == {ours}
+    assert ids('web', theirs) == {ours, theirs}
+
+
+def test_whose_snapshot_it_is(edge):
+    taken = take(edge).snapshot
+    assert (taken.user_id, taken.project_id) == ('admin-id', PROJECT)
 
 
 def test_a_group_that_is_not_there(edge):
@@ -221,10 +244,10 @@ def test_without_groups_nothing_is_asked_about_them(edge):
 
 def test_pages(edge):
     edge.nova.longest_page = 2
-    web = edge.nova.add_group('web', project_id='p')
+    web = edge.nova.add_group('web', project_id=PROJECT)
     for number in range(5):
         edge.nova.add_flavor(f'flavor-{number}')
-        edge.nova.boot(web, 'cmp-1', project='p')
+        edge.nova.boot(web, 'cmp-1', project=PROJECT)
 
     taken = take(edge, server_groups='web').snapshot
 

@@ -1,6 +1,7 @@
 """What each constraint answers: outcome, code, facts, room, and the sentence that says it."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -132,17 +133,29 @@ def test_quota_of_members(row):
             for i, user in zip(range(row['members']), users, strict=False)
         )
         group = ServerGroup('g', 'web', 'affinity', {}, members)
-    verdict = QuotaConstraint().check_request(question(group, row['wanted'], quotas_of(row)))
+    asked = question(group, row['wanted'], quotas_of(row))
+    asked = replace(asked, snapshot=replace(asked.snapshot, user_id=row.get('asks')))
+    verdict = QuotaConstraint().check_request(asked)
     check(row, verdict, QuotaConstraint.reasons)
+    check_least(row, verdict)
 
 
 @pytest.mark.parametrize('row', rows('quota_servers'))
 def test_quota_of_servers(row):
     given = row['quotas']
     known = None if given is None else {name: Quota(*each) for name, each in given.items()}
-    flavor = None if row.get('flavor', {}) is None else flavor_of({'vcpus': 2})
+    given = row.get('flavor', {})
+    flavor = None if given is None else flavor_of({'vcpus': 2, **given})
     asked = Question(PlacementRequest(row['wanted'], 'f'), CloudSnapshot(quotas=known), flavor)
-    check(row, QuotaConstraint().check_request(asked), QuotaConstraint.reasons)
+    verdict = QuotaConstraint().check_request(asked)
+    check(row, verdict, QuotaConstraint.reasons)
+    check_least(row, verdict)
+
+
+def check_least(row, verdict):
+    """What is certain of the room: all of it, where the row says nothing."""
+    least = row.get('least', row.get('room'))
+    assert verdict.least == least
 
 
 @pytest.mark.parametrize(

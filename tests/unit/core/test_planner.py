@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import ClassVar
 
 import pytest
 
@@ -9,7 +10,9 @@ from senlin_affinity.core import explain
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
+from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.verdict import Outcome, Verdict
 from tests.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 from tests.tables import check_error, raises, rows
 
@@ -229,6 +232,37 @@ def test_no_constraint_at_all():
     """Then nobody says what a host has room for."""
     decision = plan(PlacementRequest(1, '1'), THINGS, ())
     assert (decision.fits, decision.capacity, decision.placements) == (None, None, ())
+
+
+class Says:
+    """A rule of nobody's about the request as a whole."""
+
+    name, order, summary, needs, filters = 'says', 950, 'what it is told to say', (), ()
+    reasons: ClassVar = {'says.so': Reason('it says so')}
+
+    def __init__(self, verdict):
+        self._verdict = verdict
+
+    def check_request(self, question):
+        return self._verdict
+
+
+@pytest.mark.parametrize(
+    ('verdict', 'fits', 'capacity', 'placed'),
+    [
+        pytest.param(Verdict.unknown('says.so'), None, 20, 0, id='not known: any room or none'),
+        pytest.param(Verdict(Outcome.REJECT, 'says.so'), False, 0, 0, id='no number is no room'),
+        pytest.param(Verdict.rejected('says.so'), False, 0, 0, id='no room'),
+        pytest.param(Verdict.passed('says.so', room=7, least=1), None, 7, 1, id='one for certain'),
+        pytest.param(Verdict.passed('says.so', least=3), True, 20, 2, id='enough for certain'),
+        pytest.param(Verdict.skipped('says.so'), True, 20, 2, id='nothing to say'),
+    ],
+)
+def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'request': {'count': 2}}
+    decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Says(verdict)))
+    assert (decision.fits, decision.capacity, len(decision.placements)) == (fits, capacity, placed)
+    assert decision.capacity_is_upper_bound is (fits is None or verdict.least is not None)
 
 
 def test_what_is_looked_at_is_worked_out_once():

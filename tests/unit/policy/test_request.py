@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
-from senlin_affinity.core.errors import AffinityError
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, Rules
+from senlin_affinity.core.errors import AffinityError, InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest, Rules
+from senlin_affinity.core.question import ask
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy import request
 from senlin_affinity.policy.properties import TYPE, load
@@ -13,6 +14,7 @@ from senlin_affinity.policy.request import Asked
 from tests.tables import check_error, raises, rows
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
+FLAVOR = Flavor('f', 'small', vcpus=1, ram=512, disk=1)
 SNAPSHOT = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1'),), server_groups=(WEB,))
 
 
@@ -71,8 +73,45 @@ def test_groups_that_are_asked_about(row, names):
 
 
 def test_groups_that_are_not_known():
-    """The group that an attach creates is the one that is known."""
+    """A group of that name may be there, with members; without a name, one is created."""
     asked = asked_of({'properties': {'servergroup': {'name': 'web'}}})
     made, snapshot, _rules = request.build(asked, CloudSnapshot())
+    assert (made.server_group, snapshot.server_groups) == ('web', None)
+    made, snapshot, _rules = request.build(asked_of({'properties': {}}), CloudSnapshot())
     (group,) = snapshot.server_groups
-    assert (made.server_group, group.name) == (group.id, 'web')
+    assert made.server_group == group.id
+
+
+OURS = ServerGroup('g1', 'web', 'anti-affinity', project_id='ours')
+THEIRS = ServerGroup('g2', 'web', 'affinity', project_id='theirs')
+
+
+@pytest.mark.parametrize(
+    ('name', 'groups', 'wanted'),
+    [
+        pytest.param('web', (THEIRS,), 'new', id='an attach would create one in the project'),
+        pytest.param('web', (THEIRS, OURS), 'g1', id="the project's own goes first"),
+        pytest.param('g1', (THEIRS, OURS), 'g1', id='by id'),
+    ],
+)
+def test_a_group_is_found_as_an_attach_finds_it(name, groups, wanted):
+    asked = asked_of({'properties': {'servergroup': {'name': name}}})
+    cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=groups, project_id='ours')
+    made, snapshot, rules = request.build(asked, cloud)
+    found = ask(made, snapshot, rules).server_group
+    assert found.id == wanted or (wanted == 'new' and found not in groups)
+    assert found.policy == 'anti-affinity'
+
+
+def test_a_group_of_another_project_by_its_id_must_match_too():
+    asked = asked_of({'properties': {'servergroup': {'name': 'g2'}}})
+    cloud = CloudSnapshot(server_groups=(THEIRS,), project_id='ours')
+    with pytest.raises(InvalidSpec, match="doesn't match that of the existing"):
+        request.build(asked, cloud)
+
+
+def test_a_group_that_only_another_project_has_may_be_named():
+    """By an administrator, who sees both."""
+    cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=(THEIRS,), project_id='ours')
+    made, snapshot, rules = request.build(asked_of({'asked': {'server_group': 'web'}}), cloud)
+    assert ask(made, snapshot, rules).server_group == THEIRS
