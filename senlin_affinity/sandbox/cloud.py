@@ -214,10 +214,8 @@ class SandboxCloud:
 
     def connection(self, user: str = 'admin', **kwargs: Any) -> openstack.connection.Connection:
         """Connect as ``admin`` (all roles) or ``demo`` (member); more arguments are the SDK's."""
-        kwargs.setdefault('region_name', REGION)
-        connection = openstack.connect(
-            load_yaml_config=False, load_envvars=False, auth=self.auth(user), **kwargs
-        )
+        kwargs = {'region_name': REGION, 'auth': self.auth(user), **kwargs}
+        connection = openstack.connect(load_yaml_config=False, load_envvars=False, **kwargs)
         # No proxy from the environment: it is never between this machine and itself.
         connection.session.session.trust_env = False
         return connection
