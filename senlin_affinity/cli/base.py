@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from cliff import command, lister, show
 
-from senlin_affinity.core import errors
+from senlin_affinity.core import errors, plain
 
 
 class UsageError(errors.AffinityError):
@@ -114,7 +114,7 @@ def status_of(error: BaseException, invalid_spec_status: int = 2) -> int:
 
 def one_line(error: BaseException) -> str:
     """Say an error in one line; one that is not ours says its kind, and where to read more."""
-    text = ' '.join(str(error).split())
+    text = plain.escaped(' '.join(str(error).split()))
     if isinstance(error, errors.AffinityError):
         return f'error: {text or type(error).__name__}'
     kind = type(error).__name__

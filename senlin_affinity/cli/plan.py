@@ -9,12 +9,15 @@ Units: exit statuses are 0 (fits), 3 (does not), 1 (could not find out), 2 (usag
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from senlin_affinity.cli import base, plan_view, spec_file
+from senlin_affinity.core import question
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Rules
+from senlin_affinity.core.objects import Rules
 from senlin_affinity.policy import properties, request
 from senlin_affinity.policy.profile import check_applicable, group_hint
 
@@ -22,14 +25,15 @@ if TYPE_CHECKING:
     from senlin_affinity.core.decision import Decision
 
 _STATUS = {True: 0, False: 3, None: 1}
-_LONGEST_COUNT = 9
+#: Every server that fits is placed: more would only cost memory, for the capacity is the same.
+_MOST = 1_000_000
 
 
 class Plan(base.ShowOne):
     """Say whether more servers fit: how many, where, why not more, and what would help."""
 
     _decision: Decision
-    _snapshot: CloudSnapshot
+    _looked: plan_view.Looked
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the request and the snapshot."""
@@ -65,6 +69,11 @@ class Plan(base.ShowOne):
             help='a property of their image, such as trait:CUSTOM_X=required; may be repeated',
         )
         parser.add_argument(
+            '--boot-from-volume',
+            action='store_true',
+            help='their root disk is a volume: a host needs no room for it',
+        )
+        parser.add_argument(
             '--enabled-filters',
             metavar='LIST',
             help="nova.conf's enabled_filters, with commas (default: the option, or Nova's own)",
@@ -86,9 +95,13 @@ class Plan(base.ShowOne):
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
         asked = _asked(parsed_args)
-        self._snapshot = self._look(parsed_args, asked)
-        asked_request, snapshot, rules = request.build(asked, self._snapshot)
+        looked = self._look(parsed_args, asked)
+        asked_request, snapshot, rules = request.build(asked, looked.snapshot)
+        if parsed_args.boot_from_volume:
+            asked_request = dataclasses.replace(asked_request, is_volume_booted=True)
         self._decision = preflight.plan(asked_request, snapshot, rules=rules)
+        group = question.ask(asked_request, snapshot, rules).server_group
+        self._looked = dataclasses.replace(looked, group=group)
         self.exit_status = _STATUS[self._decision.fits]
         answer = self._decision.as_dict()
         return tuple(answer), tuple(answer.values())
@@ -97,26 +110,31 @@ class Plan(base.ShowOne):
         """Draw a table of our own; every other format is cliff's."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, data)
-        plan_view.show(self._decision, self._snapshot, self.app.stdout)
+        plan_view.show(self._decision, self._looked, self.app.stdout)
         return 0
 
-    def _look(self, parsed_args: argparse.Namespace, asked: request.Asked) -> CloudSnapshot:
+    def _look(self, parsed_args: argparse.Namespace, asked: request.Asked) -> plan_view.Looked:
         """The cloud, from the file or live."""
         path = parsed_args.snapshot
         if path is not None:
             from senlin_affinity.cloud import snapshot_file
 
             try:
-                return snapshot_file.load(path)
+                return plan_view.Looked(snapshot_file.load(path))
             except InvalidSpec as error:
                 if isinstance(error.__cause__, OSError):  # it names the file already
                     raise
                 raise InvalidSpec(str(error), path) from error
         if not self.has_cloud():
             raise base.UsageError('name a cloud with --os-cloud, or a file with --snapshot')
-        from senlin_affinity import preflight
+        from senlin_affinity.cloud import snapshot
 
-        return preflight.take_snapshot(self.connection(), server_groups=request.groups(asked))
+        groups = request.groups(asked)
+        taken = snapshot.take(self.connection(), server_groups=groups)
+        unknown = dict(taken.unknown)
+        if not groups:  # then it says no more than that none was asked about
+            unknown.pop('server_groups', None)
+        return plan_view.Looked(taken.snapshot, unknown)
 
 
 def _asked(parsed_args: argparse.Namespace) -> request.Asked:
@@ -173,9 +191,12 @@ def _read(path: str | None, reader: Any) -> Any:
 
 
 def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_COUNT:
-        raise argparse.ArgumentTypeError(f'must be a number of 0 or more, not {text!r}')
-    return int(text)
+    digits = text.lstrip('0') or '0'
+    is_number = text.isascii() and text.isdigit() and len(digits) <= len(str(_MOST))
+    if not is_number or int(digits) > _MOST:
+        shown = reprlib.repr(text)
+        raise argparse.ArgumentTypeError(f'must be a number from 0 to {_MOST:,}, not {shown}')
+    return int(digits)
 
 
 def _pair(text: str) -> tuple[str, str]:

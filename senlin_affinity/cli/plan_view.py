@@ -13,41 +13,51 @@ Shapes (80 columns)::
 
     What would help, the smallest change first:
       max_server_per_host: 3 (capacity 6)
+
+Who may not see the hosts is told why, and how many of the group's servers are together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
+from senlin_affinity.cli import group_view
 from senlin_affinity.cli.plan_map import HostMap, hosts_in_words, indented
-from senlin_affinity.core import explain
+from senlin_affinity.core import explain, plain
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.server_group import ServerGroup
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
 _NO_HOSTS = 'the hosts, which Nova shows to administrators only'
 _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
 
 
-def show(decision: Decision, snapshot: CloudSnapshot, stream: TextIO) -> None:
-    """Draw it on a stream; colours only where that is a terminal.
+@dataclass(frozen=True)
+class Looked:
+    """The cloud as it was looked at: why parts of it are not known (by part), and the group."""
 
-    :param snapshot: the cloud as it was looked at.
-    """
+    snapshot: CloudSnapshot
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    group: ServerGroup | None = None
+
+
+def show(decision: Decision, looked: Looked, stream: TextIO) -> None:
+    """Draw it on a stream; colours only where that is a terminal."""
     console = Console(file=stream, highlight=False)
-    for line in console.render_lines(Group(*_parts(decision, snapshot, console)), pad=False):
+    for line in console.render_lines(Group(*_parts(decision, looked, console)), pad=False):
         console.print(Segments([*_stripped(line), Segment.line()]), end='')
 
 
-def _parts(
-    decision: Decision, snapshot: CloudSnapshot, console: Console
-) -> Iterator[RenderableType]:
+def _parts(decision: Decision, looked: Looked, console: Console) -> Iterator[RenderableType]:
+    snapshot, group = looked.snapshot, looked.group
     head, colon, rest = decision.line().partition(':')
     yield Text.assemble((head, _COLOURS[decision.fits]), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
@@ -61,8 +71,10 @@ def _parts(
     yield from _list(title, map(str, remedies))
     if decision.fits is False and not remedies:
         yield from _list('What the rules advise:', explain.advice(decision))
-    if decision.fits is None:
-        yield from _list('What is not known:', _unknown(decision, snapshot))
+    if decision.fits is not False:
+        yield from _list('What is not known:', _unknown(decision, looked))
+    if group is not None and snapshot.hosts is None:
+        yield from _list(f'What is known of server group {group.name}:', group_view.lines(group))
 
 
 def _capacity(decision: Decision) -> str:
@@ -75,10 +87,16 @@ def _capacity(decision: Decision) -> str:
     return f'{most} ({number - decision.wanted:,} more after these)' if decision.fits else most
 
 
-def _unknown(decision: Decision, snapshot: CloudSnapshot) -> Iterator[str]:
-    """In words, the parts of the snapshot that could decide it."""
-    if not decision.is_hosts_known:
-        yield _NO_HOSTS if snapshot.hosts is None else _NAMED_HOST
+def _unknown(decision: Decision, looked: Looked) -> Iterator[str]:
+    """In words, what is not known of the cloud and why, and the rules that could decide it."""
+    for part, why in looked.unknown.items():
+        yield f'the {part.replace("_", " ")}: {why}'
+    if decision.fits is not None:
+        return
+    if not decision.is_hosts_known and looked.snapshot.hosts is not None:
+        yield _NAMED_HOST
+    elif not decision.is_hosts_known and 'hosts' not in looked.unknown:
+        yield _NO_HOSTS
     on: dict[str, int] = {}
     for row, number in decision.tally:
         for name, verdict in row.verdicts.items():
@@ -98,8 +116,8 @@ def _list(title: str, items: Iterable[str]) -> Iterator[RenderableType]:
 
 
 def _stripped(line: Sequence[Segment]) -> list[Segment]:
-    """The line without the spaces at its end."""
-    kept = list(line)
+    """The line without the spaces at its end, and without what a terminal would act upon."""
+    kept = [segment._replace(text=plain.signed(segment.text)) for segment in line]
     while kept and not kept[-1].text.strip():
         kept.pop()
     if kept:

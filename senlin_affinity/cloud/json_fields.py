@@ -12,14 +12,18 @@ before it. An unknown key is an error: a mistyped one would silently mean "not k
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.plain import is_plain
 
 T = TypeVar('T')
+#: Halves of characters, which JSON can spell, and UTF-8 can not.
+_SURROGATE = re.compile('[\ud800-\udfff]')
 
 
 class Field(NamedTuple):
@@ -70,9 +74,16 @@ def each(items: Any, read: Callable[[Any], T], key: str) -> tuple[T, ...]:
 
 
 def text(value: Any) -> str:
-    """A string."""
+    """A string that can be shown: a name or an id."""
     if type(value) is not str:
         raise wrong('must be a string', value)
+    return shown(value)
+
+
+def shown(value: str, path: str = '') -> str:
+    """The string, if a terminal can show it as it is."""
+    if not is_plain(value):
+        raise wrong('must be text without control characters or lone surrogates', value, path)
     return value
 
 
@@ -100,12 +111,15 @@ def or_null(check: Callable[[Any], T]) -> Callable[[Any], T | None]:
 
 
 def texts_by_name(value: Any) -> dict[str, str]:
-    """An object of strings."""
+    """An object of strings, which may hold whatever Nova stores."""
     if type(value) is not dict:
         raise wrong('must be an object of strings', value)
     for name, item in value.items():
         if type(item) is not str:
             raise wrong('must be a string', item, name)
+        for each in (name, item):
+            if not each.isprintable() and _SURROGATE.search(each):
+                raise wrong('must be text that UTF-8 can write', each, name)
     return dict(value)
 
 

@@ -10,7 +10,8 @@ Shapes::
         [walk.value() for _ in walk.items()] if name == 'a' else walk.value()
     walk.end()
 
-Errors: json.JSONDecodeError, as from the json module.
+Errors: json.JSONDecodeError, as from the json module; InvalidSpec with the path inside of a value
+for a key that an object has twice, of which the json module would keep the last.
 """
 
 from __future__ import annotations
@@ -20,8 +21,26 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_DECODER = json.JSONDecoder()
+from senlin_affinity.core.errors import InvalidSpec
+
+TWICE = 'is there twice'
 _BLANK = re.compile(r'[ \t\n\r]*')
+
+
+class _Twice(Exception):
+    """A key is in an object twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _Twice
+    return made
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+#: An object is a tuple of pairs here, which can hold a key twice.
+_SEEKER = json.JSONDecoder(object_pairs_hook=tuple)
 
 
 class Walk:
@@ -38,7 +57,11 @@ class Walk:
 
     def value(self) -> Any:
         """The whole value here; goes behind it."""
-        value, end = _DECODER.raw_decode(self._text, self._at)
+        try:
+            value, end = _DECODER.raw_decode(self._text, self._at)
+        except _Twice as error:
+            value, _end = _SEEKER.raw_decode(self._text, self._at)
+            raise InvalidSpec(TWICE, _place(value).lstrip('.')) from error
         self._go(end)
         return value
 
@@ -84,3 +107,20 @@ class Walk:
 
     def _error(self, message: str) -> json.JSONDecodeError:
         return json.JSONDecodeError(message, self._text, self._at)
+
+
+def _place(value: Any) -> str:
+    """The path of the first key that is there twice, in what the seeker read; '' for none."""
+    if isinstance(value, tuple):
+        seen: set[str] = set()
+        for name, item in value:
+            inner = f'.{name}' if name in seen else _place(item)
+            if inner:
+                return inner if name in seen else f'.{name}{inner}'
+            seen.add(name)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            inner = _place(item)
+            if inner:
+                return f'[{number}]{inner}'
+    return ''

@@ -32,7 +32,7 @@ from typing import Any
 from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud import snapshot_reader as reader
 from senlin_affinity.cloud import snapshot_writer as writer
-from senlin_affinity.cloud.json_walk import Walk
+from senlin_affinity.cloud.json_walk import TWICE, Walk
 from senlin_affinity.cloud.snapshot_hosts import Hosts
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Host
@@ -41,9 +41,9 @@ FORMAT = 1
 
 
 def load(path: str | os.PathLike[str]) -> CloudSnapshot:
-    """Read and check the snapshot in a file."""
+    """Read and check the snapshot in a file; a byte order mark before it is passed over."""
     try:
-        text = Path(path).read_text(encoding='utf-8')
+        text = Path(path).read_text(encoding='utf-8-sig')
     except OSError as error:
         raise InvalidSpec(f'{os.fspath(path)} can not be read: {error.strerror}') from error
     except UnicodeDecodeError as error:
@@ -98,7 +98,7 @@ def _read(text: str) -> CloudSnapshot:
         if name not in known:
             raise fields.unknown_key([name], known)
         if name in parts:
-            raise InvalidSpec('is there twice', name)
+            raise InvalidSpec(TWICE, name)
         try:
             parts[name] = _part(name, walk)
         except InvalidSpec as error:

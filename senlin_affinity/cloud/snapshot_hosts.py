@@ -49,7 +49,7 @@ class Hosts:
     def __init__(self) -> None:
         self._sets: dict[tuple[str, ...], frozenset[str]] = {}
         self._uuids: dict[tuple[str, ...], frozenset[str]] = {}
-        self._texts: dict[Any, Any] = {}
+        self._texts: dict[str, str] = {}
         self._classes: dict[str, str] = {}
 
     def read(self, item: Any) -> Host:
@@ -79,10 +79,10 @@ class Hosts:
             raise wrong('must be true or false', is_nested, 'is_nested')
         resources = get('resources')
         return Host(
-            host,
-            host if name == host else name,
-            self._texts.setdefault(kind, kind),
-            self._texts.setdefault(zone, zone),
+            fields.shown(host, 'host'),
+            host if name == host else fields.shown(name, 'hypervisor_hostname'),
+            self._text(kind, 'hypervisor_type'),
+            None if zone is None else self._text(zone, 'availability_zone'),
             enabled,
             up,
             self._set(get('aggregates', ()), 'aggregates', self._uuids),
@@ -90,6 +90,12 @@ class Hosts:
             None if resources is None else self._resources(resources),
             is_nested,
         )
+
+    def _text(self, value: str, path: str) -> str:
+        known = self._texts.get(value)
+        if known is None:
+            known = self._texts[value] = fields.shown(value, path)
+        return known
 
     def _set(
         self, value: Any, path: str, known: dict[tuple[str, ...], frozenset[str]]
@@ -104,6 +110,8 @@ class Hosts:
         if found is None:
             if not all(type(text) is str for text in key):
                 raise wrong(_LIST_OF_TEXTS, value, path)
+            for number, text in enumerate(key):
+                fields.shown(text, f'{path}[{number}]')
             found = frozenset(map(fields.canonical, key) if known is self._uuids else key)
             known[key] = found
         return found

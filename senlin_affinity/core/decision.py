@@ -56,16 +56,19 @@ class HostReport(NamedTuple):
 class Remedy:
     """One change that would help, and the capacity that was planned with it.
 
-    ``size`` is how much is changed: servers, hosts or values.
+    ``size`` is how much is changed: servers, hosts or values. Where ``capacity_is_upper_bound``,
+    Nova may place fewer than the capacity with the change, too.
     """
 
     code: str
     change: str
     capacity: int
     size: int
+    capacity_is_upper_bound: bool = False
 
     def __str__(self) -> str:
-        return f'{self.change} (capacity {self.capacity})'
+        most = 'at most ' if self.capacity_is_upper_bound else ''
+        return f'{self.change} (capacity {most}{self.capacity})'
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,12 @@ def as_dict(decision: Decision) -> dict[str, Any]:
         ],
         'request': _verdicts(decision.request),
         'remedies': [
-            {'code': remedy.code, 'change': remedy.change, 'capacity': remedy.capacity}
+            {
+                'code': remedy.code,
+                'change': remedy.change,
+                'capacity': remedy.capacity,
+                'capacity_is_upper_bound': remedy.capacity_is_upper_bound,
+            }
             for remedy in decision.remedies
         ],
     }

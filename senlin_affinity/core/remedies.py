@@ -2,11 +2,15 @@
 
 The way of the data: the question that did not fit comes in; each kind of change makes questions out
 of it, which the planner answers; the smallest of each kind that fits goes out, smallest first. If
-no change alone is enough, those that give more than there is go out, the most helpful first.
-Nothing is proposed that was not planned.
+no change alone is enough, those that give more than there is go out, the most helpful first;
+of equals, those that are certain stand before those that are "at most". Nothing is proposed that
+was not planned.
 
 Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
 one zone. A soft policy, or a rule given up, weighs as much as all the servers that are asked for.
+New hosts are planned one by one, so they are proposed up to ``MOST_NEW_HOSTS``, or as many as there
+are: whatever is asked for, a plan with them costs no more than twice the cloud, or than a cloud of
+that size.
 """
 
 from __future__ import annotations
@@ -32,6 +36,9 @@ from senlin_affinity.core.server_group import (
 )
 
 _MOST_ZONES = 10
+MOST_NEW_HOSTS = 1000
+#: As many as a range can have.
+_MOST_STEPS = 2**31 - 1
 #: Rules that another kind of change speaks for, or that no change of the request can lift.
 _NOT_DROPPED = ('server_group', 'quota', 'resources', 'availability_zone', 'host_state')
 
@@ -49,9 +56,11 @@ def find(
     changes = [change for kind in _KINDS for change in kind(planner)]
     enough = [remedy for remedy, decision in changes if decision.fits]
     if enough:
-        return tuple(sorted(enough, key=lambda item: item.size))
+        return tuple(sorted(enough, key=lambda item: (item.size, item.capacity_is_upper_bound)))
     some = [remedy for remedy, _decision in changes if remedy.capacity > (now.capacity or 0)]
-    return tuple(sorted(some, key=lambda item: (-item.capacity, item.size)))
+    return tuple(
+        sorted(some, key=lambda item: (-item.capacity, item.capacity_is_upper_bound, item.size))
+    )
 
 
 def _higher_rule(planner: Replanner) -> Kind:
@@ -84,7 +93,7 @@ def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
 
     # With as many as a host can hold in the end, the rule no longer matters.
     most = max((room + has for room, has in numbers), default=0)
-    return bisect_left(range(most), True, key=is_enough)
+    return bisect_left(range(min(most, _MOST_STEPS)), True, key=is_enough)
 
 
 def _other_zone(planner: Replanner) -> Kind:
@@ -130,12 +139,15 @@ def _more_hosts(planner: Replanner) -> Kind:
     if missing < 1 or room < 1:
         return
     best = empty[rooms.index(room)]
+    most = min(missing, max(MOST_NEW_HOSTS, len(empty)))
 
     def attempt(number: int) -> Decision:
         new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
         return planner.plan_hosts([*planner.hosts, *new])
 
-    number, decision = planner.smallest(1, missing, -(-missing // room), attempt)
+    number, decision = planner.smallest(1, most, -(-missing // room), attempt)
+    if number == most < missing and not decision.fits:
+        return  # one more would help more: this is not the number to name
     asked = planner.question.demand
     has = ', '.join(
         f'{name} {(best.resources or {})[name].capacity}'
@@ -191,7 +203,7 @@ def _rule_given_up(planner: Replanner) -> Kind:
 
 
 def _remedy(code: str, change: str, size: int, decision: Decision) -> Remedy:
-    return Remedy(code, change, decision.capacity or 0, size)
+    return Remedy(code, change, decision.capacity or 0, size, decision.capacity_is_upper_bound)
 
 
 def _hosts(number: int) -> str:

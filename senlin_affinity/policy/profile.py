@@ -67,7 +67,9 @@ def image(spec: Mapping[str, Any]) -> str | None:
 
 def is_volume_booted(spec: Mapping[str, Any]) -> bool:
     """Is the root disk in a volume, so that no host has to have room for it?"""
-    if isinstance(_properties(spec).get('block_device_mapping'), list | tuple):
+    mappings = _properties(spec).get('block_device_mapping')
+    if isinstance(mappings, list | tuple) and mappings:
+        # They have no boot_index: which of them is the root, properties of the image can say.
         return True
     device = _boot_device(spec)
     return 'volume' in (device.get('destination_type'), device.get('source_type')) or (

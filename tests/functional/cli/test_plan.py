@@ -251,6 +251,22 @@ def test_a_profile_that_boots_from_a_volume(answer, write, is_volume, capacity):
     assert answer(1, '--profile', path, flavor=None)['capacity'] == capacity
 
 
+@pytest.mark.parametrize('of', ['flavor', 'profile'])
+def test_servers_that_boot_from_a_volume(answer, write, of):
+    """Their root disk of 100 GB has no room on any host."""
+    options, flavor = (), 'large'
+    if of == 'profile':
+        path = spec(write, 'p.yaml', PROFILE, flavor='large', block_device_mapping=[])
+        options, flavor = ('--profile', path), None
+    assert answer(1, *options, flavor=flavor)['capacity'] == 0
+    assert answer(1, *options, '--boot-from-volume', flavor=flavor)['capacity'] == 16
+
+
+def test_the_largest_count(answer):
+    said = answer('0001000000', cloud={'quotas': None})
+    assert (said['wanted'], said['capacity'], said['remedies']) == (1_000_000, 16, [])
+
+
 def test_the_group_of_the_hint_is_the_policy_s(answer, plan, write):
     hint = {'scheduler_hints': {'group': 'web'}}
     profile = spec(write, 'profile.yaml', PROFILE, flavor='small', **hint)
@@ -315,9 +331,10 @@ def test_a_name_or_a_file_that_is_not_there(plan, options, said):
 @pytest.mark.parametrize(
     ('options', 'said'),
     [
-        (('--count', '-1', '--flavor', 'f'), "must be a number of 0 or more, not '-1'"),
-        (('--count', 'six', '--flavor', 'f'), "must be a number of 0 or more, not 'six'"),
-        (('--count', '9' * 20, '--flavor', 'f'), 'must be a number of'),
+        (('--count', '-1', '--flavor', 'f'), "must be a number from 0 to 1,000,000, not '-1'"),
+        (('--count', 'six', '--flavor', 'f'), "must be a number from 0 to 1,000,000, not 'six'"),
+        (('--count', '1000001', '--flavor', 'f'), 'must be a number from 0 to 1,000,000, not '),
+        (('--count', '9' * 5000, '--flavor', 'f'), 'must be a number from 0 to 1,000,000, not '),
         (('--flavor', 'f'), 'the following arguments are required: --count'),
         (('--count', '1'), 'error: name a flavor with --flavor, or a profile with --profile'),
         (('--count', '1', '--flavor', 'f', '--image-property', 'k'), "must be K=V, not 'k'"),
@@ -595,6 +612,57 @@ def test_the_view_where_only_advice_helps(plan):
         'What the rules advise:',
         '  free or add hosts, or use a smaller flavor',
     ]
+
+
+@pytest.mark.parametrize(
+    ('policy', 'rules', 'members', 'known'),
+    [
+        ('anti-affinity', {'max_server_per_host': 3}, 'aabbc', [
+            '  5 servers, on 3 hosts: 2, 2, 1',
+            '  these hosts have 4 slots left (max_server_per_host: 3)',
+        ]),
+        ('soft-affinity', {}, 'abb', ['  3 servers, on 2 hosts: 2, 1']),
+        ('anti-affinity', {}, '', None),
+    ],
+)  # fmt: skip
+def test_the_view_of_a_group_without_hosts(plan, policy, rules, members, known):
+    """What a plain user may know: which servers are together."""
+    group = {
+        'id': 'g', 'name': 'db', 'policy': policy, 'rules': rules,
+        'members': [
+            {'server': f's{number}', 'host_id': host} for number, host in enumerate(members)
+        ],
+    }  # fmt: skip
+    cloud = {'hosts': None, 'server_groups': [group]}
+    lines = rows(plan(1, '--server-group', 'db', cloud=cloud))
+    title = 'What is known of server group db:'
+    if known is None:
+        assert title not in lines
+    else:
+        assert lines[-len(known) - 2 :] == ['', title, *known]
+
+
+def test_the_view_of_a_group_whose_hosts_are_seen_says_nothing_twice(plan):
+    assert 'What is known of' not in plan(9, '--server-group', 'web').stdout
+
+
+def test_a_remedy_that_is_at_most_says_so(plan, answer):
+    cloud = {'hosts': [host('vc', hypervisor_type='VMware vCenter Server')], 'server_groups': [
+        {'id': 'g', 'name': 'web', 'policy': 'anti-affinity'}]}  # fmt: skip
+    asked = (3, '--server-group', 'web')
+    assert '  max_server_per_host: 3 (capacity at most 3)' in rows(plan(*asked, cloud=cloud))
+    assert answer(*asked, cloud=cloud)['remedies'][0] == {
+        'code': 'max_server_per_host',
+        'change': 'max_server_per_host: 3',
+        'capacity': 3,
+        'capacity_is_upper_bound': True,
+    }
+
+
+def test_an_error_says_what_a_terminal_would_act_upon_as_an_escape(plan):
+    done = plan(1, cloud={'hosts\x1b[31m': []})
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith(r'error: cloud.json: hosts\x1b[31m: unknown key')
 
 
 def test_a_stream_without_the_signs_gets_others(plan):

@@ -67,7 +67,7 @@ def test_the_library_call_of_the_readme(capsys, monkeypatch):
 def test_the_manual_has_every_option():
     parser = Plan(SimpleNamespace(), argparse.Namespace()).get_parser('plan')
     options = {
-        f'{action.option_strings[0]} {action.metavar}'
+        ' '.join(filter(None, (action.option_strings[0], action.metavar)))
         for group in parser._action_groups
         if group.title == 'options'
         for action in group._group_actions

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from senlin_affinity.cloud.snapshot_file import parse, render
+from senlin_affinity.cloud.snapshot_file import load, parse, render
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
@@ -172,6 +172,29 @@ def test_each_host_has_a_line_and_equal_snapshots_have_equal_texts():
         '"hosts": [',
         '{"host": "a",',
     ]
+
+
+@pytest.mark.parametrize('name', ['é', 'a b', 'a\u00a0b', '\U0001f600', '\u3000', '\ue000'])
+def test_a_name_may_be_of_any_script(name):
+    """Also of letters that are spelt as two halves, and of such that Python does not know yet."""
+    for ascii_only in (True, False):
+        document = {'format': 1, 'hosts': [{'host': name, 'traits': [name]}]}
+        (host,) = parse(json.dumps(document, ensure_ascii=ascii_only)).hosts
+        assert (host.host, host.traits) == (name, {name})
+
+
+def test_metadata_and_extra_specs_may_hold_what_nova_stores():
+    stored = {'k': 'two\nlines\x1b', 'a\tb': ''}
+    flavor = {'id': '1', 'name': 'f', 'vcpus': 1, 'ram': 1, 'disk': 1, 'extra_specs': stored}
+    aggregate = {'uuid': UUID, 'name': 'a', 'metadata': stored}
+    snapshot = parse(json.dumps({'format': 1, 'flavors': [flavor], 'aggregates': [aggregate]}))
+    assert snapshot.flavors[0].extra_specs == snapshot.aggregates[0].metadata == stored
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    path = tmp_path / 'cloud.json'
+    path.write_bytes(b'\xef\xbb\xbf' + json.dumps(DOCUMENT).encode())
+    assert load(path) == SNAPSHOT
 
 
 def test_equal_sets_of_many_hosts_are_one_object():

@@ -79,7 +79,7 @@ def test_what_it_prints_is_json(row):
     for verdict in (*verdicts, *printed['request']):
         assert list(verdict) == ['constraint', 'outcome', 'code', 'facts']
     for remedy in printed['remedies']:
-        assert list(remedy) == ['code', 'change', 'capacity']
+        assert list(remedy) == ['code', 'change', 'capacity', 'capacity_is_upper_bound']
 
 
 SIX_ON_TWO = {

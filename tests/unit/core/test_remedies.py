@@ -2,21 +2,29 @@
 
 import pytest
 
-from senlin_affinity.core.planner import plan
+from senlin_affinity.core import remedies
+from senlin_affinity.core.planner import decide, plan
+from senlin_affinity.core.question import ask
 from tests.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 from tests.tables import rows
 
 ROWS = rows('remedies')
+MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 
 
 def answer(row, constraints=CONSTRAINTS):
     return plan(request_of(row), snapshot_of(row), constraints, rules_of(row))
 
 
+def capacity_of(answer):
+    """As a row has it: a number, or "at most" it."""
+    return f'at most {answer.capacity}' if answer.capacity_is_upper_bound else answer.capacity
+
+
 @pytest.mark.parametrize('row', ROWS)
 def test_remedies(row):
     decision = answer(row)
-    found = [[remedy.code, remedy.change, remedy.capacity] for remedy in decision.remedies]
+    found = [[remedy.code, remedy.change, capacity_of(remedy)] for remedy in decision.remedies]
     assert found == row['remedies']
     capacities = [remedy.capacity for remedy in decision.remedies]
     if row['outcome'] == 'enough':
@@ -60,7 +68,8 @@ def changed(row, code, change):
             )
         }
         zone = {'zone': asked['availability_zone']} if 'availability_zone' in asked else {}
-        new = {f'new-{each}': zone | {'resources': size} for each in range(number)}
+        kind = {'type': next(iter(row['hosts'].values())).get('type', 'QEMU')}
+        new = {f'new-{each}': zone | kind | {'resources': size} for each in range(number)}
         return row | {'hosts': row['hosts'] | new}
     assert code == 'started_hosts'
     idle = [name for name, each in row['hosts'].items() if {'disabled', 'down'} & set(each)]
@@ -75,9 +84,9 @@ def test_a_remedy_s_capacity_is_what_planning_with_it_gives(row):
         if code == 'rule_given_up':
             name = change.removeprefix('without ')
             others = [constraint for constraint in CONSTRAINTS if constraint.name != name]
-            assert answer(row, others).capacity == capacity
+            assert capacity_of(answer(row, others)) == capacity
         else:
-            assert answer(changed(row, code, change)).capacity == capacity
+            assert capacity_of(answer(changed(row, code, change))) == capacity
 
 
 @pytest.mark.parametrize('row', [row for row in ROWS if row.values[0]['outcome'] == 'enough'])
@@ -89,3 +98,22 @@ def test_a_number_is_the_smallest_that_is_enough(row):
         number = int(change.split(': ')[1] if ': ' in change else change.split()[0])
         less = change.replace(str(number), str(number - 1), 1)
         assert answer(changed(row, code, less)).fits is False
+
+
+@pytest.mark.parametrize('count', [10**6, 10**9, 10**30])
+@pytest.mark.parametrize('group', [None, {'policy': 'anti-affinity', 'members': ['cmp-1']}])
+def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group):
+    """Whatever is asked for: a thousand new hosts, or as many as there are."""
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'request': {'count': count}}
+    if group is not None:
+        row |= {'hosts': {'cmp-1': {'resources': MANY}, 'cmp-2': {}}, 'group': group}
+    question = ask(request_of(row), snapshot_of(row), rules_of(row))
+    sizes = []
+
+    def watched(changed, constraints):
+        sizes.append(len(changed.snapshot.hosts))
+        return decide(changed, constraints)
+
+    remedies.find(question, CONSTRAINTS, watched, decide(question, CONSTRAINTS))
+    assert 2 < max(sizes) <= 2 + remedies.MOST_NEW_HOSTS
+    assert len(sizes) < 300

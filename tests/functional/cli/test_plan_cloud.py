@@ -1,0 +1,119 @@
+"""``senlin-affinity plan`` on a cloud that does not show all: it says what is not known and why."""
+
+import json
+
+import pytest
+
+from tests import fake_keystone
+from tests.fake_nova import FakeFlavor, FakeHost, FakeNova
+from tests.functional.http_cloud import HttpCloud
+
+HOSTS = tuple(FakeHost(f'cmp-{number}') for number in (1, 2, 3))
+SMALL = (FakeFlavor('1', 'm1.small', {}),)
+NO_HOSTS = 'the hosts: could not list the hypervisors: Nova answered 403: '
+NO_AGGREGATES = 'the aggregates: could not list the aggregates: Nova answered 403: '
+NOT_KNOWN = 'What is not known:'
+
+
+class CloudOf(HttpCloud):
+    """A cloud that takes everybody for one user."""
+
+    def __init__(self, nova, user):
+        super().__init__(nova)
+        self.user = user
+
+    def answer(self, method, target, headers, body):
+        return super().answer(method, target, {**headers, 'X-Auth-Token': self.user}, body)
+
+
+@pytest.fixture
+def plan(run):
+    """``plan(nova, 6, '--server-group', 'web')``, as an administrator unless told otherwise."""
+
+    def run_plan(nova, count, *options, user='admin', cut=None):
+        with CloudOf(nova, user) as cloud:
+            cloud.placement.cut = cut
+            environment = {
+                'OS_AUTH_URL': f'{cloud.url}/identity/v3',
+                'OS_USERNAME': user,
+                'OS_PASSWORD': 'secret',
+                'OS_PROJECT_NAME': user,
+                'OS_USER_DOMAIN_ID': 'default',
+                'OS_PROJECT_DOMAIN_ID': 'default',
+                'OS_REGION_NAME': fake_keystone.REGION,
+                'NO_PROXY': '127.0.0.1',
+                'COLUMNS': '200',
+            }
+            asked = ('--count', str(count), '--flavor', 'm1.small', *options)
+            return run('plan', *asked, **environment)
+
+    return run_plan
+
+
+@pytest.fixture
+def nova():
+    """Three hosts; a group with three servers on two of them."""
+    fake = FakeNova(hosts=HOSTS, flavors=SMALL)
+    group = fake.add_group('web', rules={'max_server_per_host': 3})
+    for host in ('cmp-1', 'cmp-1', 'cmp-2'):
+        fake.boot(group, host)
+    return fake
+
+
+def below(done, title):
+    """The lines of the view below a title."""
+    lines = iter(done.stdout.splitlines())
+    assert title in lines, done.stdout
+    found = []
+    for line in lines:
+        if not line:
+            break
+        found.append(line.strip())
+    return found
+
+
+def test_an_answer_of_placement_that_was_cut(plan, nova):
+    cut = (
+        "the resources: Placement's answer was cut before it came to 2 of 3 hosts "
+        '(raise its option max_allocation_candidates)'
+    )
+    done = plan(nova, 1000, cut=1)
+    assert (done.returncode, done.stderr) == (1, '')
+    first, *others = below(done, NOT_KNOWN)
+    assert first == cut
+    assert others == ['resources: the free resources are not known, on 2 hosts']
+    # The hosts that are known hold one: it fits, and the capacity is more than is told.
+    done = plan(nova, 1, cut=1)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert below(done, NOT_KNOWN) == [cut]
+
+
+def test_a_cloud_that_shows_all_has_nothing_to_tell(plan, nova):
+    done = plan(nova, 1)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert NOT_KNOWN not in done.stdout
+
+
+def test_a_plain_user_reads_nova_s_words_and_where_servers_are_together(plan, nova):
+    done = plan(nova, 6, '--server-group', 'web', user='demo')
+    assert (done.returncode, done.stderr) == (1, '')
+    hosts, aggregates = below(done, NOT_KNOWN)
+    assert hosts.startswith(NO_HOSTS)
+    assert aggregates.startswith(NO_AGGREGATES)
+    assert below(done, 'What is known of server group web:') == [
+        '3 servers, on 2 hosts: 2, 1',
+        'these hosts have 3 slots left (max_server_per_host: 3)',
+    ]
+    assert 'cmp-' not in done.stdout
+
+
+def test_no_group_that_was_asked_about_is_nothing_to_tell(plan, nova):
+    done = plan(nova, 6, user='demo')
+    assert len(below(done, NOT_KNOWN)) == 2
+    assert 'What is known of' not in done.stdout
+
+
+def test_json_is_the_decision_alone(plan, nova):
+    done = plan(nova, 6, '--server-group', 'web', '-f', 'json', user='demo')
+    assert (done.returncode, done.stderr) == (1, '')
+    assert 'answered 403' not in json.dumps(json.loads(done.stdout))

@@ -1,0 +1,29 @@
+"""The view of a cloud whose names no file could have: a live one may be odd."""
+
+import io
+
+import pytest
+
+from senlin_affinity.cli import plan_view
+from senlin_affinity.core.planner import plan
+from tests.small_cloud import CONSTRAINTS, request_of, snapshot_of
+
+
+@pytest.mark.parametrize('odd', ['\x1b[31m', '\x9b31m', '\ud800', '\u2028'])
+def test_what_a_terminal_would_act_upon_is_not_drawn(odd):
+    """In the name of a host, of a rule's fact, of a reason of the cloud, and of a group."""
+    row = {
+        'hosts': {f'cmp{odd}': {'resources': None}, 'b': {'aggregates': [f'fenced{odd}']}},
+        'group': {'policy': 'affinity', 'members': [None]},
+        'request': {'count': 2},
+    }
+    snapshot = snapshot_of(row)
+    decision = plan(request_of(row), snapshot, CONSTRAINTS)
+    looked = plan_view.Looked(snapshot, {'quotas': f'no{odd}'}, snapshot.server_groups[0])
+    stream = io.StringIO()
+    plan_view.show(decision, looked, stream)
+    text = stream.getvalue()
+    assert 'cmp?' in text
+    assert 'the quotas: no?' in text
+    assert not any(sign in text for sign in odd if not sign.isalnum() and sign != '[')
+    text.encode()
