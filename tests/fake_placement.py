@@ -19,13 +19,15 @@ from tests.recordings.exchanges import Reply
 
 Amounts = Mapping[str, tuple[int, int]]
 TRAITS = ('COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND')
+SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 
 
 @dataclass(frozen=True)
 class FakeProvider:
     """A resource provider; ``resources`` are capacity and use by class.
 
-    ``shares_with`` are the roots that share an aggregate with it; it is no part of their trees.
+    ``shares_with`` are the roots that share an aggregate with it; it is no part of their trees, and
+    has the trait of a sharing provider.
     """
 
     uuid: str
@@ -81,24 +83,22 @@ class FakePlacement:
             reply.body['versions'][0]['max_version'] = self.newest
             return reply
         assert microversion == '1.29', microversion
-        self.asked.append(f'GET {path}?resources={query["resources"]}')
+        self.asked.append(f'GET {path}?{"&".join("=".join(item) for item in query.items())}')
         if user != 'admin':
             return _recorded('candidates, not allowed')
-        wanted = {
-            name: int(amount)
-            for name, _, amount in (item.partition(':') for item in query['resources'].split(','))
-        }
+        asked = filter(None, query.get('resources', '').split(','))
+        wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
             return self._candidates(wanted)
         if path == '/resource_providers':
-            return self._listed(wanted)
+            return self._listed(wanted, query.get('required'))
         raise NoRoute(f'the fake Placement has no {path}')
 
     def _candidates(self, wanted: Mapping[str, int]) -> Reply:
         by_root: dict[str, list[FakeProvider]] = {}
         for provider in self.providers:
             by_root.setdefault(self._root(provider), []).append(provider)
-        sharing = [provider for provider in self.providers if provider.shares_with]
+        sharing = [provider for provider in self.providers if SHARING in provider.traits]
         requests: dict[frozenset[tuple[str, str]], dict[str, Any]] = {}
         seen: dict[str, FakeProvider] = {}
         for root, tree in by_root.items():
@@ -135,7 +135,7 @@ class FakePlacement:
             'root_provider_uuid': self._root(provider),
         }
 
-    def _listed(self, wanted: Mapping[str, int]) -> Reply:
+    def _listed(self, wanted: Mapping[str, int], trait: str | None) -> Reply:
         template = _recorded('providers').body['resource_providers'][0]
         return Reply(
             200,
@@ -150,6 +150,7 @@ class FakePlacement:
                     }
                     for provider in self.providers
                     if all(provider.has(name, amount) for name, amount in wanted.items())
+                    and (trait is None or trait in provider.traits)
                 ]
             },
         )

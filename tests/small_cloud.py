@@ -3,6 +3,7 @@
 Shapes::
 
     hosts: {cmp-1: {zone: az-1, free: 4}, cmp-2: {disabled: true}}     null: not known
+    hosts: {node-1: {host: cmp-1}, node-2: {host: cmp-1}}              two hypervisors of one host
     group: {policy: anti-affinity, rules: {max_server_per_host: 2}, members: [cmp-1, cmp-1, null]}
     quotas: {instances: [10, 4], cores: [null, 7]}                     limit (null: none) and used
     flavor: {vcpus: 2, extra_specs: {...}}                             null: not known
@@ -58,7 +59,7 @@ def host_of(name, given):
     given = given or {}
     is_known = given.get('resources', {}) is not None
     return Host(
-        name,
+        given.get('host', name),
         given.get('hypervisor', name),
         given.get('type', 'QEMU'),
         availability_zone=given.get('zone', 'nova'),
@@ -68,6 +69,7 @@ def host_of(name, given):
         traits=frozenset(given.get('traits', ())),
         resources=resources_of(given.get('resources'), given.get('free', 10)) if is_known else None,
         is_nested=given.get('nested', False),
+        is_partial=given.get('partial', False),
     )
 
 

@@ -28,15 +28,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.providers import TREES
+from senlin_affinity.cloud.providers import SHARING, TREES
 from senlin_affinity.cloud.rest import Microversion, Rest, shown
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 
 BASE: Microversion = (1, 0)
 FORBIDDEN: Microversion = (1, 32)
-#: The trait of a provider that shares its resources with the members of its aggregates.
-SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 ASK = 'ask Placement for the hosts with room'
 
 

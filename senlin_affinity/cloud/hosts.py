@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.pages import by_marker
-from senlin_affinity.cloud.providers import FULL, Room
+from senlin_affinity.cloud.providers import Room
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
 from senlin_affinity.core.objects import Aggregate, Host
@@ -27,8 +27,6 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: What a hypervisor calls its size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
-#: A node of Ironic has a resource class of its own, and none of those that are asked about.
-_IRONIC = 'ironic'
 _HYPERVISORS = 'list the hypervisors'
 _AGGREGATES = 'list the aggregates'
 _SERVICES = 'list the compute services'
@@ -124,8 +122,6 @@ def hosts(
     made = []
     for hypervisor in hypervisors:
         room = rooms.get(hypervisor.id) if rooms is not None else None
-        if room is FULL and hypervisor.kind == _IRONIC:
-            room = None
         host = hypervisor.service_host
         made.append(
             Host(
@@ -139,6 +135,7 @@ def hosts(
                 traits=none if room is None else room.traits,
                 resources=None if room is None else room.resources,
                 is_nested=room is not None and room.is_nested,
+                is_partial=room is not None and room.is_partial,
             )
         )
     return tuple(sorted(made, key=lambda host: (host.host, host.hypervisor_hostname)))

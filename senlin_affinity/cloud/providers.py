@@ -2,15 +2,20 @@
 
 The way of the data: ``GET /allocation_candidates`` for a unit of one resource class answers with
 all providers of every tree that has a unit left, with capacity and use of all their classes; each
-tree becomes one :class:`Room`. The answers do for every flavor that is asked about later. It is one
-request in most clouds, and four at most:
+tree becomes one :class:`Room`. The answers do for every flavor that is asked about later. It is two
+requests in most clouds, and four at most:
 
-1. ``MEMORY_MB:1``. Without a MiB of memory left, no virtual machine can come.
-2. ``VCPU:1``, where hosts are missing in the first answer: what the hosts that are full have.
-3. ``MEMORY_MB:1,DISK_GB:1``, where trees have no disk of their own: which sharing provider gives
-   them theirs. Else ``DISK_GB:1``, where hosts are still missing.
-4. ``GET /resource_providers?resources=MEMORY_MB:1``, where hosts are missing in all of them: is it
-   true that nothing is left there, or was an answer cut (Placement's max_allocation_candidates)?
+1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? They
+   may give a host what it has none of, and no other answer tells of one that shares another class.
+2. ``MEMORY_MB:1``. Without a MiB of memory left, no virtual machine can come.
+3. ``MEMORY_MB:1,DISK_GB:1``, where there are sharing providers: which of them gives disk to whom.
+   Else ``VCPU:1``, where hosts are missing in the second answer: what those without memory have.
+4. ``GET /resource_providers?resources=MEMORY_MB:1``, where hosts are missing still: is it true that
+   no memory is left there, or was an answer cut (Placement's max_allocation_candidates)?
+
+What is not told is not known (``is_partial``): of a host that is missing everything but that it has
+no memory left, and what a sharing provider without a free GB of disk gives to anybody. CPUs and
+memory are taken to be a host's own.
 
 Shapes::
 
@@ -22,37 +27,50 @@ Shapes::
 Units: Placement's; the capacity is what its ratio and reserve leave. ``max_unit`` is not in these
 answers: it is taken from the sizes of the hypervisors.
 
-Source: the placement API reference; trees and all classes are in the summaries from 1.29.
+Source: the placement API reference; trees and all classes are in the summaries from 1.29, and
+``required`` lists providers by a trait from 1.18.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.rest import Microversion, Rest
-from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
+from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
 from senlin_affinity.core.objects import Resource
 
 #: Trees, and every resource class, in the summaries.
 TREES: Microversion = (1, 29)
+#: The most requests that it takes.
+MOST_REQUESTS = 4
+#: The trait of a provider that shares its resources with the members of its aggregates.
+SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 _CANDIDATES = 'list the allocation candidates'
 _PROVIDERS = 'list the resource providers'
+#: What no provider shares with a host; and of which it is known where a host has none.
+_OWN = (VCPU, PCPU, MEMORY_MB)
+_ASKED = (*_OWN, DISK_GB)
 
 
 @dataclass(frozen=True)
 class Room:
-    """What the providers of one tree have together; ``is_nested``: there are several."""
+    """What the providers of one tree have together; ``is_nested``: there are several.
+
+    ``is_partial``: of a class that is not in ``resources`` nothing is known.
+    """
 
     resources: Mapping[str, Resource]
     traits: frozenset[str]
     is_nested: bool = False
+    is_partial: bool = False
 
 
-#: A host that has nothing left of any class.
-FULL = Room({}, frozenset())
+_NOTHING = Resource(0, 0)
+#: A host that has no memory left, and answered to nothing else.
+FULL = Room({MEMORY_MB: _NOTHING}, frozenset(), is_partial=True)
 
 
 class _Provider(NamedTuple):
@@ -62,14 +80,18 @@ class _Provider(NamedTuple):
     amounts: Mapping[str, Any]
     traits: frozenset[str]
 
+    def has_free(self, name: str) -> bool:
+        """Is there a unit left?"""
+        amount = self.amounts.get(name)
+        return amount is not None and amount['used'] < amount['capacity']
+
 
 class _Answers:
-    """What was learnt so far: the providers, the trees, and which providers share with which."""
+    """What was learnt so far: the providers and their trees."""
 
     def __init__(self) -> None:
         self.providers: dict[str, _Provider] = {}
         self.trees: dict[str, list[str]] = {}
-        self.sharing: dict[str, set[str]] = {}
         self._traits: dict[tuple[str, ...], frozenset[str]] = {}
 
     def add(self, body: Any) -> None:
@@ -84,90 +106,142 @@ class _Answers:
                 self.providers[uuid] = _Provider(root, summary['resources'], traits)
                 self.trees.setdefault(root, []).append(uuid)
 
-    def add_sharing(self, body: Any) -> None:
-        """Which tree is given what by a provider outside of it."""
-        for request in body['allocation_requests']:
-            uuids = list(request['allocations'])
-            if len(uuids) > 1:
-                roots = {uuid: self.providers[uuid].root for uuid in uuids}
-                for uuid in uuids:
-                    strangers = (other for other in uuids if roots[other] != roots[uuid])
-                    self.sharing.setdefault(roots[uuid], set()).update(strangers)
-
-    def is_without(self, root: str, resource_class: str) -> bool:
-        """Is there no provider in the tree that has this class?"""
-        return not any(resource_class in self.providers[uuid].amounts for uuid in self.trees[root])
-
-    def room(self, root: str, largest: Mapping[str, int]) -> Room:
+    def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> Room:
         """One tree, and what sharing providers give it."""
         own = [self.providers[uuid] for uuid in self.trees[root]]
-        strangers = [self.providers[uuid] for uuid in sorted(self.sharing.get(root, ()))]
+        strangers = shared.given_to(root) if shared is not None else []
         if len(own) == 1 and not strangers:
             (provider,) = own
+            traits = provider.traits
             resources = {
                 name: Resource(amount['capacity'], amount['used'], largest.get(name))
                 for name, amount in provider.amounts.items()
             }
-            return Room(resources, provider.traits)
-        traits = frozenset().union(*(provider.traits for provider in (*own, *strangers)))
-        return Room(_sum(own, strangers, largest), traits, is_nested=True)
+        else:
+            traits = frozenset().union(*(provider.traits for provider in (*own, *strangers)))
+            resources = _sum(own, strangers, largest)
+        is_nested = len(own) > 1 or bool(strangers)
+        if shared is None or shared.is_known(root):
+            return Room(resources, traits, is_nested)
+        names = (name for name in (*resources, *_ASKED) if shared.is_whole(root, name))
+        known = {name: resources.get(name, _NOTHING) for name in names}
+        return Room(known, traits, is_nested, is_partial=True)
 
 
-def rooms(placement: Rest, hosts: Mapping[str, Mapping[str, int]]) -> dict[str, Room | None]:
+class _Shared:
+    """Which provider gives a tree what it has none of, as far as the answers tell.
+
+    The second query has a request for every pair of memory and disk. A sharing provider with a GB
+    left is in a pair with each tree that it shares with and that has memory left. One that is full,
+    or shares another class, is ``hidden``: it may give any host anything but disk.
+    """
+
+    def __init__(self, sharing: frozenset[str], answers: _Answers, first: Any, second: Any) -> None:
+        self._providers = providers = answers.providers
+        self._givers: dict[str, set[str]] = {}
+        self._with_disk: set[str] = set()
+        for request in second['allocation_requests']:
+            uuids = list(request['allocations'])
+            roots = [providers[uuid].root for uuid in uuids]
+            self._with_disk.update(roots)
+            if len(uuids) > 1:
+                for root in roots:
+                    for uuid in sharing.intersection(uuids):
+                        if providers[uuid].root != root:
+                            self._givers.setdefault(root, set()).add(uuid)
+        summaries = first['provider_summaries'].values()
+        self._with_memory = {summary['root_provider_uuid'] for summary in summaries}
+        # An answer that is shorter than another one can not have been cut.
+        lengths = [len(body['allocation_requests']) for body in (first, second)]
+        self._is_perhaps_cut = lengths[1] >= lengths[0]
+        seen = [providers[uuid] for uuid in sharing if uuid in providers]
+        self._is_hidden = len(seen) < len(sharing) or not all(
+            provider.has_free(DISK_GB) for provider in seen
+        )
+        self._classes = {name for provider in seen for name in provider.amounts}
+
+    def given_to(self, root: str) -> list[_Provider]:
+        """The providers that share with a tree."""
+        return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
+
+    def is_known(self, root: str) -> bool:
+        """Is there nothing more that the tree might be given?"""
+        return not self._is_hidden and self._is_disk_known(root)
+
+    def is_whole(self, root: str, name: str) -> bool:
+        """Is that all of this class which the tree might be given?"""
+        if name in _OWN:
+            return True
+        if name == DISK_GB:
+            return self._is_disk_known(root)
+        return not self._is_hidden and name not in self._classes
+
+    def _is_disk_known(self, root: str) -> bool:
+        """Did the second answer come to this tree, or tell by its silence that it has no disk?"""
+        return root in self._with_memory and (root in self._with_disk or not self._is_perhaps_cut)
+
+
+def rooms(
+    placement: Rest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
+) -> dict[str, Room | None]:
     """The room of each host, by the UUID of its root provider (which is the hypervisor's id).
 
-    None where it is not known: Placement's answer was cut before it came to this host.
+    None where it is not known: Placement's answers do not come to this host.
 
     :param hosts: by that UUID, the greatest amount of each class that one server can get there.
+    :param most: the requests that it may take, 3 or 4.
     """
-    answers = _Answers()
-    for query in _queries(answers, hosts):
-        body = placement.get(
-            '/allocation_candidates', _CANDIDATES, TREES, params={'resources': query}
-        )
-        with reading(_CANDIDATES):
-            answers.add(body)
-            if ',' in query:
-                answers.add_sharing(body)
+    if not hosts:
+        return {}
+    answers, shared = _Answers(), None
+    sharing = _listed(placement, 'uuid', required=SHARING)
     with reading(_CANDIDATES):
+        first = _candidates(placement, f'{MEMORY_MB}:1')
+        answers.add(first)
+        is_missing = any(host not in answers.trees for host in hosts)
+        if sharing:
+            second = _candidates(placement, f'{MEMORY_MB}:1,{DISK_GB}:1')
+            answers.add(second)
+            shared = _Shared(sharing, answers, first, second)
+        elif is_missing and most >= MOST_REQUESTS:
+            answers.add(_candidates(placement, f'{VCPU}:1'))
         found: dict[str, Room | None] = {
-            host: answers.room(host, largest)
+            host: answers.room(host, largest, shared)
             for host, largest in hosts.items()
             if host in answers.trees
         }
-    missing = [host for host in hosts if host not in found]
-    if missing:
-        cut = _with_memory(placement)
-        found |= {host: None if host in cut else FULL for host in missing}
-    return found
+    missing = dict.fromkeys(host for host in hosts if host not in found)
+    if not missing or (sharing and most < MOST_REQUESTS):
+        return {**found, **missing}
+    cut = _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
+    return {**found, **{host: None if host in cut else FULL for host in missing}}
 
 
-def _queries(answers: _Answers, hosts: Collection[str]) -> Iterator[str]:
-    """What to ask next, in the light of the answers so far."""
-    if not hosts:
-        return
-    yield f'{MEMORY_MB}:1'
-    if _is_missing(answers, hosts):
-        yield f'{VCPU}:1'
-    if any(root in answers.trees and answers.is_without(root, DISK_GB) for root in hosts):
-        yield f'{MEMORY_MB}:1,{DISK_GB}:1'
-    elif _is_missing(answers, hosts):
-        yield f'{DISK_GB}:1'
+def _candidates(placement: Rest, resources: str) -> Any:
+    return placement.get(
+        '/allocation_candidates', _CANDIDATES, TREES, params={'resources': resources}
+    )
 
 
-def _is_missing(answers: _Answers, hosts: Iterable[str]) -> bool:
-    return any(host not in answers.trees for host in hosts)
+def _listed(placement: Rest, key: str, **query: str) -> frozenset[str]:
+    """Of each provider in a list, which is never cut, one value."""
+    body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
+    with reading(_PROVIDERS):
+        return frozenset(item[key] for item in body['resource_providers'])
 
 
 def _sum(
     own: Iterable[_Provider], strangers: Iterable[_Provider], largest: Mapping[str, int]
 ) -> dict[str, Resource]:
-    """What several providers have together: those of the tree, and those that share with it."""
+    """What several providers have together: those of the tree, and those that share with it.
+
+    What is used of a provider beyond its capacity is not taken from the others.
+    """
     resources: dict[str, Resource] = {}
     for providers, is_stranger in ((own, False), (strangers, True)):
         for provider in providers:
             for name, amount in provider.amounts.items():
-                capacity, used = amount['capacity'], amount['used']
+                capacity, used = amount['capacity'], min(amount['used'], amount['capacity'])
                 before = resources.get(name)
                 if before is not None:
                     capacity, used = before.capacity + capacity, before.used + used
@@ -175,12 +249,3 @@ def _sum(
                 max_unit = None if is_sum else largest.get(name)
                 resources[name] = Resource(capacity, used, max_unit, is_sum=is_sum)
     return resources
-
-
-def _with_memory(placement: Rest) -> frozenset[str]:
-    """The roots of all trees with a provider that has memory left. This list is never cut."""
-    body = placement.get(
-        '/resource_providers', _PROVIDERS, TREES, params={'resources': f'{MEMORY_MB}:1'}
-    )
-    with reading(_PROVIDERS):
-        return frozenset(item['root_provider_uuid'] for item in body['resource_providers'])

@@ -10,8 +10,9 @@ Shapes::
           {'hosts': "could not list the hypervisors: Nova answered 403: Policy doesn't allow ..."})
 
 Units: at most 10 requests besides further pages, one after the other. For an administrator: groups,
-hypervisors, services, aggregates, one to four of Placement's, flavors, limits. Where groups are
-named, and for a plain user, the servers of the project are listed, too.
+hypervisors, services, aggregates, two to four of Placement's, flavors, limits. Where groups are
+named, and for a plain user, the servers of the project are listed, too; Placement is then asked
+three times at most.
 
 Errors: CloudError for everything that fails in another way than with a 403.
 """
@@ -88,7 +89,9 @@ class _Taking:
         built = zones = None
         if found is not None:
             zone_of = self._part('availability_zones', lambda: hosts.zones(self._compute))
-            built = hosts.hosts(found, zone_of or {}, aggregates_of, self._rooms(found))
+            is_listed = wanted is not None and bool(servers)
+            most = providers.MOST_REQUESTS - is_listed
+            built = hosts.hosts(found, zone_of or {}, aggregates_of, self._rooms(found, most))
             zones = None if zone_of is None else frozenset(zone_of.values())
         else:
             zones = self._part('availability_zones', inventory.availability_zones)
@@ -145,18 +148,21 @@ class _Taking:
         return self._part('server_groups', lambda: _groups_called(nova, set(wanted)))
 
     def _rooms(
-        self, found: Collection[hosts.Hypervisor]
+        self, found: Collection[hosts.Hypervisor], most: int
     ) -> Mapping[str, providers.Room | None] | None:
         placement = clouds.placement(self._connection, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         rooms = self._part(
-            'resources', lambda: providers.rooms(placement, largest), providers.TREES, placement
+            'resources',
+            lambda: providers.rooms(placement, largest, most),
+            providers.TREES,
+            placement,
         )
         cut = sum(room is None for room in (rooms or {}).values())
         if cut:
             self._unknown['resources'] = (
-                f"Placement's answer was cut before it came to {cut} of {len(largest)} hosts "
-                '(raise its option max_allocation_candidates)'
+                f"Placement's answers did not come to {cut} of {len(largest)} hosts "
+                '(if it cuts them, raise its option max_allocation_candidates)'
             )
         return rooms
 

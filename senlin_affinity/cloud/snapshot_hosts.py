@@ -29,6 +29,7 @@ HOST_KEYS = (
     'traits',
     'resources',
     'is_nested',
+    'is_partial',
 )
 RESOURCE = (
     Field('capacity', fields.number(0)),
@@ -64,7 +65,7 @@ class Hosts:
             raise fields.missing_or('must be the name of the compute service host', item, 'host')
         name, kind = get('hypervisor_hostname', host), get('hypervisor_type', '')
         zone, enabled, up = get('availability_zone'), get('enabled', True), get('up', True)
-        is_nested = get('is_nested', False)
+        is_nested, is_partial = get('is_nested', False), get('is_partial', False)
         if type(name) is not str:
             raise wrong('must be a string', name, 'hypervisor_hostname')
         if type(kind) is not str:
@@ -77,6 +78,8 @@ class Hosts:
             raise wrong('must be true or false', up, 'up')
         if type(is_nested) is not bool:
             raise wrong('must be true or false', is_nested, 'is_nested')
+        if type(is_partial) is not bool:
+            raise wrong('must be true or false', is_partial, 'is_partial')
         resources = get('resources')
         return Host(
             fields.shown(host, 'host'),
@@ -89,6 +92,7 @@ class Hosts:
             self._set(get('traits', ()), 'traits', self._sets),
             None if resources is None else self._resources(resources),
             is_nested,
+            is_partial,
         )
 
     def _text(self, value: str, path: str) -> str:

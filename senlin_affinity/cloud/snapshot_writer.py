@@ -71,6 +71,7 @@ class _Hosts:
             'traits': self._in_order(host.traits),
             'resources': None if resources is None else _by_name(resources, _resource),
             **({'is_nested': True} if host.is_nested else {}),
+            **({'is_partial': True} if host.is_partial else {}),
         }
 
     def _in_order(self, values: frozenset[str]) -> list[str]:

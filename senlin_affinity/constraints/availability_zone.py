@@ -1,11 +1,16 @@
 """Only hosts in the zone that is asked for.
 
 Source: RX-01. Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
-``availability_zone`` metadata. A host in none of them is in the cloud's default zone, which no
-aggregate carries: a request for that one may land on any host (seen on a real Nova), unless the
-hosts are pinned, where this rule is what keeps to it, or the cloud is an older one that still runs
-AvailabilityZoneFilter. A request without a zone may land in any (unless nova.conf's
-``default_schedule_zone`` says otherwise).
+``availability_zone`` metadata, also on a host that is forced. A host in none of them shows the
+cloud's default zone. If an aggregate carries that name as well, only the aggregate counts. If none
+does, a request for that zone may land on any host (seen on a real Nova), unless the hosts are
+pinned, where this rule is what keeps to it, or the cloud is an older one that still runs
+AvailabilityZoneFilter, which compares names. A request without a zone may land in any (unless
+nova.conf's ``default_schedule_zone`` says otherwise).
+
+Not known: whether an aggregate carries Nova's default zone, where no aggregate is known. A zone of
+another name is taken for one that an aggregate carries: a host has it from nowhere else, unless
+nova.conf calls the default zone so.
 """
 
 from __future__ import annotations
@@ -17,6 +22,8 @@ from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
+#: What Nova calls the zone of hosts that are in none (``default_availability_zone``).
+_DEFAULT = 'nova'
 #: A filter of older Novas, which no longer have it.
 _FILTERS = ('AvailabilityZoneFilter',)
 
@@ -36,11 +43,15 @@ class AvailabilityZoneConstraint:
         'availability_zone.other_zone': Reason(
             'in zone {zone}, not {wanted}', advice='ask for another zone, or for none'
         ),
+        'availability_zone.not_in_aggregate': Reason(
+            'in none of the aggregates that carry zone {wanted}',
+            advice='put the host into one of them, or ask for another zone',
+        ),
         'availability_zone.any': Reason('no zone is asked for'),
         'availability_zone.not_enforced': Reason(
             'no aggregate carries zone {wanted}: Nova takes any host for it'
         ),
-        'availability_zone.unknown': Reason('the zone of this host is not known'),
+        'availability_zone.unknown': Reason('whether it counts for the zone is not known'),
     }
 
     def check_host(self, question: Question, host: Host) -> Verdict:
@@ -48,16 +59,30 @@ class AvailabilityZoneConstraint:
         wanted = question.request.availability_zone
         if wanted is None:
             return Verdict.skipped('availability_zone.any')
-        zone = host.availability_zone
+        snapshot, zone = question.snapshot, host.availability_zone
+        is_member = _is_member(question, host)
+        if is_member or (is_member is None and zone == wanted):
+            return Verdict.passed('availability_zone.in_zone', zone=wanted)
         if zone == wanted:
-            return Verdict.passed('availability_zone.in_zone', zone=zone)
-        is_held = question.rules.is_pinned or question.is_enforced(_FILTERS)
-        if not is_held and wanted == question.snapshot.default_zone:
-            return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
+            return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
+        if not (question.rules.is_pinned or question.is_enforced(_FILTERS)):
+            if wanted == snapshot.default_zone:
+                return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
+            if snapshot.aggregates is None and wanted == _DEFAULT:
+                return Verdict.unknown('availability_zone.unknown')
         if zone is None:
             return Verdict.unknown('availability_zone.unknown')
         return Verdict.rejected('availability_zone.other_zone', zone=zone, wanted=wanted)
 
     def shape(self, question: Question, host: Host) -> Hashable:
-        """The zone."""
-        return host.availability_zone
+        """The zone, and whether an aggregate says the same."""
+        return (host.availability_zone, _is_member(question, host))
+
+
+def _is_member(question: Question, host: Host) -> bool | None:
+    """Is the host in an aggregate that carries the zone? None: this does not decide."""
+    wanted, snapshot = question.request.availability_zone, question.snapshot
+    carrying = snapshot.aggregates_of_zones.get(wanted or '')
+    if carrying is None or not snapshot.has_zones_by_aggregate or question.is_enforced(_FILTERS):
+        return None
+    return not carrying.isdisjoint(host.aggregates)

@@ -5,7 +5,12 @@ Source: RX-01. Placement grants an amount when it is a multiple of ``step_size``
 a time: the room is the least, over the classes that are asked for, of free // amount.
 
 At most: a vSphere host is the sum over a cluster, and no server can be larger than what its largest
-ESXi host has free; a tree of several providers, and shared storage, are sums as well.
+ESXi host has free; a tree of several providers, and shared storage, are sums as well. Of a class
+besides VCPU, MEMORY_MB and DISK_GB no list tells ``max_unit`` and ``step_size``: where the snapshot
+has no ``max_unit``, one server may not get that much.
+
+Not known: a class that is not listed on a host of which only a part is known (``is_partial``), or
+on one that lists nothing at all, unless a unit class is asked for.
 
 Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
 """
@@ -16,7 +21,7 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
-from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
+from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
 from senlin_affinity.core.objects import Host, Question, Resource
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -69,12 +74,12 @@ class ResourcesConstraint:
             # A snapshot is taken by the unit classes: it does not see a host that has none free.
             return Verdict.unknown('resources.unknown')
         room: int | None = None
-        is_open = False
         is_at_most = host.is_nested or _VSPHERE in host.hypervisor_type.lower()
+        is_known = True
         for name, amount in asked.amounts.items():
             has = host.resources.get(name)
-            if name == VCPU and asked.may_be_pinned and _is_more_pinned(host, amount):
-                is_open = True
+            if (has is None and host.is_partial) or _is_more_pinned(asked, host, name):
+                is_known = False
                 continue
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
@@ -83,8 +88,10 @@ class ResourcesConstraint:
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
                 return _too_little(name, amount, has)
             room = here if room is None or here < room else room
-            is_at_most = is_at_most or is_sum
-        return Verdict.unknown('resources.unknown') if is_open else _enough(room, is_at_most)
+            is_at_most = is_at_most or is_sum or (max_unit is None and name not in UNIT_CLASSES)
+        if not is_known:
+            return Verdict.unknown('resources.unknown', room=room)
+        return _enough(room, is_at_most)
 
     def shape(self, question: Question, host: Host) -> Hashable:
         """The resources that are asked for."""
@@ -93,6 +100,7 @@ class ResourcesConstraint:
             return None
         return (
             host.is_nested,
+            host.is_partial,
             host.hypervisor_type,
             not host.resources,
             *map(host.resources.get, asked.amounts),
@@ -100,9 +108,12 @@ class ResourcesConstraint:
         )
 
 
-def _is_more_pinned(host: Host, amount: int) -> bool:
-    """Would more servers fit here if their CPUs were pinned, as the image may ask?"""
-    pinned, shared = ((host.resources or {}).get(name) for name in (PCPU, VCPU))
+def _is_more_pinned(asked: Demand, host: Host, name: str) -> bool:
+    """Would more servers fit here if their CPUs were pinned, as an unread image may ask?"""
+    if name != VCPU or not asked.may_be_pinned:
+        return False
+    pinned, shared = ((host.resources or {}).get(each) for each in (PCPU, VCPU))
+    amount = asked.amounts[VCPU]
     return _servers(pinned, amount) > _servers(shared, amount)
 
 

@@ -3,6 +3,10 @@
 Source: the user guide of flavors (``trait:NAME=required|forbidden``, also in numbered groups) and
 of images (``trait:NAME=required``). Placement enforces them, whatever filters run. In a tree of
 several providers a forbidden trait may be that of a provider which gives nothing: not known.
+
+Not known, either: what a host lacks where nothing says what it has (its resources are not known, or
+it answered to none of the snapshot's queries), or where a provider that is not seen may give a part
+of what the flavor asks for, with traits of its own. A trait that is listed there counts.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
+from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -47,13 +52,13 @@ class TraitsConstraint:
         if not asked.required and not asked.forbidden:
             return Verdict.skipped('traits.none')
         missing = asked.required - host.traits
-        if missing:
-            return Verdict.rejected('traits.missing', missing=', '.join(sorted(missing)))
         unwanted = asked.forbidden & host.traits
-        if unwanted and host.is_nested:
-            return Verdict.unknown('traits.unknown')
-        if unwanted:
+        if missing and not _may_have_more(asked, host):
+            return Verdict.rejected('traits.missing', missing=', '.join(sorted(missing)))
+        if unwanted and not host.is_nested:
             return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
+        if missing or unwanted or (asked.forbidden and _may_have_more(asked, host)):
+            return Verdict.unknown('traits.unknown')
         return Verdict.passed(
             'traits.present',
             is_at_most=host.is_nested,
@@ -65,4 +70,14 @@ class TraitsConstraint:
         asked = question.demand
         if asked is None or not (asked.required or asked.forbidden):
             return None
-        return (host.traits & (asked.required | asked.forbidden), host.is_nested)
+        named = host.traits & (asked.required | asked.forbidden)
+        return (named, host.is_nested, _may_have_more(asked, host))
+
+
+def _may_have_more(asked: Demand, host: Host) -> bool:
+    """May the host, or what gives it its resources, have traits that are not listed?"""
+    if not host.resources:
+        return True
+    if not host.is_partial:
+        return False
+    return not host.traits or any(name not in host.resources for name in asked.amounts)

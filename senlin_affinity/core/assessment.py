@@ -2,9 +2,10 @@
 
 The way of the data: the hosts come in; one :class:`Row` for each goes out, and hosts that look
 alike share theirs. Hosts look alike when all that a snapshot knows of them is equal but for their
-names; a constraint for which names count (``is_by_name``) adds its own ``shape`` of each host. A
-constraint is asked about one host of each shape; where hosts differ in their names and resources
-alone, only those for which these count (``is_by_resources``) are asked again.
+names and the figures of their resources; a constraint for which names count (``is_by_name``) adds
+its own ``shape`` of each host. A constraint is asked about one host of each shape; where hosts
+differ in their names and these figures alone, only those for which they count
+(``is_by_resources``) are asked again.
 
 Units: ``room`` is a number of servers, ``least`` what is certain of it; a room of None is no number
 that anybody knows.
@@ -22,7 +23,7 @@ from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
-#: All of a host but its names and its resources.
+#: All of a host but its names and its resources, of which :func:`_listed` says what is listed.
 _LOOK = (
     'availability_zone',
     'enabled',
@@ -31,6 +32,7 @@ _LOOK = (
     'traits',
     'hypervisor_type',
     'is_nested',
+    'is_partial',
 )
 _look = attrgetter(*_LOOK)
 
@@ -60,7 +62,8 @@ def assess(
     shapes = [map(shape, repeat(question), hosts) for shape in named]
     known: dict[Hashable, dict[Hashable, Row]] = {}
     rows = []
-    for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
+    looks = zip(zip(map(_look, hosts), map(_listed, hosts), strict=True), *shapes, strict=True)
+    for host, look in zip(hosts, looks, strict=True):
         alike = known.get(look)
         if alike is None:
             alike = known[look] = {}
@@ -136,6 +139,11 @@ class _Judge:
         if verdict is None:
             verdict = known[shape] = constraint.check_host(self._question, host)
         return verdict
+
+
+def _listed(host: Host) -> Hashable:
+    """Is anything known of the resources? And of which classes, where that is not all."""
+    return (*host.resources,) if host.is_partial and host.resources else bool(host.resources)
 
 
 def _is_by_name(constraint: HostConstraint) -> bool:

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from senlin_affinity.core import service_hosts
 from senlin_affinity.core.assessment import Row, tally
+from senlin_affinity.core.flavor import UNIT_CLASSES
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -48,7 +50,7 @@ def measure(
 ) -> Capacity:
     """The capacity, from every host's row and the verdicts about the request."""
     counted = tally(rows)
-    most, certain = _of_hosts(question, hosts, counted)
+    most, certain = _of_hosts(question, hosts, rows, counted)
     sure: int | None = None
     for verdict in request:
         room = _room(verdict)
@@ -65,7 +67,7 @@ def measure(
     if is_open_affinity(question):
         at_most['affinity without members (Nova chooses the host)'] = None
     elif any(row.is_at_most and row.room for row, _number in counted):
-        at_most |= dict.fromkeys(_vague(hosts or (), rows))
+        at_most |= dict.fromkeys(_vague(question, hosts or (), rows))
     if most is not None and certain < most:
         at_most['parts of the snapshot that are not known'] = None
     if sure is not None and (most is None or sure < most):
@@ -81,23 +83,34 @@ def _room(verdict: Verdict) -> int | None:
 
 
 def _of_hosts(
-    question: Question, hosts: Sequence[Host] | None, counted: Sequence[tuple[Row, int]]
+    question: Question,
+    hosts: Sequence[Host] | None,
+    rows: Sequence[Row],
+    counted: Sequence[tuple[Row, int]],
 ) -> tuple[int | None, int]:
     if hosts is None:
         return None, 0
-    if is_open_affinity(question):
-        counted = [(row, 1) for row, _number in counted]
-        together: Callable[[Iterable[int]], int] = partial(max, default=0)
+    is_open = is_open_affinity(question)
+    together: Callable[[Iterable[int]], int] = partial(max, default=0) if is_open else sum
+    if service_hosts.are_counted(question):
+        each = list(service_hosts.rooms(question, hosts, [row.room for row in rows]))
+        certain = [_certain(row) for row in rows]
+        sure = [room or 0 for room in service_hosts.rooms(question, hosts, certain)]
     else:
-        together = sum
-    is_known = all(row.room is not None for row, _number in counted)
-    rooms = [(row.room or 0) * number for row, number in counted]
-    sure = [(row.room or 0) * number for row, number in counted if row.is_certain]
-    return (together(rooms) if is_known else None), together(sure)
+        times = [(row, 1 if is_open else number) for row, number in counted]
+        each = [None if row.room is None else row.room * number for row, number in times]
+        sure = [_certain(row) * number for row, number in times]
+    known = [room for room in each if room is not None]
+    return (together(known) if len(known) == len(each) else None), together(sure)
 
 
-def _vague(hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
+def _certain(row: Row) -> int:
+    return (row.room or 0) if row.is_certain else 0
+
+
+def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
     """In words, which hosts' room is a sum that one server may not be able to use."""
+    asked = () if question.demand is None else question.demand.amounts
     for host, row in zip(hosts, rows, strict=True):
         if not (row.is_at_most and row.room):
             continue
@@ -107,5 +120,10 @@ def _vague(hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
             yield 'shared resources'
         elif 'vmware' in host.hypervisor_type.lower():
             yield 'vSphere clusters'
+        elif any(
+            name in asked and has.max_unit is None and name not in UNIT_CLASSES
+            for name, has in (host.resources or {}).items()
+        ):
+            yield 'resource classes whose unit limits Placement does not tell'
         else:
             yield 'members whose host is not known'

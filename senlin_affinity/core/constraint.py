@@ -25,8 +25,8 @@ class Constraint(Protocol):
     ``order`` is its place in the line of reasons (a host counts under its first REJECT);
     ``needs`` are the parts of the snapshot that it reads; ``filters`` are Nova's scheduler filters
     that enforce it, any one of which is enough (empty: Nova always enforces it). ``is_by_name``
-    says that a host's names count, ``is_by_resources`` that its resources do; where a
-    constraint does not declare it, they are taken to count.
+    says that a host's names count, ``is_by_resources`` that the figures of its resources do; where
+    a constraint does not declare it, they are taken to count.
     """
 
     name: str

@@ -50,7 +50,8 @@ class Host:
 
     ``host`` is the service host (what ``zone:host`` and migrations name), ``hypervisor_hostname``
     the name of the hypervisor and of its resource provider. ``resources`` is None where they are
-    not known. ``is_nested`` says that a tree of several providers was taken together.
+    not known. ``is_nested`` says that a tree of several providers was taken together;
+    ``is_partial`` that a resource class which is not listed is not known, instead of not offered.
     """
 
     host: str
@@ -63,6 +64,7 @@ class Host:
     traits: frozenset[str] = frozenset()
     resources: Mapping[str, Resource] | None = field(default=None, hash=False)
     is_nested: bool = False
+    is_partial: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'aggregates', frozenset(all_spelt(self.aggregates)))
@@ -140,15 +142,46 @@ class CloudSnapshot:
         return tuple(group for group in groups if group.project_id in (None, self.project_id))
 
     @cached_property
-    def default_zone(self) -> str | None:
-        """The zone of the hosts that are in no aggregate with a zone; None where that is not clear.
+    def aggregates_of_zones(self) -> Mapping[str, frozenset[str]]:
+        """The UUIDs of the aggregates that carry each zone; empty where none is known."""
+        found: dict[str, set[str]] = {}
+        for aggregate in self.aggregates or ():
+            if aggregate.availability_zone is not None:
+                found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
+        return {zone: frozenset(uuids) for zone, uuids in found.items()}
 
-        There is one such zone in a cloud at most. Where hosts have several zones that no aggregate
-        carries, the aggregates are not all there.
+    @cached_property
+    def bare_zones(self) -> frozenset[str]:
+        """The zones of hosts that no known aggregate carries.
+
+        A cloud has one at most, its default zone. Where there are more, the aggregates are not all
+        there.
         """
-        carried = {aggregate.availability_zone for aggregate in self.aggregates or ()}
-        others = {host.availability_zone for host in self.hosts or ()} - carried - {None}
-        return next(iter(others)) if len(others) == 1 and self.aggregates is not None else None
+        zones = {host.availability_zone for host in self.hosts or ()}
+        return frozenset(zone for zone in zones if zone not in self.aggregates_of_zones and zone)
+
+    @cached_property
+    def default_zone(self) -> str | None:
+        """The zone of the hosts in no aggregate with a zone; None where that is not clear."""
+        is_clear = self.aggregates is not None and len(self.bare_zones) == 1
+        return next(iter(self.bare_zones)) if is_clear else None
+
+    @cached_property
+    def has_zones_by_aggregate(self) -> bool:
+        """Can it be told by the aggregates of a host which zone Nova takes it for?
+
+        Not where the aggregates are not all there, or where no host says that it is in one of them.
+        """
+        if len(self.bare_zones) > 1:
+            return False
+        carrying = frozenset().union(*self.aggregates_of_zones.values())
+        return any(not carrying.isdisjoint(host.aggregates) for host in self.hosts or ())
+
+    @cached_property
+    def has_shared_services(self) -> bool:
+        """Does a service host have several hypervisors?"""
+        hosts = self.hosts or ()
+        return len({host.host for host in hosts}) < len(hosts)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ its name (with soft-affinity: the most). What comes of it is a Decision. The hos
 they stand after the placements, which is when their room is used up.
 
 Affinity: all servers go to one host, that of the members if there are any. If there are none, Nova
-chooses the host, and the capacity is that of the host with the most room: "at most".
+chooses the host, and the capacity is that of the host with the most room: "at most". A host is a
+service host here, which may have several hypervisors (``service_hosts``).
 
 Units: numbers of servers. The cost follows the number of hosts that differ, and N log hosts.
 
@@ -23,7 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from senlin_affinity.core import capacity, filters, remedies
+from senlin_affinity.core import capacity, filters, remedies, service_hosts
 from senlin_affinity.core.assessment import Row, assess
 from senlin_affinity.core.constraint import Constraint, HostConstraint, RequestConstraint
 from senlin_affinity.core.decision import Decision, PlacedServer
@@ -60,7 +61,7 @@ def decide(question: Question, constraints: Sequence[Constraint]) -> Decision:
     number = min(wanted, room.certain)
 
     @cache
-    def chosen() -> list[Host]:
+    def chosen() -> list[int]:
         return _choose(question, hosts or (), rows, number)
 
     return Decision(
@@ -70,7 +71,7 @@ def decide(question: Question, constraints: Sequence[Constraint]) -> Decision:
         at_most=room.at_most,
         request=request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
-        place=lambda: _placed(question, chosen()),
+        place=lambda: _placed(question, hosts or (), chosen()),
         stand=lambda: None if hosts is None else stand(question, of_hosts, hosts, rows, chosen()),
         find_remedies=lambda now: remedies.find(question, constraints, decide, now),
     )
@@ -82,34 +83,51 @@ def _asks(question: Question) -> tuple[str, ...]:
 
 def _choose(
     question: Question, hosts: Sequence[Host], rows: Sequence[Row], number: int
-) -> list[Host]:
-    """The host of each of so many servers, one by one."""
+) -> list[int]:
+    """The host of each of so many servers, one by one, by its place among the hosts."""
     if not number:
         return []
     group, members = question.server_group, question.members_on
     policy = '' if group is None else group.policy
     sign = -1 if policy == SOFT_AFFINITY else 1
+    rooms = [(row.room or 0) if row.is_certain else 0 for row in rows]
+    waiting: dict[str, list[int]] = {}
+    if service_hosts.are_counted(question):
+        rooms = service_hosts.shares(question, hosts, rooms)
+        places = service_hosts.by_name(hosts)
+        waiting = {name: [index for index in each if rooms[index]] for name, each in places}
+        firsts = [each.pop(0) for each in waiting.values() if each]
+    else:
+        firsts = [index for index, room in enumerate(rooms) if room]
     free = [
-        (sign * members.get(host.host, 0), host.host, index)
-        for index, (host, row) in enumerate(zip(hosts, rows, strict=True))
-        if row.is_certain and row.room
+        (sign * members.get(hosts[index].host, 0), hosts[index].host, index) for index in firsts
     ]
     if capacity.is_open_affinity(question):
-        free = sorted(free, key=lambda item: (-(rows[item[2]].room or 0), item[1]))[:1]
+        most = {
+            index: sum(rooms[each] for each in (index, *waiting.get(name, ())))
+            for _held, name, index in free
+        }
+        free = sorted(free, key=lambda item: (-most[item[2]], item[1]))[:1]
     heapq.heapify(free)
     placed: Counter[int] = Counter()
-    chosen: list[Host] = []
+    chosen: list[int] = []
     while free and len(chosen) < number:
         held, name, index = free[0]
-        chosen.append(hosts[index])
+        chosen.append(index)
         placed[index] += 1
-        if placed[index] < (rows[index].room or 0):
+        if placed[index] < rooms[index]:
             heapq.heapreplace(free, (held + sign, name, index))
+        elif waiting.get(name):
+            heapq.heapreplace(free, (held + sign, name, waiting[name].pop(0)))
         else:
             heapq.heappop(free)
     return chosen
 
 
-def _placed(question: Question, chosen: Sequence[Host]) -> tuple[PlacedServer, ...]:
+def _placed(
+    question: Question, hosts: Sequence[Host], chosen: Sequence[int]
+) -> tuple[PlacedServer, ...]:
     group = None if question.server_group is None else question.server_group.id
-    return tuple([PlacedServer(host.host, host.availability_zone, group) for host in chosen])
+    return tuple(
+        [PlacedServer(hosts[index].host, hosts[index].availability_zone, group) for index in chosen]
+    )

@@ -24,12 +24,15 @@ from senlin_affinity.core.server_group import AFFINITY, Member
 
 @dataclass(frozen=True)
 class Standing:
-    """Every host after the placements; ``members`` and ``placed`` are counts by its name."""
+    """Every host after the placements.
+
+    ``members`` are counts by the name of the service host, ``placed`` by the place among the hosts.
+    """
 
     hosts: Sequence[Host]
     rows: Sequence[Row]
     members: Mapping[str, int]
-    placed: Mapping[str, int]
+    placed: Mapping[int, int]
 
     def tally(self) -> list[tuple[Row, int]]:
         """What was said, and about how many hosts."""
@@ -45,10 +48,10 @@ class Standing:
                 row.code,
                 row.verdicts,
                 members.get(host.host, 0),
-                placed.get(host.host, 0),
+                placed.get(index, 0),
                 row.by,
             )
-            for host, row in zip(self.hosts, self.rows, strict=True)
+            for index, (host, row) in enumerate(zip(self.hosts, self.rows, strict=True))
         )
 
 
@@ -57,17 +60,18 @@ def stand(
     constraints: Sequence[HostConstraint],
     hosts: Sequence[Host],
     rows: Sequence[Row],
-    chosen: Sequence[Host],
+    chosen: Sequence[int],
 ) -> Standing:
-    """How the hosts stand after the placements."""
-    placed = Counter([host.host for host in chosen])
+    """How the hosts stand after the placements, which are places among the hosts."""
+    placed = Counter(chosen)
     after = list(rows)
     if placed:
         affinity = question.server_group is not None and question.server_group.policy == AFFINITY
-        changed = [index for index, host in enumerate(hosts) if affinity or host.host in placed]
+        names = {hosts[index].host for index in placed}
+        changed = [index for index, host in enumerate(hosts) if affinity or host.host in names]
         load = _Load(question.demand)
-        loaded = [load.on(hosts[index], placed[hosts[index].host]) for index in changed]
-        found = assess(_after(question, chosen), constraints, loaded)
+        loaded = [load.on(hosts[index], placed[index]) for index in changed]
+        found = assess(_after(question, [hosts[index] for index in chosen]), constraints, loaded)
         for index, row in zip(changed, found, strict=True):
             after[index] = row
     return Standing(hosts, after, question.members_on, placed)
@@ -78,9 +82,7 @@ def _after(question: Question, chosen: Sequence[Host]) -> Question:
     group = question.server_group
     if group is None:
         return question
-    users = {member.user for member in group.members}
-    user = users.pop() if len(users) == 1 else None
-    new = tuple(Member(f'new-{number}', host.host, user) for number, host in enumerate(chosen, 1))
+    new = tuple(Member(f'new-{number}', host.host) for number, host in enumerate(chosen, 1))
     return replace(question, server_group=replace(group, members=group.members + new))
 
 

@@ -68,6 +68,6 @@ class Verdict:
         return cls(Outcome.SKIP, code, facts)
 
     @classmethod
-    def unknown(cls, code: str, **facts: Any) -> Verdict:
-        """The rule can not say: the snapshot lacks what it needs."""
-        return cls(Outcome.SKIP, code, facts, is_known=False)
+    def unknown(cls, code: str, *, room: int | None = None, **facts: Any) -> Verdict:
+        """The rule can not say: the snapshot lacks what it needs. It is no more than ``room``."""
+        return cls(Outcome.SKIP, code, facts, room, is_known=False)

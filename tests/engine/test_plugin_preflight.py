@@ -137,7 +137,7 @@ def test_what_the_hook_asks(desk):
             'GET /flavors/detail',
             'GET /limits',
         ]
-        assert len(desk.edge.placement.asked) == 1
+        assert len(desk.edge.placement.asked) == 2
     assert desk.edge.glance.asked == []
     run(desk, spec(pin_hosts=True), 1)
     assert desk.edge.glance.asked == ['GET /v2/images']

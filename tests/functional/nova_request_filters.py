@@ -6,7 +6,8 @@ options can not live beside those of Senlin.
 Shapes::
 
     {"aggregates": {"<uuid>": {"filter_tenant_id": "p1"}}, "flavor": {}, "image": {},
-     "project": "p1", "options": {"limit_tenants_to_placement_aggregate": true}}
+     "project": "p1", "options": {"limit_tenants_to_placement_aggregate": true},
+     "zone": null, "forced": []}
     {"required": [["<uuid>"]], "forbidden": []}      or {"failed": "No hosts available for tenant"}
 """
 
@@ -27,7 +28,11 @@ from nova.db.api import api as database
 from nova.db.api import models
 from nova.scheduler import request_filter
 
-FILTERS = (request_filter.isolate_aggregates, request_filter.require_tenant_aggregate)
+FILTERS = (
+    request_filter.isolate_aggregates,
+    request_filter.require_tenant_aggregate,
+    request_filter.map_az_to_placement_aggregate,
+)
 
 
 def prepare() -> Any:
@@ -47,6 +52,8 @@ def answer(context: Any, case: Mapping[str, Any]) -> dict[str, Any]:
     spec = objects.RequestSpec(
         context,
         project_id=case['project'],
+        availability_zone=case['zone'],
+        force_hosts=case['forced'],
         flavor=objects.Flavor(
             vcpus=1,
             memory_mb=64,

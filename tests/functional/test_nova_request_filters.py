@@ -1,17 +1,26 @@
-"""Isolated aggregates and those of tenants mean here what they mean to the real Nova."""
+"""Isolated aggregates, those of tenants, and zones mean here what they mean to the real Nova."""
 
 import json
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.core import isolation
-from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.objects import (
+    Aggregate,
+    CloudSnapshot,
+    Host,
+    PlacementRequest,
+    Question,
+    Rules,
+)
 from senlin_affinity.core.verdict import Verdict
 from tests.tables import rows
 from tests.unit.core.test_reservations import ISOLATED
@@ -44,12 +53,14 @@ class Nova:
     def __init__(self, process):
         self.process = process
 
-    def ask(self, aggregates, flavor, image, **options):
+    def ask(self, aggregates, flavor, image, zone=None, forced=(), **options):
         case = {
             'aggregates': {item.uuid: item.metadata for item in aggregates},
             'flavor': flavor,
             'image': image,
             'project': 'p1',
+            'zone': zone,
+            'forced': forced,
             'options': {
                 'enable_isolated_aggregate_filtering': False,
                 'limit_tenants_to_placement_aggregate': False,
@@ -81,6 +92,12 @@ class Nova:
             return answer['failed']
         assert answer['forbidden'] == []
         return {frozenset(any_of) for any_of in answer['required']}
+
+    def of_zone(self, aggregates, zone, *, is_pinned):
+        """The uuids of which a host must be in one; None for no such rule."""
+        answer = self.ask(aggregates, {}, {}, zone, ['cmp'] if is_pinned else ())
+        assert answer['forbidden'] == []
+        return set(*answer['required']) if answer['required'] else None
 
 
 @pytest.fixture(scope='module')
@@ -126,6 +143,50 @@ def test_tenants_as_in_the_table(nova, row):
     aggregates, is_required = aggregates_of(row['aggregates']), row.get('required', False)
     limited = isolation.limit_to_tenant('p1', aggregates, is_aggregate_required=is_required)
     check_tenant(nova.of_tenant(aggregates, is_required), limited)
+
+
+@hypothesis.settings(max_examples=100)
+@hypothesis.given(
+    st.lists(st.sampled_from([None, 'nova', 'az-1']), max_size=4),
+    st.lists(st.sets(st.integers(0, 3)), min_size=1, max_size=4),
+    st.sampled_from(['nova', 'az-1']),
+    st.booleans(),
+)
+def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is_pinned):
+    """Nova refuses a zone that nobody has before that.
+
+    A pinned host is held to the name of the default zone as well, which Nova does not do.
+    """
+    metadata = [{} if zone is None else {'availability_zone': zone} for zone in carried]
+    made = aggregates_of({str(number): item for number, item in enumerate(metadata)})
+    known = tuple(
+        replace(item, availability_zone=item.metadata.get('availability_zone')) for item in made
+    )
+    hosts = tuple(host_in(f'cmp-{number}', known, places) for number, places in enumerate(members))
+    hypothesis.assume(wanted in {*carried, *(host.availability_zone for host in hosts)})
+    snapshot = CloudSnapshot(hosts, known)
+    request = PlacementRequest(1, 'f', availability_zone=wanted)
+    question = Question(request, snapshot, rules=Rules(is_pinned=is_pinned))
+    required = nova.of_zone(made, wanted, is_pinned=is_pinned)
+    for host in hosts:
+        verdict = AvailabilityZoneConstraint().check_host(question, host)
+        is_taken = required is None or bool(required & host.aggregates)
+        if required is None and is_pinned:
+            is_taken = host.availability_zone == wanted
+        if snapshot.has_zones_by_aggregate and not verdict.is_known:
+            assert required is None
+        elif snapshot.has_zones_by_aggregate:
+            assert bool(verdict) is is_taken
+
+
+def host_in(name, aggregates, places):
+    """A host in some of the aggregates, with the zone that Nova shows for it."""
+    mine = [item for number, item in enumerate(aggregates) if number in places]
+    zones = {item.availability_zone for item in mine} - {None}
+    zone = ','.join(sorted(zones)) or 'nova'
+    return Host(
+        name, name, availability_zone=zone, aggregates=frozenset(item.uuid for item in mine)
+    )
 
 
 @hypothesis.settings(max_examples=150)

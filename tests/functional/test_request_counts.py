@@ -166,7 +166,7 @@ def test_rx_02_the_preflight_asks_a_constant_number_besides_pages(wanted, count)
         'GET /flavors/detail': 1,
         LIMITS: 1,
     }
-    assert len(cloud.placement.asked) == 1
+    assert len(cloud.placement.asked) == 2
 
 
 # -- attach

@@ -182,7 +182,7 @@ def test_the_requests_of_a_snapshot(cloud, admin, group):
     snapshot.take(admin)
 
     assert len(asked(cloud, 'compute')) == 6
-    assert len(asked(cloud, 'placement')) == 1
+    assert len(asked(cloud, 'placement')) == 2
 
 
 def test_it_is_the_same_again_and_out_of_its_file(admin, group, tmp_path):
@@ -463,4 +463,7 @@ def test_the_requests_grow_by_pages_only():
         'GET /flavors/detail',
         'GET /limits',
     ]
-    assert cloud.placement.asked == ['GET /allocation_candidates?resources=MEMORY_MB:1']
+    assert cloud.placement.asked == [
+        'GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE',
+        'GET /allocation_candidates?resources=MEMORY_MB:1',
+    ]

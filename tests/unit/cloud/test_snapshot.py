@@ -12,14 +12,15 @@ from senlin_affinity.core.server_group import Member
 from tests import edge as at_edge
 from tests.edge import Edge, Failure
 from tests.fake_nova import FakeHost
-from tests.fake_placement import FakePlacement, FakeProvider
+from tests.fake_placement import SHARING, FakePlacement, FakeProvider
 
 GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
 AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'
 FLAVORS, LIMITS, SERVERS = 'GET /flavors/detail', 'GET /limits', 'GET /servers/detail'
 CANDIDATES = 'GET /allocation_candidates?resources='
 BY_MEMORY, BY_CPU = f'{CANDIDATES}MEMORY_MB:1', f'{CANDIDATES}VCPU:1'
-BY_DISK, BY_SHARED_DISK = f'{CANDIDATES}DISK_GB:1', f'{CANDIDATES}MEMORY_MB:1,DISK_GB:1'
+BY_DISK = f'{CANDIDATES}MEMORY_MB:1,DISK_GB:1'
+SHARERS = f'GET /resource_providers?required={SHARING}'
 CHECK = 'GET /resource_providers?resources=MEMORY_MB:1'
 HOSTS = (
     FakeHost('cmp-1', vcpus=8, memory_mb=4096, disk_gb=100),
@@ -79,7 +80,7 @@ def test_the_requests_of_a_whole_snapshot(edge):
     take(edge)
 
     assert edge.nova.requests() == [GROUPS, HYPERVISORS, AGGREGATES, SERVICES, FLAVORS, LIMITS]
-    assert edge.placement.asked == [BY_MEMORY]
+    assert edge.placement.asked == [SHARERS, BY_MEMORY]
     groups, hypervisors = edge.nova.asked[:2]
     assert groups.query['all_projects'] == 'true'
     assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
@@ -290,11 +291,10 @@ def with_resources(edge, **resources):
 @pytest.mark.parametrize(
     ('amounts', 'asked'),
     [
-        ({**FULL, 'MEMORY_MB': (64, 0)}, [BY_MEMORY]),
-        ({**FULL, 'VCPU': (8, 7)}, [BY_MEMORY, BY_CPU]),
-        ({**FULL, 'DISK_GB': (10, 9)}, [BY_MEMORY, BY_CPU, BY_DISK]),
+        ({**FULL, 'MEMORY_MB': (64, 0)}, [SHARERS, BY_MEMORY]),
+        ({**FULL, 'VCPU': (8, 7)}, [SHARERS, BY_MEMORY, BY_CPU]),
     ],
-    ids=['memory is left', 'a vcpu is left', 'disk is left'],
+    ids=['memory is left', 'a vcpu is left'],
 )
 def test_a_host_that_is_full_of_one_thing_answers_for_another(edge, amounts, asked):
     with_resources(edge, cmp_1=amounts)
@@ -305,26 +305,31 @@ def test_a_host_that_is_full_of_one_thing_answers_for_another(edge, amounts, ask
     assert {name: (has.capacity, has.used) for name, has in found.items()} == amounts
 
 
-def test_a_host_that_is_full_of_everything_offers_nothing(edge):
-    with_resources(edge, cmp_1=FULL)
+@pytest.mark.parametrize('left', [(10, 10), (10, 9)], ids=['nothing is left', 'disk is left'])
+def test_of_a_host_without_memory_or_cpus_nothing_else_is_known(edge, left):
+    """A flavor that asks for neither is not refused there."""
+    with_resources(edge, cmp_1={**FULL, 'DISK_GB': left})
 
-    assert hosts(edge)['cmp-1'].resources == {}
-    assert edge.placement.asked == [BY_MEMORY, BY_CPU, BY_DISK, CHECK]
+    host = hosts(edge)['cmp-1']
+
+    assert (host.resources, host.is_partial) == ({'MEMORY_MB': Resource(0, 0)}, True)
+    assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_CPU, CHECK]
 
 
-def test_a_host_without_a_provider_offers_nothing(edge):
+def test_a_host_without_a_provider_has_no_memory(edge):
     edge.placement.providers.pop(0)
 
-    assert hosts(edge)['cmp-1'].resources == {}
+    assert hosts(edge)['cmp-1'].resources == {'MEMORY_MB': Resource(0, 0)}
 
 
-def test_a_node_of_ironic_is_not_known(edge):
+def test_of_a_node_of_ironic_its_own_class_is_not_known(edge):
     """Its one resource has a class of its own, of which no unit query asks."""
     node = FakeHost('ironic-1', 'node-1', kind='ironic')
     edge.nova.hosts = (*HOSTS, node)
     with_resources(edge, ironic_1={'CUSTOM_BAREMETAL': (1, 0)})
 
-    assert hosts(edge)['ironic-1'].resources is None
+    host = hosts(edge)['ironic-1']
+    assert (host.resources, host.is_partial) == ({'MEMORY_MB': Resource(0, 0)}, True)
 
 
 def test_an_answer_that_is_cut_is_no_full_host(edge):
@@ -334,19 +339,30 @@ def test_an_answer_that_is_cut_is_no_full_host(edge):
 
     assert [host.resources is None for host in taken.snapshot.hosts] == [False, False, True]
     assert taken.unknown == {
-        'resources': "Placement's answer was cut before it came to 1 of 3 hosts "
-        '(raise its option max_allocation_candidates)'
+        'resources': "Placement's answers did not come to 1 of 3 hosts "
+        '(if it cuts them, raise its option max_allocation_candidates)'
     }
-    assert edge.placement.asked == [BY_MEMORY, BY_CPU, BY_DISK, CHECK]
+    assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_CPU, CHECK]
 
 
-def test_at_most_ten_requests_whatever_the_hosts_are(edge):
+@pytest.mark.parametrize('is_shared', [False, True], ids=['nothing shared', 'shared storage'])
+@pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
+def test_at_most_ten_requests_whatever_the_hosts_are(edge, is_named, is_shared):
     edge.placement.cut = 1
-    edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
+    if is_shared:
+        share(edge, {'DISK_GB': (5000, 7)}, 0)
+    edge.nova.boot(edge.nova.add_group('web', project_id=PROJECT), 'cmp-1', project=PROJECT)
 
-    take(edge)
+    found = {
+        host.host: host
+        for host in take(edge, server_groups='web' if is_named else None).snapshot.hosts
+    }
 
+    last = [] if is_named and is_shared else [CHECK]
+    third = [BY_DISK] if is_shared else [] if is_named else [BY_CPU]
+    assert edge.placement.asked == [SHARERS, BY_MEMORY, *third, *last]
     assert len(edge.nova.asked) + len(edge.placement.asked) == 10
+    assert found['vc-1'].resources is None
 
 
 # -- trees and shared storage
@@ -369,37 +385,111 @@ def test_a_tree_is_one_host(edge):
         'VCPU': Resource(32, 3, is_sum=True),
     }
     assert host.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND', 'HW_NUMA_ROOT'}
-    assert edge.placement.asked == [BY_MEMORY]
+    assert edge.placement.asked == [SHARERS, BY_MEMORY]
+
+
+def test_what_is_overused_of_one_provider_is_not_taken_from_another(edge):
+    root = edge.nova.hypervisor_id(0)
+    edge.placement.providers += [
+        FakeProvider('gpu-1', {'VGPU': (2, 8)}, parent=root),
+        FakeProvider('gpu-2', {'VGPU': (4, 1)}, parent=root),
+    ]
+
+    assert hosts(edge)['cmp-1'].resources['VGPU'] == Resource(6, 3, is_sum=True)
+
+
+def share(edge, amounts, *numbers, traits=()):
+    """A provider that shares with hosts, which are named by their numbers."""
+    roots = tuple(edge.nova.hypervisor_id(number) for number in numbers)
+    edge.placement.providers.append(
+        FakeProvider('shared', amounts, (SHARING, *traits), shares_with=roots)
+    )
 
 
 def test_shared_storage_counts_for_the_hosts_that_may_use_it(edge):
     without_disk = {'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)}
     with_resources(edge, cmp_1=without_disk, cmp_2=without_disk)
-    edge.placement.providers.append(
-        FakeProvider(
-            'nfs',
-            {'DISK_GB': (5000, 7)},
-            ('MISC_SHARES_VIA_AGGREGATE',),
-            shares_with=(edge.nova.hypervisor_id(0),),
-        )
-    )
+    share(edge, {'DISK_GB': (5000, 7)}, 0)
 
     found = hosts(edge)
 
-    assert edge.placement.asked == [BY_MEMORY, BY_SHARED_DISK]
+    assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_DISK]
     assert found['cmp-1'].resources['DISK_GB'] == Resource(5000, 7, is_sum=True)
     assert found['cmp-1'].is_nested
     assert 'DISK_GB' not in found['cmp-2'].resources
     assert found['vc-1'].resources['DISK_GB'] == Resource(2000, 0)
+    assert not any(host.is_partial for host in found.values())
 
 
 def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
+    share(edge, {'DISK_GB': (5000, 7)}, 0)
+
+    found = hosts(edge)
+
+    assert found['cmp-1'].resources['DISK_GB'] == Resource(5100, 7, is_sum=True)
+    assert found['cmp-2'].resources['DISK_GB'].capacity == 2000
+
+
+def test_a_host_that_shares_its_disk_is_given_nothing_by_those_it_shares_with(edge):
     with_resources(edge, cmp_2={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)})
-    edge.placement.providers.append(
-        FakeProvider('nfs', {'DISK_GB': (5000, 7)}, (), shares_with=(edge.nova.hypervisor_id(0),))
+    first = edge.placement.providers[0]
+    edge.placement.providers[0] = dataclasses.replace(
+        first, traits=(*first.traits, SHARING), shares_with=(edge.nova.hypervisor_id(1),)
     )
 
-    assert hosts(edge)['cmp-1'].resources['DISK_GB'] == Resource(5100, 7, is_sum=True)
+    found = hosts(edge)
+
+    assert found['cmp-2'].resources['DISK_GB'] == Resource(100, 0, is_sum=True)
+    assert found['cmp-1'].resources['DISK_GB'] == Resource(100, 0, max_unit=100)
+    assert not found['cmp-1'].is_nested
+
+
+@pytest.mark.parametrize(
+    'amounts', [{'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (50, 50)}], ids=['another class', 'full']
+)
+def test_what_a_provider_shares_that_is_not_seen_is_not_known(edge, amounts):
+    """Nobody tells what it has, nor with whom it shares; but it is no disk."""
+    with_resources(
+        edge,
+        cmp_1={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0), 'CUSTOM_LICENSE': (1, 0)},
+        cmp_2={**FULL, 'VCPU': (8, 0)},
+    )
+    share(edge, amounts, 0)
+
+    found = hosts(edge)
+
+    assert all(host.is_partial for host in found.values())
+    none = Resource(0, 0)
+    assert found['cmp-1'].resources == {
+        'VCPU': Resource(32, 0, max_unit=8),
+        'MEMORY_MB': Resource(4096, 0, max_unit=4096),
+        'DISK_GB': none,
+        'PCPU': none,
+    }
+    assert found['cmp-2'].resources == {'MEMORY_MB': none}
+    assert found['vc-1'].resources['DISK_GB'] == Resource(2000, 0)
+
+
+def test_a_class_that_comes_with_shared_disk_is_known(edge):
+    share(edge, {'DISK_GB': (5000, 7), 'CUSTOM_LICENSE': (5, 0)}, 0)
+
+    found = hosts(edge)
+
+    assert found['cmp-1'].resources['CUSTOM_LICENSE'] == Resource(5, 0, is_sum=True)
+    assert 'CUSTOM_LICENSE' not in found['cmp-2'].resources
+    assert not found['cmp-2'].is_partial
+
+
+def test_without_disk_in_an_answer_that_may_be_cut_the_disk_is_not_known(edge):
+    """Three hosts have memory, and there were three pairs of memory and disk: perhaps more."""
+    with_resources(edge, vc_1={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)})
+    share(edge, {'DISK_GB': (5000, 7)}, 0, 2)
+    edge.placement.cut = 3
+
+    host = hosts(edge)['vc-1']
+
+    assert host.is_partial
+    assert set(host.resources) == {'VCPU', 'MEMORY_MB', 'PCPU'}
 
 
 # -- a plain user's

@@ -30,6 +30,7 @@ DOCUMENT = {
                 'DISK_GB': {'capacity': 2000, 'used': 20, 'is_sum': True},
             },
             'is_nested': True,
+            'is_partial': True,
         },
         {
             'host': 'cmp-2',
@@ -94,6 +95,7 @@ SNAPSHOT = CloudSnapshot(
                 'DISK_GB': Resource(2000, 20, is_sum=True),
             },
             is_nested=True,
+            is_partial=True,
         ),
         Host('cmp-2', 'cmp-2', enabled=False),
     ),

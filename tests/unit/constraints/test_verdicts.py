@@ -81,6 +81,10 @@ def quotas_of(row):
 def test_host(constraint, row):
     host = host_of('cmp-1', row['host'])
     others = [host_of(f'other-{zone}', {'zone': zone}) for zone in row.get('others', ())]
+    others += [
+        host_of(f'in-{name}', {'zone': zone, 'aggregates': [name]})
+        for name, zone in row.get('members', {}).items()
+    ]
     snapshot = CloudSnapshot((host, *others), aggregates_of(row.get('aggregates', {})))
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
     asked = Question(request_of(row), snapshot, flavor, rules=rules_of(row))
@@ -203,15 +207,18 @@ HOSTS = [
         traits=traits,
         resources=resources,
         is_nested=is_nested,
+        is_partial=is_partial,
     )
     for (name, hypervisor) in (('cmp-1', 'cmp-1'), ('cmp-2', 'drs-1'), ('drs-2', 'cmp-2'))
     for (kind, is_nested) in (('QEMU', False), ('VMware', False), ('QEMU', True))
+    for is_partial in (False, True)
     for (enabled, up) in ((True, True), (True, False), (False, True))
     for (zone, aggregates) in (('nova', frozenset()), ('az', frozenset({'one'})), (None, {'two'}))
     for traits in (frozenset(), frozenset({'CUSTOM_A'}), frozenset({'CUSTOM_A', 'CUSTOM_B'}))
     for resources in (
         None,
         {},
+        {'MEMORY_MB': Resource(4096, 0)},
         {'VCPU': Resource(4, 2), 'MEMORY_MB': Resource(4096, 0), 'DISK_GB': Resource(9, 0)},
         {'VCPU': Resource(4, 4), 'MEMORY_MB': Resource(4096, 0), 'DISK_GB': Resource(9, 0)},
     )

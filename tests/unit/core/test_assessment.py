@@ -25,6 +25,7 @@ OTHERS = {
     'traits': frozenset({'CUSTOM_A'}),
     'resources': {'VCPU': Resource(4, 1)},
     'is_nested': True,
+    'is_partial': True,
 }
 
 
@@ -84,8 +85,25 @@ def test_hosts_with_other_resources_are_asked_about_if_these_count(is_by_resourc
     nosy.shape = lambda _question, host: str(host.resources)
     if is_by_resources is not None:
         nosy.is_by_resources = is_by_resources
-    assess(QUESTION, [nosy], [HOST, dataclasses.replace(HOST, resources=None), HOST])
+    other = dataclasses.replace(HOST, resources={'VCPU': Resource(4, 3)})
+    assess(QUESTION, [nosy], [HOST, other, HOST])
     assert len(nosy.asked) == (1 if is_by_resources is False else 2)
+
+
+@pytest.mark.parametrize(
+    ('more', 'numbers'),
+    [({}, 2), ({'is_partial': True}, 3)],
+    ids=['all is known', 'a part is known'],
+)
+def test_whether_resources_are_known_counts_for_every_rule(more, numbers):
+    """And which classes, where that is not all; the figures do not."""
+    nosy = Nosy(is_by_name=False)
+    nosy.shape = lambda _question, host: str(host.resources)
+    nosy.is_by_resources = False
+    listed = [None, {'VCPU': Resource(4, 0)}, {'VCPU': Resource(4, 1)}, {'PCPU': Resource(4, 0)}]
+    hosts = [dataclasses.replace(HOST, resources=each, **more) for each in listed]
+    assess(QUESTION, [nosy], hosts)
+    assert len(nosy.asked) == numbers
 
 
 def test_hosts_that_look_alike_share_their_row():

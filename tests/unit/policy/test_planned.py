@@ -105,6 +105,7 @@ CEILINGS = [
             'count': 2,
             'properties': {'availability_zone': 'az1'},
             'hosts': {'cmp-1': {'zone': 'az1'}, 'cmp-2': {}},
+            'aggregates': {'one': {'zone': 'az1'}},
         },
         'availability_zone.other_zone on 1',
     ),

@@ -1,0 +1,205 @@
+"""What a snapshot makes of Placement's answers, against what the real Placement then grants.
+
+Forests of hosts, their parts, and providers that share with some of them: a flavor that Placement
+has a candidate for is never refused, and one that certainly fits has a candidate.
+"""
+
+import uuid
+from urllib.parse import urlencode
+
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from senlin_affinity.cloud import providers
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
+from senlin_affinity.core.planner import plan
+from tests.placement_judge import SHARING
+from tests.small_cloud import CONSTRAINTS
+
+CLASSES = ('CUSTOM_LICENSE', 'CUSTOM_GPU')
+TRAIT = 'CUSTOM_GOLD'
+HOSTS = (0, 1, 2)
+#: Each step to a smaller example would build a forest in Placement.
+AS_FOUND = (Phase.explicit, Phase.generate)
+
+
+def amounts(*names, least=0):
+    """What a provider has of some classes: total and use; what it has none of is left out."""
+    each = st.none() | st.tuples(st.integers(1, 12), st.integers(0, 12))
+    return st.fixed_dictionaries(dict.fromkeys(names, each)).map(
+        lambda found: {name: given for name, given in found.items() if given is not None}
+    )
+
+
+OWN = st.fixed_dictionaries(
+    {
+        'VCPU': st.tuples(st.just(4), st.integers(0, 4)),
+        'MEMORY_MB': st.tuples(st.just(8), st.sampled_from([0, 0, 0, 4, 8])),
+    }
+)
+OF_HOST = st.builds(lambda own, more: own | more, OWN, amounts('DISK_GB', *CLASSES))
+GOLD = st.booleans()
+#: Of each host: what it has, whether it has the trait, and its part, if it has one.
+A_HOST = st.tuples(OF_HOST, GOLD, st.none() | amounts(*CLASSES))
+#: Of each sharing provider: what it has, whether it has the trait, and with which hosts it shares.
+A_SHARER = st.tuples(amounts('DISK_GB', *CLASSES), GOLD, st.sets(st.sampled_from(HOSTS)))
+FLAVOR = st.fixed_dictionaries(
+    {
+        'VCPU': st.integers(0, 2),
+        'MEMORY_MB': st.sampled_from([0, 1, 4]),
+        'DISK_GB': st.integers(0, 12),
+    },
+    optional=dict.fromkeys(CLASSES, st.integers(1, 3)),
+)
+PLAIN = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0), 'DISK_GB': (10, 0)}, False, None)
+ONE = {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 1}
+FULL_DISK = {**ONE, 'DISK_GB': 11}
+LICENCE = {**ONE, 'CUSTOM_LICENSE': 1}
+LICENCES, DISKS = {'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (12, 0)}
+OVERUSED = ({**PLAIN[0], 'CUSTOM_GPU': (4, 1)}, False, {'CUSTOM_GPU': (2, 8)})
+NO_MEMORY = ({**PLAIN[0], 'MEMORY_MB': (8, 8), 'DISK_GB': (3, 0)}, False, None)
+#: Hosts, sharing providers, and a flavor that Placement has a candidate for.
+EXAMPLES = {
+    'licence': ([PLAIN] * 3, [(LICENCES, False, {0})], [(LICENCE, False)]),
+    'licence and trait': ([PLAIN] * 3, [(LICENCES, True, {0})], [(LICENCE, True)]),
+    'more disk': ([PLAIN] * 3, [(DISKS, False, {0})], [(FULL_DISK, False)]),
+    'trait of the disk': ([PLAIN] * 3, [(DISKS, True, {0})], [(FULL_DISK, True)]),
+    'overused part': ([OVERUSED, PLAIN, PLAIN], [], [({**ONE, 'CUSTOM_GPU': 1}, False)]),
+    'no memory': (
+        [NO_MEMORY, PLAIN, PLAIN],
+        [(DISKS, False, {0})],
+        [({'VCPU': 1, 'DISK_GB': 9}, False)],
+    ),
+}
+
+
+class Forest:
+    """Providers in the judge's Placement, which are gone in the end."""
+
+    def __init__(self, judge):
+        self._judge = judge
+        self._made = []
+        self._used = []
+
+    def __enter__(self):
+        for name in CLASSES:
+            self._judge._change('PUT', f'/resource_classes/{name}')
+        self._judge._change('PUT', f'/traits/{TRAIT}')
+        return self
+
+    def __exit__(self, *_exception):
+        for path in (*self._used, *reversed(self._made)):
+            self._judge._change('DELETE', path)
+
+    def add(self, amounts, traits=(), aggregates=(), parent=None):
+        """A provider, and a consumer of what is used of it; ``amounts`` may be less than that."""
+        identity = str(uuid.uuid4())
+        path = f'/resource_providers/{identity}'
+        more = {} if parent is None else {'parent_provider_uuid': parent}
+        self._change('POST', '/resource_providers', {'name': identity, 'uuid': identity, **more})
+        self._made.append(path)
+        self._parts(path, 'inventories', {name: {'total': 12} for name in amounts})
+        used = {name: use for name, (_total, use) in amounts.items() if use}
+        if used:
+            self._used.append(f'/allocations/{uuid.uuid4()}')
+            body = {
+                'allocations': {identity: {'resources': used}},
+                'project_id': 'p',
+                'user_id': 'u',
+                'consumer_generation': None,
+            }
+            self._change('PUT', self._used[-1], body)
+        self._parts(
+            path, 'inventories', {name: {'total': each[0]} for name, each in amounts.items()}
+        )
+        self._parts(path, 'traits', list(traits))
+        self._parts(path, 'aggregates', list(aggregates))
+        return identity
+
+    def get(self, path, _what, _microversion, params=None):
+        """As an adapter asks."""
+        answer = self._judge._send('GET', f'{path}?{urlencode(params)}')
+        assert answer.status_code == 200, answer.text
+        return answer.json
+
+    def candidates(self, asked, required):
+        """The roots of the hosts that Placement has a candidate for."""
+        query = {'resources': ','.join(f'{name}:{amount}' for name, amount in asked.items())}
+        if required:
+            query['required'] = TRAIT
+        body = self.get('/allocation_candidates', '', None, query)
+        return [set(request['allocations']) for request in body['allocation_requests']]
+
+    def _parts(self, path, part, content):
+        if content:
+            generation = self._judge._send('GET', path).json['generation']
+            body = {part: content, 'resource_provider_generation': generation}
+            self._change('PUT', f'{path}/{part}', body)
+
+    def _change(self, method, path, body):
+        self._judge._change(method, path, body)
+
+
+@settings(max_examples=15, phases=AS_FOUND, deadline=None)
+@given(
+    st.lists(A_HOST, min_size=len(HOSTS), max_size=len(HOSTS)),
+    st.lists(A_SHARER, max_size=2),
+    st.lists(st.tuples(FLAVOR, GOLD), min_size=6, max_size=6),
+    st.sampled_from([3, 4]),
+)
+@example(*EXAMPLES['licence'], 4)
+@example(*EXAMPLES['licence and trait'], 4)
+@example(*EXAMPLES['more disk'], 4)
+@example(*EXAMPLES['trait of the disk'], 4)
+@example(*EXAMPLES['overused part'], 4)
+@example(*EXAMPLES['no memory'], 3)
+def test_what_placement_grants_is_not_refused(judge, hosts, sharers, flavors, most):
+    with Forest(judge) as forest:
+        aggregates = [str(uuid.uuid4()) for _ in sharers]
+        trees = {}
+        for number, (own, is_gold, part) in enumerate(hosts):
+            mine = [aggregates[i] for i, sharer in enumerate(sharers) if number in sharer[2]]
+            root = forest.add(own, [TRAIT] * is_gold, mine)
+            trees[root] = {root}
+            if part:
+                trees[root].add(forest.add(part, parent=root))
+        for (has, is_gold, _shared), aggregate in zip(sharers, aggregates, strict=True):
+            forest.add(has, [SHARING] + [TRAIT] * is_gold, [aggregate])
+        found = providers.rooms(forest, {root: {} for root in trees}, most)
+        for asked, is_gold in flavors:
+            wanted = {name: amount for name, amount in asked.items() if amount}
+            if wanted:
+                check(forest, trees, found, wanted, is_gold)
+
+
+def check(forest, trees, found, asked, is_gold):
+    """Host by host, where it can be told by the candidate whose it is: it takes CPUs or memory."""
+    granted = forest.candidates(asked, is_gold)
+    specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    specs |= {f'resources:{name}': str(amount) for name, amount in asked.items()}
+    if is_gold:
+        specs[f'trait:{TRAIT}'] = 'required'
+    for root, tree in trees.items():
+        room = found[root]
+        host = Host('cmp', 'cmp', resources=None)
+        if room is not None:
+            host = Host(
+                'cmp', 'cmp', traits=room.traits, resources=room.resources,
+                is_nested=room.is_nested, is_partial=room.is_partial,
+            )  # fmt: skip
+        snapshot = CloudSnapshot(
+            (host,), (), (Flavor('f', 'f', 1, 1, 1, extra_specs=specs),), (), {}
+        )
+        decision = plan(PlacementRequest(1, 'f'), snapshot, CONSTRAINTS)
+        is_granted = any(tree & request for request in granted)
+        said = (asked, is_gold, room, granted, decision.line())
+        assert not (is_granted and decision.fits is False), said
+        if not decision.capacity_is_upper_bound and decision.fits:
+            assert is_granted, said
+
+
+def test_the_judge_has_no_providers_left(judge):
+    """So that the questions of other tests are about their own."""
+    with Forest(judge) as forest:
+        forest.add({'VCPU': (4, 4)})
+    assert forest.get('/resource_providers', '', None, {'name': 'x'}) == {'resource_providers': []}
