@@ -66,7 +66,7 @@ class AvailabilityZoneConstraint:
         if zone == wanted:
             return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
         if not (question.rules.is_pinned or question.is_enforced(_FILTERS)):
-            if wanted == snapshot.default_zone:
+            if wanted == snapshot.zones.default:
                 return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
             if snapshot.aggregates is None and wanted == _DEFAULT:
                 return Verdict.unknown('availability_zone.unknown')
@@ -81,8 +81,8 @@ class AvailabilityZoneConstraint:
 
 def _is_member(question: Question, host: Host) -> bool | None:
     """Is the host in an aggregate that carries the zone? None: this does not decide."""
-    wanted, snapshot = question.request.availability_zone, question.snapshot
-    carrying = snapshot.aggregates_of_zones.get(wanted or '')
-    if carrying is None or not snapshot.has_zones_by_aggregate or question.is_enforced(_FILTERS):
+    zones = question.snapshot.zones
+    carrying = zones.carried_by.get(question.request.availability_zone or '')
+    if carrying is None or not zones.is_by_aggregate or question.is_enforced(_FILTERS):
         return None
     return not carrying.isdisjoint(host.aggregates)

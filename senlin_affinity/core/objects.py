@@ -15,9 +15,11 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from senlin_affinity.core import flavor as flavors
+from senlin_affinity.core import zones
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.zones import Zones
 
 _Worked = TypeVar('_Worked')
 
@@ -142,40 +144,9 @@ class CloudSnapshot:
         return tuple(group for group in groups if group.project_id in (None, self.project_id))
 
     @cached_property
-    def aggregates_of_zones(self) -> Mapping[str, frozenset[str]]:
-        """The UUIDs of the aggregates that carry each zone; empty where none is known."""
-        found: dict[str, set[str]] = {}
-        for aggregate in self.aggregates or ():
-            if aggregate.availability_zone is not None:
-                found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
-        return {zone: frozenset(uuids) for zone, uuids in found.items()}
-
-    @cached_property
-    def bare_zones(self) -> frozenset[str]:
-        """The zones of hosts that no known aggregate carries.
-
-        A cloud has one at most, its default zone. Where there are more, the aggregates are not all
-        there.
-        """
-        zones = {host.availability_zone for host in self.hosts or ()}
-        return frozenset(zone for zone in zones if zone not in self.aggregates_of_zones and zone)
-
-    @cached_property
-    def default_zone(self) -> str | None:
-        """The zone of the hosts in no aggregate with a zone; None where that is not clear."""
-        is_clear = self.aggregates is not None and len(self.bare_zones) == 1
-        return next(iter(self.bare_zones)) if is_clear else None
-
-    @cached_property
-    def has_zones_by_aggregate(self) -> bool:
-        """Can it be told by the aggregates of a host which zone Nova takes it for?
-
-        Not where the aggregates are not all there, or where no host says that it is in one of them.
-        """
-        if len(self.bare_zones) > 1:
-            return False
-        carrying = frozenset().union(*self.aggregates_of_zones.values())
-        return any(not carrying.isdisjoint(host.aggregates) for host in self.hosts or ())
+    def zones(self) -> Zones:
+        """What is known of the availability zones."""
+        return zones.read(self)
 
     @cached_property
     def has_shared_services(self) -> bool:

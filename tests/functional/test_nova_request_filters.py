@@ -173,9 +173,9 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
         is_taken = required is None or bool(required & host.aggregates)
         if required is None and is_pinned:
             is_taken = host.availability_zone == wanted
-        if snapshot.has_zones_by_aggregate and not verdict.is_known:
+        if snapshot.zones.is_by_aggregate and not verdict.is_known:
             assert required is None
-        elif snapshot.has_zones_by_aggregate:
+        elif snapshot.zones.is_by_aggregate:
             assert bool(verdict) is is_taken
 
 

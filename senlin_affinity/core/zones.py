@@ -1,0 +1,48 @@
+"""The availability zones of a cloud, as its hosts and its aggregates tell of them.
+
+The way of the data: a snapshot comes in; which aggregates carry which zone, and which zone is the
+default one, goes out.
+
+Source: RX-01. A host is in the zone that one of its aggregates carries, or else in the cloud's
+default zone, which mostly no aggregate carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from senlin_affinity.core.objects import CloudSnapshot
+
+
+@dataclass(frozen=True)
+class Zones:
+    """What is known of the zones.
+
+    ``carried_by`` holds the UUIDs of the aggregates that carry a zone. ``default`` is the zone of
+    the hosts in no such aggregate, None where that is not clear. ``is_by_aggregate`` says that the
+    aggregates of a host tell which zone Nova takes it for: not where they are not all there, or
+    where no host says that it is in one of them.
+    """
+
+    carried_by: Mapping[str, frozenset[str]]
+    default: str | None
+    is_by_aggregate: bool
+
+
+def read(snapshot: CloudSnapshot) -> Zones:
+    """The zones of a snapshot."""
+    found: dict[str, set[str]] = {}
+    for aggregate in snapshot.aggregates or ():
+        if aggregate.availability_zone is not None:
+            found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
+    carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
+    hosts = snapshot.hosts or ()
+    # A cloud has one such zone at most: where there are more, the aggregates are not all there.
+    bare = {host.availability_zone for host in hosts} - {None, *carried_by}
+    default = next(iter(bare)) if snapshot.aggregates is not None and len(bare) == 1 else None
+    carrying = frozenset().union(*carried_by.values())
+    is_seen = any(not carrying.isdisjoint(host.aggregates) for host in hosts)
+    return Zones(carried_by, default, len(bare) < 2 and is_seen)
