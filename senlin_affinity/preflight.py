@@ -53,14 +53,12 @@ def take_snapshot(
 
     :param server_groups: ids or names of the only groups that will be asked about, which is
         cheaper; None is all groups.
-    :param timeout: seconds that one request may take; None is a minute.
+    :param timeout: seconds that one request may take; None is the connection's own, or a minute.
     """
     # Imported here: openstacksdk takes a second to load, and a saved snapshot needs none.
     from senlin_affinity.cloud import snapshot
-    from senlin_affinity.cloud.connection import REQUEST_TIMEOUT
 
-    seconds = REQUEST_TIMEOUT if timeout is None else timeout
-    return snapshot.take(connection, server_groups=server_groups, timeout=seconds).snapshot
+    return snapshot.take(connection, server_groups=server_groups, timeout=timeout).snapshot
 
 
 def load_constraints() -> tuple[Constraint, ...]:

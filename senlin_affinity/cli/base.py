@@ -12,7 +12,8 @@ Shapes::
 
 Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 130 (interrupted).
 
-Errors: an AffinityError ends as one line on stderr; every other exception is for the application.
+Errors: an AffinityError, and what a parser refuses, end as one line on stderr; every other
+exception is for the application.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from cliff import command, lister, show
 
 from senlin_affinity.core import errors, plain
+
+#: A day, in seconds.
+_LONGEST_TIMEOUT = 86_400
 
 
 class UsageError(errors.AffinityError):
@@ -42,6 +46,11 @@ class Command(command.Command):
 
     exit_status: int = 0
     """Set by ``take_action`` where the answer is not a plain yes."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Make the parser; what it refuses is one line."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        return tell_in_one_line(parser)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command, and answer with its exit status."""
@@ -61,15 +70,18 @@ class Command(command.Command):
             os.environ.get(name) for name in ('OS_CLOUD', 'OS_AUTH_URL')
         )
 
-    def connection(self) -> Any:
-        """Return the cloud's ``openstack.connection.Connection``, made on the first use."""
+    def connection(self, timeout: float | None = None) -> Any:
+        """Return the cloud's ``openstack.connection.Connection``, made on the first use.
+
+        :param timeout: of :func:`add_timeout`.
+        """
         client_manager = getattr(self.app, 'client_manager', None)
         if client_manager is not None:
             return client_manager.affinity
         # Imported here: openstacksdk takes a second to load, and most commands need no cloud.
         from senlin_affinity.cloud import connection
 
-        return connection.connect(cloud=getattr(self.app_args, 'os_cloud', None))
+        return connection.connect(getattr(self.app_args, 'os_cloud', None), timeout)
 
 
 class Lister(Command, lister.Lister):
@@ -88,6 +100,39 @@ class ShowOne(Command, show.ShowOne):
         """Print the fields that were asked for."""
         check_columns(parsed_args.columns, column_names)
         return super().produce_output(parsed_args, column_names, data)
+
+
+def add_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the commands that ask a cloud: seconds, or None."""
+    parser.add_argument(
+        '--timeout',
+        metavar='SECONDS',
+        type=_seconds,
+        help='how long one request to the cloud may go without an answer (default: api_timeout in '
+        'clouds.yaml, or 60)',
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= _LONGEST_TIMEOUT:
+        most = f'{_LONGEST_TIMEOUT:,}'
+        raise argparse.ArgumentTypeError(f'must be a number above 0, up to {most}, not {text!r}')
+    return seconds
+
+
+def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Have the parser say what is wrong without the lines of its usage before it."""
+
+    def error(message: str) -> NoReturn:
+        line = ' '.join(message.split())
+        parser.exit(2, f'error: {line} ({parser.prog} --help shows the options)\n')
+
+    parser.error = error  # type: ignore[method-assign]
+    return parser
 
 
 def check_columns(asked: Sequence[str], known: Sequence[str]) -> None:

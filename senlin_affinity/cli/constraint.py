@@ -1,30 +1,109 @@
-"""``constraint list``: the rules that are loaded, in the order in which reasons are told."""
+"""``constraint list`` and ``constraint show``: the rules that are loaded, and what each can say.
+
+Rules are listed in the order in which reasons are told. A code with advice is a refusal; the others
+let a host or a request through.
+"""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+from typing import Any
+
+from cliff.columns import FormattableColumn
 
 from senlin_affinity import preflight
 from senlin_affinity.cli import base
-from senlin_affinity.constraints.base import HostConstraint
+from senlin_affinity.constraints.base import Constraint, HostConstraint
 
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter')
+#: Those of a table that is not asked for more: they fit into 80 columns.
+SHORT = ('name', 'level', 'rule')
+_OURS = 'senlin_affinity.constraints.'
 
 
 class ListConstraints(base.Lister):
     """List the constraints that are loaded, and what each of them needs to know."""
 
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the choice of all columns."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--long',
+            action='store_true',
+            help='what each needs, and the filters that enforce it, in the table as well (other '
+            'formats have them always)',
+        )
+        return parser
+
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """One row for each."""
-        return COLUMNS, [
-            (
-                constraint.name,
-                'host' if isinstance(constraint, HostConstraint) else 'request',
-                constraint.summary,
-                ', '.join(constraint.needs),
-                ' or '.join(constraint.filters) or '(always)',
-            )
-            for constraint in preflight.load_constraints()
-        ]
+        if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
+            parsed_args.columns = list(SHORT)
+        return COLUMNS, [_row(constraint) for constraint in preflight.load_constraints()]
+
+
+class ShowConstraint(base.ShowOne):
+    """Show one constraint: what it reads, who enforces it, and all that it can say."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the name."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('name', metavar='NAME', help='a name of "constraint list"')
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Its declarations."""
+        known = {constraint.name: constraint for constraint in preflight.load_constraints()}
+        constraint = known.get(parsed_args.name)
+        if constraint is None:
+            near = difflib.get_close_matches(parsed_args.name, known, n=1)
+            hint = f'did you mean {near[0]}?' if near else f'there are {", ".join(known)}'
+            raise base.UsageError(f'there is no constraint {parsed_args.name!r}: {hint}')
+        is_ours = type(constraint).__module__.startswith(_OURS)
+        page = f'constraints/{constraint.name}' if is_ours else ''
+        return (*COLUMNS, 'codes', 'page'), (*_row(constraint), _Codes(_codes(constraint)), page)
+
+
+class _Codes(FormattableColumn):  # type: ignore[misc]
+    """The codes: lines for people, and a list of objects for programs."""
+
+    def human_readable(self) -> str:
+        """Each with its sentence below it, and behind an arrow what would help."""
+        return '\n'.join(
+            line
+            for each in self._value
+            for line in (each['code'], f'  {each["sentence"]}', f'  -> {each["advice"]}')
+            if line != '  -> '
+        )
+
+    def machine_readable(self) -> list[dict[str, Any]]:
+        """As they are."""
+        found: list[dict[str, Any]] = self._value
+        return found
+
+
+def _row(constraint: Constraint) -> tuple[str, ...]:
+    return (
+        constraint.name,
+        'host' if isinstance(constraint, HostConstraint) else 'request',
+        constraint.summary,
+        ', '.join(constraint.needs),
+        ' or '.join(constraint.filters) or '(always)',
+    )
+
+
+def _codes(constraint: Constraint) -> list[dict[str, Any]]:
+    return [
+        {
+            'code': code,
+            'is_refusal': bool(reason.advice),
+            'sentence': reason.sentence,
+            'advice': reason.advice,
+        }
+        for code, reason in constraint.reasons.items()
+    ]

@@ -10,6 +10,7 @@ A command's module is imported when it is used, and openstacksdk when a cloud is
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -25,7 +26,13 @@ from senlin_affinity.core import errors
 
 COMMANDS = 'senlin_affinity.cli'
 USAGE = 2
+NO = 3
 INTERRUPTED = 130
+BROKEN_PIPE = 141
+#: They warn of what ends as an error of ours, too.
+_CHATTY = ('keystoneauth', 'openstack', 'stevedore')
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Commands(commandmanager.CommandManager):
@@ -73,7 +80,7 @@ class SenlinAffinity(app.App):
             default=os.environ.get('OS_CLOUD'),
             help='the name of a cloud in clouds.yaml (default: the environment, OS_CLOUD)',
         )
-        return parser
+        return base.tell_in_one_line(parser)
 
     def configure_logging(self) -> None:
         """Log to stderr: warnings; with -v what is done; with -vv or --debug everything."""
@@ -81,14 +88,16 @@ class SenlinAffinity(app.App):
             self.options.verbose_level = max(2, self.options.verbose_level)
         self.CONSOLE_MESSAGE_FORMAT = '%(levelname)s %(name)s: %(message)s'
         super().configure_logging()
+        if not self.options.verbose_level:
+            for name in _CHATTY:
+                logging.getLogger(name).setLevel(logging.ERROR)
         level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(2, self.options.verbose_level)]
         for handler in logging.getLogger().handlers:
             if not isinstance(handler, logging.FileHandler):
                 handler.setLevel(level)
 
     def interact(self) -> None:
-        """Without a command there is nothing to do: show the help, which is a usage error."""
-        self.parser.print_usage(self.stderr)
+        """Without a command there is nothing to do, which is a usage error."""
         self.stderr.write(f'{self.NAME}: name a command; --help lists them\n')
         raise SystemExit(USAGE)
 
@@ -114,6 +123,9 @@ class SenlinAffinity(app.App):
                 return run(parsed_args)  # type: ignore[no-any-return]
             except BrokenPipeError:
                 raise
+            except OSError as error:
+                is_full = error.errno in _FULL and error.filename is None
+                return self._failed(unwritten(error) if is_full else error)
             except Exception as error:
                 return self._failed(error, getattr(cmd, 'invalid_spec_status', USAGE))
 
@@ -130,9 +142,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``senlin-affinity`` with these arguments, and return the exit status."""
     os.environ.setdefault('CLIFF_FIT_WIDTH', '1')  # tables as wide as the terminal, if there is one
     try:
-        return SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
+        status: int = SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:
         return INTERRUPTED
+    return _flushed(status)
+
+
+def _flushed(status: int) -> int:
+    """Write what still waits to be; a failure would else be told by Python as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
+        if status in (0, NO):  # else the failure is told already
+            sys.stderr.write(f'{base.one_line(unwritten(error))}\n')
+        return 1
+    return status
+
+
+def unwritten(error: OSError) -> errors.AffinityError:
+    """The error where the answer can not be written."""
+    return errors.AffinityError(f'could not write the answer: {error.strerror}')
 
 
 if __name__ == '__main__':

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import logging
 import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from senlin_affinity.cli import base, plan_view, spec_file
+from senlin_affinity.cli import base, plan_notes, plan_view, snapshot_source, spec_file
 from senlin_affinity.core import question
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import Rules
+from senlin_affinity.core.objects import CloudSnapshot, Rules
 from senlin_affinity.policy import properties, request
 from senlin_affinity.policy.profile import check_applicable, group_hint
 
 if TYPE_CHECKING:
     from senlin_affinity.core.decision import Decision
+
+LOG = logging.getLogger(__name__)
 
 _STATUS = {True: 0, False: 3, None: 1}
 #: Every server that fits is placed: more would only cost memory, for the capacity is the same.
@@ -33,7 +36,8 @@ class Plan(base.ShowOne):
     """Say whether more servers fit: how many, where, why not more, and what would help."""
 
     _decision: Decision
-    _looked: plan_view.Looked
+    _snapshot: CloudSnapshot
+    _notes: plan_notes.Notes
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the request and the snapshot."""
@@ -82,8 +86,11 @@ class Plan(base.ShowOne):
             '--config-file', metavar='FILE', help='options of this project, such as senlin.conf'
         )
         parser.add_argument(
-            '--snapshot', metavar='FILE', help='plan on a saved snapshot, without a cloud'
+            '--snapshot',
+            metavar='FILE',
+            help='plan on a saved snapshot, without a cloud ("-": from standard input)',
         )
+        base.add_timeout(parser)
         return parser
 
     def take_action(
@@ -95,13 +102,17 @@ class Plan(base.ShowOne):
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
         asked = _asked(parsed_args)
-        looked = self._look(parsed_args, asked)
-        asked_request, snapshot, rules = request.build(asked, looked.snapshot)
+        self._snapshot, unknown = self._look(parsed_args, asked)
+        asked_request, snapshot, rules = request.build(asked, self._snapshot)
         if parsed_args.boot_from_volume:
             asked_request = dataclasses.replace(asked_request, is_volume_booted=True)
-        self._decision = preflight.plan(asked_request, snapshot, rules=rules)
         group = question.ask(asked_request, snapshot, rules).server_group
-        self._looked = dataclasses.replace(looked, group=group)
+        self._notes = plan_notes.notes(asked_request, self._snapshot, snapshot, unknown, group)
+        constraints = preflight.load_constraints()
+        modelled = {name for constraint in constraints for name in constraint.filters}
+        for name, near in plan_notes.misspelt(asked_request.enabled_filters, modelled):
+            LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
+        self._decision = preflight.plan(asked_request, snapshot, constraints, rules)
         self.exit_status = _STATUS[self._decision.fits]
         answer = self._decision.as_dict()
         return tuple(answer), tuple(answer.values())
@@ -110,31 +121,26 @@ class Plan(base.ShowOne):
         """Draw a table of our own; every other format is cliff's."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, data)
-        plan_view.show(self._decision, self._looked, self.app.stdout)
+        plan_view.show(self._decision, self._snapshot, self.app.stdout, self._notes)
         return 0
 
-    def _look(self, parsed_args: argparse.Namespace, asked: request.Asked) -> plan_view.Looked:
-        """The cloud, from the file or live."""
+    def _look(
+        self, parsed_args: argparse.Namespace, asked: request.Asked
+    ) -> tuple[CloudSnapshot, Mapping[str, str]]:
+        """The cloud, from the file or live, and why parts of it are not known."""
         path = parsed_args.snapshot
         if path is not None:
-            from senlin_affinity.cloud import snapshot_file
-
-            try:
-                return plan_view.Looked(snapshot_file.load(path))
-            except InvalidSpec as error:
-                if isinstance(error.__cause__, OSError):  # it names the file already
-                    raise
-                raise InvalidSpec(str(error), path) from error
+            return snapshot_source.read(path, self.app.stdin), {}
         if not self.has_cloud():
             raise base.UsageError('name a cloud with --os-cloud, or a file with --snapshot')
         from senlin_affinity.cloud import snapshot
 
-        groups = request.groups(asked)
-        taken = snapshot.take(self.connection(), server_groups=groups)
+        groups, timeout = request.groups(asked), parsed_args.timeout
+        taken = snapshot.take(self.connection(timeout), server_groups=groups, timeout=timeout)
         unknown = dict(taken.unknown)
         if not groups:  # then it says no more than that none was asked about
             unknown.pop('server_groups', None)
-        return plan_view.Looked(taken.snapshot, unknown)
+        return taken.snapshot, unknown
 
 
 def _asked(parsed_args: argparse.Namespace) -> request.Asked:
@@ -169,6 +175,10 @@ def _options(path: str | None) -> tuple[tuple[str, ...] | None, Rules]:
     try:
         conf(args=[], default_config_files=[path], default_config_dirs=[])
         return tuple(conf.affinity.enabled_filters), opts.rules(conf)
+    except cfg.ConfigFilesNotFoundError as error:
+        raise base.UsageError(f'{path} can not be read: No such file or directory') from error
+    except cfg.ConfigFileParseError as error:
+        raise InvalidSpec(' '.join(error.msg.split()), path) from error
     except (cfg.Error, ValueError) as error:
         raise InvalidSpec(' '.join(str(error).split()), path) from error
 

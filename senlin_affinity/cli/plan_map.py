@@ -60,6 +60,7 @@ class HostMap:
 
     def __init__(self, decision: Decision, zones: Mapping[str, str], console: Console) -> None:
         self._reasons, self._zones, self._console = decision.reasons, zones, console
+        self._is_limited = _is_limited(decision)
         self._signs = _ASCII_SIGNS if console.options.ascii_only else _SIGNS
         ranked = sorted(decision.hosts, key=_interest)
         self._shown, self._hidden = ranked[:_MOST_HOSTS], ranked[_MOST_HOSTS:]
@@ -137,6 +138,8 @@ class HostMap:
             ('?', 'not known', any(_is_vague(report) for report in shown)),
         )
         meant = [f'{sign} {words}' for sign, words, is_used in legend if is_used]
+        if self._is_limited:
+            meant.append('room: by host, without quotas')
         if meant:
             yield from ('', indented(Text('   '.join(meant), style='dim')))
 
@@ -164,6 +167,13 @@ class HostMap:
     def _detail(self, verdict: Verdict) -> str:
         reason: Reason | None = self._reasons.get(verdict.code)
         return f' ({verdict.facts.get(reason.detail)})' if reason and reason.detail else ''
+
+
+def _is_limited(decision: Decision) -> bool:
+    """Does the request as a whole have less room than its hosts together?"""
+    rooms = [item.room for item in decision.request.values() if item.room is not None]
+    on_hosts = sum(report.room or 0 for report in decision.hosts)
+    return bool(rooms) and on_hosts > max(0, min(rooms) - len(decision.placements))
 
 
 def _is_told(verdict: Verdict) -> bool:

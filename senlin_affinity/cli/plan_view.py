@@ -19,8 +19,7 @@ Who may not see the hosts is told why, and how many of the group's servers are t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -29,38 +28,37 @@ from rich.text import Text
 
 from senlin_affinity.cli import group_view
 from senlin_affinity.cli.plan_map import HostMap, hosts_in_words, indented
+from senlin_affinity.cli.plan_notes import Notes
 from senlin_affinity.core import explain, plain
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.reasons import sentence
-from senlin_affinity.core.server_group import ServerGroup
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
-_NO_HOSTS = 'the hosts, which Nova shows to administrators only'
 _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
 
 
-@dataclass(frozen=True)
-class Looked:
-    """The cloud as it was looked at: why parts of it are not known (by part), and the group."""
+def show(
+    decision: Decision, snapshot: CloudSnapshot, stream: TextIO, notes: Notes | None = None
+) -> None:
+    """Draw it on a stream; colours only where that is a terminal.
 
-    snapshot: CloudSnapshot
-    unknown: Mapping[str, str] = field(default_factory=dict)
-    group: ServerGroup | None = None
-
-
-def show(decision: Decision, looked: Looked, stream: TextIO) -> None:
-    """Draw it on a stream; colours only where that is a terminal."""
+    :param snapshot: the cloud as it was looked at.
+    """
     console = Console(file=stream, highlight=False)
-    for line in console.render_lines(Group(*_parts(decision, looked, console)), pad=False):
+    parts = _parts(decision, snapshot, console, notes or Notes())
+    for line in console.render_lines(Group(*parts), pad=False):
         console.print(Segments([*_stripped(line), Segment.line()]), end='')
 
 
-def _parts(decision: Decision, looked: Looked, console: Console) -> Iterator[RenderableType]:
-    snapshot, group = looked.snapshot, looked.group
+def _parts(
+    decision: Decision, snapshot: CloudSnapshot, console: Console, notes: Notes
+) -> Iterator[RenderableType]:
     head, colon, rest = decision.line().partition(':')
     yield Text.assemble((head, _COLOURS[decision.fits]), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
+    if notes.has_no_hosts:
+        yield from ('', indented(Text('the snapshot has no hosts', style='dim')))
     if decision.hosts:
         zones = {host.host: host.availability_zone or '?' for host in snapshot.hosts or ()}
         picture = HostMap(decision, zones if len(set(zones.values())) > 1 else {}, console)
@@ -69,12 +67,15 @@ def _parts(decision: Decision, looked: Looked, console: Console) -> Iterator[Ren
     if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
         title = 'No single change is enough. What would help most:'
     yield from _list(title, map(str, remedies))
+    if notes.of_remedies(decision):
+        yield indented(Text(notes.of_remedies(decision), style='dim'))
     if decision.fits is False and not remedies:
         yield from _list('What the rules advise:', explain.advice(decision))
     if decision.fits is not False:
-        yield from _list('What is not known:', _unknown(decision, looked))
-    if group is not None and snapshot.hosts is None:
-        yield from _list(f'What is known of server group {group.name}:', group_view.lines(group))
+        yield from _list('What is not known:', _unknown(decision, snapshot, notes))
+    if notes.group is not None and snapshot.hosts is None:
+        title = f'What is known of server group {notes.group.name}:'
+        yield from _list(title, group_view.lines(notes.group))
 
 
 def _capacity(decision: Decision) -> str:
@@ -87,16 +88,14 @@ def _capacity(decision: Decision) -> str:
     return f'{most} ({number - decision.wanted:,} more after these)' if decision.fits else most
 
 
-def _unknown(decision: Decision, looked: Looked) -> Iterator[str]:
+def _unknown(decision: Decision, snapshot: CloudSnapshot, notes: Notes) -> Iterator[str]:
     """In words, what is not known of the cloud and why, and the rules that could decide it."""
-    for part, why in looked.unknown.items():
-        yield f'the {part.replace("_", " ")}: {why}'
+    yield from notes.unknown
     if decision.fits is not None:
         return
-    if not decision.is_hosts_known and looked.snapshot.hosts is not None:
+    yield from notes.missing
+    if not decision.is_hosts_known and snapshot.hosts is not None:
         yield _NAMED_HOST
-    elif not decision.is_hosts_known and 'hosts' not in looked.unknown:
-        yield _NO_HOSTS
     on: dict[str, int] = {}
     for row, number in decision.tally:
         for name, verdict in row.verdicts.items():

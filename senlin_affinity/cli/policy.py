@@ -31,6 +31,7 @@ class ValidatePolicy(base.ShowOne):
         parser.add_argument(
             '--profile', metavar='FILE', help='the spec of the profile that its cluster will have'
         )
+        base.add_timeout(parser)
         return parser
 
     def take_action(
@@ -61,18 +62,22 @@ class ValidatePolicy(base.ShowOne):
             'extra specs': wanted.extra_specs,
             'member_of': ' and '.join(wanted.member_of) or '(any aggregates)',
             'hosts': 'chosen by the policy' if is_chosen else "chosen by Nova's scheduler",
-            'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor),
+            'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor, parsed_args.timeout),
         }
         return tuple(facts), tuple(facts.values())
 
     def _ask_cloud(
-        self, wanted: properties.Properties, hint: str | None, wanted_flavor: str | None
+        self,
+        wanted: properties.Properties,
+        hint: str | None,
+        wanted_flavor: str | None,
+        timeout: float | None,
     ) -> str:
         if not self.has_cloud():
             return _NOT_ASKED
         from senlin_affinity.cloud.connection import ports
 
-        cloud = ports(self.connection())
+        cloud = ports(self.connection(timeout), timeout)
         affinity.validate(wanted, cloud.inventory)
         of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
         of_flavor = f'; {of_flavor}' if of_flavor else ''

@@ -7,7 +7,9 @@ cloud is named, the file can not be there).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+import contextlib
+import errno
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from senlin_affinity.cli import base
@@ -16,6 +18,7 @@ from senlin_affinity.core.objects import CloudSnapshot
 
 _NOT_KNOWN = 'not known'
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
+_WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
 
 
 class SaveSnapshot(base.ShowOne):
@@ -25,6 +28,7 @@ class SaveSnapshot(base.ShowOne):
         """Add the file."""
         parser = super().get_parser(prog_name)
         parser.add_argument('file', metavar='FILE', help='where to save it (JSON)')
+        base.add_timeout(parser)
         return parser
 
     def take_action(
@@ -35,18 +39,26 @@ class SaveSnapshot(base.ShowOne):
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
         from senlin_affinity.cloud import snapshot, snapshot_file
 
-        taken = snapshot.take(self.connection())
-        path = parsed_args.file
-        try:
+        path, timeout = parsed_args.file, parsed_args.timeout
+        with _writing(path):
+            snapshot_file.check_place(path)  # before the cloud is asked for nothing
+        taken = snapshot.take(self.connection(timeout), timeout=timeout)
+        with _writing(path):
             snapshot_file.save(taken.snapshot, path)
-        except _WRONG_PLACES as error:
-            raise base.UsageError(f'{path} can not be written: {error.strerror}') from error
-        except OSError as error:
-            raise AffinityError(f'{path} can not be written: {error.strerror}') from error
         facts = {'file': path, **_counts(taken.snapshot)}
         facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unknown.items())
         facts['not known'] = facts['not known'] or '(nothing)'
         return tuple(facts), tuple(facts.values())
+
+
+@contextlib.contextmanager
+def _writing(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        is_wrong = isinstance(error, _WRONG_PLACES) or error.errno in _WRONG_KINDS
+        kind = base.UsageError if is_wrong else AffinityError
+        raise kind(f'{path} can not be written: {error.strerror}') from error
 
 
 def _counts(snapshot: CloudSnapshot) -> dict[str, Any]:

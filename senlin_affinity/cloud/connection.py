@@ -1,20 +1,32 @@
 """From a connection of openstacksdk to the ports that the decisions use.
 
+Units: a timeout is in seconds, for one request; None is that of the connection (``api_timeout`` in
+clouds.yaml), or else a minute.
+
 Errors: CloudError where no connection can be made (no such cloud in clouds.yaml, no Keystone).
 """
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import openstack
+from openstack.config import OpenStackConfig
 from openstack.connection import Connection
 
+from senlin_affinity.cloud import login, words
 from senlin_affinity.cloud.candidates import PlacementCandidates
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.cloud.rest import NO_ANSWER, Rest, unreachable
+from senlin_affinity.cloud.login import NO_ANSWER
+from senlin_affinity.cloud.rest import Rest, unreachable
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import CloudError
+
+LOG = logging.getLogger(__name__)
 
 #: Seconds that one request to the cloud may take.
 REQUEST_TIMEOUT = 60.0
@@ -29,7 +41,7 @@ class Ports:
     candidates: PlacementCandidates
 
 
-def ports(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Ports:
+def ports(connection: Connection, timeout: float | None = None) -> Ports:
     """The adapters over one connection. The first time, this gets a token and finds Nova."""
     found = compute(connection, timeout)
     return Ports(
@@ -39,17 +51,17 @@ def ports(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Ports:
     )
 
 
-def compute(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
+def compute(connection: Connection, timeout: float | None = None) -> Rest:
     """Nova's API. The first time, this gets a token and finds Nova."""
     return _service(connection, 'compute', 'Nova', timeout)
 
 
-def placement(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
+def placement(connection: Connection, timeout: float | None = None) -> Rest:
     """Placement's API."""
     return _service(connection, 'placement', 'Placement', timeout)
 
 
-def image(connection: Connection, timeout: float = REQUEST_TIMEOUT) -> Rest:
+def image(connection: Connection, timeout: float | None = None) -> Rest:
     """Glance's API."""
     return _service(connection, 'image', 'Glance', timeout)
 
@@ -62,19 +74,58 @@ def owner(connection: Connection) -> tuple[str | None, str | None]:
         raise unreachable('Keystone', error) from error
 
 
-def _service(connection: Connection, kind: str, name: str, timeout: float) -> Rest:
-    if connection.session.timeout is None:  # else a token and the discovery would wait for ever
-        connection.session.timeout = timeout
+def _service(connection: Connection, kind: str, name: str, timeout: float | None) -> Rest:
+    login.log_in(connection, timeout or REQUEST_TIMEOUT)
     try:
-        adapter = getattr(connection, kind)
-    except NO_ANSWER as error:
+        with login.impatient(connection.session):
+            adapter = getattr(connection, kind)
+    except (*NO_ANSWER, login.Silent) as error:
         raise unreachable(name, error) from error
-    return Rest(adapter, name, timeout)
+    return Rest(adapter, name, timeout or connection.session.timeout)
 
 
-def connect(cloud: str | None = None) -> Connection:
+def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
     """A connection to a cloud of clouds.yaml, or to the one that the environment names."""
+    options = {} if timeout is None else {'api_timeout': timeout}
+    with _kept_warnings() as warned:
+        try:
+            connection = openstack.connect(cloud=cloud, **options)
+        except NO_ANSWER as error:
+            why = ' '.join((words.of(error), *(warned or _known(cloud))))
+            raise CloudError(f'could not connect to the cloud: {why}') from error
+    for warning in warned:
+        LOG.warning('%s', warning)
+    return connection
+
+
+@contextlib.contextmanager
+def _kept_warnings() -> Iterator[list[str]]:
+    """What openstacksdk warns of its files, which it reads twice: each once, in one line."""
+    kept: list[str] = []
+
+    class Keeper(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            words_of_it = words.cut(record.getMessage())
+            if words_of_it not in kept:
+                kept.append(words_of_it)
+
+    logger, keeper = logging.getLogger('openstack.config'), Keeper(logging.WARNING)
+    propagates, level = logger.propagate, logger.level
+    logger.propagate = False
+    logger.setLevel(logging.WARNING)
+    logger.addHandler(keeper)
     try:
-        return openstack.connect(cloud=cloud)
-    except NO_ANSWER as error:
-        raise CloudError(f'could not connect to the cloud: {error}') from error
+        yield kept
+    finally:
+        logger.removeHandler(keeper)
+        logger.propagate = propagates
+        logger.setLevel(level)
+
+
+def _known(cloud: str | None) -> Iterator[str]:
+    """Which clouds there are, where it is not one of them."""
+    with contextlib.suppress(*NO_ANSWER):
+        names = sorted({*OpenStackConfig().get_cloud_names()} - {'defaults', 'envvars'})
+        if cloud is not None and cloud not in names and names:
+            near = difflib.get_close_matches(cloud, names, n=1)
+            yield f'Did you mean {near[0]}?' if near else f'Known: {", ".join(names[:10])}.'

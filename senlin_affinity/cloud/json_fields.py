@@ -24,6 +24,8 @@ from senlin_affinity.core.plain import is_plain
 T = TypeVar('T')
 #: Halves of characters, which JSON can spell, and UTF-8 can not.
 _SURROGATE = re.compile('[\ud800-\udfff]')
+#: So much of a wrong value is shown.
+_LONGEST = 80
 
 
 class Field(NamedTuple):
@@ -136,7 +138,10 @@ def canonical(value: Any) -> str:
 
 def wrong(message: str, value: object, path: str = '') -> InvalidSpec:
     """The error about a value."""
-    return InvalidSpec(f'{message}, not {reprlib.repr(value)}', path)
+    found = reprlib.repr(value)
+    if len(found) > _LONGEST:
+        found = f'{found[:_LONGEST]}...'
+    return InvalidSpec(f'{message}, not {found}', path)
 
 
 def missing_or(message: str, item: Mapping[str, Any], key: str) -> InvalidSpec:

@@ -17,18 +17,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import requests
-from keystoneauth1 import exceptions as keystoneauth
-from openstack import exceptions as sdk
 from openstack.proxy import Proxy
 
+from senlin_affinity.cloud import words
+from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.core.errors import CloudError
 
 Microversion = tuple[int, int]
 #: Where the microversions of Nova begin.
 BASE: Microversion = (2, 1)
-#: Everything that keeps an answer from coming back.
-NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
-_LONGEST_WORDS = 300
 
 
 class Rest:
@@ -82,7 +79,7 @@ class Rest:
         if response.status_code != requests.codes.no_content:
             raise CloudError(
                 f'could not {what}: {self.name} answered {response.status_code} in place of '
-                f'204: {_cut(response.text)!r}',
+                f'204: {words.cut(response.text)!r}',
                 response.status_code,
                 is_uncertain=True,
             )
@@ -146,7 +143,7 @@ class Rest:
             status = getattr(error, 'http_status', None)
             is_refused = status is not None and status < requests.codes.internal_server_error
             raise CloudError(
-                f'could not {what}: {_words(error)}',
+                f'could not {what}: {words.of(error)}',
                 status,
                 is_uncertain=not is_read and not is_refused,
             ) from error
@@ -171,7 +168,8 @@ class Rest:
                 raise ValueError('null')
         except ValueError as error:
             raise CloudError(
-                f'could not {what}: the answer of {self.name} is no JSON: {_cut(response.text)!r}',
+                f'could not {what}: the answer of {self.name} is no JSON: '
+                f'{words.cut(response.text)!r}',
                 response.status_code,
                 is_uncertain=response.request.method != 'GET',
             ) from error
@@ -184,9 +182,9 @@ def shown(microversion: Microversion) -> str:
 
 
 def unreachable(service: str, error: BaseException) -> CloudError:
-    """The error where Keystone refuses, or its catalogue does not lead to the service."""
+    """The error where Keystone's catalogue does not lead to the service."""
     return CloudError(
-        f'could not find {service}: {_words(error)}', getattr(error, 'http_status', None)
+        f'could not find {service}: {words.of(error)}', getattr(error, 'http_status', None)
     )
 
 
@@ -195,24 +193,15 @@ def _message(response: requests.Response) -> str:
     try:
         body = response.json()
     except ValueError:
-        return _cut(response.text) or str(response.reason)
+        return words.cut(response.text) or str(response.reason)
     stack = [body]
     while stack:
         value = stack.pop()
         if isinstance(value, Mapping):
             message = value.get('message') or value.get('detail')
             if isinstance(message, str) and message:
-                return _cut(message)
+                return words.cut(message)
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-    return _cut(response.text)
-
-
-def _words(error: BaseException) -> str:
-    return _cut(str(error)) or type(error).__name__
-
-
-def _cut(text: str) -> str:
-    text = ' '.join(text.split())
-    return text if len(text) <= _LONGEST_WORDS else text[:_LONGEST_WORDS] + '...'
+    return words.cut(response.text)

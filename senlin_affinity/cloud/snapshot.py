@@ -52,13 +52,13 @@ def take(
     connection: Connection,
     *,
     server_groups: str | Collection[str] | None = None,
-    timeout: float = clouds.REQUEST_TIMEOUT,
+    timeout: float | None = None,
 ) -> Taken:
     """Take a snapshot.
 
     :param server_groups: the only groups that will be asked about, by id or name: cheaper than
         None, which is all that the connection sees. An empty collection is none.
-    :param timeout: seconds that one request may take.
+    :param timeout: seconds that one request may take; None is the connection's own, or a minute.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
     return _Taking(connection, timeout).take(wanted)
@@ -67,7 +67,7 @@ def take(
 class _Taking:
     """One snapshot being taken."""
 
-    def __init__(self, connection: Connection, timeout: float) -> None:
+    def __init__(self, connection: Connection, timeout: float | None) -> None:
         self._connection = connection
         self._timeout = timeout
         self._compute = clouds.compute(connection, timeout)

@@ -25,7 +25,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,40 +35,60 @@ from senlin_affinity.cloud import snapshot_writer as writer
 from senlin_affinity.cloud.json_walk import TWICE, Walk
 from senlin_affinity.cloud.snapshot_hosts import Hosts
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Host
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host
 
 FORMAT = 1
+#: How files of gzip, bzip2, xz, zstd and zip begin.
+_COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 
 
 def load(path: str | os.PathLike[str]) -> CloudSnapshot:
-    """Read and check the snapshot in a file; a byte order mark before it is passed over."""
+    """Read and check the snapshot in a file."""
     try:
-        text = Path(path).read_text(encoding='utf-8-sig')
+        text = decoded(Path(path).read_bytes())
     except OSError as error:
         raise InvalidSpec(f'{os.fspath(path)} can not be read: {error.strerror}') from error
+    return parse(text)
+
+
+def decoded(data: bytes) -> str:
+    """The text in the bytes of a file; a byte order mark before it is passed over."""
+    if data.startswith(_COMPRESSED):
+        raise InvalidSpec('is compressed: unpack it first')
+    try:
+        return data.decode('utf-8-sig')
     except UnicodeDecodeError as error:
         raise InvalidSpec('is not UTF-8 text: write it with "snapshot save"') from error
-    return parse(text)
 
 
 def parse(text: str) -> CloudSnapshot:
     """Read and check the snapshot in a text."""
+    if not text or text.isspace():
+        raise InvalidSpec('is empty: write it with "snapshot save"')
     try:
         return _read(text)
     except json.JSONDecodeError as error:
+        where = f'line {error.lineno}, column {error.colno}: {error.msg}'
+        is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith('Unterminated')
         raise InvalidSpec(
-            f'is no JSON in line {error.lineno}, column {error.colno}: {error.msg}'
+            f'is cut off, or no JSON ({where})' if is_at_end else f'is no JSON in {where}'
         ) from error
     except (ValueError, RecursionError) as error:
         # What json lets through: a number that Python refuses to convert, a nest too deep.
         raise InvalidSpec(f'is no JSON that can be read: {error}') from error
 
 
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Fail as :func:`save` would where no file can be, and leave nothing there."""
+    target = _target(path)
+    # Its name is as long as that of the file into which save() writes first.
+    with tempfile.NamedTemporaryFile(prefix=f'.{target.name}.', dir=target.parent):
+        pass
+
+
 def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
     """Write the snapshot, all of it or nothing; only its owner may read the file."""
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise InvalidSpec(f'{os.fspath(path)} is no regular file: name one')
+    target = _target(path)
     handle, name = tempfile.mkstemp(prefix=f'.{target.name}.', dir=target.parent)
     try:
         with open(handle, 'w', encoding='utf-8', newline='\n') as file:
@@ -80,6 +100,15 @@ def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    if not os.fspath(path):
+        raise InvalidSpec('the name of the file is empty')
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InvalidSpec(f'{os.fspath(path)} is no regular file: name one')
+    return target
 
 
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
@@ -106,7 +135,23 @@ def _read(text: str) -> CloudSnapshot:
     walk.end()
     if parts.pop('format', None) is None:
         raise InvalidSpec(f'is missing: write "format": {FORMAT}', 'format')
+    _check_aggregates(parts.get('hosts') or (), parts.get('aggregates') or ())
     return CloudSnapshot(**parts)
+
+
+def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
+    """A host has its aggregates by their UUIDs; Placement may have some that Nova has not."""
+    uuids = {aggregate.name: aggregate.uuid for aggregate in aggregates}
+    every = frozenset().union(*{host.aggregates for host in hosts})
+    named = (every & uuids.keys()) - set(uuids.values())
+    if not named:
+        return
+    number = next(number for number, host in enumerate(hosts) if host.aggregates & named)
+    name = min(hosts[number].aggregates & named)
+    raise InvalidSpec(
+        f'{name!r} is the name of an aggregate: write its uuid, {uuids[name]!r}',
+        f'hosts[{number}].aggregates',
+    )
 
 
 def _part(name: str, walk: Walk) -> Any:
@@ -125,7 +170,8 @@ def _part(name: str, walk: Walk) -> Any:
 def _check_format(value: Any) -> int:
     if type(value) is int and value > FORMAT:
         raise InvalidSpec(
-            f'{value} was written by a newer version: this one reads {FORMAT}, so take a newer one'
+            f'{value} was written by a newer version: upgrade senlin-affinity, '
+            f'this one reads {FORMAT}'
         )
     if type(value) is not int or value != FORMAT:
         raise fields.wrong(f'must be {FORMAT}', value)

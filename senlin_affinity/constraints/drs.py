@@ -32,8 +32,10 @@ class DrsConstraint:
             'neither {host} nor {hypervisor_hostname} holds "{pattern}"',
             advice='name the DRS hosts so, or set drs_pattern',
         ),
-        'drs.disabled': Reason('{host} is disabled', advice='enable its compute service'),
-        'drs.down': Reason('{host} is down', advice='start its compute service'),
+        'drs.disabled': Reason(
+            '{host} is disabled', advice='enable the compute service of the host'
+        ),
+        'drs.down': Reason('{host} is down', advice='start the compute service of the host'),
         'drs.not_asked': Reason('the DRS extension is not asked for'),
     }
 

@@ -27,10 +27,10 @@ class HostStateConstraint:
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason('the compute service is enabled and up'),
         'host_state.disabled': Reason(
-            'the compute service is disabled', advice='enable its compute service'
+            'the compute service is disabled', advice='enable the compute service of the host'
         ),
         'host_state.down': Reason(
-            'the compute service is down', advice='start its compute service'
+            'the compute service is down', advice='start the compute service of the host'
         ),
     }
 

@@ -70,8 +70,8 @@ class ReservationsConstraint:
         ),
         NO_RESERVATION: Reason(
             'no aggregate carries the reservation {reservation}',
-            advice='give an aggregate this metadata key, or take the key out of the flavor and '
-            'the image',
+            advice='give an aggregate the key of the reservation, or take the key out of the '
+            'flavor and the image',
         ),
         ISOLATED: Reason(
             'is in {aggregates}, which is isolated by traits that the request does not require',

@@ -53,11 +53,13 @@ class ResourcesConstraint:
         ),
         'resources.step': Reason(
             '{resource} is given in steps of {step_size}, the flavor asks for {amount}',
-            advice='use a flavor with a multiple of it',
+            advice='use a flavor that asks for a multiple of the step',
             detail='resource',
         ),
         'resources.not_offered': Reason(
-            'offers no {resource}', advice='use hosts with it, or another flavor', detail='resource'
+            'offers no {resource}',
+            advice='use hosts that offer the resource, or another flavor',
+            detail='resource',
         ),
         'resources.nothing': Reason('the flavor asks for no resources'),
         'resources.unknown': Reason('the free resources are not known'),

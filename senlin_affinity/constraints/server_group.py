@@ -38,7 +38,7 @@ class ServerGroupConstraint:
         ),
         'server_group.other_host': Reason(
             'the servers of group {group} are on {hosts}, and its policy is affinity',
-            advice='make room on that host, or use soft-affinity',
+            advice='make room on the host of the group, or use soft-affinity',
         ),
         'server_group.members_here': Reason('the servers of group {group} are here'),
         'server_group.no_members': Reason('group {group} has no servers yet: any host will do'),

@@ -34,11 +34,13 @@ class TraitsConstraint:
         'traits.present': Reason('has the traits {required}'),
         'traits.missing': Reason(
             'lacks {missing}',
-            advice='use hosts with these traits, or another flavor',
+            advice='use hosts with the traits that are missing, or another flavor',
             detail='missing',
         ),
         'traits.forbidden': Reason(
-            'has {unwanted}, which the flavor forbids', advice='use other hosts', detail='unwanted'
+            'has {unwanted}, which the flavor forbids',
+            advice='use hosts without the unwanted traits',
+            detail='unwanted',
         ),
         'traits.none': Reason('no traits are asked for'),
         'traits.unknown': Reason('what the flavor requires here is not known'),

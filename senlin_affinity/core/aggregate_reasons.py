@@ -64,7 +64,7 @@ REASONS = {
     ),
     'aggregate_metadata.unreadable': Reason(
         '{key} is {value} in {where}, which is no text',
-        advice='write it as a text',
+        advice='write the metadata as a text',
     ),
 }
 

@@ -86,6 +86,7 @@ def as_dict(decision: Decision) -> dict[str, Any]:
         'wanted': decision.wanted,
         'capacity': decision.capacity,
         'capacity_is_upper_bound': decision.capacity_is_upper_bound,
+        'at_most': list(decision.at_most),
         'line': line(decision),
         'placements': [
             {'host': placed.host, 'zone': placed.zone, 'servergroup': placed.servergroup}
@@ -126,8 +127,16 @@ def _verdicts(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
 
 
 def advice(decision: Decision) -> Sequence[str]:
-    """What the constraints advise, for the codes that the line counts."""
-    codes = [code for code, _number in _count(decision.tally)]
+    """What the constraints advise about the hosts that the fewest rules refuse, and the request.
+
+    Following the advice of one rule helps where it alone refuses a host. Where every host is
+    refused by several, what all of them advise is needed together.
+    """
+    rows = [row for row, _number in decision.tally if row.code is not None]
+    refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
+    fewest = min(map(len, refused), default=0)
+    near = [code for codes in refused if len(codes) == fewest for code in codes]
+    codes = [code for code, _number in _count(decision.tally) if code in near] + near
     codes += [verdict.code for verdict in decision.request.values() if not verdict]
     given = (decision.reasons[code].advice for code in codes if code in decision.reasons)
     return tuple(dict.fromkeys(words for words in given if words))

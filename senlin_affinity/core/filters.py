@@ -87,3 +87,6 @@ _READING: Mapping[str, Callable[[Question], bool]] = {
     'NUMATopologyFilter': _with_prefix('hw:', 'pci_passthrough:', 'resources'),
     'PciPassthroughFilter': _with_prefix('pci_passthrough:', 'resources'),
 }
+
+#: All that are listed here.
+KNOWN = frozenset((*_MODELLED, *_BY_HINT, *_READING))

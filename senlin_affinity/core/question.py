@@ -8,7 +8,9 @@ the constraints say "unknown".
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from senlin_affinity.core.aggregate_names import resolve
@@ -36,7 +38,8 @@ Thing = TypeVar('Thing', bound=Named)
 
 def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None) -> Question:
     """The question that a request asks of a snapshot."""
-    whole(request.count, 'count', 0)
+    request = replace(request, count=whole(request.count, 'count', 0))
+    _check_texts(request)
     _check_zone(request.availability_zone, snapshot)
     group = request.server_group
     return Question(
@@ -47,6 +50,15 @@ def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None 
         rules or Rules(),
         _member_of(request.member_of, snapshot),
     )
+
+
+def _check_texts(request: PlacementRequest) -> None:
+    """Whoever calls the library may pass anything."""
+    for path in ('flavor', 'server_group', 'availability_zone'):
+        value = getattr(request, path)
+        if not isinstance(value, str) and (value is not None or path == 'flavor'):
+            shown = reprlib.repr(value)
+            raise InvalidSpec(f'must be a name or an id, as a string, not {shown}', path)
 
 
 def _groups(wanted: str, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
@@ -104,4 +116,6 @@ def _near(wanted: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(wanted, names, n=1)
     if near:
         return f': did you mean {near[0]}?'
+    if len(names) == 1:
+        return f'; there is only {names[0]}'
     return f'; there are {", ".join(names[:10])}' if names else ''

@@ -102,5 +102,6 @@ def check_applicable(spec: object) -> Mapping[str, Any]:
         raise InvalidSpec('a profile spec must be a mapping with type, version, properties')
     kind = f'{spec["type"]}-{spec["version"]}'
     if kind != APPLICABLE:
-        raise InvalidSpec(f'Policy not applicable on profile type: {kind}', 'type')
+        hint = ' (this is the spec of a policy)' if kind.startswith('senlin.policy.') else ''
+        raise InvalidSpec(f'Policy not applicable on profile type: {kind}{hint}', 'type')
     return spec

@@ -1,8 +1,10 @@
 """The command as people run it, in a process of its own: statuses, streams, and a quick start."""
 
+import os
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,7 @@ def test_help_lists_the_commands():
         'plan',
         'policy validate',
         'constraint list',
+        'constraint show',
         'extra-spec validate',
         'extra-spec list',
         'extra-spec export',
@@ -56,6 +59,7 @@ def test_every_command_explains_itself():
         'plan',
         'policy validate',
         'constraint list',
+        'constraint show',
         'extra-spec validate',
         'extra-spec list',
         'extra-spec export',
@@ -83,6 +87,7 @@ def test_a_usage_error_is_status_2_on_stderr(arguments, said):
     done = run(*arguments)
     assert (done.returncode, done.stdout) == (2, '')
     assert said in done.stderr
+    assert done.stderr.count('\n') == 1
 
 
 def test_an_error_is_one_line_and_a_traceback_only_with_debug():
@@ -100,3 +105,40 @@ def test_a_reader_that_goes_away_is_no_traceback():
         shell=True, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ('constraint', 'list'),
+        ('constraint', 'list', '-f', 'value', '-c', 'name'),
+        ('constraint', 'list', '-f', 'json'),
+        ('extra-spec', 'export', '--format', 'rst'),
+    ],
+    ids=' '.join,
+)
+@pytest.mark.parametrize('unbuffered', ['', '1'])
+def test_a_disk_that_is_full_is_one_line(arguments, unbuffered):
+    """Also where all of it is written as the process ends."""
+    with Path('/dev/full').open('wb') as full:
+        done = subprocess.run(
+            [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+            env={**os.environ, 'PYTHONUNBUFFERED': unbuffered}, check=False,
+        )  # fmt: skip
+    assert done.stderr == 'error: could not write the answer: No space left on device\n'
+    assert done.returncode == 1
+
+
+def test_ctrl_c_while_the_command_is_loaded_is_quiet():
+    done = run(
+        code='import sys\n'
+        'class Interrupting:\n'
+        '    def find_spec(self, name, *_more):\n'
+        "        if name == 'senlin_affinity.cli.main':\n"
+        '            raise KeyboardInterrupt\n'
+        'sys.meta_path.insert(0, Interrupting())\n'
+        'from importlib import metadata\n'
+        "(door,) = metadata.entry_points(group='console_scripts', name='senlin-affinity')\n"
+        'sys.exit(door.load()())\n'
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, '', '')

@@ -386,7 +386,29 @@ def test_a_cloud_that_does_not_answer_is_status_1_and_leaves_no_file(tmp_path):
     done = save(tmp_path / 'cloud.json', **auth)
 
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith('error: could not find Nova: ')
+    assert done.stderr == 'error: could not log in at http://127.0.0.1:9/v3: Connection refused\n'
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ('path', 'said'),
+    [
+        ('nowhere/cloud.json', 'nowhere/cloud.json can not be written: No such file or directory'),
+        ('.', '. is no regular file: name one'),
+        ('/proc/cloud.json', '/proc/cloud.json can not be written: No such file or directory'),
+        ('', 'the name of the file is empty'),
+        ('x' * 250, f'{"x" * 250} can not be written: File name too long'),
+    ],
+)
+def test_a_file_that_can_not_be_there_is_told_before_the_cloud_is_asked(
+    tmp_path, monkeypatch, path, said
+):
+    """Nobody answers at that port: else the status would be 1."""
+    monkeypatch.chdir(tmp_path)
+    auth = {'OS_AUTH_URL': 'http://127.0.0.1:9/v3', 'OS_USERNAME': 'u', 'OS_PASSWORD': 'p'}
+    done = save(path, **auth)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr == f'error: {said}\n'
     assert list(tmp_path.iterdir()) == []
 
 

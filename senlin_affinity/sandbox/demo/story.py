@@ -35,7 +35,7 @@ class Scene:
 def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
     """Start the sandbox, tell the story, end the sandbox; True if every check passed."""
     screen = screen or Screen()
-    with screen.working('starting a real Nova, Placement and Senlin') as tell:
+    with screen.working('starting Nova, Placement and Senlin') as tell:
         cloud = SandboxCloud.from_file(example(cloud_file), senlin=True, progress=tell)
         cloud.start()
     try:

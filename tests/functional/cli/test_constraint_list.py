@@ -1,4 +1,4 @@
-"""``senlin-affinity constraint list``: what is loaded, and that nothing is missing in silence."""
+"""``constraint list`` and ``show``: what is loaded, and that nothing is missing in silence."""
 
 import contextlib
 import fcntl
@@ -11,6 +11,8 @@ import sys
 import termios
 
 import pytest
+
+from senlin_affinity.constraints.drs import DrsConstraint
 
 OF_HOSTS = (
     'host_state',
@@ -58,6 +60,8 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     filters = {row['name']: row['filter'] for row in rows}
+    shown = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
+    assert json.loads(shown.stdout)['page'] == ''
     before = OF_HOSTS.index('traits')
     assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], 'quota']
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
@@ -102,11 +106,11 @@ def test_no_sdk_is_imported(arguments):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_table_fits_a_terminal_of_80_columns():
-    """A table that the terminal wraps is no table; in a pipe nothing is cut."""
+def in_a_terminal(*arguments):
+    """The lines in a terminal of 80 columns."""
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
-    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'constraint', 'list']
+    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'constraint', *arguments]
     with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as process:
         os.close(terminal)
         shown = b''
@@ -116,5 +120,59 @@ def test_the_table_fits_a_terminal_of_80_columns():
         os.close(main)
     assert process.returncode == 0
     lines = shown.decode().splitlines()
-    assert any('server_group' in line for line in lines)
     assert max(map(len, lines)) <= 80
+    return lines
+
+
+def test_the_table_fits_a_terminal_of_80_columns():
+    """A table that the terminal wraps is no table, and no name is broken."""
+    lines = in_a_terminal('list')
+    assert [word.strip() for word in lines[1].split('|')[1:-1]] == ['name', 'level', 'rule']
+    for name in (*OF_HOSTS, 'quota'):
+        assert any(line.startswith(f'| {name} ') for line in lines)
+    assert len(lines) < 30
+
+
+def test_the_long_table_has_all_columns(run):
+    """In a pipe nothing is cut."""
+    long, short = run('constraint', 'list', '--long'), run('constraint', 'list')
+    heads = [done.stdout.splitlines()[1].split('|')[1:-1] for done in (long, short)]
+    assert [[cell.strip() for cell in head] for head in heads] == [
+        ['name', 'level', 'rule', 'needs', 'filter'],
+        ['name', 'level', 'rule'],
+    ]
+    chosen = run('constraint', 'list', '-c', 'needs').stdout.splitlines()
+    assert chosen[1].split() == ['|', 'needs', '|']
+
+
+def test_one_constraint(run):
+    done = run('constraint', 'show', 'drs', '-f', 'json')
+    assert (done.returncode, done.stderr) == (0, '')
+    said = json.loads(done.stdout)
+    assert (said['name'], said['level'], said['page']) == ('drs', 'host', 'constraints/drs')
+    codes = {each['code']: each for each in said['codes']}
+    assert list(codes) == list(DrsConstraint.reasons)
+    for code, reason in DrsConstraint.reasons.items():
+        assert codes[code] == {
+            'code': code,
+            'is_refusal': code in ('drs.no_drs', 'drs.disabled', 'drs.down'),
+            'sentence': reason.sentence,
+            'advice': reason.advice,
+        }
+
+
+def test_one_constraint_in_a_terminal():
+    lines = in_a_terminal('show', 'server_group')
+    told = ' '.join(line[11:-2].strip() for line in lines if line.startswith('| '))
+    assert 'server_group.host_full holds {members} servers of group {group}, ' in told
+    assert '-> raise max_server_per_host, or add a host' in told
+
+
+@pytest.mark.parametrize(
+    ('name', 'hint'), [('qota', 'did you mean quota?'), ('x', 'there are host_state, ')]
+)
+def test_a_constraint_that_is_not_there(run, name, hint):
+    done = run('constraint', 'show', name)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith(f'error: there is no constraint {name!r}: {hint}')
+    assert done.stderr.count('\n') == 1

@@ -21,7 +21,8 @@ SSD = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 POLICY = {'type': 'senlin.policy.affinity', 'version': '1.1'}
 PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
 FIELDS = (
-    'fits wanted capacity capacity_is_upper_bound line placements hosts request remedies'.split()
+    'fits wanted capacity capacity_is_upper_bound at_most line placements hosts request '
+    'remedies'.split()
 )
 
 
@@ -177,6 +178,22 @@ def test_a_filter_that_nobody_models_is_at_most(answer):
     assert 'filter AcmeFilter' in said['line']
 
 
+@pytest.mark.parametrize(
+    ('name', 'near'),
+    [
+        ('AggregateInstanceTypFilter', 'AggregateInstanceTypeFilter'),
+        ('NumaTopologyFilter', 'NUMATopologyFilter'),
+        ('AcmeFilter', None),
+        ('ComputeFilter', None),
+    ],
+)
+def test_a_filter_that_is_misspelt(plan, name, near):
+    done = plan(1, '--enabled-filters', name)
+    said = f'enabled_filters: nobody knows {name}: did you mean {near}?\n'
+    assert done.returncode == 0
+    assert done.stderr == (f'WARNING senlin_affinity.cli.plan: {said}' if near else '')
+
+
 def test_the_options_of_a_file(answer, write):
     path = write(
         'senlin.conf',
@@ -295,6 +312,22 @@ def test_a_policy_with_drs(answer, write):
     assert (said['capacity'], said['capacity_is_upper_bound']) == (4, True)
 
 
+def test_a_snapshot_from_standard_input(answer, tmp_path):
+    said = answer(3)
+    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'plan', '--snapshot', '-']
+    options = ['--count', '3', '--flavor', 'small', '-f', 'json']
+    done = subprocess.run(
+        [*command, *options], input=(tmp_path / 'cloud.json').read_text(),
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, json.loads(done.stdout)) == (0, said)
+    done = subprocess.run(
+        [*command, *options], input='[]', capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith('error: standard input: must be an object')
+
+
 def test_rules_without_a_policy_are_those_of_the_library(answer, tmp_path):
     said = answer(3, '--availability-zone', 'az-1')
     snapshot = snapshot_file.load(tmp_path / 'cloud.json')
@@ -317,7 +350,7 @@ def test_rules_without_a_policy_are_those_of_the_library(answer, tmp_path):
         (('--profile', 'nowhere.yaml'), 'nowhere.yaml can not be read: No such file'),
         (('--snapshot', 'nowhere.json'), 'nowhere.json can not be read: No such file'),
         (('--snapshot', '.'), '. can not be read: Is a directory'),
-        (('--config-file', 'nowhere.conf'), 'nowhere.conf: '),
+        (('--config-file', 'nowhere.conf'), 'nowhere.conf can not be read: No such file or'),
         (('--config-file', 'cloud.json'), 'cloud.json: '),
     ],
 )  # fmt: skip
@@ -347,16 +380,19 @@ def test_a_name_or_a_file_that_is_not_there(plan, options, said):
 def test_a_usage_error(run, options, said):
     done = run('plan', *options)
     assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr.startswith('error: ')
     assert said in done.stderr
+    assert done.stderr.count('\n') == 1
 
 
 @pytest.mark.parametrize(
     ('text', 'said'),
     [
-        ('', 'is no JSON in line 1, column 1'),
+        ('', 'is empty'),
+        (b'\x1f\x8b\x08', 'is compressed: unpack it first'),
         ('[]', 'must be an object'),
         ('{"hosts": []}', 'format: is missing'),
-        ('{"format": 2}', '2 was written by a newer version'),
+        ('{"format": 2}', '2 was written by a newer version: upgrade senlin-affinity, '),
         ('{"format": 1, "host": []}', 'host'),
         ('{"format": 1, "hosts": [{}]}', 'hosts[0].host'),
         (b'\xff\xfe', 'is not UTF-8 text'),
@@ -381,6 +417,9 @@ def test_a_snapshot_that_is_broken(run, write, text, said):
         ('--policy', ':\n  - [', 'error: spec.yaml: is no YAML in line'),
         ('--profile', 'type: os.heat.stack\nversion: "1.0"\n',
          'error: spec.yaml: type: Policy not applicable on profile type: os.heat.stack-1.0'),
+        ('--profile', 'type: senlin.policy.affinity\nversion: "1.1"\n',
+         'error: spec.yaml: type: Policy not applicable on profile type: '
+         'senlin.policy.affinity-1.1 (this is the spec of a policy)'),
         ('--profile', 'type: os.nova.server\nversion: "1.0"\nproperties: {}\n',
          'error: profile: names no flavor'),
         ('--profile', 'type: os.nova.server\nversion: "1.0"\n'
@@ -406,7 +445,7 @@ def test_a_cloud_that_does_not_answer(run):
     }
     done = run('plan', '--count', '1', '--flavor', 'small', '-f', 'json', **auth)
     assert (done.returncode, done.stdout) == (1, '')
-    assert done.stderr.splitlines()[-1].startswith('error: could not find Nova: ')
+    assert done.stderr == 'error: could not log in at http://127.0.0.1:9/v3: Connection refused\n'
 
 
 def test_ctrl_c_while_the_cloud_is_silent(tmp_path):
@@ -503,6 +542,54 @@ def test_the_view_of_a_request_that_does_not_fit(plan):
         '  max_server_per_host: 3 (capacity 8)',
         '  2 more hosts (VCPU 8, MEMORY_MB 4096, DISK_GB 8) (capacity 9)',
         '  policies: soft-anti-affinity (capacity 19)',
+        '  Nova changes no rule of a group that is there: it takes a new group.',
+    ]
+
+
+def test_a_new_group_may_have_any_rule(plan, write):
+    path = spec(write, 'policy.yaml', POLICY, servergroup={'policies': 'anti-affinity'})
+    lines = rows(plan(8, '--policy', path))
+    assert '  max_server_per_host: 4 (capacity 8)' in lines
+    assert not any('it takes a new group' in line for line in lines)
+
+
+def test_rooms_that_the_quotas_do_not_leave(plan):
+    """The rooms of the hosts add up to more: the legend says why."""
+    cloud = {'quotas': {'instances': {'limit': 4, 'used': 1}}}
+    lines = rows(plan(2, cloud=cloud))
+    assert lines[1] == 'capacity: 3 (1 more after these)'
+    assert lines[-1] == '  □ new   · free   room: by host, without quotas'
+
+
+def test_a_cloud_without_hosts_says_so(plan):
+    lines = rows(plan(3, cloud={'hosts': []}))
+    assert lines[0] == 'does not fit: 0 of 3 placed; 0/0 hosts left'
+    assert lines[3] == '  the snapshot has no hosts'
+
+
+@pytest.mark.parametrize(
+    ('group', 'more'),
+    [
+        ((), []),
+        (
+            ('--server-group', 'web'),
+            ["  server groups: not in the snapshot (nobody checked that there is 'web')"],
+        ),
+    ],
+)
+def test_every_part_that_the_snapshot_lacks_is_told(run, write, group, more):
+    write('little.json', '{"format": 1}')
+    done = run(
+        'plan', '--count', '1', '--flavor', 'small', '--snapshot', 'little.json', *group,
+        COLUMNS='80',
+    )  # fmt: skip
+    assert done.returncode == 1
+    lines = rows(done)
+    assert lines[lines.index('What is not known:') + 1 :] == [
+        '  hosts: not in the snapshot (Nova shows them to administrators only)',
+        "  flavors: not in the snapshot (nobody checked that there is 'small')",
+        *more,
+        '  quotas: not in the snapshot (no server is refused for them)',
     ]
 
 
@@ -549,7 +636,7 @@ def test_the_view_without_hosts(plan):
         'capacity: at most 19, 0 for certain',
         '',
         'What is not known:',
-        '  the hosts, which Nova shows to administrators only',
+        '  hosts: not in the snapshot (Nova shows them to administrators only)',
     ]
 
 

@@ -74,8 +74,8 @@ def below(done, title):
 
 def test_an_answer_of_placement_that_was_cut(plan, nova):
     cut = (
-        "the resources: Placement's answer was cut before it came to 2 of 3 hosts "
-        '(raise its option max_allocation_candidates)'
+        "the resources: Placement's answers did not come to 2 of 3 hosts "
+        '(if it cuts them, raise its option max_allocation_candidates)'
     )
     done = plan(nova, 1000, cut=1)
     assert (done.returncode, done.stderr) == (1, '')

@@ -127,6 +127,58 @@ def test_a_cloud_that_is_not_known(run, write):
     assert (done.returncode, done.stdout) == (1, '')
     assert done.stderr.startswith('error: could not connect to the cloud: ')
     assert 'nowhere' in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+def test_clouds_that_are_known(run, write):
+    write('clouds.yaml', 'clouds: {mycloud: {}, other: {}}')
+    spec = write('spec.yaml', SPEC)
+    done = run('--os-cloud', 'myclod', 'policy', 'validate', spec)
+    assert done.stderr == (
+        'error: could not connect to the cloud: Cloud myclod was not found. Did you mean mycloud?\n'
+    )
+    done = run('--os-cloud', 'zzz', 'policy', 'validate', spec)
+    assert done.stderr.endswith(' was not found. Known: mycloud, other.\n')
+
+
+def test_clouds_that_can_not_be_read(run, write):
+    """The reason stands in the one line, and once."""
+    write('clouds.yaml', 'clouds:\n  mycloud: [')
+    done = run('--os-cloud', 'mycloud', 'policy', 'validate', write('spec.yaml', SPEC))
+    assert done.returncode == 1
+    assert done.stderr.startswith('error: could not connect to the cloud: Cloud mycloud was not')
+    assert (done.stderr.count('Skipping'), done.stderr.count('\n')) == (1, 1)
+
+
+AUTH = {
+    'OS_AUTH_URL': 'http://127.0.0.1:9/v3',
+    'OS_USERNAME': 'u',
+    'OS_PASSWORD': 'p',
+    'OS_PROJECT_NAME': 'p',
+    'NO_PROXY': '127.0.0.1',
+}
+
+
+@pytest.mark.parametrize(
+    ('changed', 'said'),
+    [
+        ({}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
+        ({'OS_PASSWORD': ''}, 'could not log in at http://127.0.0.1:9/v3: the password is missing'),
+        ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: that is no URL: write one'),
+        ({'OS_AUTH_TYPE': 'nonsense'}, 'could not connect to the cloud: '),
+    ],
+)
+def test_a_log_in_that_fails(run, write, changed, said):
+    """One line, which is not about Nova; no library's warning is before it."""
+    done = run('policy', 'validate', write('spec.yaml', SPEC), **AUTH | changed)
+    assert (done.returncode, done.stdout) == (1, '')
+    assert done.stderr.startswith(f'error: {said}')
+    assert done.stderr.count('\n') == 1
+
+
+def test_what_a_library_warns_of_is_told_with_v(run, write):
+    done = run('-v', 'policy', 'validate', write('spec.yaml', SPEC), **AUTH)
+    assert 'WARNING keystoneauth' in done.stderr
 
 
 @pytest.mark.parametrize(

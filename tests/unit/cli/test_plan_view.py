@@ -5,6 +5,7 @@ import io
 import pytest
 
 from senlin_affinity.cli import plan_view
+from senlin_affinity.cli.plan_notes import Notes
 from senlin_affinity.core.planner import plan
 from tests.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
@@ -19,9 +20,9 @@ def test_what_a_terminal_would_act_upon_is_not_drawn(odd):
     }
     snapshot = snapshot_of(row)
     decision = plan(request_of(row), snapshot, CONSTRAINTS)
-    looked = plan_view.Looked(snapshot, {'quotas': f'no{odd}'}, snapshot.server_groups[0])
+    notes = Notes((f'the quotas: no{odd}',), group=snapshot.server_groups[0])
     stream = io.StringIO()
-    plan_view.show(decision, looked, stream)
+    plan_view.show(decision, snapshot, stream, notes)
     text = stream.getvalue()
     assert 'cmp?' in text
     assert 'the quotas: no?' in text

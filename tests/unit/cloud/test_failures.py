@@ -274,9 +274,11 @@ def test_a_group_that_others_use_is_not_deleted(edge):
 @pytest.mark.parametrize('url', ['/auth/tokens', 'nova.test/v2.1/?'], ids=['token', 'discovery'])
 @pytest.mark.parametrize('failure', UNCERTAIN[:1] + UNCERTAIN[2:4], ids=str)
 def test_nova_can_not_be_found_and_nothing_is_created(edge, url, failure):
-    edge.fail('POST' if url == '/auth/tokens' else 'GET', url, failure)
+    is_token = url == '/auth/tokens'
+    edge.fail('POST' if is_token else 'GET', url, failure)
 
-    assert str(attach_error(edge)).startswith('could not find ')
+    tried = 'could not log in at http://keystone.test/v3: ' if is_token else 'could not find '
+    assert str(attach_error(edge)).startswith(tried)
     assert edge.nova.requests() in ([], ['GET /'])
     check_that_it_can_be_tried_again(edge)
 

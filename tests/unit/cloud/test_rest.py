@@ -86,6 +86,12 @@ def test_long_words_are_cut(edge, rest):
     assert len(text) < 400
 
 
+def test_words_are_cut_between_words(edge, rest):
+    edge.fail('GET', '/limits', Failure('long', '', 500, text='word by ' * 100))
+
+    assert str(refused(rest)).endswith(('word...', 'by...'))
+
+
 @pytest.mark.parametrize('status', [200, 204, 300])
 def test_a_body_that_is_no_json(edge, rest, status):
     edge.fail('GET', '/limits', Failure('no JSON', '', status, text='Hello\n  <b>you</b>'))
@@ -305,7 +311,7 @@ def test_no_token_no_nova(edge, failure):
     with pytest.raises(CloudError) as caught:
         edge.ports.server_groups.named('web')
 
-    assert str(caught.value).startswith('could not find Nova: ')
+    assert str(caught.value).startswith('could not log in at http://keystone.test/v3: ')
     assert failure.words in str(caught.value)
     assert caught.value.status == (failure.status if failure.status >= 400 else None)
     edge.mend()

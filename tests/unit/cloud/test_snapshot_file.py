@@ -1,16 +1,20 @@
 """The text of a snapshot's file: what is read from it, what is written, what is refused."""
 
+import bz2
+import gzip
 import json
+import lzma
 
 import pytest
 
-from senlin_affinity.cloud.snapshot_file import load, parse, render
+from senlin_affinity.cloud.snapshot_file import decoded, load, parse, render
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
 from tests.tables import check_error, raises, rows
 
 UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
+OTHER = '5bbcc3c4-1da2-4437-a48a-66f15b1b13fa'
 DOCUMENT = {
     'format': 1,
     'taken_at': '2026-01-01T00:00:00Z',
@@ -153,12 +157,30 @@ def test_what_is_absent_is_not_known_and_what_is_empty_is():
 def test_q1_2_the_uuids_of_aggregates_are_compared_in_one_spelling():
     document = {
         'format': 1,
-        'hosts': [{'host': 'a', 'aggregates': [UUID.upper(), 'no-uuid']}],
-        'aggregates': [{'uuid': UUID.replace('-', ''), 'name': 'ssd'}],
+        'hosts': [{'host': 'a', 'aggregates': [UUID.upper(), OTHER, 'no-uuid', 'odd']}],
+        'aggregates': [
+            {'uuid': UUID.replace('-', ''), 'name': 'ssd'},
+            {'uuid': 'odd', 'name': 'odd'},
+        ],
     }
     snapshot = parse(json.dumps(document))
-    assert snapshot.hosts[0].aggregates == {UUID, 'no-uuid'}
+    # Placement may have some that Nova has not.
+    assert snapshot.hosts[0].aggregates == {UUID, OTHER, 'no-uuid', 'odd'}
     assert UUID in snapshot.aggregates_by_uuid
+
+
+@pytest.mark.parametrize('pack', [gzip.compress, bz2.compress, lzma.compress], ids=str)
+def test_a_compressed_file(pack):
+    with pytest.raises(InvalidSpec, match='is compressed: unpack it first'):
+        decoded(pack(b'{"format": 1}'))
+
+
+def test_digits_of_a_rule_are_its_number():
+    group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity'}
+    text = json.dumps(
+        {'format': 1, 'server_groups': [group | {'rules': {'max_server_per_host': '3'}}]}
+    )
+    assert parse(text).server_groups[0].rules == {'max_server_per_host': 3}
 
 
 def test_each_host_has_a_line_and_equal_snapshots_have_equal_texts():

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -57,11 +58,13 @@ def test_what_it_prints_is_json(row):
     decision = answer(row)
     printed = json.loads(json.dumps(decision.as_dict()))
     assert printed == decision.as_dict()
+    assert printed['at_most'] == row.get('at_most', [])
     assert list(printed) == [
         'fits',
         'wanted',
         'capacity',
         'capacity_is_upper_bound',
+        'at_most',
         'line',
         'placements',
         'hosts',
@@ -93,10 +96,46 @@ SIX_ON_TWO = {
 def test_the_advice_is_that_of_the_codes_in_the_line():
     """Each once: the hosts' first, then the request's."""
     assert explain.advice(answer(SIX_ON_TWO)) == (
-        'enable its compute service',
+        'enable the compute service of the host',
         'raise max_server_per_host, or add a host',
         'raise the quota instances, or delete servers',
     )
+
+
+TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
+
+
+@pytest.mark.parametrize(
+    ('hosts', 'rules'),
+    [
+        pytest.param(
+            {
+                'cmp-1': {'resources': TOO_SMALL},
+                'cmp-2': {'resources': TOO_SMALL, 'disabled': True},
+                'cmp-3': {'resources': TOO_SMALL, 'down': True},
+            },
+            ['resources.too_large', 'resources.exhausted'],
+            id='to enable a host that is too small does not help',
+        ),
+        pytest.param(
+            {'cmp-1': {'resources': TOO_SMALL, 'disabled': True}},
+            ['host_state.disabled', 'resources.exhausted'],
+            id='where every host is refused twice, both are needed',
+        ),
+        pytest.param(
+            {'cmp-1': {'disabled': True}, 'cmp-2': {'resources': TOO_SMALL}},
+            ['host_state.disabled', 'resources.exhausted'],
+            id='each of two hosts is refused by one',
+        ),
+    ],
+)
+def test_the_advice_is_that_of_rules_that_stand_alone(hosts, rules):
+    decision = answer({'hosts': hosts, 'flavor': {'vcpus': 5}, 'request': {'count': 1}})
+    wanted = [decision.reasons[code].advice for code in rules]
+    found = explain.advice(decision)
+    assert found
+    assert set(found) <= set(wanted)
+    assert len(found) == len({code.partition('.')[0] for code in rules})
 
 
 def test_a_line_names_no_host():
@@ -176,6 +215,12 @@ THINGS = CloudSnapshot(
             id='a zone that is not there',
         ),
         pytest.param(
+            {'flavor': '1', 'availability_zone': 'x'},
+            'availability_zone',
+            "there is no availability zone 'x'; there is only nova",
+            id='there is only one zone',
+        ),
+        pytest.param(
             {'flavor': '1', 'count': -1},
             'count',
             'must be an integer of 0 or more, not -1',
@@ -194,6 +239,27 @@ def test_names_that_do_not_lead_to_one_thing(asked, path, words):
     with pytest.raises(InvalidSpec) as caught:
         plan(PlacementRequest(**({'count': 1} | asked)), THINGS, CONSTRAINTS)
     assert (caught.value.path, str(caught.value)) == (path, f'{path}: {words}')
+
+
+@pytest.mark.parametrize(
+    ('asked', 'path'),
+    [
+        ({'flavor': None}, 'flavor'),
+        ({'flavor': 5}, 'flavor'),
+        ({'flavor': '1', 'server_group': 5}, 'server_group'),
+        ({'flavor': '1', 'availability_zone': b'nova'}, 'availability_zone'),
+    ],
+)
+def test_what_is_no_name(asked, path):
+    with pytest.raises(InvalidSpec, match=f'{path}: must be a name or an id, as a string, not '):
+        plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS)
+
+
+def test_the_digits_of_a_count_are_a_count():
+    row = {'hosts': {'cmp-1': {}}, 'request': {'count': 2}}
+    asked = replace(request_of(row), count='2')
+    decision = plan(asked, snapshot_of(row), CONSTRAINTS)
+    assert decision.as_dict() == answer(row).as_dict()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""Logs in: a session with a token, before any service is looked for.
+
+The token is asked for first, which costs no request more, for every service needs it. So a Keystone
+that does not answer, or refuses, is told as such, and not as a Nova that is not there.
+
+Units: seconds that a request may go without an answer. While logging in, and while a service is
+looked for, a server that is silent for so long is not asked again, at this URL or at another: it
+would take as long each time.
+
+Errors: CloudError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+from keystoneauth1 import exceptions as keystoneauth
+from openstack import exceptions as sdk
+from openstack.connection import Connection
+
+from senlin_affinity.cloud import words
+from senlin_affinity.core.errors import CloudError
+
+#: Everything that keeps an answer from coming back.
+NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
+#: keystoneauth's words where a password is missing, which it raises as a bare Exception.
+_NO_PASSWORD = 'password is a required attribute'
+
+
+class Silent(CloudError):
+    """Nobody answered in time."""
+
+
+def log_in(connection: Connection, timeout: float) -> None:
+    """Get a token, where the connection has none yet.
+
+    :param timeout: for every request that has none of its own, unless the connection brings one.
+    """
+    try:
+        session = connection.session
+        if session.timeout is None:  # else a token and the discovery would wait for ever
+            session.timeout = timeout
+        with impatient(session):
+            session.get_token()
+    except (*NO_ANSWER, Silent) as error:
+        raise _refused(connection, words.of(error), error) from error
+    except Exception as error:
+        if type(error) is not Exception or str(error) != _NO_PASSWORD:
+            raise
+        missing = 'the password is missing: set OS_PASSWORD, or password in clouds.yaml'
+        raise _refused(connection, missing, error) from error
+
+
+@contextlib.contextmanager
+def impatient(session: Any) -> Iterator[None]:
+    """Where a server is silent, do not go on: keystoneauth would guess another URL and wait again.
+
+    No exception that keystoneauth and openstacksdk know ends their guessing, so this is one of
+    ours.
+    """
+    request = session.request
+
+    def ask(*arguments: Any, **more: Any) -> Any:
+        try:
+            return request(*arguments, **more)
+        except keystoneauth.ConnectTimeout as error:
+            raise Silent(words.of(error)) from error
+
+    session.request = ask
+    try:
+        yield
+    finally:
+        session.__dict__.pop('request', None)
+
+
+def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:
+    url = (connection.config.get_auth_args() or {}).get('auth_url')
+    at = f' at {url}' if url else ''
+    if url and '://' not in url:
+        why = 'that is no URL: write one such as https://keystone.example.com/v3'
+    return CloudError(f'could not log in{at}: {why}', getattr(error, 'http_status', None))

@@ -1,0 +1,47 @@
+"""What an error on the way to the cloud says, for people: short, and with the cause at its end.
+
+Shapes::
+
+    'Unable to establish connection to http://127.0.0.1:9/v3: HTTPConnectionPool(host=...): Max
+     retries ...' becomes 'unable to establish connection to http://127.0.0.1:9/v3: Connection
+     refused'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_LONGEST = 300
+
+
+def of(error: BaseException) -> str:
+    """The error in one line; where the system refused it, in the system's words."""
+    text = str(error)
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.strerror:
+            below = str(error.__cause__) if error.__cause__ is not None else ''
+            head = text.removesuffix(below).rstrip(': ') if below else ''
+            text = f'{head}: {cause.strerror}' if head else cause.strerror
+            break
+    return cut(text) or type(error).__name__
+
+
+def cut(text: str) -> str:
+    """One line of it that is not too long, and ends with a whole word."""
+    text = ' '.join(text.split())
+    if len(text) <= _LONGEST:
+        return text
+    return text[:_LONGEST].rsplit(' ', 1)[0] + '...'
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """What led to the error, the last first; libraries keep it in different places."""
+    waiting, seen = [error], set()
+    while waiting:
+        found = waiting.pop(0)
+        if not isinstance(found, BaseException) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        waiting += [found.__cause__, found.__context__, getattr(found, 'reason', None)]
+        waiting += found.args
