@@ -154,6 +154,7 @@ comma := ,
 	$(call install,.venv,constraints.txt,$*); \
 	touch $@
 
+# Made anew each time: setuptools does not run beside the old "packaging" that this venv ends with.
 .venv-compat/.made: $(FRAME) constraints-compat.txt $(call elsewhere,.venv-compat)
 	@$(call locked,.venv-compat); \
 	python=$$($(call find_python,(3$(comma) 10),(3$(comma) 12),$(OLD))); \
@@ -161,6 +162,7 @@ comma := ,
 	    echo 'make: no Python 3.10 or 3.11 with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
 	fi; \
 	echo "setting up .venv-compat with $$python (about a minute, once)"; \
+	rm -rf .venv-compat; \
 	$(call make_venv,.venv-compat,$$python); \
 	$(call install,.venv-compat,constraints-compat.txt,compat$(comma)test); \
 	touch $@
