@@ -13,6 +13,7 @@ Errors: CloudError.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,19 +62,25 @@ def impatient(session: Any) -> Iterator[None]:
     No exception that keystoneauth and openstacksdk know ends their guessing, so this is one of
     ours.
     """
-    request = session.request
+    request, before = session.request, session.__dict__.get('request')
+    opener = threading.get_ident()
 
     def ask(*arguments: Any, **more: Any) -> Any:
         try:
             return request(*arguments, **more)
         except keystoneauth.ConnectTimeout as error:
+            if threading.get_ident() != opener:  # who shares the session knows its own exceptions
+                raise
             raise Silent(words.of(error)) from error
 
     session.request = ask
     try:
         yield
     finally:
-        session.__dict__.pop('request', None)
+        if before is None:
+            session.__dict__.pop('request', None)
+        else:
+            session.request = before
 
 
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:

@@ -63,7 +63,7 @@ class AvailabilityZoneConstraint:
         is_member = _is_member(question, host)
         if is_member or (is_member is None and zone == wanted):
             return Verdict.passed('availability_zone.in_zone', zone=wanted)
-        if zone == wanted:
+        if zone == wanted or (zone is None and is_member is False):
             return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
         if not (question.rules.is_pinned or question.is_enforced(_FILTERS)):
             if wanted == snapshot.zones.default:

@@ -37,7 +37,7 @@ class QuotaConstraint:
             question.snapshot.quotas,
             question.request.count,
         )
-        if not known:
+        if not known or not question.has_quotas:
             return Verdict.skipped('quota.unknown')
         each = quotas.amounts(question.flavor, question.demand)
         verdicts = [quotas.room_for_servers(known, each, wanted)]

@@ -90,7 +90,7 @@ class ResourcesConstraint:
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
                 return _too_little(name, amount, has)
             room = here if room is None or here < room else room
-            is_at_most = is_at_most or is_sum or (max_unit is None and name not in UNIT_CLASSES)
+            is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
         return _enough(room, is_at_most)

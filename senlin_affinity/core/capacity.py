@@ -12,7 +12,6 @@ from functools import partial
 
 from senlin_affinity.core import service_hosts
 from senlin_affinity.core.assessment import Row, tally
-from senlin_affinity.core.flavor import UNIT_CLASSES
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -110,7 +109,7 @@ def _certain(row: Row) -> int:
 
 def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
     """In words, which hosts' room is a sum that one server may not be able to use."""
-    asked = () if question.demand is None else question.demand.amounts
+    asked = {} if question.demand is None else question.demand.amounts
     for host, row in zip(hosts, rows, strict=True):
         if not (row.is_at_most and row.room):
             continue
@@ -121,7 +120,7 @@ def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> It
         elif 'vmware' in host.hypervisor_type.lower():
             yield 'vSphere clusters'
         elif any(
-            name in asked and has.max_unit is None and name not in UNIT_CLASSES
+            has.is_limit_untold(name, asked.get(name, 0))
             for name, has in (host.resources or {}).items()
         ):
             yield 'resource classes whose unit limits Placement does not tell'

@@ -45,6 +45,12 @@ class Resource(NamedTuple):
     step_size: int = 1
     is_sum: bool = False
 
+    def is_limit_untold(self, name: str, amount: int) -> bool:
+        """May a ``max_unit``, which is 1 or more, refuse this much? No list tells it of a class
+        that is none of the unit classes.
+        """
+        return self.max_unit is None and amount > 1 and name not in flavors.UNIT_CLASSES
+
 
 @dataclass(frozen=True)
 class Host:
@@ -135,13 +141,12 @@ class CloudSnapshot:
         """The aggregates by their UUID; empty where they are not known."""
         return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
 
-    @property
-    def own_server_groups(self) -> tuple[ServerGroup, ...] | None:
-        """Those of the project whose snapshot it is; all where the projects are not known."""
-        groups = self.server_groups
-        if groups is None or self.project_id is None:
+    def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
+        """Those of a project, or of the one whose snapshot it is; all where neither is known."""
+        project, groups = project_id or self.project_id, self.server_groups or ()
+        if project is None:
             return groups
-        return tuple(group for group in groups if group.project_id in (None, self.project_id))
+        return tuple(group for group in groups if group.project_id in (None, project))
 
     @cached_property
     def zones(self) -> Zones:
@@ -223,6 +228,11 @@ class Question:
     def project_id(self) -> str | None:
         """The project that asks: as the request says, or else the snapshot's."""
         return self.request.project_id or self.snapshot.project_id
+
+    @property
+    def has_quotas(self) -> bool:
+        """Are the snapshot's quotas those of the project that asks, as far as that is known?"""
+        return self.project_id == (self.snapshot.project_id or self.project_id)
 
     @cached_property
     def demand(self) -> Demand | None:

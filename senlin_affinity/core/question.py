@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -46,7 +46,7 @@ def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None 
         request,
         snapshot,
         _find(request.flavor, snapshot.flavors, 'flavor'),
-        None if group is None else _find(group, _groups(group, snapshot), 'server_group'),
+        None if group is None else _find(group, _groups(request, snapshot), 'server_group'),
         rules or Rules(),
         _member_of(request.member_of, snapshot),
     )
@@ -59,12 +59,17 @@ def _check_texts(request: PlacementRequest) -> None:
         if not isinstance(value, str) and (value is not None or path == 'flavor'):
             shown = reprlib.repr(value)
             raise InvalidSpec(f'must be a name or an id, as a string, not {shown}', path)
+    filters: object = request.enabled_filters
+    if isinstance(filters, str) or not isinstance(filters, Collection):
+        shown = reprlib.repr(filters)
+        raise InvalidSpec(f'must be a tuple of names, not {shown}', 'enabled_filters')
 
 
-def _groups(wanted: str, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
+def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
     """Those that a name may mean: a project's own group goes before another's of that name."""
-    every, own = snapshot.server_groups, snapshot.own_server_groups or ()
-    return own if any(wanted in (group.id, group.name) for group in own) else every
+    own = snapshot.server_groups_of(request.project_id)
+    is_own = any(request.server_group in (group.id, group.name) for group in own)
+    return own if is_own else snapshot.server_groups
 
 
 def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:

@@ -40,9 +40,16 @@ def read(snapshot: CloudSnapshot) -> Zones:
             found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
     carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
     hosts = snapshot.hosts or ()
-    # A cloud has one such zone at most: where there are more, the aggregates are not all there.
     bare = {host.availability_zone for host in hosts} - {None, *carried_by}
     default = next(iter(bare)) if snapshot.aggregates is not None and len(bare) == 1 else None
+    # Of hosts in no aggregate with their zone a cloud has one zone at most, the default one: where
+    # there are more, the aggregates are not all there.
+    of_none = {
+        host.availability_zone
+        for host in hosts
+        if host.availability_zone is not None
+        and host.aggregates.isdisjoint(carried_by.get(host.availability_zone, ()))
+    }
     carrying = frozenset().union(*carried_by.values())
     is_seen = any(not carrying.isdisjoint(host.aggregates) for host in hosts)
-    return Zones(carried_by, default, len(bare) < 2 and is_seen)
+    return Zones(carried_by, default, len(of_none) < 2 and is_seen)

@@ -16,11 +16,13 @@ chosen.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import AffinityError, CloudError
+from senlin_affinity.core.flavor import PCPU
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.binding import Binding
@@ -108,9 +110,17 @@ def _decide(
     # A host that the policy chooses must have the traits that the image requires, too.
     if image is not None and (is_pinned or asked.rules.reads_images):
         asked = replace(asked, image_properties=preflight.image(image))
+    elif image is not None and _has_pinned_cpus(snapshot):
+        with contextlib.suppress(CloudError):  # then it is not known which CPUs the image asks for
+            asked = replace(asked, image_properties=preflight.image(image))
     asked = replace(asked, properties=properties, server_group=binding.servergroup_id)
     request, snapshot, rules = build(asked, _remembered(snapshot, binding))
     return preflight.plan(request, snapshot, rules, only), unknown
+
+
+def _has_pinned_cpus(snapshot: CloudSnapshot) -> bool:
+    """Does a host have CPUs of the kind that an image can ask for in place of the common one?"""
+    return any(PCPU in (host.resources or {}) for host in snapshot.hosts or ())
 
 
 def _remembered(snapshot: CloudSnapshot, binding: Binding) -> CloudSnapshot:

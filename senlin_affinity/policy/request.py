@@ -109,7 +109,7 @@ def _group(asked: Asked, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnap
     if name is not None and known is None:
         return name, snapshot
     # As an attach does: any group by its id, and the project's own by their name.
-    own = snapshot.own_server_groups or ()
+    own = snapshot.server_groups_of(asked.project_id)
     found = [group for group in known or () if group.id == name]
     found = found or [group for group in own if group.name == name]
     if found:

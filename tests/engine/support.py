@@ -26,7 +26,8 @@ from senlin.engine.actions import base as action_module
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from tests.edge import Edge
 
-USER, PROJECT = 'user-1', 'project-1'
+#: Those of the edge's connection.
+USER, PROJECT = 'admin-id', 'admin-project'
 SERVER_PROFILE = {
     'type': 'os.nova.server',
     'version': '1.0',

@@ -10,12 +10,10 @@ from senlin_affinity import preflight as door
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.plugins import senlin_preflight
 from tests.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
-from tests.engine.support import PROJECT, SERVER_PROFILE, Desk, spec
+from tests.engine.support import PROJECT, SERVER_PROFILE, USER, Desk, spec
 from tests.fake_glance import FakeGlance, FakeImage
 from tests.fake_nova import FakeAggregate, FakeHost
 
-#: The user of the edge's connection.
-OWNER = 'admin-id'
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
 BOTH = ('compute', 'placement')
 HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('win-1'))
@@ -64,7 +62,7 @@ def run(
     policy='anti-affinity',
     rules=None,
     on=(),
-    user=OWNER,
+    user=USER,
     action=OUT,
     **cluster,
 ):
@@ -227,7 +225,7 @@ def test_a_plain_user_sees_no_hosts_and_is_not_warned_of_it(_database, caplog):
 
 def test_rx_07_a_plain_users_quota_is_known(_database):
     with edge(user='demo') as cloud:
-        action, _group = run(Desk(cloud), spec(), 11)
+        action, _group = run(Desk(cloud), spec(), 11, project='demo-project')
     reason = refusal(action)
     assert reason.startswith('does not fit: 0 of 11 placed; the hosts are not known; quota.')
     assert 'quota server_group_members: 11' in reason

@@ -156,6 +156,17 @@ def test_quota_of_servers(row):
     check_least(row, verdict)
 
 
+@pytest.mark.parametrize(
+    ('asks', 'code'),
+    [(None, 'quota.instances'), ('ours', 'quota.instances'), ('theirs', 'quota.unknown')],
+)
+def test_the_quotas_of_another_project_say_nothing(asks, code):
+    """RX-07: a snapshot has those of the project that took it."""
+    snapshot = CloudSnapshot(quotas={'instances': Quota(1, 1)}, project_id='ours')
+    asked = Question(PlacementRequest(1, 'f', project_id=asks), snapshot)
+    assert QuotaConstraint().check_request(asked).code == code
+
+
 def check_least(row, verdict):
     """What is certain of the room: all of it, where the row says nothing."""
     least = row.get('least', row.get('room'))

@@ -44,6 +44,8 @@ class Story:
 
     def image(self, name):
         self.images.append(name)
+        if 'image_fails' in self.row:
+            raise CloudError(self.row['image_fails'])
         return {}
 
     def plan(self, request, snapshot, rules, only):
