@@ -155,7 +155,8 @@ class Canned(HttpCloud):
 
 def make_cloud(hosts: int) -> Canned:
     """20 servers on each host; 200 of all of them are in groups."""
-    nova = FakeNova(hosts=tuple(FakeHost(f'cmp-{number}') for number in range(hosts)), quota=-1)
+    fakes = tuple(FakeHost(f'cmp-{number}') for number in range(hosts))
+    nova = FakeNova(hosts=fakes, flavors=(), aggregates=(), quota=-1)
     dice = random.Random(hosts)
     groups = [nova.add_group(f'group-{number}') for number in range(40)]
     for number in range(hosts * 20):

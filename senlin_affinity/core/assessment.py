@@ -62,8 +62,9 @@ def assess(
     shapes = [map(shape, repeat(question), hosts) for shape in named]
     known: dict[Hashable, dict[Hashable, Row]] = {}
     rows = []
-    looks = zip(zip(map(_look, hosts), map(_listed, hosts), strict=True), *shapes, strict=True)
-    for host, look in zip(hosts, looks, strict=True):
+    for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
+        if host.is_partial or not host.resources:
+            look = ((look[0], _listed(host)), *look[1:])
         alike = known.get(look)
         if alike is None:
             alike = known[look] = {}

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from senlin_affinity.core import flavor as flavors
@@ -157,7 +158,7 @@ class CloudSnapshot:
     def has_shared_services(self) -> bool:
         """Does a service host have several hypervisors?"""
         hosts = self.hosts or ()
-        return len({host.host for host in hosts}) < len(hosts)
+        return len(set(map(attrgetter('host'), hosts))) < len(hosts)
 
 
 @dataclass(frozen=True)
