@@ -23,6 +23,7 @@ from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.zones import Zones
 
 _Worked = TypeVar('_Worked')
+_NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
 
 #: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
 DEFAULT_FILTERS = (
@@ -150,6 +151,11 @@ class CloudSnapshot:
         return tuple(group for group in groups if group.project_id in (None, project))
 
     @cached_property
+    def places(self) -> frozenset[tuple[str | None, frozenset[str]]]:
+        """The zone and the aggregates of the hosts, once for all that are alike in both."""
+        return frozenset(map(_PLACE, self.hosts or ()))
+
+    @cached_property
     def zones(self) -> Zones:
         """What is known of the availability zones."""
         return zones.read(self)
@@ -158,7 +164,7 @@ class CloudSnapshot:
     def has_shared_services(self) -> bool:
         """Does a service host have several hypervisors?"""
         hosts = self.hosts or ()
-        return len(set(map(attrgetter('host'), hosts))) < len(hosts)
+        return len(set(map(_NAME, hosts))) < len(hosts)
 
 
 @dataclass(frozen=True)

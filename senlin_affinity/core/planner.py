@@ -99,9 +99,8 @@ def _choose(
         firsts = [each.pop(0) for each in waiting.values() if each]
     else:
         firsts = [index for index, room in enumerate(rooms) if room]
-    free = [
-        (sign * members.get(hosts[index].host, 0), hosts[index].host, index) for index in firsts
-    ]
+    names = [host.host for host in hosts]
+    free = [(sign * members.get(names[index], 0), names[index], index) for index in firsts]
     if capacity.is_open_affinity(question):
         most = {
             index: sum(rooms[each] for each in (index, *waiting.get(name, ())))

@@ -78,7 +78,7 @@ def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberO
         return MemberOf()
     if snapshot.aggregates is None:
         return read(expressions, 'member_of', lambda part: canonical(part) or part)
-    nameless = frozenset().union(*{host.aggregates for host in snapshot.hosts or ()})
+    nameless = frozenset().union(*{aggregates for _zone, aggregates in snapshot.places})
     return resolve(expressions, snapshot.aggregates, nameless=nameless)
 
 
@@ -105,7 +105,7 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     """A zone that no host has is wrong, unless the zone of one of them is not known."""
     if zone is None:
         return
-    of_hosts = {None} if snapshot.hosts is None else {it.availability_zone for it in snapshot.hosts}
+    of_hosts = {None} if snapshot.hosts is None else {zone for zone, _of_host in snapshot.places}
     zones = of_hosts | {aggregate.availability_zone for aggregate in snapshot.aggregates or ()}
     zones |= snapshot.availability_zones or frozenset()
     is_known = snapshot.availability_zones is not None or None not in of_hosts

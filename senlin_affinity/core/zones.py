@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from senlin_affinity.core.objects import CloudSnapshot
-
-_ZONE_AND_AGGREGATES = attrgetter('availability_zone', 'aggregates')
 
 
 @dataclass(frozen=True)
@@ -42,13 +39,14 @@ def read(snapshot: CloudSnapshot) -> Zones:
         if aggregate.availability_zone is not None:
             found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
     carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
-    # Hosts that are alike in both are looked at once.
-    seen = set(map(_ZONE_AND_AGGREGATES, snapshot.hosts or ()))
-    bare = {zone for zone, _of_host in seen} - {None, *carried_by}
+    places = snapshot.places
+    bare = {zone for zone, _of_host in places} - {None, *carried_by}
     default = next(iter(bare)) if snapshot.aggregates is not None and len(bare) == 1 else None
     # Of hosts in no aggregate with their zone a cloud has one zone at most, the default one: where
     # there are more, the aggregates are not all there.
-    of_none = {zone for zone, of_host in seen if of_host.isdisjoint(carried_by.get(zone, ()))}
+    of_none = {
+        zone for zone, of_host in places if of_host.isdisjoint(carried_by.get(zone or '', ()))
+    }
     carrying = frozenset().union(*carried_by.values())
-    is_seen = any(not carrying.isdisjoint(of_host) for _zone, of_host in seen)
+    is_seen = any(not carrying.isdisjoint(of_host) for _zone, of_host in places)
     return Zones(carried_by, default, len(of_none - {None}) < 2 and is_seen)
