@@ -156,7 +156,7 @@ class FakeNova:
         self.quota = quota
         self.hosts = tuple(hosts)
         self.flavors: list[Any] = list(flavors)
-        self.aggregates: list[Any] = list(aggregates)
+        self.aggregates = list(aggregates)
         self.groups: list[dict[str, Any]] = []
         self.servers: list[FakeServer] = []
         self.limits: dict[str, int] = {}
@@ -190,16 +190,8 @@ class FakeNova:
 
     def add_aggregate(self, name: str, hosts: Iterable[str] = (), **metadata: str) -> str:
         """An aggregate; gives its UUID."""
-        self.aggregates.append(
-            {
-                'uuid': str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
-                'name': name,
-                'hosts': list(hosts),
-                'metadata': metadata,
-                'availability_zone': metadata.get('availability_zone'),
-            }
-        )
-        return str(self.aggregates[-1]['uuid'])
+        self.aggregates.append(FakeAggregate(name, tuple(hosts), metadata))
+        return self.aggregates[-1].id
 
     def hypervisor_id(self, number: int) -> str:
         """The id of the hypervisor of the host with this number."""
@@ -426,9 +418,6 @@ class FakeNova:
     def _aggregates(self, question: _Question) -> Reply:
         if question.user != 'admin':
             return self._recorded('aggregates, not allowed', question.microversion)
-        if any(isinstance(aggregate, Mapping) for aggregate in self.aggregates):
-            (template,) = _snapshot_answer('aggregates').body['aggregates']
-            return Reply(200, {'aggregates': [{**template, **item} for item in self.aggregates]})
         template = self._recorded('aggregates', question.microversion).body['aggregates'][0]
         shown = [
             {
@@ -437,6 +426,7 @@ class FakeNova:
                 'name': aggregate.name,
                 'hosts': list(aggregate.hosts),
                 'metadata': dict(aggregate.metadata),
+                'availability_zone': aggregate.metadata.get('availability_zone'),
                 **({'uuid': aggregate.id} if question.microversion >= (2, 41) else {}),
             }
             for number, aggregate in enumerate(self.aggregates, start=template['id'])

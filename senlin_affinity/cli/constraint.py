@@ -7,7 +7,6 @@ let a host or a request through.
 from __future__ import annotations
 
 import argparse
-import difflib
 from typing import Any
 
 from cliff.columns import FormattableColumn
@@ -15,6 +14,7 @@ from cliff.columns import FormattableColumn
 from senlin_affinity import preflight
 from senlin_affinity.cli import base
 from senlin_affinity.constraints.base import Constraint, HostConstraint
+from senlin_affinity.core import near
 
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter')
 #: Those of a table that is not asked for more: they fit into 80 columns.
@@ -61,8 +61,7 @@ class ShowConstraint(base.ShowOne):
         known = {constraint.name: constraint for constraint in preflight.load_constraints()}
         constraint = known.get(parsed_args.name)
         if constraint is None:
-            near = difflib.get_close_matches(parsed_args.name, known, n=1)
-            hint = f'did you mean {near[0]}?' if near else f'there are {", ".join(known)}'
+            hint = near.meant(parsed_args.name, known, 'there are')
             raise base.UsageError(f'there is no constraint {parsed_args.name!r}: {hint}')
         is_ours = type(constraint).__module__.startswith(_OURS)
         page = f'constraints/{constraint.name}' if is_ours else ''

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from senlin_affinity.cli import base, plan_notes, plan_view, snapshot_source, spec_file
-from senlin_affinity.core import question
+from senlin_affinity.core import planner, question
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Rules
 from senlin_affinity.policy import properties, request
@@ -106,13 +106,15 @@ class Plan(base.ShowOne):
         asked_request, snapshot, rules = request.build(asked, self._snapshot)
         if parsed_args.boot_from_volume:
             asked_request = dataclasses.replace(asked_request, is_volume_booted=True)
-        group = question.ask(asked_request, snapshot, rules).server_group
-        self._notes = plan_notes.notes(asked_request, self._snapshot, snapshot, unknown, group)
+        looked_up = question.ask(asked_request, snapshot, rules)
+        self._notes = plan_notes.notes(
+            asked_request, self._snapshot, snapshot, unknown, looked_up.server_group
+        )
         constraints = preflight.load_constraints()
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(asked_request.enabled_filters, modelled):
             LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
-        self._decision = preflight.plan(asked_request, snapshot, constraints, rules)
+        self._decision = planner.decide(looked_up, constraints)
         self.exit_status = _STATUS[self._decision.fits]
         answer = self._decision.as_dict()
         return tuple(answer), tuple(answer.values())

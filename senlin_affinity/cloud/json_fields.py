@@ -11,13 +11,13 @@ before it. An unknown key is an error: a mistyped one would silently mean "not k
 
 from __future__ import annotations
 
-import difflib
 import re
 import reprlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from senlin_affinity.core import near
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.plain import is_plain
 
@@ -154,9 +154,7 @@ def missing_or(message: str, item: Mapping[str, Any], key: str) -> InvalidSpec:
 def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:
     """The error about a key that is none, with the nearest that is one."""
     key = next(key for key in item if key not in known)
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f'did you mean {near[0]}?' if near else f'known are {", ".join(known)}'
-    return InvalidSpec(f'unknown key: {hint}', key)
+    return InvalidSpec(f'unknown key: {near.meant(key, known)}', key)
 
 
 def below(place: str, error: InvalidSpec) -> InvalidSpec:

@@ -26,8 +26,6 @@ from senlin_affinity.core.objects import Host, Question, Resource
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
-_VSPHERE = 'vmware'
-
 
 class ResourcesConstraint:
     """What the flavor asks of a host's resources."""
@@ -76,7 +74,7 @@ class ResourcesConstraint:
             # A snapshot is taken by the unit classes: it does not see a host that has none free.
             return Verdict.unknown('resources.unknown')
         room: int | None = None
-        is_at_most = host.is_nested or _VSPHERE in host.hypervisor_type.lower()
+        is_at_most = host.is_nested or host.is_vsphere
         is_known = True
         for name, amount in asked.amounts.items():
             has = host.resources.get(name)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from operator import attrgetter
 
@@ -46,6 +47,11 @@ class Row:
     is_certain: bool
     is_at_most: bool
     by: str | None
+
+    @cached_property
+    def certain(self) -> int:
+        """The room that is there whatever the unknown parts of the snapshot are."""
+        return (self.room or 0) if self.is_certain else 0
 
     @property
     def code(self) -> str | None:

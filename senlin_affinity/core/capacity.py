@@ -93,18 +93,14 @@ def _of_hosts(
     together: Callable[[Iterable[int]], int] = partial(max, default=0) if is_open else sum
     if service_hosts.are_counted(question):
         each = list(service_hosts.rooms(question, hosts, [row.room for row in rows]))
-        certain = [_certain(row) for row in rows]
+        certain = [row.certain for row in rows]
         sure = [room or 0 for room in service_hosts.rooms(question, hosts, certain)]
     else:
         times = [(row, 1 if is_open else number) for row, number in counted]
         each = [None if row.room is None else row.room * number for row, number in times]
-        sure = [_certain(row) * number for row, number in times]
+        sure = [row.certain * number for row, number in times]
     known = [room for room in each if room is not None]
     return (together(known) if len(known) == len(each) else None), together(sure)
-
-
-def _certain(row: Row) -> int:
-    return (row.room or 0) if row.is_certain else 0
 
 
 def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
@@ -117,7 +113,7 @@ def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> It
             yield 'hosts with nested resource providers'
         elif any(item.is_sum for item in (host.resources or {}).values()):
             yield 'shared resources'
-        elif 'vmware' in host.hypervisor_type.lower():
+        elif host.is_vsphere:
             yield 'vSphere clusters'
         elif any(
             has.is_limit_untold(name, asked.get(name, 0))

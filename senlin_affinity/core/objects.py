@@ -79,6 +79,11 @@ class Host:
     def __post_init__(self) -> None:
         object.__setattr__(self, 'aggregates', frozenset(all_spelt(self.aggregates)))
 
+    @property
+    def is_vsphere(self) -> bool:
+        """Is it a vSphere cluster, whose resources are those of several ESXi hosts?"""
+        return 'vmware' in self.hypervisor_type.lower()
+
 
 @dataclass(frozen=True)
 class Aggregate:

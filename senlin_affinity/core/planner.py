@@ -90,7 +90,7 @@ def _choose(
     group, members = question.server_group, question.members_on
     policy = '' if group is None else group.policy
     sign = -1 if policy == SOFT_AFFINITY else 1
-    rooms = [(row.room or 0) if row.is_certain else 0 for row in rows]
+    rooms = [row.certain for row in rows]
     waiting: dict[str, list[int]] = {}
     if service_hosts.are_counted(question):
         rooms = service_hosts.shares(question, hosts, rooms)

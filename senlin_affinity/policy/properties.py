@@ -20,14 +20,13 @@ string.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from oslo_utils import strutils
 
-from senlin_affinity.core import member_of
+from senlin_affinity.core import member_of, near
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import (
     ANTI_AFFINITY,
@@ -208,6 +207,5 @@ def _check_keys(value: object, path: str, known: tuple[str, ...]) -> None:
         raise InvalidSpec(f'a policy spec must be a mapping with {", ".join(known)}', path)
     for key in value:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            meant = f'did you mean {near[0]}?' if near else f'known are {", ".join(known)}'
-            raise InvalidSpec(f'unknown key: {meant}', f'{path}.{key}' if path else str(key))
+            where = f'{path}.{key}' if path else str(key)
+            raise InvalidSpec(f'unknown key: {near.meant(str(key), known)}', where)
