@@ -117,6 +117,14 @@ class Tenant(Actor):
         )
         return self.clustering.get_node(node.id)
 
+    def set_metadata(self, cluster: str, **metadata: str) -> None:
+        """Replace the metadata of a cluster, and wait until they are stored."""
+        self.clustering.update_cluster(cluster, metadata=metadata)
+        wait_for(
+            f'the metadata of cluster {cluster}',
+            lambda: self.clustering.get_cluster(cluster).metadata == metadata,
+        )
+
     def nodes(self, cluster: str) -> list[Any]:
         """The nodes of a cluster, by index."""
         found = self.clustering.nodes(cluster_id=cluster)

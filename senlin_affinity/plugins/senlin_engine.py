@@ -15,6 +15,8 @@ from typing import Any
 
 from senlin.common import consts, scaleutils
 from senlin.common import context as senlin_context
+from senlin.db.sqlalchemy import api as database
+from senlin.db.sqlalchemy import models
 from senlin.objects import action as action_object
 from senlin.objects import cluster as cluster_object
 from senlin.objects import cluster_policy as binding_object
@@ -24,8 +26,9 @@ from senlin_affinity.core.errors import BindingError, InvalidSpec
 from senlin_affinity.core.whole import whole
 from senlin_affinity.policy import binding, placement
 
-#: The key of this project in a cluster's data.
+#: The key of this project in a cluster's data, and what may be noted under it.
 _NOTE = 'senlin_affinity'
+CREATING, KEPT = 'creating', 'kept'
 
 
 def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
@@ -36,19 +39,23 @@ def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
     return None if stored is None else binding.read(stored.data)
 
 
-def pending(cluster: Any) -> str | None:
-    """The name of a server group that an attach was about to create when it broke off."""
-    noted = (cluster.data or {}).get(_NOTE)
-    return noted.get('creating') if isinstance(noted, Mapping) else None
+def noted(cluster: Any, what: str) -> str | None:
+    """What the cluster's data remember of a server group without binding.
+
+    :param what: ``CREATING``, the name of one that an attach was about to create when it broke
+        off; ``KEPT``, the id of one that a detach kept.
+    """
+    note = (cluster.data or {}).get(_NOTE)
+    return note.get(what) if isinstance(note, Mapping) else None
 
 
-def note_pending(cluster: Any) -> Callable[[str | None], None]:
-    """A function that keeps such a name in the cluster's data; None takes it out."""
+def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
+    """A function that stores such a note in the cluster's data; None takes it out."""
 
-    def note(name: str | None) -> None:
-        forget_pending(cluster)
-        if name is not None:
-            cluster.data = {**(cluster.data or {}), _NOTE: {'creating': name}}
+    def note(group: str | None) -> None:
+        forget_note(cluster)
+        if group is not None:
+            cluster.data = {**(cluster.data or {}), _NOTE: {what: group}}
         cluster_object.Cluster.update(
             senlin_context.get_admin_context(), cluster.id, {'data': cluster.data}
         )
@@ -56,9 +63,19 @@ def note_pending(cluster: Any) -> Callable[[str | None], None]:
     return note
 
 
-def forget_pending(cluster: Any) -> None:
-    """Take the name out of what the engine stores of the cluster, once the binding is stored."""
+def forget_note(cluster: Any) -> None:
+    """Take the note out of what the engine stores of the cluster, once the binding is stored."""
     cluster.data = {key: value for key, value in (cluster.data or {}).items() if key != _NOTE}
+
+
+def is_being_deleted(cluster: Any) -> bool:
+    """Whether the action that holds the cluster's lock deletes the cluster."""
+    with database.session_for_read() as session:
+        lock = session.query(models.ClusterLock).get(cluster.id)
+        holders = () if lock is None else tuple(lock.action_ids)
+    context = senlin_context.get_admin_context()
+    actions = (action_object.Action.get(context, each, project_safe=False) for each in holders)
+    return any(action and action.action == consts.CLUSTER_DELETE for action in actions)
 
 
 def other_clusters(cluster: Any, group_id: str) -> list[str]:

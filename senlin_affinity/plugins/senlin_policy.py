@@ -47,6 +47,7 @@ from senlin_affinity.policy import (
     aggregates,
     binding,
     declared,
+    ownership,
     placement,
     profile,
     properties,
@@ -129,16 +130,17 @@ class AffinityPolicy(base.Policy):
                 affinity.Cluster(
                     cluster.id,
                     profile.group_hint(spec),
-                    engine.pending(cluster),
-                    engine.note_pending(cluster),
+                    engine.noted(cluster, engine.CREATING),
+                    engine.noting(cluster, engine.CREATING),
                     lambda group_id: engine.other_clusters(cluster, group_id),
                     profile.flavor(spec),
+                    engine.noted(cluster, engine.KEPT),
                 ),
                 cloud.server_groups,
                 cloud.inventory,
                 prefix=self._options().group_name_prefix,
             )
-            engine.forget_pending(cluster)
+            engine.forget_note(cluster)
             self._preflight(cluster, wanted, attached.binding).warn_of_ceiling()
             state = '' if enabled else '; the policy is disabled, enabling it later uses this group'
             return binding.write(attached.binding), f'{attached.line()}{state}'
@@ -146,7 +148,13 @@ class AffinityPolicy(base.Policy):
         return self._answer('attach', cluster.id, decide)
 
     def detach(self, cluster: Any) -> tuple[bool, Any]:
-        """Delete the group that attach created, unless others use it by now."""
+        """Delete the group that attach created, unless it is kept, or others use it by now."""
+
+        def is_kept() -> bool:
+            # Nobody comes after the cluster.
+            return not engine.is_being_deleted(cluster) and ownership.is_kept(
+                cluster.metadata or {}, lambda: properties.load(self.spec)
+            )
 
         def decide() -> Any:
             detached = affinity.detach(
@@ -154,6 +162,8 @@ class AffinityPolicy(base.Policy):
                 lambda: self._ports(cluster.user, cluster.project).server_groups,
                 own_servers=[node.physical_id for node in cluster.nodes if node.physical_id],
                 other_clusters=lambda group_id: engine.other_clusters(cluster, group_id),
+                is_kept=is_kept,
+                keep=engine.noting(cluster, engine.KEPT),
             )
             if detached.gone is not None:
                 engine.forget_group(cluster.nodes, detached.gone)

@@ -8,11 +8,13 @@ Attach (document 003, S1 and S2): a group that the profile's scheduler hint name
 must exist (Q3-1); else one that the spec names is inherited if it exists, and created if not
 (Q3-8); else one is created under a name that belongs to the cluster alone, so that what a crashed
 attach left behind is found again by the next one. A name that is a UUID is an id, never a name.
+A group that an earlier detach kept goes before all of these (``ownership``).
 
 Before that, the extra specs of the profile's flavor are judged (document 004; not with ``off``).
 
 Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
-with a given name 4 (the list again); 1 or 2 more for the flavor; detach 2.
+with a given name 4 (the list again); taking up a kept group 1; 1 or 2 more for the flavor. Detach
+2, or none where the group is kept.
 
 Errors: PolicyMismatch, QuotaExceeded, InvalidSpec, InvalidExtraSpec, CloudError; each names what
 was tried.
@@ -27,7 +29,7 @@ from dataclasses import dataclass
 from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec, PolicyMismatch
 from senlin_affinity.core.ports import Inventory, ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.policy import creation, flavor
+from senlin_affinity.policy import creation, flavor, ownership
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.matching import is_uuid, mismatch, saying
 from senlin_affinity.policy.properties import Properties
@@ -43,7 +45,8 @@ class Cluster:
     earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
     so that the group is deleted at detach though a later attach finds it there.
     ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
-    ``flavor`` is the name or the id of its profile's flavor.
+    ``flavor`` is the name or the id of its profile's flavor. ``kept`` is the id of a group of its
+    own that an earlier detach kept.
     """
 
     id: str
@@ -52,6 +55,7 @@ class Cluster:
     note: Callable[[str | None], None] = lambda _name: None
     other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
     flavor: str | None = None
+    kept: str | None = None
 
     def may_own(self, group: ServerGroup) -> bool:
         """Does nobody else use this group: no server, no other cluster?"""
@@ -114,6 +118,12 @@ def _attach(
     inventory: Inventory,
     prefix: str,
 ) -> Attached:
+    if cluster.kept is not None:
+        kept = ownership.kept_group(
+            cluster.kept, properties, cluster.group_hint, groups, cluster.may_own
+        )
+        if kept is not None:
+            return _attached(kept, properties, 'takes up again', is_inherited=False)
     found = find(properties, cluster.group_hint, groups)
     if found is not None:
         is_pending = cluster.pending == found.name and not cluster.group_hint
@@ -174,10 +184,14 @@ def detach(
     *,
     own_servers: Collection[str],
     other_clusters: Callable[[str], Collection[str]] = lambda _group_id: (),
+    is_kept: Callable[[], bool] = lambda: False,
+    keep: Callable[[str], None] = lambda _group_id: None,
 ) -> Detached:
-    """Delete the group if the policy created it and nobody else uses it (Q3-9).
+    """Delete the group if the policy created it and nobody else uses it, or keep it.
 
     :param groups: makes the connection; called only for a group that may have to be deleted.
+    :param is_kept: whether a group that the policy created stays for the next policy of the
+        cluster; ``keep`` then notes its id.
     :param own_servers: ids of the servers of the cluster's own nodes.
     :param other_clusters: names of other clusters whose bindings hold this group's id.
     """
@@ -186,6 +200,9 @@ def detach(
     group_id = binding.servergroup_id
     if binding.is_inherited:
         return Detached(f'server group {group_id} was inherited: it stays')
+    if is_kept():
+        keep(group_id)
+        return Detached(f'server group {group_id} is kept for the next policy of the cluster')
     others = sorted(other_clusters(group_id))
     if others:
         return Detached(f'server group {group_id} stays: cluster {", ".join(others)} uses it')

@@ -13,6 +13,9 @@ from typing import Any
 
 from senlin_affinity.core.server_group import ANTI_AFFINITY, MAX_SERVER_PER_HOST, POLICIES
 
+#: What a detach does with a server group that the policy created.
+DELETE, KEEP = 'delete', 'keep'
+
 
 @dataclass(frozen=True)
 class Property:
@@ -63,6 +66,15 @@ SERVERGROUP = Property(
                     since='1.1',
                 ),
             ),
+        ),
+        Property(
+            'on_detach',
+            'string',
+            'Whether a detach deletes a server group that the policy created, or keeps it for the '
+            'next policy of the cluster.',
+            since='1.1',
+            default=DELETE,
+            allowed=(DELETE, KEEP),
         ),
     ),
 )

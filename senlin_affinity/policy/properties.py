@@ -34,7 +34,7 @@ from senlin_affinity.core.server_group import (
     check_policy,
     check_rules,
 )
-from senlin_affinity.policy.declared import DECLARED, EXTRA_SPECS, SERVERGROUP, Property
+from senlin_affinity.policy.declared import DECLARED, DELETE, EXTRA_SPECS, SERVERGROUP, Property
 
 TYPE = 'senlin.policy.affinity'
 VERSIONS = ('1.0', '1.1')
@@ -50,6 +50,7 @@ class Properties:
     :mod:`senlin_affinity.extra_specs`. ``member_of`` is as it was written, names and all.
     ``pins_hosts`` says whether the policy chooses the host of every node. ``preflight`` is
     ``enforce``, ``warn`` or ``off``; a spec 1.0, which is older than the preflight, has ``off``.
+    ``on_detach`` is ``delete`` or ``keep``.
     """
 
     version: str
@@ -62,6 +63,7 @@ class Properties:
     member_of: tuple[str, ...] = ()
     pins_hosts: bool = False
     preflight: str = 'off'
+    on_detach: str = DELETE
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
@@ -103,6 +105,7 @@ def load(spec: Mapping[str, Any]) -> Properties:
         expression,
         _pins_hosts(expression, values['pin_hosts']),
         'off' if is_old else values['preflight'],
+        group['on_detach'],
     )
 
 

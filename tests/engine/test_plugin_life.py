@@ -5,8 +5,10 @@ from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
+from senlin import objects
 from senlin.common import consts
 from senlin.common import exception as senlin_exception
+from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
@@ -317,3 +319,90 @@ def test_a_refused_creation_is_not_remembered(desk):
     desk.edge.fail('POST', '/os-server-groups', FORBIDDEN, times=1)
     assert policy.attach(made)[0] is False
     assert desk.load_cluster(made.id).data == {}
+
+
+def kept(desk, wanted=None, metadata=None):
+    """A cluster with a node in a group of its own, from which the policy was detached again."""
+    cluster = desk.cluster(metadata=metadata or {})
+    policy = desk.policy(wanted)
+    is_attached, data = policy.attach(cluster)
+    assert is_attached, data
+    desk.bind(cluster, policy, data)
+    group = data['AffinityPolicy']['data']['servergroup_id']
+    node = desk.node(cluster, {'placement': {'servergroup': group}})
+    desk.edge.nova.boot(group)
+    bound = desk.load_cluster(cluster.id)
+    is_detached, said = policy.detach(bound)
+    assert is_detached, said
+    # The engine deletes the binding and then stores the cluster: it may die before either.
+    assert desk.load_cluster(cluster.id).data == {'senlin_affinity': {'kept': group}}
+    objects.ClusterPolicy.delete(desk.context, cluster.id, policy.id)
+    bound.store(desk.context)
+    return cluster, group, node
+
+
+KEPT = spec(servergroup={'on_detach': 'keep'})
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'metadata'), [(KEPT, None), (spec(), {'senlin_affinity_on_detach': 'keep'})]
+)
+def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
+    cluster, group, node = kept(desk, wanted, metadata)
+    again = desk.load_cluster(cluster.id)
+    assert again.data == {'senlin_affinity': {'kept': group}}
+    assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+    is_attached, data = desk.policy().attach(again)
+    assert is_attached, data
+    assert data['AffinityPolicy']['data']['servergroup_id'] == group
+    assert data['AffinityPolicy']['data']['inherited_group'] is False
+    assert again.data == {}
+    assert len(desk.edge.nova.groups) == 1
+
+
+def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_stays(desk):
+    cluster, group, _node = kept(desk, KEPT)
+    again = desk.load_cluster(cluster.id)
+    is_attached, why = desk.policy(spec(servergroup={'policies': 'affinity'})).attach(again)
+    assert not is_attached
+    assert why.startswith("Policies specified (affinity) doesn't match")
+    assert f'openstack server group delete {group}' in why
+    assert desk.load_cluster(cluster.id).data == {'senlin_affinity': {'kept': group}}
+    assert [each['id'] for each in desk.edge.nova.groups] == [group]
+
+
+@pytest.mark.parametrize(
+    ('metadata', 'said'),
+    [
+        ({'senlin_affinity_on_detach': 'delete'}, None),
+        ({'senlin_affinity_on_detach': 'no'}, 'metadata.senlin_affinity_on_detach: must be'),
+    ],
+)
+def test_q3_12_the_metadata_go_before_the_spec(desk, metadata, said):
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(metadata=metadata), desk.policy(KEPT)
+    desk.bind(cluster, policy, binding(group, inherited=False))
+    is_detached, why = policy.detach(desk.load_cluster(cluster.id))
+    assert is_detached == (said is None)
+    assert bool(desk.edge.nova.groups) == (said is not None)
+    if said:
+        assert why.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ('action', 'is_gone'), [('CLUSTER_DELETE', True), ('CLUSTER_DETACH_POLICY', False)]
+)
+def test_q3_12_a_cluster_that_is_deleted_keeps_no_group(desk, action, is_gone):
+    """The action that holds the cluster's lock tells; what the metadata say is not even read."""
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(metadata={'senlin_affinity_on_detach': 'keep'}), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False))
+    desk.action(cluster, 'CLUSTER_DELETE')  # one that holds nothing
+    running = desk.action(cluster, action)
+    assert senlin_lock.cluster_lock_acquire(desk.context, cluster.id, running.id)
+    try:
+        is_detached, said = policy.detach(desk.load_cluster(cluster.id))
+    finally:
+        senlin_lock.cluster_lock_release(cluster.id, running.id, senlin_lock.CLUSTER_SCOPE)
+    assert is_detached, said
+    assert (desk.edge.nova.groups == []) is is_gone

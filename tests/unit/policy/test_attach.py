@@ -30,7 +30,13 @@ def properties_of(row):
 def test_attach(row):
     cloud = cloud_of(row.get('cloud', {}))
     before = [group.id for group in cloud.groups]
-    wanted, cluster = properties_of(row), Cluster('c1', row.get('hint'))
+    wanted = properties_of(row)
+    cluster = Cluster(
+        'c1',
+        row.get('hint'),
+        other_clusters=lambda _group_id: row.get('others', ()),
+        kept=row.get('kept'),
+    )
     if raises(row):
         with pytest.raises(AffinityError) as caught:
             affinity.attach(wanted, cluster, cloud, cloud)
@@ -73,7 +79,7 @@ def test_line_of_an_attach():
 
 @pytest.mark.parametrize('row', rows('policy_detach'))
 def test_detach(row):
-    cloud = cloud_of(row.get('cloud', {}))
+    cloud, kept = cloud_of(row.get('cloud', {})), []
 
     def detach():
         return affinity.detach(
@@ -81,6 +87,8 @@ def test_detach(row):
             lambda: cloud,
             own_servers=row.get('own', ()),
             other_clusters=lambda _group: row.get('others', ()),
+            is_kept=lambda: row.get('keep', False),
+            keep=kept.append,
         )
 
     if raises(row):
@@ -91,6 +99,7 @@ def test_detach(row):
         answer = detach()
         assert row['outcome'] in answer.said
         assert answer.gone == row.get('gone')
+    assert kept == row.get('kept', [])
     if 'requests' in row:
         assert cloud.requests == row['requests']
     assert [group.id for group in cloud.groups] == row['left']

@@ -1,0 +1,85 @@
+"""A server group that the policy created: deleted at detach, or kept for the cluster's next policy.
+
+Data flow: at detach, the cluster's metadata and the spec say which (:func:`is_kept`); the id of a
+kept group is noted in the cluster's data. At the next attach the note and the group come in, and
+the group is taken up, or what is in the way goes out (:func:`kept_group`).
+
+Shapes: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. It goes before
+``servergroup.on_detach`` of the spec, since the spec of a policy in use cannot be changed.
+
+Requests: none at detach; at attach 1, and 1 more for a group that is empty and does not match.
+
+Errors: InvalidSpec for another value; PolicyMismatch for a kept group that has servers and is not
+what the spec asks for: a new, empty group knows nothing of them.
+
+Source: document 003, S2, deletes at detach; keeping is this project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
+from senlin_affinity.core.ports import ServerGroups
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.policy.declared import DELETE, KEEP
+from senlin_affinity.policy.matching import mismatch, saying
+from senlin_affinity.policy.properties import Properties
+
+#: The key in a cluster's metadata.
+KEY = 'senlin_affinity_on_detach'
+
+
+def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
+    """Does a group that the policy created outlive the detach?
+
+    :param properties: reads the spec; called where the metadata say nothing.
+    """
+    said = metadata.get(KEY)
+    if said is None:
+        return properties().on_detach == KEEP
+    value = said.strip().lower() if isinstance(said, str) else said
+    if value not in (DELETE, KEEP):
+        raise InvalidSpec(f'must be {DELETE} or {KEEP}, not {said!r}', f'metadata.{KEY}')
+    return bool(value == KEEP)
+
+
+def kept_group(
+    group_id: str,
+    properties: Properties,
+    hint: str | None,
+    groups: ServerGroups,
+    may_own: Callable[[ServerGroup], bool],
+) -> ServerGroup | None:
+    """The group that an earlier detach kept, if the cluster goes on with it; None if it is gone.
+
+    A group that does not match is deleted where it is empty and nobody else uses it.
+    """
+    with saying(f"Failed in retrieving servergroup '{group_id}'."):
+        group = groups.get(group_id)
+    if group is None:
+        return None
+    why_not = _difference(group, properties, hint)
+    if why_not is None:
+        return group
+    if not may_own(group):
+        raise PolicyMismatch(
+            f"{why_not} The servers of the cluster are in '{group.name}' ({group.id}), which was "
+            'kept when its policy was detached: attach a policy that matches it, or give it up '
+            f'with "openstack server group delete {group.id}"'
+        )
+    with saying(f"Failed in deleting servergroup '{group.name}'."):
+        groups.delete(group.id)
+    return None
+
+
+def _difference(group: ServerGroup, properties: Properties, hint: str | None) -> str | None:
+    """Why the group is not the one that the spec and the profile's hint ask for."""
+    for name, where in (
+        (hint, "the profile's scheduler_hints name"),
+        (properties.server_group_name, 'servergroup.name is'),
+    ):
+        if name and name != group.name and name.lower() != group.id:
+            return f"{where} '{name}', which is another server group than '{group.name}'."
+    return mismatch(group, properties)

@@ -1,0 +1,31 @@
+"""A change of policy under live servers, by the real Senlin on the real Nova: no server is lost."""
+
+RULES = {'max_server_per_host': 2}
+
+
+def outside(user, truth, cluster, group):
+    """The servers of a cluster that are not in its group."""
+    return {node.physical_id for node in user.nodes(cluster)} - truth.members(group)
+
+
+def test_q3_12_another_policy_takes_up_the_group_of_live_servers(demo, truth):
+    """The cluster's metadata ask for it, while the policy is in use; the next says so itself."""
+    cluster, policy, group = demo.bound(demo.policy(servergroup={'rules': RULES}))
+    demo.scale_out(cluster, 2).succeeded()
+    demo.set_metadata(cluster, senlin_affinity_on_detach='keep')
+    demo.detach(cluster, policy).succeeded()
+    assert len(truth.members(group)) == 2
+    wrong = demo.policy(servergroup={'policies': 'soft-affinity'})
+    reason = demo.attach(cluster, wrong).failed()
+    assert "Policies specified (soft-affinity) doesn't match" in reason
+    assert f'openstack server group delete {group}' in reason
+    changed = demo.policy(servergroup={'rules': RULES, 'on_detach': 'keep'}, preflight='warn')
+    demo.attach(cluster, changed).succeeded()
+    data = demo.binding(cluster, changed)['AffinityPolicy']['data']
+    assert (data['servergroup_id'], data['inherited_group']) == (group, False)
+    demo.scale_out(cluster, 2).succeeded()
+    assert outside(demo, truth, cluster, group) == set()
+    assert truth.spread(group) == {'cmp-1': 2, 'cmp-2': 2}
+    # Whatever the metadata and the spec say: nobody comes after the cluster.
+    demo.delete_cluster(cluster)
+    assert truth.group_by_id(group) is None
