@@ -66,6 +66,13 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         help='What nova.conf has as enabled_filters in its [filter_scheduler]: the preflight '
         'refuses nothing for a filter that does not run.',
     ),
+    cfg.BoolOpt(
+        'serve_version_1_0',
+        default=False,
+        help='Whether this policy also serves senlin.policy.affinity-1.0, in place of the policy '
+        'that Senlin brings: its specs, and the clusters that it is attached to. It must be the '
+        'same on all engines and conductors, which read it when they start.',
+    ),
 )
 SCHEDULER_OPTIONS: tuple[Any, ...] = (
     cfg.StrOpt(

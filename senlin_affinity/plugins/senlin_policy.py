@@ -42,6 +42,7 @@ from senlin_affinity.core.errors import (
 )
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_preflight as preflight
+from senlin_affinity.plugins import senlin_registry
 from senlin_affinity.policy import (
     affinity,
     aggregates,
@@ -265,3 +266,6 @@ class AffinityPolicy(base.Policy):
             return False, line
         LOG.info('affinity policy %s, cluster %s, %s: %s', self.name, cluster_id, what, line)
         return True, data
+
+
+senlin_registry.offer(AffinityPolicy)

@@ -40,7 +40,9 @@ class Binding:
 
 
 def write(binding: Binding) -> dict[str, Any]:
-    """The data to store. A spec 1.0 stores what the document shows, and rules if there are any."""
+    """The data to store. A spec 1.0 stores what the document shows, and nothing else: Senlin's own
+    policy reads it, too.
+    """
     data: dict[str, Any] = {
         'servergroup_id': binding.servergroup_id,
         'inherited_group': binding.is_inherited,
@@ -48,8 +50,6 @@ def write(binding: Binding) -> dict[str, Any]:
     if binding.version != '1.0':
         data['policy'] = binding.policy
         data['rules'] = dict(binding.rules or {})
-    elif binding.rules:
-        data['rules'] = dict(binding.rules)
     return {KEY: {'version': binding.version, 'data': data}}
 
 

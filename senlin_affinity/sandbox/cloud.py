@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import os
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import openstack
 import openstack.connection
@@ -35,6 +37,7 @@ from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS
 from senlin_affinity.sandbox.plan import Plan
 
 _PACKAGE = 'senlin_affinity.sandbox'
+_SENLIN = f'{_PACKAGE}.senlin_process'
 
 
 class SandboxCloud:
@@ -143,7 +146,7 @@ class SandboxCloud:
             modules = [f'{_PACKAGE}.nova_process']
             if self._has_senlin:
                 listeners.append(sockets.enter_context(_listener()))
-                modules.append(f'{_PACKAGE}.senlin_process')
+                modules.append(_SENLIN)
             self._plan = Plan(
                 self._directory,
                 Endpoints(*(f'http://127.0.0.1:{item.getsockname()[1]}' for item in listeners)),
@@ -167,6 +170,22 @@ class SandboxCloud:
             work_directory.remove(directory)
             os.close(self._lock)
         atexit.unregister(self.stop)
+
+    def restart_senlin(self, options: Mapping[str, Mapping[str, Any]]) -> None:
+        """Kill Senlin and start it again, on its database, with other options in senlin.conf."""
+        plan = self._running
+        if not self._has_senlin:
+            raise CloudError('this sandbox has no Senlin')
+        with interruption.postponed(), contextlib.ExitStack() as sockets:
+            blueprint = dataclasses.replace(plan.blueprint, senlin_options=dict(options))
+            self._plan = dataclasses.replace(plan, blueprint=blueprint)
+            self._plan.write()
+            # By force: a child that is asked to end removes the work directory.
+            self._children.pop().stop(deadline=0.0)
+            listener = sockets.enter_context(_listener(_port(plan.endpoints.clustering)))
+            senlin = child.Child.start(_SENLIN, plan.directory, listener)
+            self._children.append(senlin)
+        child.wait_until_ready([senlin], self._progress)
 
     # -- its use
 
@@ -248,9 +267,15 @@ class SandboxCloud:
         return self._plan
 
 
-def _listener() -> socket.socket:
-    """Give a listening socket on a port that is nobody else's."""
+def _listener(port: int = 0) -> socket.socket:
+    """Give a listening socket, on a port that is nobody else's where none is given."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.bind(('127.0.0.1', 0))
+    # Whoever listens there after it need not wait for the end of its connections.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(('127.0.0.1', port))
     listener.listen(128)
     return listener
+
+
+def _port(url: str | None) -> int:
+    return urlsplit(url or '').port or 0

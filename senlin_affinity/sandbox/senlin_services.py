@@ -39,8 +39,9 @@ def load(plan: Plan) -> None:
     config.parse_args(['senlin', '--config-file', str(path)], 'senlin')
     log.setup(config.CONF, 'senlin')
     objects.register_all()
-    templates = Templates(plan.cache, versions(_MAKERS), plan.directory)
-    templates.provide('senlin', database.db_sync)
+    if not (plan.directory / 'senlin.sqlite').exists():  # else it is started again
+        templates = Templates(plan.cache, versions(_MAKERS), plan.directory)
+        templates.provide('senlin', database.db_sync)
     messaging.setup()
 
 

@@ -47,11 +47,11 @@ PROFILES = [
 
 @st.composite
 def bindings(draw):
-    """What an attach makes: a spec 1.0 does not store the policy, nor that there are no rules."""
+    """What an attach makes: a spec 1.0 stores neither the policy nor the rules."""
     policy, rules = draw(policies_and_rules())
     version = draw(st.sampled_from(properties.VERSIONS))
     if version == '1.0':
-        policy, rules = None, rules or None
+        policy = rules = None
     return Binding(draw(NAMES), draw(st.booleans()), version, policy, rules)
 
 
