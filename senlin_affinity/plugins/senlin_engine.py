@@ -97,6 +97,18 @@ def other_clusters(cluster: Any, group_id: str) -> list[str]:
     return found
 
 
+def outside(cluster_id: str, group_id: str) -> int:
+    """How many servers of a cluster's nodes did not join this group when they were created."""
+    context = senlin_context.get_admin_context()
+    nodes = node_object.Node.get_all_by_cluster(context, cluster_id)
+    groups = [
+        ((node.data or {}).get('placement') or {}).get('servergroup')
+        for node in nodes
+        if node.physical_id
+    ]
+    return len(groups) - groups.count(group_id)
+
+
 def forget_group(nodes: Iterable[Any], group_id: str) -> None:
     """Take a group that is gone out of the nodes' data.
 

@@ -56,6 +56,11 @@ from senlin_affinity.policy import (
 
 LOG = logging.getLogger(__name__)
 
+_DISABLED = (
+    "the affinity policy '{policy}' is attached, but disabled: nodes that are created now do not "
+    'join server group {group}, and cannot join it later; enable the policy first'
+)
+
 
 def _schema(item: declared.Property) -> schema.PropertySchema:
     """Senlin's form of a property's declaration, which ``GET /policy-types`` shows."""
@@ -143,8 +148,12 @@ class AffinityPolicy(base.Policy):
             )
             engine.forget_note(cluster)
             self._preflight(cluster, wanted, attached.binding).warn_of_ceiling()
-            state = '' if enabled else '; the policy is disabled, enabling it later uses this group'
-            return binding.write(attached.binding), f'{attached.line()}{state}'
+            line = attached.line()
+            if not enabled:
+                state = _DISABLED.format(policy=self.name, group=attached.binding.servergroup_id)
+                cluster.status_reason = state  # which the engine stores with the cluster
+                line = f'{line}; {state}'
+            return binding.write(attached.binding), line
 
         return self._answer('attach', cluster.id, decide)
 
@@ -204,9 +213,10 @@ class AffinityPolicy(base.Policy):
         if count is None:
             return None
         wanted, entity = properties.load(self.spec), action.entity
+        bound = engine.read_binding(cluster_id, self.id) if count else None
         answer = placement.place(
             wanted,
-            engine.read_binding(cluster_id, self.id) if count else None,
+            bound,
             count,
             lambda: self._ports(entity.user, entity.project).inventory,
             drs_pattern=self._options().drs_pattern,
@@ -215,7 +225,26 @@ class AffinityPolicy(base.Policy):
         if engine.is_cancelled(action):
             words = 'the action was cancelled before its nodes were placed'
             return placement.Refusal(words, words)
+        if bound is not None:
+            self._warn_of_servers_outside(cluster_id, entity, bound)
         return answer
+
+    def _warn_of_servers_outside(
+        self, cluster_id: str, entity: Any, bound: binding.Binding
+    ) -> None:
+        if profile.group_hint(entity.rt['profile'].spec):
+            return  # every server of the profile joins the group, policy or not
+        number = engine.outside(cluster_id, bound.servergroup_id)
+        if number:
+            LOG.warning(
+                'affinity policy %s, cluster %s: %s server(s) of the cluster are not in server '
+                'group %s, which does not count them: they were created before the policy was '
+                'attached, or while it was disabled',
+                self.name,
+                cluster_id,
+                number,
+                bound.servergroup_id,
+            )
 
     def _preflight(
         self, entity: Any, wanted: properties.Properties, bound: binding.Binding

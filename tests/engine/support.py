@@ -95,7 +95,7 @@ class Desk:
         """The cluster as the database has it."""
         return cluster_module.Cluster.load(self.context, cluster_id=cluster_id)
 
-    def node(self, cluster: Any, data: Mapping[str, Any] | None = None) -> Any:
+    def node(self, cluster: Any, data: Mapping[str, Any] | None = None, **more: Any) -> Any:
         """One more node of a cluster."""
         node = node_module.Node(
             'node',
@@ -109,6 +109,7 @@ class Desk:
             role='',
             status='ACTIVE',
             data=dict(data or {}),
+            **more,
         )
         node.store(self.context)
         return node

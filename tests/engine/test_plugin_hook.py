@@ -10,7 +10,7 @@ from senlin.common import exception as senlin_exception
 from senlin.db.sqlalchemy import api as database
 
 from tests.edge import FAILURES, Edge
-from tests.engine.support import Desk, binding, plain
+from tests.engine.support import SERVER_PROFILE, Desk, binding, plain
 from tests.fake_nova import FakeHost
 
 GROUP = 'XYZ-ABCD'
@@ -447,3 +447,30 @@ def test_hook_writes_the_data_alone_so_a_cancel_survives(_database, name, refuse
         assert objects.Action.signal_query(desk.context, action.id) == control == 'CANCEL'
         assert after.pop('data') != before.pop('data')
         assert {**after, 'updated_at': None} == {**before, 'updated_at': None}
+
+
+@pytest.mark.parametrize('name', ['CLUSTER_SCALE_OUT', 'NODE_CREATE'])
+def test_servers_outside_of_the_group_are_a_warning(desk, caplog, name):
+    """Those of nodes that came while the policy was disabled; a node without a server is none."""
+    made, policy = desk.bound(plain())
+    desk.node(made, {'placement': {'servergroup': 'XYZ-ABCD'}}, physical_id='inside')
+    desk.node(made, physical_id='outside')
+    desk.node(made, {'placement': {'servergroup': 'another'}}, physical_id='elsewhere')
+    new = desk.node(made)
+    made = desk.load_cluster(made.id)
+    with caplog.at_level('WARNING'):
+        policy.pre_op(made.id, desk.action(new if name == 'NODE_CREATE' else made, name))
+    (line,) = caplog.messages
+    assert f'cluster {made.id}: 2 server(s) of the cluster are not in server group XYZ' in line
+
+
+@pytest.mark.parametrize('where', ['group', 'hint'])
+def test_servers_in_the_group_are_no_warning(desk, caplog, where):
+    data = {'placement': {'servergroup': 'XYZ-ABCD'}} if where == 'group' else {}
+    hints = {'scheduler_hints': {'group': 'XYZ-ABCD'}} if where == 'hint' else {}
+    properties = {**SERVER_PROFILE['properties'], **hints}
+    made, policy = desk.bound(plain(), profile={**SERVER_PROFILE, 'properties': properties})
+    desk.node(made, data, physical_id='inside')
+    with caplog.at_level('WARNING'):
+        policy.pre_op(made.id, desk.action(desk.load_cluster(made.id), 'CLUSTER_SCALE_OUT'))
+    assert caplog.messages == []

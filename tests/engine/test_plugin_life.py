@@ -406,3 +406,21 @@ def test_q3_12_a_cluster_that_is_deleted_keeps_no_group(desk, action, is_gone):
         senlin_lock.cluster_lock_release(cluster.id, running.id, senlin_lock.CLUSTER_SCOPE)
     assert is_detached, said
     assert (desk.edge.nova.groups == []) is is_gone
+
+
+def test_a_disabled_attach_says_in_the_clusters_status_what_it_means(desk):
+    cluster, policy = desk.cluster(), desk.policy()
+    is_attached, data = policy.attach(cluster, enabled=False)
+    assert is_attached, data
+    group = data['AffinityPolicy']['data']['servergroup_id']
+    cluster.store(desk.context)  # as the engine does
+    reason = desk.load_cluster(cluster.id).status_reason
+    assert reason.startswith("the affinity policy 'web' is attached, but disabled: nodes")
+    assert group in reason
+
+
+def test_an_enabled_attach_leaves_the_clusters_status_alone(desk):
+    cluster = desk.cluster()
+    before = cluster.status_reason
+    assert desk.policy().attach(cluster)[0]
+    assert cluster.status_reason == before
