@@ -220,6 +220,8 @@ class ExtraSpecValidator:
             return error.message
         except ValueError as error:
             return str(error) or f'must not be {shown(value)}'
+        except PluginError:
+            raise
         except Exception as error:
             raise PluginError(f'the check of {self.name} fails: {error!r}') from error
         return None

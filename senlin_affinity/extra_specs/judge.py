@@ -10,7 +10,8 @@ Shapes::
     off          nothing is looked at
 
 Errors: InvalidExtraSpec with one sentence for each error, all of them: a name that is no string is
-one; InvalidSpec for another word than the three modes, and for extra specs that are no mapping.
+one; InvalidSpec for another word than the three modes, and for extra specs that are no mapping;
+PluginError for a name that only an installed package which does not load can define.
 
 Source: R4-04 to R4-09, Q4-1, Q4-2. We differ from Nova on purpose: it never looks at names without
 a namespace, or with one that it does not know (D4-02).
@@ -21,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
-from senlin_affinity.extra_specs.registry import Registry, installed
+from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec, PluginError
+from senlin_affinity.extra_specs.registry import Registry, needed
 
 STRICT = 'strict'
 PERMISSIVE = 'permissive'
@@ -80,6 +81,8 @@ def judge(
     if not isinstance(extra_specs, Mapping):
         raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
     names = sorted(extra_specs, key=str)
+    if registry is None and mode != OFF:
+        registry = needed(names)
     found = (_judge(name, extra_specs[name], mode, registry) for name in names)
     return tuple(finding for finding in found if finding is not None)
 
@@ -98,11 +101,16 @@ def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Findi
         return None
     if not isinstance(name, str):
         return Finding(repr(name), value, 'the name must be a string', is_error=True)
-    known = registry or installed()
+    known = registry or needed([name])
     validator = known.find(name)
     if validator is not None:
         message = validator.complaint(value)
         return None if message is None else Finding(name, value, message, is_error=True)
+    if known.missing:
+        raise PluginError(
+            f'{name} cannot be judged, as nothing that loads defines it: '
+            f'{"; ".join(map(str, known.missing))}'
+        ) from known.missing[0]
     suggestion = known.suggest(name)
     is_error = mode == STRICT
     advice = ': define it in a package, or use permissive' if is_error else ''

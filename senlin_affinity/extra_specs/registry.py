@@ -7,8 +7,12 @@ them once for the whole process.
 What this project defines comes first: what a plugin defines under the same name has no effect, and
 is listed in :attr:`Registry.shadowed`, so that the caller can say so.
 
+Nova's options and Senlin's do not fit into one process, so nova is never imported here: while an
+entry point is loaded, nova cannot be found, unless the process runs Nova and has it already. What
+does not load like that is handed, all at once, to the reader in the group ``READERS``.
+
 Errors: PluginError for an entry point that does not load or is none of these, and for two plugins
-that define one name: it names both.
+that define one name: it names both. Only :func:`available` goes without what does not load.
 
 Source: R4-12, R4-13, Q4-3, Q4-4. We differ on purpose: in Nova the last one wins, and what fails to
 load is skipped (D4-04).
@@ -16,9 +20,13 @@ load is skipped (D4-04).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
@@ -29,13 +37,21 @@ from senlin_affinity.extra_specs.suggestions import Suggestions
 from senlin_affinity.extra_specs.validators import namespaces
 
 if TYPE_CHECKING:
-    from stevedore import ExtensionManager
     from stevedore.extension import Extension
 
-#: Where plugins are looked for; in Nova's own group only on request, as it imports nova.
+#: Where plugins are looked for; in Nova's own group only on request, as its modules need nova.
 GROUPS = ('senlin_affinity.extra_spec_validators', 'nova.extra_spec_validators')
 NOVA_GROUP = 'nova.api.extra_spec_validators'
+#: Who reads what does not load here: a callable that takes entry points, and gives a Plugin or a
+#: PluginError for each of them.
+READERS = 'senlin_affinity.extra_spec_readers'
 _OURS = 'senlin_affinity.'
+#: A process that has Nova's options has room for all of it. (``nova`` alone is an empty package.)
+_NOVA_OPTIONS = 'nova.conf'
+#: Recursive, so that eventlet makes a green one of it in a process that is patched later.
+_READING = threading.RLock()
+#: What is read already, by ``with_nova``.
+_KEPT: dict[bool, Registry] = {}
 
 
 @dataclass(frozen=True)
@@ -54,12 +70,17 @@ class Registry:
     """The definitions, and how to find the one that a name belongs to.
 
     ``namespaces`` are those of this project; ``added`` is what plugins define besides, and
-    ``shadowed`` what they define in vain, each with its plugin.
+    ``shadowed`` what they define in vain, each with its plugin. ``missing`` says which plugins
+    could not be read: a name that is not found here may be one of theirs.
     """
 
     def __init__(
-        self, own: Iterable[Namespace] | None = None, plugins: Iterable[Plugin] = ()
+        self,
+        own: Iterable[Namespace] | None = None,
+        plugins: Iterable[Plugin] = (),
+        missing: Iterable[PluginError] = (),
     ) -> None:
+        self.missing = tuple(missing)
         self.namespaces = namespaces() if own is None else tuple(own)
         self.own = tuple(each for namespace in self.namespaces for each in namespace.validators)
         self._own = Index(self.own)
@@ -94,24 +115,106 @@ class Registry:
         return Suggestions(self.validators, self.find)
 
 
-@cache
 def installed(*, with_nova: bool = False) -> Registry:
-    """The registry of this process: read at the first call.
+    """The registry of this process, with everything that is installed.
 
-    ``with_nova`` reads Nova's own group as well, which imports nova.
+    ``with_nova`` reads Nova's own group as well.
     """
-    from stevedore import ExtensionManager  # takes longer to import than all that is above
+    registry = available(with_nova=with_nova)
+    if registry.missing:
+        raise PluginError('; '.join(map(str, registry.missing))) from registry.missing[0]
+    return registry
 
-    found: dict[tuple[str, str], Plugin] = {}
-    for group in (*GROUPS, NOVA_GROUP) if with_nova else GROUPS:
-        manager = ExtensionManager(group, on_load_failure_callback=_refuse)
-        for extension in manager.extensions:
-            if group != NOVA_GROUP or not extension.entry_point_target.startswith(_OURS):
-                # One entry point in two groups is one plugin.
-                found.setdefault(
-                    (extension.name, extension.entry_point_target), read_plugin(extension)
-                )
-    return Registry(plugins=found.values())
+
+def available(*, with_nova: bool = False) -> Registry:
+    """The same, without the plugins that cannot be read (:attr:`Registry.missing`).
+
+    A whole registry is kept; one that lacks something is read again by the next call.
+    """
+    with _READING:
+        registry = _KEPT.get(with_nova)
+        if registry is None:
+            registry = _read((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
+            if not registry.missing:
+                _KEPT[with_nova] = registry
+        return registry
+
+
+def needed(names: Iterable[object]) -> Registry:
+    """The registry that these names need: no plugin has a say in what this project defines."""
+    own = _own()
+    if all(not isinstance(name, str) or own.find(name) is not None for name in names):
+        return own
+    return available()
+
+
+@cache
+def _own() -> Registry:
+    return Registry()
+
+
+def _read(groups: Iterable[str]) -> Registry:
+    from stevedore import NamedExtensionManager  # longer to import than all that is above
+
+    found: dict[tuple[str, str], Plugin | PluginError] = {}
+    failed: dict[tuple[str, str], EntryPoint] = {}
+    for group in groups:
+        for entry_point in NamedExtensionManager(group, ()).list_entry_points():
+            # One entry point in two groups is one plugin.
+            key = (entry_point.name, entry_point.value)
+            if key in found or (group == NOVA_GROUP and entry_point.value.startswith(_OURS)):
+                continue
+            try:
+                with _without_nova():
+                    found[key] = load(entry_point)
+            except PluginError as error:
+                found[key], failed[key] = error, entry_point
+    if failed and _NOVA_OPTIONS not in sys.modules:
+        found |= _read_elsewhere(failed)
+    return Registry(
+        _own().namespaces,
+        (each for each in found.values() if isinstance(each, Plugin)),
+        (each for each in found.values() if isinstance(each, PluginError)),
+    )
+
+
+def _read_elsewhere(
+    failed: Mapping[tuple[str, str], EntryPoint],
+) -> dict[tuple[str, str], Plugin | PluginError]:
+    from stevedore import ExtensionManager
+
+    found: dict[tuple[str, str], Plugin | PluginError] = {}
+    for reader in ExtensionManager(READERS).extensions:
+        found |= zip(failed, reader.plugin(tuple(failed.values())), strict=True)
+    return found
+
+
+@contextmanager
+def _without_nova() -> Iterator[None]:
+    """Let no module be imported from nova, unless it is at home in this process."""
+    if _NOVA_OPTIONS in sys.modules:
+        yield
+        return
+    known = {'nova': sys.modules['nova']} if 'nova' in sys.modules else {}
+    sys.modules['nova'] = None  # type: ignore[assignment]  # Python's own word for "not there"
+    try:
+        yield
+    finally:
+        sys.modules.pop('nova', None)
+        sys.modules.update(known)
+
+
+def load(entry_point: EntryPoint) -> Plugin:
+    """The definitions of an entry point, loaded into this process."""
+    from stevedore.extension import Extension
+
+    try:
+        source = entry_point.load()
+    except (Exception, SystemExit) as error:
+        plugin = Plugin(entry_point.name, entry_point.value, ())
+        words = str(error) or type(error).__name__
+        raise PluginError(f'extra spec validators {plugin} do not load: {words}') from error
+    return read_plugin(Extension(entry_point.name, entry_point, source, None))
 
 
 def read_plugin(extension: Extension) -> Plugin:
@@ -130,12 +233,6 @@ def read_plugin(extension: Extension) -> Plugin:
             'list of definitions, or a module or callable that gives one'
         ) from error
     return Plugin(plugin.name, plugin.target, read)
-
-
-def _refuse(manager: ExtensionManager, entry_point: object, error: BaseException) -> None:
-    if manager.namespace == NOVA_GROUP and str(getattr(entry_point, 'value', '')).startswith(_OURS):
-        return
-    raise PluginError(f'extra spec validators {entry_point} do not load: {error}') from error
 
 
 def _unique(plugins: Iterable[Plugin]) -> Iterable[tuple[Plugin, ExtraSpecValidator]]:

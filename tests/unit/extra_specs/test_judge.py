@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
+from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from senlin_affinity.extra_specs import MODES, Finding, judge, validate, validate_all
 from senlin_affinity.extra_specs.registry import Registry
 from tests.tables import rows
@@ -70,6 +70,22 @@ def test_a_name_that_is_no_string(name, mode):
     assert said in caught.value.errors
     assert len(caught.value.errors) == 2
     assert validate_all({name: '1', 'hw:numa_nodes': '0'}, 'off') == ()
+
+
+@pytest.mark.parametrize('mode', ['strict', 'permissive'])
+def test_a_name_that_a_missing_plugin_may_define(mode):
+    """Q4-3: nothing is said of it but why; every other name is judged."""
+    registry = Registry(missing=[PluginError('custom does not load'), PluginError('nor other')])
+    with pytest.raises(PluginError) as caught:
+        validate_all({'foo:bar': 'x', 'hw:cpu_policy': 'shared'}, mode, registry)
+    assert str(caught.value) == (
+        'foo:bar cannot be judged, as nothing that loads defines it: '
+        'custom does not load; nor other'
+    )
+    assert validate_all({'hw:cpu_policy': 'shared'}, mode, registry) == ()
+    with pytest.raises(InvalidExtraSpec):
+        validate('hw:cpu_policy', 'x', mode, registry)
+    assert validate_all({'foo:bar': 'x'}, 'off', registry) == ()
 
 
 @pytest.mark.parametrize('mode', MODES)

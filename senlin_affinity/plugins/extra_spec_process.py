@@ -1,0 +1,172 @@
+"""Extra spec validators that do not load where they are needed, read in a process of their own.
+
+The way of the data: entry points come in; one child process loads all of them, and writes what they
+define as JSON; definitions come out. Only a ``check`` stays behind, since it is code: the child is
+started again for each value that a check has to judge.
+
+The child is the same Python, with the same environment and import path as they are now. It has no
+part in Senlin, so that there is room for Nova. What packages print does not reach the answer.
+
+Shapes: a question on stdin, an answer on stdout::
+
+    ["definitions", [["acme", "acme:VALIDATORS", "nova.extra_spec_validators"]]]
+    [{"validators": [{"name": "acme:rack", "value": {"type": "str"}, ..., "is_checked": false}]}]
+    ["complaint", ["acme", ...], "acme:rack", "12"]
+    {"complaint": "must be of the form r[0-9]+"}        or null for a value that is right
+    {"error": "..."}
+
+Units: ``TIMEOUT`` is in seconds; Nova takes one or two to load.
+
+Errors: :func:`read` raises nothing, a PluginError stands in the place of the definitions; so does
+one for each entry point where the child gives no answer. A check raises ValueError and PluginError.
+
+Source: document 004 (R4-13), Q4-3, Q4-4.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.registry import Plugin, load
+from senlin_affinity.plugins.nova_extra_specs import NovaValidator
+
+TIMEOUT = 60
+_TYPES = {kind.__name__: kind for kind in (bool, int, str)}
+#: What a definition has besides the attributes of Nova's class.
+_MORE = ('replaced_by', 'image_property', 'drivers', 'depends_on')
+
+
+# -- in the process that needs the definitions
+
+
+def read(entry_points: Sequence[EntryPoint]) -> list[Plugin | PluginError]:
+    """Say what each of these entry points defines."""
+    plugins = [Plugin(each.name, each.value, ()) for each in entry_points]
+    try:
+        answers = _ask('definitions', [_named(each) for each in entry_points])
+        return [
+            PluginError(answer['error'])
+            if 'error' in answer
+            else Plugin(
+                plugin.name,
+                plugin.target,
+                tuple(_definition(each, entry_point) for each in answer['validators']),
+            )
+            for plugin, entry_point, answer in zip(plugins, entry_points, answers, strict=True)
+        ]
+    except PluginError as error:
+        return [
+            PluginError(f'extra spec validators {plugin} do not load: {error}')
+            for plugin in plugins
+        ]
+
+
+def _ask(*question: Any) -> Any:
+    code = (
+        f'import sys; sys.path[:] = {[*map(str, sys.path)]!a}; '
+        f'from {__name__} import answer; answer()'
+    )
+    try:
+        done = subprocess.run(
+            [sys.executable or '', '-c', code],
+            input=json.dumps(question).encode(),
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PluginError(f'the process that loads them failed: {error}') from error
+    try:
+        # The status says little: under eventlet another part of the process may have taken it.
+        return json.loads(done.stdout)
+    except ValueError as error:
+        last = done.stderr.decode(errors='replace').strip().rpartition('\n')[2]
+        raise PluginError(
+            f'the process that loads them ended with status {done.returncode}, '
+            f'and no answer: {last or "it says nothing"}'
+        ) from error
+
+
+def _named(entry_point: EntryPoint) -> list[str]:
+    return [entry_point.name, entry_point.value, entry_point.group]
+
+
+def _definition(written: dict[str, Any], entry_point: EntryPoint) -> ExtraSpecValidator:
+    value = {**written.pop('value')}
+    value['type'] = _TYPES[value['type']]
+    check = _check(entry_point, written['name']) if written.pop('is_checked') else None
+    return ExtraSpecValidator(value=value, check=check, **written)
+
+
+def _check(entry_point: EntryPoint, name: str) -> Callable[[Any], None]:
+    """A check that the child makes."""
+
+    def check(value: Any) -> None:
+        answer = _ask('complaint', _named(entry_point), name, str(value))
+        if 'error' in answer:
+            raise PluginError(answer['error'])
+        if answer['complaint'] is not None:
+            raise ValueError(answer['complaint'])
+
+    return check
+
+
+# -- in the child
+
+
+def answer() -> None:
+    """Answer one question, and end, whatever the packages leave running."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # a package may print
+    function, *arguments = json.load(sys.stdin)
+    said = _FUNCTIONS[function](*arguments)
+    with os.fdopen(answers, 'w') as file:
+        json.dump(said, file)
+    os._exit(0)
+
+
+def _definitions(entry_points: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for each in entry_points:
+        try:
+            said.append({'validators': [_written(it) for it in _loaded(each)]})
+        except PluginError as error:
+            said.append({'error': str(error)})
+    return said
+
+
+def _complaint(entry_point: Sequence[str], name: str, value: str) -> dict[str, Any]:
+    try:
+        (found,) = (each for each in _loaded(entry_point) if each.name == name)
+        return {'complaint': found.complaint(value)}
+    except PluginError as error:
+        return {'error': str(error)}
+
+
+def _loaded(entry_point: Sequence[str]) -> tuple[ExtraSpecValidator, ...]:
+    name, value, group = entry_point
+    return load(EntryPoint(name, value, group)).validators
+
+
+def _written(definition: ExtraSpecValidator) -> dict[str, Any]:
+    nova_s = NovaValidator(definition)
+    return {
+        'name': nova_s.name,
+        'description': nova_s.description,
+        'deprecated': nova_s.deprecated,
+        'value': {**nova_s.value, 'type': definition.value.type.__name__},
+        'parameters': nova_s.parameters,
+        'is_checked': definition.check is not None,
+        **{key: getattr(definition, key) for key in _MORE},
+    }
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {'definitions': _definitions, 'complaint': _complaint}

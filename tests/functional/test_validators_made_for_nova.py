@@ -1,0 +1,347 @@
+"""Packages of document 004's own form, made of Nova's base class, beside Senlin and Nova.
+
+Nova and Senlin register options of one name, so that an engine cannot import Nova.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from senlin_affinity.plugins import extra_spec_process
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.cloud_fixtures import Tenant
+
+ROOT = Path(__file__).parents[2]
+GROUP = 'nova.extra_spec_validators'
+NOVA_GROUP = 'nova.api.extra_spec_validators'
+EXAMPLE = ROOT / 'doc/source/admin/nova-validators'
+#: The manual's example, which also prints, counts how often it is loaded, and has Nova's form.
+ACME = f"""
+{(EXAMPLE / 'acme_nova/extra_specs.py').read_text(encoding='utf-8')}
+
+import os
+from pathlib import Path
+
+print('acme is loaded')
+if 'ACME_LOADED' in os.environ:
+    with Path(os.environ['ACME_LOADED']).open('a') as file:
+        file.write('once\\n')
+
+
+def register():
+    return VALIDATORS
+"""
+OTHER = """
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+
+VALIDATORS = [ExtraSpecValidator('other:key', 'Another.', {'type': int})]
+"""
+#: A check of this project's class, in a module that needs Nova.
+CHECKED = """
+import nova.conf
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+
+
+def check(number):
+    if number % 2:
+        raise ValueError(f'must be even, not {number}')
+    if number == 4:
+        raise LookupError('four')
+
+
+VALIDATORS = [
+    ExtraSpecValidator('checked:even', 'Even.', {'type': int}, check=check, drivers=['libvirt'])
+]
+"""
+
+
+def install(folder, name, code, group=GROUP, attribute='VALIDATORS'):
+    """A package, as pip leaves it behind."""
+    folder.mkdir(exist_ok=True)
+    (folder / f'{name}.py').write_text(code)
+    info = folder / f'{name}-1.0.dist-info'
+    info.mkdir()
+    (info / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n')
+    target = f'{name}:{attribute}' if attribute else name
+    (info / 'entry_points.txt').write_text(f'[{group}]\n{name} = {target}\n')
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / 'packages'
+
+
+@pytest.fixture
+def environment(folder, tmp_path):
+    return {
+        **os.environ,
+        'PYTHONPATH': os.pathsep.join(map(str, (folder, ROOT))),
+        'XDG_CACHE_HOME': str(tmp_path),
+        'ACME_LOADED': str(tmp_path / 'loaded'),
+    }
+
+
+@pytest.fixture
+def engine(environment, tmp_path):
+    """What an engine's process answers to these questions, one after the other."""
+
+    def run(*cases, code=None):
+        command = ['-c', code] if code else ['-m', 'tests.functional.engine_process']
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', *command],
+            input=''.join(f'{json.dumps(case)}\n' for case in cases),
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def case(mode='strict', clusters=1, **specs):
+    return {'specs': specs['specs'], 'mode': mode, 'clusters': clusters}
+
+
+RIGHT = {
+    'acme:rack': 'r12',
+    'acme:disks.nvme': '2',
+    'acme:tier': 'gold',
+    'acme:cooled': 'true',
+    'hw:cpu_policy': 'shared',
+}
+WRONG = [
+    ({'acme:rack': '12'}, "acme:rack: must be of the form r[0-9]+, not '12'"),
+    ({'acme:disks.nvme': '9'}, 'acme:disks.nvme: must be a whole number from 1 to 8'),
+    ({'acme:tier': 'gild'}, 'acme:tier: must be one of gold, silver'),
+    ({'acme:cooled': 'cold'}, 'acme:cooled: must be a boolean'),
+    ({'acme:rock': 'r12'}, 'acme:rock: no extra spec of this name is known'),
+]
+
+
+def test_an_engine_judges_by_a_package_of_nova_s_class(folder, engine):
+    """R4-13, Q4-4: read once, beside the other green threads, and without Nova in the engine."""
+    install(folder, 'acme', ACME)
+    install(folder, 'other', OTHER)
+    first, *refused, permissive, other = engine(
+        case(specs=RIGHT, clusters=2),
+        *(case(specs=specs) for specs, _ in WRONG),
+        case('permissive', specs={'acme:rack': '12', 'acme:rock': 'r12'}),
+        case(specs={'other:key': 'x'}),
+    )
+
+    assert [done for done, _ in first['answers']] == [True, True], first
+    assert first['other']
+    for said, (_, words) in zip(refused, WRONG, strict=True):
+        ((done, why),) = said['answers']
+        assert (done, words in why) == (False, True), why
+    ((done, why),) = permissive['answers']
+    assert (done, 'acme:rack' in why, 'acme:rock' in why) == (False, True, False), why
+    ((done, why),) = other['answers']
+    assert (done, 'other:key: must be a whole number' in why) == (False, True), why
+    assert {tuple(each['nova']) for each in (first, *refused, permissive, other)} == {()}
+    assert (folder.parent / 'loaded').read_text() == 'once\n'
+
+
+def test_names_that_no_package_defines_need_none(folder, engine):
+    """R4-12: what this project defines is judged without a look at any package."""
+    install(folder, 'acme', ACME)
+    right, wrong = engine(
+        case(specs={'hw:cpu_policy': 'shared', 'hw:numa_cpus.0': '0-3'}),
+        case(specs={'hw:cpu_policy': 'x'}),
+    )
+    assert right['answers'][0][0]
+    assert 'hw:cpu_policy: must be one of' in wrong['answers'][0][1]
+    assert not (folder.parent / 'loaded').exists()
+
+
+@pytest.mark.parametrize(
+    ('code', 'reason'),
+    [
+        ("from nova.api.validation.extra_specs import base\nraise RuntimeError('boom')", 'boom'),
+        ("raise RuntimeError('boom')", 'boom'),
+        ('assert False', 'AssertionError'),
+        ('from nova.api.validation.extra_specs import base\nVALIDATORS = 5', 'must be a list'),
+        ('import nova.conf\nimport os\nos._exit(3)', 'ended with status 3'),
+        ('import nova.conf\nimport sys\nsys.exit("gone")', 'gone'),
+    ],
+    ids=['nova', 'itself', 'assert', 'no list', 'exit', 'SystemExit'],
+)
+def test_a_broken_package_refuses_what_only_it_can_define(folder, engine, code, reason):
+    """Q4-3: by its name, with the reason; in permissive mode, too."""
+    install(folder, 'broken', code)
+    install(folder, 'other', OTHER)
+    strict, permissive, others, ours = engine(
+        case(specs={'acme:rack': 'r12'}),
+        case('permissive', specs={'acme:rack': 'r12'}),
+        case(specs={'other:key': '1', 'hw:cpu_policy': 'shared'}),
+        case(specs={'hw:cpu_policy': 'shared'}),
+    )
+    for said in (strict, permissive):
+        ((done, why),) = said['answers']
+        assert not done
+        assert why.startswith('acme:rack cannot be judged, as nothing that loads defines it: ')
+        assert 'extra spec validators broken (broken:VALIDATORS)' in why
+        assert reason in why
+    assert [said['answers'][0][0] for said in (others, ours)] == [True, True], others
+    assert strict['nova'] == ours['nova'] == []
+
+
+def test_what_failed_is_tried_again(folder, engine):
+    """Q4-3: a registry that lacks something is not kept."""
+    install(
+        folder,
+        'late',
+        """
+from pathlib import Path
+
+from nova.api.validation.extra_specs import base
+
+first = Path(__file__).with_name('first')
+if not first.exists():
+    first.touch()
+    raise RuntimeError('not yet')
+VALIDATORS = [base.ExtraSpecValidator('late:key', 'A key.', {'type': str})]
+""",
+    )
+    first, second = engine(*[case(specs={'late:key': 'x'})] * 2)
+    assert 'not yet' in first['answers'][0][1]
+    assert second['answers'][0][0], second
+
+
+def test_a_check_in_a_package_that_needs_nova(folder, engine):
+    """R4-20: it runs where Nova does."""
+    install(folder, 'checked', CHECKED)
+    said = engine(*(case(specs={'checked:even': value}) for value in ('2', '3', '4', 'x')))
+    right, odd, fails, wrong = [each['answers'][0] for each in said]
+    assert right[0], right
+    assert odd[1] == "flavor 'm1.tiny': checked:even: must be even, not 3"
+    assert fails[1] == "the check of checked:even fails: LookupError('four')"
+    assert 'must be a whole number' in wrong[1]
+    assert {tuple(each['nova']) for each in said} == {()}
+
+
+IN_A_MODULE = """
+import json, os, sys
+sys.path.append(os.environ['LATE_PATH'])
+import nova  # an empty package: Nova's options are not here
+from senlin_affinity.extra_specs.registry import installed
+
+found = installed(with_nova=True)
+print(json.dumps({
+    'added': {each.name: each.deprecated for each in found.added},
+    'shadowed': len(found.shadowed),
+    'by': sorted({plugin.name for plugin, _ in found.shadowed}),
+    'kept': sys.modules['nova'] is nova,
+    'nova': sorted(name for name in sys.modules if name.startswith('nova.')),
+}))
+"""
+
+
+def test_novas_own_group_on_request(folder, environment, engine):
+    """Q4-4: and a package on a path that was added at run time, in both of Nova's forms."""
+    environment['LATE_PATH'] = str(folder.with_name('late packages'))
+    install(Path(environment['LATE_PATH']), 'acme', ACME, NOVA_GROUP, attribute='')
+    (found,) = engine(code=IN_A_MODULE)
+    assert found['added'] == {
+        'acme:rack': False,
+        'acme:disks.{bus}': False,
+        'acme:tier': False,
+        'acme:cooled': True,
+    }
+    assert found['shadowed'] > 500
+    assert 'hw' in found['by']
+    assert 'senlin_affinity' not in found['by']
+    assert found['kept']
+    assert found['nova'] == []
+
+
+@pytest.mark.parametrize(
+    ('code', 'spec', 'status', 'says'),
+    [
+        (ACME, 'acme:rack=r12', 0, ''),
+        (ACME, 'acme:rack=12', 3, 'must be of the form r[0-9]+'),
+        (ACME, 'acme:rock=12', 3, 'did you mean acme:rack?'),
+        ("raise RuntimeError('boom')", 'acme:rack=r12', 1, 'boom'),
+        ("raise RuntimeError('boom')", 'hw:cpu_policy=shared', 0, ''),
+    ],
+)
+def test_the_command(folder, environment, tmp_path, code, spec, status, says):
+    """R4-13, Q4-3."""
+    install(folder, 'acme', code)
+    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'extra-spec', 'validate']
+    done = subprocess.run(
+        [*command, '-f', 'json', spec],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    if status == 1:
+        assert done.stderr == (
+            'error: acme:rack cannot be judged, as nothing that loads defines it: '
+            'extra spec validators acme (acme:VALIDATORS) do not load: boom\n'
+        )
+    else:
+        assert done.stderr == ''
+        (row,) = json.loads(done.stdout)
+        assert says in row['message']
+
+
+ENTRY_POINT = EntryPoint('acme', 'acme:VALIDATORS', GROUP)
+
+
+def test_no_python_to_run(monkeypatch):
+    """Q4-3: each package is named."""
+    monkeypatch.setattr(sys, 'executable', '/no/such/python')
+    first, second = extra_spec_process.read([ENTRY_POINT, EntryPoint('b', 'b:c', GROUP)])
+    words = 'do not load: the process that loads them failed: '
+    assert str(first).startswith(f'extra spec validators acme (acme:VALIDATORS) {words}')
+    assert str(second).startswith(f'extra spec validators b (b:c) {words}')
+    assert '/no/such/python' in str(second)
+
+
+def test_no_answer_in_time(monkeypatch):
+    """Q4-3."""
+    monkeypatch.setattr(extra_spec_process, 'TIMEOUT', 0)
+    (error,) = extra_spec_process.read([ENTRY_POINT])
+    assert 'timed out after 0' in str(error)
+
+
+def test_the_manual_s_example_beside_the_real_services(folder, environment, tmp_path, monkeypatch):
+    """R4-13, Q4-4: nova-api loads the package as it is, the engine beside it has it read."""
+    shutil.copytree(EXAMPLE, tmp_path / 'source')
+    options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', folder]
+    command = [sys.executable, '-m', 'pip', 'install', *options, tmp_path / 'source']
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    for name in ('PYTHONPATH', 'XDG_CACHE_HOME'):
+        monkeypatch.setenv(name, environment[name])
+    flavors = {'right': {'extra_specs': RIGHT}, 'wrong': {'extra_specs': {'acme:rack': '12'}}}
+    filters = ['egg:senlin-affinity#extra_spec_validation']
+    with SandboxCloud(1, senlin=True, flavors=flavors, api_filters=filters) as cloud:
+        demo = Tenant(cloud.connection('demo'))
+        policy = demo.policy(extra_specs='strict')
+        cluster = demo.cluster(demo.profile(flavor='right'))
+        demo.attach(cluster, policy).succeeded()
+        cluster = demo.cluster(demo.profile(flavor='wrong'))
+        why = demo.attach(cluster, policy).failed()
+        assert "flavor 'wrong': acme:rack: must be of the form r[0-9]+, not '12'" in why
+        compute = cloud.connection().compute
+        flavor = next(iter(compute.flavors())).id
+        response = compute.post(
+            f'/flavors/{flavor}/os-extra_specs',
+            json={'extra_specs': {'acme:rack': '12'}},
+            microversion='2.86',
+        )
+        assert response.status_code == 400
