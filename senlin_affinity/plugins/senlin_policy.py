@@ -101,13 +101,26 @@ class AffinityPolicy(base.Policy):
     properties_schema = {item.name: _schema(item) for item in declared.DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
-        """Check the spec, and with ``validate_props`` whether its zone and aggregates exist."""
+        """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
+
+        Who may not list aggregates is not refused here: attach says so, in words.
+        """
         try:
             wanted = properties.load(self.spec)
             if validate_props and (wanted.availability_zone is not None or wanted.member_of):
                 cloud = self._ports(context.user_id, context.project_id)
                 affinity.validate(wanted, cloud.inventory)
-                aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
+                try:
+                    aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
+                except CloudError as error:
+                    if error.status != 403:
+                        raise
+                    LOG.info(
+                        'affinity policy %s: the aggregates of member_of are not looked up before '
+                        'attach: %s',
+                        self.name,
+                        error,
+                    )
         except InvalidSpec as error:
             raise senlin_exception.InvalidSpec(message=str(error)) from error
         except CloudError as error:

@@ -86,6 +86,22 @@ def test_validate_asks_the_cloud_when_it_may(desk):
     assert desk.policy(WANTED).validate(desk.context, validate_props=True)
 
 
+def test_validate_for_a_user_who_may_not_see_aggregates(desk, caplog):
+    """R1-17: not an error, and one line in the log; the rest is checked."""
+    desk.edge.fail('GET', '/os-aggregates', FORBIDDEN)
+    with caplog.at_level('INFO'):
+        assert desk.policy(WANTED).validate(desk.context, validate_props=True)
+    assert caplog.messages == [
+        'affinity policy web: the aggregates of member_of are not looked up before attach: '
+        f'could not list the aggregates: Nova answered 403: {FORBIDDEN.words}'
+    ]
+    assert [record.levelname for record in caplog.records] == ['INFO']
+    with pytest.raises(senlin_exception.InvalidSpec, match='nowhere'):
+        desk.policy(spec(member_of=['agg-a'], availability_zone='nowhere')).validate(
+            desk.context, validate_props=True
+        )
+
+
 def test_a_list_that_can_not_be_read_is_not_an_invalid_spec(desk):
     desk.edge.fail('GET', '/os-aggregates', SERVER_ERROR)
     with pytest.raises(senlin_exception.InternalError, match='could not be checked'):

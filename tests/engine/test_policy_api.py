@@ -107,12 +107,44 @@ def test_r3_04_spec_1_1_is_taken(demo, properties):
 
 
 def test_member_of_is_looked_up_for_who_may_see_aggregates(admin, demo):
-    """R1-17: a slip of the pen is a 400; a user who may not look is told so, and gets none."""
-    assert ask(admin, spec({'member_of': ['!vsphere']})) == (201, '')
-    status, message = ask(admin, spec({'member_of': ['in:vsphere,vshpere']}))
+    """R1-17: an administrator's slip of the pen is a 400; a plain user hears of it at attach."""
+    right, wrong = spec({'member_of': ['!vsphere']}), spec({'member_of': ['in:vsphere,vshpere']})
+    assert ask(admin, right) == ask(demo, right) == ask(demo, wrong) == (201, '')
+    status, message = ask(admin, wrong)
     assert (status, 'properties.member_of[0]: ' in message) == (400, True), message
-    status, message = ask(demo, spec({'member_of': ['!vsphere']}))
-    assert (status, 'could not list the aggregates' in message) == (500, True), message
+    # Senlin's call to validate a spec asks no cloud, whoever the user is.
+    assert ask(admin, wrong, 'policies/validate') == (200, '')
+
+
+def test_r1_17_a_plain_user_s_attach_says_why_the_aggregates_are_not_known(demo, cloud):
+    policy = demo.policy(member_of=['!vsphere'])
+    why = demo.attach(demo.cluster(), policy).failed()
+    assert (
+        "could not list the aggregates: Nova answered 403: Policy doesn't allow "
+        'os_compute_api:os-aggregates:index to be performed.'
+    ) in why
+    name = demo.clustering.get_policy(policy).name
+    (line,) = (each for each in cloud.logs(1000).splitlines() if f'affinity policy {name}:' in each)
+    assert ' INFO ' in line
+    assert 'the aggregates of member_of are not looked up before attach: ' in line
+
+
+def test_what_needs_no_administrator_is_checked_for_a_plain_user(demo):
+    """R3-26, R1-17: the zone, and the grammar."""
+    status, message = ask(demo, spec({'member_of': ['!vsphere'], 'availability_zone': 'nowhere'}))
+    assert (status, ZONE_UNKNOWN in message) == (400, True), message
+    status, message = ask(demo, spec({'member_of': ['in:a,!b']}))
+    assert (status, 'properties.member_of[0]: ' in message) == (400, True), message
+
+
+@pytest.mark.parametrize('who', ['admin', 'demo'])
+def test_aggregates_that_can_not_be_looked_up_are_no_400(request, cloud, who):
+    cloud.faults.add('/os-aggregates$', status=503, times=None)
+    status, message = ask(request.getfixturevalue(who), spec({'member_of': ['!vsphere']}))
+    assert status == 500
+    assert 'the spec could not be checked: could not list the aggregates: Nova answered 503' in (
+        message
+    )
 
 
 def test_q3_7_version_1_0_is_senlins_own(demo):
