@@ -11,19 +11,14 @@ QUICK := $(wildcard tests/unit tests/property tests/functional tests/engine test
 OLD_WORLD := tests/compat tests/unit/core tests/unit/constraints tests/unit/policy tests/unit/cloud \
     $(wildcard tests/engine/test_plugin_*.py)
 E2E := $(wildcard tests/oracle tests/e2e)
-LINTED := senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py setup.py
-FRAME := setup.cfg setup.py requirements.txt
+LINTED := senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py
+FRAME := setup.cfg requirements.txt
 SAMPLE := etc/senlin-affinity/senlin-affinity.conf.sample
 
 SHELL := /bin/bash
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
-# Outside of a git checkout there is no version to be found.
-export PBR_VERSION := $(shell git rev-parse --git-dir >/dev/null 2>&1 || echo 0.0.0)
-ifeq ($(PBR_VERSION),)
-unexport PBR_VERSION
-endif
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test e2e accuracy compare compat lint format docs bench recordings sample clean elsewhere
@@ -121,7 +116,7 @@ make_venv = if ! $(1)/bin/python -c 'import pip' 2>/dev/null || [ "$$(cat $(1)/.
     then rm -rf $(1) && $(2) -m venv $(1) && echo "$(CURDIR)" >$(1)/.checkout || exit 1; fi
 
 # $(call install,FOLDER,CONSTRAINTS,EXTRAS): this checkout, editable, with the build backend out of the same constraints.
-install = { $(1)/bin/python -m pip install -c $(2) pbr setuptools wheel \
+install = { $(1)/bin/python -m pip install -c $(2) setuptools wheel \
     && $(1)/bin/python -m pip install -c $(2) --no-build-isolation -e '.[$(strip $(3))]'; } >$(1)/pip.log 2>&1 \
     || { tail -n 20 $(1)/pip.log; echo 'make: the packages could not be installed; see $(1)/pip.log'; exit 1; } >&2
 

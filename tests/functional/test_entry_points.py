@@ -18,7 +18,7 @@ SETUP = Path(__file__).parents[2] / 'setup.cfg'
 def registered():
     parser = configparser.ConfigParser()
     parser.read(SETUP)
-    for group, lines in parser['entry_points'].items():
+    for group, lines in parser['options.entry_points'].items():
         for line in lines.strip().splitlines():
             name, value = (word.strip() for word in line.split('=', 1))
             yield group, name, value

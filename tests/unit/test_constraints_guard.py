@@ -21,7 +21,7 @@ PARTS = {field.name for field in dataclasses.fields(CloudSnapshot)}
 def registered():
     parser = configparser.ConfigParser()
     parser.read(ROOT / 'setup.cfg', encoding='utf-8')
-    lines = parser['entry_points']['senlin_affinity.constraints'].strip().splitlines()
+    lines = parser['options.entry_points']['senlin_affinity.constraints'].strip().splitlines()
     return dict(line.replace(' ', '').split('=') for line in lines if not line.startswith('#'))
 
 

@@ -95,7 +95,7 @@ def test_a_constraint_s_page_has_its_codes_sentences_and_advice(constraint):
 def entry_points(group):
     parser = configparser.ConfigParser()
     parser.read(ROOT / 'setup.cfg', encoding='utf-8')
-    lines = parser['entry_points'][group].strip().splitlines()
+    lines = parser['options.entry_points'][group].strip().splitlines()
     return [line.partition('=')[0].strip() for line in lines]
 
 

@@ -1,0 +1,179 @@
+"""What is built of the project, with git or without it, and what is there once it is installed."""
+
+import configparser
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SETUP = configparser.ConfigParser()
+SETUP.read(ROOT / 'setup.cfg', encoding='utf-8')
+VERSION = SETUP['metadata']['version']
+SOURCES = ('clone', 'shallow-clone', 'archive', 'sdist')
+#: The author of commits that only the test sees.
+AUTHOR = ('-c', 'user.name=test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false')
+
+
+def run(*command, cwd):
+    """Without what the caller's environment says of git, pip, Python and the cloud."""
+    told = ('GIT_', 'OS_', 'PBR_', 'PIP_', 'PYTHON')
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(told)}
+    done = subprocess.run(
+        [str(word) for word in command],
+        env={**clean, 'COLUMNS': '80', 'PIP_DISABLE_PIP_VERSION_CHECK': '1'},
+        cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def output_of(*command, cwd):
+    status, output, errors = run(*command, cwd=cwd)
+    assert status == 0, output + errors
+    return output
+
+
+@pytest.fixture(scope='module')
+def origin(tmp_path_factory):
+    """A repository with the files of this checkout, committed or not, and some history."""
+    folder = tmp_path_factory.mktemp('origin')
+    git = ('git', f'--git-dir={folder}', f'--work-tree={ROOT}', *AUTHOR)
+    output_of(*git, 'init', '--quiet', cwd=ROOT)
+    output_of(*git, 'commit', '--quiet', '--allow-empty', '--message=first', cwd=ROOT)
+    output_of(*git, 'add', '--all', cwd=ROOT)
+    output_of(*git, 'commit', '--quiet', '--message=second', cwd=ROOT)
+    return folder
+
+
+@pytest.fixture(scope='module')
+def tracked(origin):
+    names = output_of(
+        'git', f'--git-dir={origin}', 'ls-tree', '-r', '--name-only', 'HEAD', cwd=origin
+    )
+    return set(names.splitlines()) - {'PKG-INFO'}  # which is there if this is an unpacked sdist
+
+
+@pytest.fixture(scope='module')
+def sources(origin, tmp_path_factory):
+    """The folders that a wheel is built from, by name."""
+    top = tmp_path_factory.mktemp('sources')
+    output_of('git', 'clone', '--quiet', origin, 'clone', cwd=top)
+    output_of('git', 'clone', '--quiet', '--depth=1', f'file://{origin}', 'shallow-clone', cwd=top)
+    output_of(
+        'git', f'--git-dir={origin}', 'archive', '--output=archive.tar', '--prefix=archive/',
+        'HEAD', cwd=top,
+    )  # fmt: skip
+    shutil.unpack_archive(top / 'archive.tar', top)
+    build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
+    output_of(sys.executable, '-c', build, cwd=top / 'archive')
+    shutil.unpack_archive(top / f'senlin_affinity-{VERSION}.tar.gz', top)
+    (top / f'senlin_affinity-{VERSION}').rename(top / 'sdist')
+    return {name: top / name for name in SOURCES}
+
+
+@pytest.fixture(scope='module')
+def wheels(sources, tmp_path_factory):
+    top = tmp_path_factory.mktemp('wheels')
+    for name, folder in sources.items():
+        output_of(
+            sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-index', '--no-build-isolation',
+            '--no-deps', '--wheel-dir', top / name, '.', cwd=folder,
+        )  # fmt: skip
+    return {name: top / name / f'senlin_affinity-{VERSION}-py3-none-any.whl' for name in sources}
+
+
+def contents(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        return {name: hashlib.sha256(opened.read(name)).hexdigest() for name in opened.namelist()}
+
+
+@pytest.mark.parametrize('source', SOURCES)
+def test_the_wheel_is_the_same_from_every_source(wheels, source):
+    assert contents(wheels[source]) == contents(wheels['clone'])
+
+
+def test_the_wheel_holds_the_package_and_the_files_of_etc(wheels, tracked):
+    data, facts = (f'senlin_affinity-{VERSION}.{kind}/' for kind in ('data', 'dist-info'))
+    wanted = {name for name in tracked if name.startswith('senlin_affinity/')}
+    wanted |= {f'{data}data/{name}' for name in tracked if name.startswith('etc/')}
+    assert {name for name in contents(wheels['archive']) if not name.startswith(facts)} == wanted
+
+
+def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
+    folder = sources['sdist']
+    names = {str(path.relative_to(folder)) for path in folder.rglob('*') if path.is_file()}
+    made = ('PKG-INFO', 'build/', 'senlin_affinity.egg-info/')
+    assert {name for name in names if not name.startswith(made)} == tracked
+
+
+class TestInstalled:
+    """In an environment that has what the package needs, and nothing else of this checkout."""
+
+    @pytest.fixture(scope='class')
+    def prefix(self, wheels, tmp_path_factory):
+        top = tmp_path_factory.mktemp('installed')
+        prefix, needed = top / 'venv', top / 'needed'
+        output_of(sys.executable, '-m', 'venv', '--without-pip', prefix, cwd=top)
+        needed.mkdir()
+        for path in Path(sysconfig.get_path('purelib')).iterdir():
+            if 'senlin_affinity' not in path.name:  # nor the finder of the editable install
+                (needed / path.name).symlink_to(path)
+        (site_packages,) = prefix.glob('lib/python*/site-packages')
+        (site_packages / 'needed.pth').write_text(f'{needed}\n', encoding='utf-8')
+        output_of(
+            sys.executable, '-m', 'pip', '--python', prefix / 'bin/python', 'install', '--quiet',
+            '--no-index', '--no-deps', wheels['archive'], cwd=top,
+        )  # fmt: skip
+        return prefix
+
+    def test_the_command_knows_its_version(self, prefix):
+        command = prefix / 'bin/senlin-affinity'
+        assert output_of(command, '--version', cwd=prefix) == f'senlin-affinity {VERSION}\n'
+
+    def test_a_plan_of_an_installed_example(self, prefix):
+        status, output, errors = run(
+            prefix / 'bin/senlin-affinity', 'plan', '--count', '6', '--flavor', 'm1.small',
+            '--server-group', 'web', '--snapshot', 'etc/senlin-affinity/snapshots/two-hosts.json',
+            cwd=prefix,
+        )  # fmt: skip
+        assert status == 3, errors
+        assert output.startswith('does not fit: 2 of 6 placed;')
+
+    def test_every_entry_point_is_registered_and_found_there(self, prefix):
+        """But what is Nova's, which does not fit into one process with what is Senlin's."""
+        code = (
+            'import json, sys; from importlib import metadata\n'
+            'points = metadata.distribution("senlin-affinity").entry_points\n'
+            'ours = [each for each in points if not each.group.startswith("nova.")]\n'
+            'for each in ours:\n'
+            '    each.load()\n'
+            '    assert sys.modules[each.module].__file__.startswith(sys.prefix), each\n'
+            'print(json.dumps([(each.group, each.name, each.value) for each in points]))\n'
+        )
+        found = json.loads(output_of(prefix / 'bin/python', '-c', code, cwd=prefix))
+        assert sorted(found) == sorted(
+            [group, *(word.strip() for word in line.split('=', 1))]
+            for group, lines in SETUP['options.entry_points'].items()
+            for line in lines.strip().splitlines()
+        )
+
+    def test_the_files_of_etc_are_found_again(self, prefix):
+        code = (
+            'from senlin_affinity.conf import files\n'
+            'print(files.example("policies/anti-affinity.yaml"))\n'
+        )
+        path = prefix / 'etc/senlin-affinity/policies/anti-affinity.yaml'
+        assert output_of(prefix / 'bin/python', '-c', code, cwd=prefix) == f'{path}\n'
+        installed = {
+            str(path.relative_to(prefix)) for path in (prefix / 'etc').rglob('*') if path.is_file()
+        }
+        assert installed == {
+            str(path.relative_to(ROOT)) for path in (ROOT / 'etc').rglob('*') if path.is_file()
+        }
