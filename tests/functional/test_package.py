@@ -113,6 +113,20 @@ def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
     assert {name for name in names if not name.startswith(made)} == tracked
 
 
+@pytest.mark.parametrize(
+    ('source', 'has_notes'), [('clone', True), ('shallow-clone', False), ('archive', False)]
+)
+def test_the_manual_has_release_notes_where_git_has_them(sources, source, has_notes, tmp_path):
+    output_of(
+        sys.executable, '-m', 'sphinx', '-W', '-q', '-b', 'text', 'doc/source', tmp_path,
+        cwd=sources[source],
+    )  # fmt: skip
+    page = tmp_path / 'release_notes.txt'
+    assert page.exists() == has_notes
+    if has_notes:
+        assert f'\n{VERSION}\n' in page.read_text(encoding='utf-8')
+
+
 class TestInstalled:
     """In an environment that has what the package needs, and nothing else of this checkout."""
 
