@@ -133,6 +133,17 @@ def test_the_readme_shows_the_sample_policy():
     assert indented in readme
 
 
+@pytest.mark.parametrize('name', ['README.rst', 'doc/source/admin/install.rst'])
+def test_what_is_installed_is_the_wheel_of_this_version(name):
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / 'setup.cfg', encoding='utf-8')
+    text = (ROOT / name).read_text(encoding='utf-8')
+    wheels = set(re.findall(r'senlin_affinity-[\w.-]+', text))
+    assert wheels == {f'senlin_affinity-{parser["metadata"]["version"]}-py3-none-any.whl'}
+    # No package index has it by its name.
+    assert not re.search(r'pip install (-\S+ )*senlin-affinity', text)
+
+
 def test_the_options_are_named_where_they_matter():
     named = ('admin/install', 'admin/failures', 'admin/reservations', 'user/policy')
     pages = [text_of(f'{page}.rst') for page in named]
