@@ -157,7 +157,7 @@ def test_the_options_are_named_where_they_matter():
 )
 def test_files_that_a_page_names_are_there(path):
     text = path.read_text(encoding='utf-8')
-    for name in re.findall(r'``((?:etc|doc(?!/build)|tests)/[\w./-]+)``', text):
+    for name in re.findall(r'(?:``|<)((?:etc|doc(?!/build)|tests)/[\w./-]+)(?:``|>`_)', text):
         assert (ROOT / name).exists(), name
     for name in re.findall(r':doc:`(?:[^`<]*<)?([\w/-]+)>?`', text):
         target = SOURCE / name[1:] if name.startswith('/') else path.parent / name

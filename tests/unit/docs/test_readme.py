@@ -1,0 +1,50 @@
+"""The README renders, and its first screen has what a newcomer looks for."""
+
+import io
+from pathlib import Path
+
+import pytest
+from docutils import core, nodes
+
+README = (Path(__file__).parents[3] / 'README.rst').read_text(encoding='utf-8')
+FIRST_SCREEN = '\n'.join(README.splitlines()[:50])
+
+
+def rendered(text):
+    """The document, and what docutils says about it."""
+    said = io.StringIO()
+    settings = {'report_level': 1, 'warning_stream': said}
+    return core.publish_doctree(text, settings_overrides=settings), said.getvalue()
+
+
+def test_it_renders_without_a_word_of_docutils():
+    document, said = rendered(README)
+    assert said == ''
+    assert document.next_node(nodes.title).astext() == 'senlin-affinity'
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        'I run a Nova', 'I have Senlin clusters', 'I write software',
+        'Only an administrator', 'pip install .', 'admin/install.rst', 'make demo', 'make test',
+        'senlin-affinity plan --count', 'does not fit:', 'What would help',
+    ],
+)  # fmt: skip
+def test_the_first_screen_has(words):
+    assert words in FIRST_SCREEN
+
+
+@pytest.mark.parametrize(
+    'reader', ['I run a Nova.', 'I have Senlin clusters.', 'I write software.']
+)
+def test_a_reader_is_led_to_a_heading(reader):
+    document, _ = rendered(README)
+    sections = {each for section in document.findall(nodes.section) for each in section['ids']}
+    (item,) = (
+        item
+        for item in document.findall(nodes.list_item)
+        if item.next_node(nodes.strong) and item.next_node(nodes.strong).astext() == reader
+    )
+    led_to = {each.get('refid') for each in item.findall(nodes.reference)}
+    assert led_to & sections
