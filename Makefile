@@ -115,8 +115,9 @@ locked = exec 9>$(1).lock; ! command -v flock >/dev/null || flock 9; \
 make_venv = if ! $(1)/bin/python -c 'import pip' 2>/dev/null || [ "$$(cat $(1)/.checkout 2>/dev/null)" != "$(CURDIR)" ]; \
     then rm -rf $(1) && $(2) -m venv $(1) && echo "$(CURDIR)" >$(1)/.checkout || exit 1; fi
 
-# $(call install,FOLDER,CONSTRAINTS,EXTRAS): this checkout, editable, with the build backend out of the same constraints.
-install = { $(1)/bin/python -m pip install -c $(2) setuptools wheel \
+# $(call install,FOLDER,CONSTRAINTS,EXTRAS): this checkout, editable, with the build backend out of the same constraints. The
+# metadata that an earlier build left in the checkout would be found before those that are installed.
+install = { rm -rf ./*.egg-info && $(1)/bin/python -m pip install -c $(2) setuptools wheel \
     && $(1)/bin/python -m pip install -c $(2) --no-build-isolation -e '.[$(strip $(3))]'; } >$(1)/pip.log 2>&1 \
     || { tail -n 20 $(1)/pip.log; echo 'make: the packages could not be installed; see $(1)/pip.log'; exit 1; } >&2
 
