@@ -178,6 +178,13 @@ class Keystone(Stub):
         return _show(request, 'user', list(USERS.values()))
 
     def _projects(self, request: Request, caller: Token) -> Response:
+        """Show all to administrators; a plain user may see the one that the token is of."""
+        is_own = request.path[2:] == (caller.scope.project.id,)
+        if not is_own and 'admin' not in caller.scope.roles:
+            action = 'get_project' if request.path[2:] else 'list_projects'
+            return error(
+                403, f'You are not authorized to perform the requested action: identity:{action}.'
+            )
         return _show(request, 'project', list(PROJECTS.values()))
 
     def _regions(self, request: Request, caller: Token) -> Response:

@@ -212,9 +212,9 @@ def test_a_deleted_trust_ends_its_tokens(call):
     demo, _token = call.login(DEMO)
     trust_id = call.trust(demo)[1]['trust']['id']
     acting, _token = call.login(SENLIN, scope={'OS-TRUST:trust': {'id': trust_id}})
-    assert call('GET', '/v3/projects', token=acting)[0] == 200
+    assert call('GET', '/v3/regions', token=acting)[0] == 200
     assert call('DELETE', f'/v3/OS-TRUST/trusts/{trust_id}', token=acting)[0] == 204
-    assert call('GET', '/v3/projects', token=acting)[0] == 401
+    assert call('GET', '/v3/regions', token=acting)[0] == 401
     call.login(SENLIN, scope={'OS-TRUST:trust': {'id': trust_id}}, status=401)
 
 
@@ -231,6 +231,32 @@ def test_users_projects_and_regions_can_be_looked_up(call):
     assert (status, [user['id'] for user in body['users']]) == (200, [SENLIN.id])
     path = f'/v3/projects/{DEMO.project.id}'
     assert call('GET', path, token=demo)[1]['project']['name'] == 'demo'
-    assert call('GET', '/v3/projects/unknown', token=demo)[0] == 404
     assert call('GET', '/v3/regions', token=demo)[1]['regions'][0]['id'] == 'RegionOne'
     assert call('GET', '/v3/groups', token=demo)[0] == 404
+
+
+def test_an_administrator_finds_projects_by_name_and_id(call):
+    admin, _token = call.login(ADMIN)
+    status, body, _headers = call('GET', '/v3/projects?name=demo', token=admin)
+    assert (status, [item['id'] for item in body['projects']]) == (200, [DEMO.project.id])
+    assert call('GET', '/v3/projects?name=nobody', token=admin)[1]['projects'] == []
+    assert call('GET', f'/v3/projects/{DEMO.project.id}', token=admin)[0] == 200
+    assert call('GET', '/v3/projects/unknown', token=admin)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ('path', 'action'),
+    [
+        ('/v3/projects?name=demo', 'list_projects'),
+        (f'/v3/projects/{ADMIN.project.id}', 'get_project'),
+        ('/v3/projects/unknown', 'get_project'),
+    ],
+)
+def test_a_plain_user_may_not_look_projects_up(call, path, action):
+    """Keystone's default policy: not even whether there is one."""
+    demo, _token = call.login(DEMO)
+    status, body, _headers = call('GET', path, token=demo)
+    assert (status, body['error']['message']) == (
+        403,
+        f'You are not authorized to perform the requested action: identity:{action}.',
+    )
