@@ -8,6 +8,7 @@ Shapes::
     quotas: {instances: [10, 4], cores: [null, 7]}                     limit (null: none) and used
     flavor: {vcpus: 2, extra_specs: {...}}                             null: not known
     request: {count: 6, availability_zone: az-1}
+    project: ours                                      whose snapshot it is; a group may have one
 
 Units: ``free`` is a number of servers of the flavor ``small``, of 1 VCPU, 512 MiB and 1 GB; a host
 has room for 10 of them unless its row says otherwise. A resource is [capacity, used], perhaps with
@@ -86,7 +87,8 @@ def group_of(given, identity='g'):
         Member(f'old-{number}', *each) if isinstance(each, list) else Member(f'old-{number}', each)
         for number, each in enumerate(given.get('members', ()))
     )
-    return ServerGroup(identity, GROUP, given['policy'], given.get('rules', {}), members)
+    rules, project = given.get('rules', {}), given.get('project')
+    return ServerGroup(identity, GROUP, given['policy'], rules, members, project)
 
 
 def quotas_of(given):
@@ -116,6 +118,7 @@ def snapshot_of(row):
         server_groups=groups if row.get('groups_are_known', True) else None,
         quotas=quotas_of(row.get('quotas')),
         availability_zones=None if zones is None else frozenset(zones),
+        project_id=row.get('project'),
     )
 
 

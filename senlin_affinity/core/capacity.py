@@ -72,6 +72,8 @@ def measure(
     if sure is not None and (most is None or sure < most):
         at_most["quotas, which Nova's drivers count in two ways"] = None
         certain = min(certain, sure)
+    if question.has_hidden_quotas:
+        at_most["the project's quotas, which are not known"] = None
     # Of a number that is not known, only what is certain of it can have a condition.
     return Capacity(most, certain, tuple(at_most) if certain or most is not None else ())
 

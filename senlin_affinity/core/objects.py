@@ -238,13 +238,25 @@ class Question:
 
     @property
     def project_id(self) -> str | None:
-        """The project that asks: as the request says, or else the snapshot's."""
-        return self.request.project_id or self.snapshot.project_id
+        """The servers' project: as the request says, or else the group's own, or the snapshot's."""
+        group = self.server_group
+        of_group = None if group is None else group.project_id
+        return self.request.project_id or of_group or self.snapshot.project_id
 
     @property
     def has_quotas(self) -> bool:
-        """Are the snapshot's quotas those of the project that asks, as far as that is known?"""
+        """Are the snapshot's quotas those of the servers' project, as far as that is known?"""
         return self.project_id == (self.snapshot.project_id or self.project_id)
+
+    @property
+    def has_hidden_quotas(self) -> bool:
+        """Has the snapshot another project's quotas only, or none of a project that was named?
+
+        A snapshot without quotas of which no project is named says nothing of them, and is not
+        meant: it refuses nothing, and its numbers stand.
+        """
+        asked = self.request.project_id if self.snapshot.quotas is None else self.project_id
+        return asked is not None and self.snapshot.project_id not in (None, asked)
 
     @cached_property
     def demand(self) -> Demand | None:

@@ -66,10 +66,17 @@ def _check_texts(request: PlacementRequest) -> None:
 
 
 def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[ServerGroup] | None:
-    """Those that a name may mean: a project's own group goes before another's of that name."""
-    own = snapshot.server_groups_of(request.project_id)
+    """Those that a name may mean: a project's own group goes before another's of that name.
+
+    Where the request names the project, another's group is meant by its id only.
+    """
+    groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
     is_own = any(request.server_group in (group.id, group.name) for group in own)
-    return own if is_own else snapshot.server_groups
+    if is_own:
+        return own
+    if groups is None or request.project_id is None:
+        return groups
+    return (*own, *(group for group in groups if group.id == request.server_group))
 
 
 def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:

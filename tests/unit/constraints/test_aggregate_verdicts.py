@@ -19,6 +19,7 @@ from senlin_affinity.core.objects import (
     Rules,
 )
 from senlin_affinity.core.reasons import sentence
+from senlin_affinity.core.server_group import ServerGroup
 from tests.tables import read, rows
 
 TABLES = {
@@ -90,8 +91,11 @@ def about_aggregates(row):
     }
     asked = Question(
         PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
-        CloudSnapshot(aggregates=known if row.get('known', True) else None),
+        CloudSnapshot(
+            aggregates=known if row.get('known', True) else None, project_id=row.get('of_snapshot')
+        ),
         flavor,
+        ServerGroup('g', 'web', 'affinity', project_id=row.get('of_group')),
         rules=Rules(**rules),
         member_of=member_of.read(row.get('member_of', []), 'member_of', uuid_of),
     )

@@ -11,6 +11,7 @@ from senlin_affinity.core import explain
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
+from senlin_affinity.core.question import ask
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -272,6 +273,30 @@ def test_the_digits_of_a_count_are_a_count():
 )
 def test_names_that_do(asked):
     assert plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS).wanted == 1
+
+
+OURS = ServerGroup('a', 'web', 'affinity', project_id='ours')
+THEIRS = ServerGroup('b', 'web', 'affinity', project_id='theirs')
+
+
+@pytest.mark.parametrize(
+    ('project', 'name', 'found'),
+    [
+        pytest.param(None, 'web', OURS, id='the own one'),
+        pytest.param('theirs', 'web', THEIRS, id='that of the project that is named'),
+        pytest.param('theirs', 'a', OURS, id='one of another project by its id'),
+        pytest.param('third', 'b', THEIRS, id='one that is neither, by its id'),
+        pytest.param('third', 'web', None, id='of no other project by its name'),
+    ],
+)
+def test_whose_group_a_name_means(project, name, found):
+    snapshot = CloudSnapshot(server_groups=(OURS, THEIRS), project_id='ours')
+    request = PlacementRequest(1, 'f', name, project_id=project)
+    if found is None:
+        with pytest.raises(InvalidSpec, match="there is no server group 'web'"):
+            ask(request, snapshot)
+    else:
+        assert ask(request, snapshot).server_group == found
 
 
 @pytest.mark.parametrize(
