@@ -47,18 +47,24 @@ def take_snapshot(
     connection: Any,
     *,
     server_groups: Collection[str] | None = None,
+    project_id: str | None = None,
     timeout: float | None = None,
 ) -> CloudSnapshot:
     """The cloud behind an ``openstack.connection.Connection``, as the planner sees it.
 
     :param server_groups: ids or names of the only groups that will be asked about, which is
         cheaper; None is all groups.
+    :param project_id: the project that the servers will belong to, where it is not the
+        connection's own: its quotas are read, and its groups are called by their names.
     :param timeout: seconds that one request may take; None is the connection's own, or a minute.
     """
     # Imported here: openstacksdk takes a second to load, and a saved snapshot needs none.
     from senlin_affinity.cloud import snapshot
 
-    return snapshot.take(connection, server_groups=server_groups, timeout=timeout).snapshot
+    taken = snapshot.take(
+        connection, server_groups=server_groups, project_id=project_id, timeout=timeout
+    )
+    return taken.snapshot
 
 
 def load_constraints() -> tuple[Constraint, ...]:

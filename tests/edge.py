@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -139,6 +139,8 @@ class Edge:
     :param services: what the catalogue has.
     :param placement: what answers in the place of the Placement that has a provider for each host.
     :param glance: what answers as Glance, where there is one.
+    :param projects: those that Keystone has, by their ids, with their names; None: no catalogue
+        entry leads to it.
     :param nova: arguments of :class:`FakeNova`; its hosts are those of ``placement``.
     """
 
@@ -150,6 +152,7 @@ class Edge:
         services: tuple[str, ...] = ('compute',),
         placement: FakeCandidates | None = None,
         glance: FakeGlance | None = None,
+        projects: Mapping[str, str] | None = None,
         **nova: Any,
     ) -> None:
         self.nova = FakeNova(
@@ -164,6 +167,10 @@ class Edge:
         self._services = services if placement is None else (*services, 'placement')
         if glance is not None:
             self._services = (*self._services, 'image')
+        self.projects = projects
+        self.looked_up: list[str] = []
+        if projects is not None:
+            self._services = (*self._services, 'identity')
         self._planned: list[_Planned] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
@@ -267,6 +274,10 @@ class Edge:
         if url == f'{KEYSTONE}/auth/tokens' and request.method == 'POST':
             self.tokens += 1
             return Reply(201, self._token()), {'X-Subject-Token': self._user}
+        if url == f'{KEYSTONE}/projects' and self.projects is not None:
+            name = _query(request)['name']
+            self.looked_up.append(name)
+            return fake_keystone.projects(self._user, name, self.projects), {}
         if url.startswith(NOVA) and 'compute' in self._services:
             self.discoveries += url in (NOVA, f'{NOVA}/')
             try:
@@ -307,6 +318,8 @@ class Edge:
         urls = {name: f'http://{name}.test' for name in self._services}
         if 'compute' in urls:
             urls['compute'] = NOVA
+        if 'identity' in urls:
+            urls['identity'] = KEYSTONE
         return fake_keystone.token(self._user, urls)
 
 

@@ -1,6 +1,9 @@
 """The bodies of a Keystone that every client needs before it reaches a Nova: version and token.
 
-Source: https://docs.openstack.org/api-ref/identity/v3/ (``GET /v3``, ``POST /v3/auth/tokens``).
+And those of a look-up of projects, which a plain user may not make.
+
+Source: https://docs.openstack.org/api-ref/identity/v3/ (``GET /v3``, ``POST /v3/auth/tokens``,
+``GET /v3/projects``).
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from typing import Any
 
 import openstack
 from openstack.connection import Connection
+
+from tests.recordings.exchanges import Reply
 
 REGION = 'RegionOne'
 _DOMAIN = {'id': 'default', 'name': 'Default'}
@@ -40,6 +45,15 @@ def version(url: str) -> dict[str, Any]:
             'links': [{'rel': 'self', 'href': url}],
         }
     }
+
+
+def projects(user: str, name: str, known: Mapping[str, str]) -> Reply:
+    """What ``GET /v3/projects?name=`` answers; ``known`` are the projects' names by their ids."""
+    if user != 'admin':
+        message = 'You are not authorized to perform the requested action: identity:list_projects.'
+        return Reply(403, {'error': {'code': 403, 'title': 'Forbidden', 'message': message}})
+    found = [{'id': key, 'name': value} for key, value in known.items() if value == name]
+    return Reply(200, {'projects': found, 'links': {}})
 
 
 def token(user: str, services: Mapping[str, str]) -> dict[str, Any]:

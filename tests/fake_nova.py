@@ -137,6 +137,9 @@ def newest() -> str:
 class FakeNova:
     """One project's view of a Nova; ``limits`` take the place of those that were recorded.
 
+    ``quota_sets`` are those of all projects, which an administrator may see: by the project's id,
+    and by the quota's name, its limit and its use. What it does not hold is as it was recorded.
+
     :param newest: the newest microversion that it offers; '' is a Nova without microversions.
     :param quota: server groups that the project may have; -1: as many as it likes.
     """
@@ -160,6 +163,7 @@ class FakeNova:
         self.groups: list[dict[str, Any]] = []
         self.servers: list[FakeServer] = []
         self.limits: dict[str, int] = {}
+        self.quota_sets: dict[str, dict[str, tuple[int, int]]] = {}
         self.asked: list[Asked] = []
 
     # -- what a test prepares, and looks at
@@ -303,6 +307,18 @@ class FakeNova:
         absolute['maxServerGroups'] = self.quota
         absolute['totalServerGroupsUsed'] = len(self.groups)
         absolute.update(self.limits)
+        return reply
+
+    def _quota_set(self, question: _Question) -> Reply:
+        (project,) = question.found
+        if question.user != 'admin' and project != f'{question.user}-project':
+            return _snapshot_answer('quota set, not allowed')
+        if project not in self.quota_sets:
+            reply = _snapshot_answer('quota set, no project')
+            return _reworded(reply, {reply.body['badRequest']['message'].split()[2]: project})
+        reply = _snapshot_answer('quota set')
+        for name, (limit, used) in self.quota_sets[project].items():
+            reply.body['quota_set'][name] |= {'limit': limit, 'in_use': used}
         return reply
 
     def _zones(self, question: _Question) -> Reply:
@@ -511,6 +527,7 @@ _ROUTES = (
     ('GET', f'{GROUPS}/([^/]+)', '_show'),
     ('DELETE', f'{GROUPS}/([^/]+)', '_delete'),
     ('GET', '/limits', '_limits'),
+    ('GET', '/os-quota-sets/([^/]+)/detail', '_quota_set'),
     ('GET', '/os-availability-zone', '_zones'),
     ('GET', '/flavors/detail', '_flavors'),
     ('GET', '/flavors/([^/]+)', '_flavor'),

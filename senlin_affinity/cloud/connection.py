@@ -66,6 +66,24 @@ def image(connection: Connection, timeout: float | None = None) -> Rest:
     return _service(connection, 'image', 'Glance', timeout)
 
 
+def identity(connection: Connection, timeout: float | None = None) -> Rest:
+    """Keystone's API."""
+    return _service(connection, 'identity', 'Keystone', timeout)
+
+
+def project(connection: Connection, timeout: float | None = None) -> tuple[str | None, str | None]:
+    """The id and the name of the project that the token is of, from the token itself."""
+    login.log_in(connection, timeout or REQUEST_TIMEOUT)
+    session = connection.session
+    if not hasattr(session.auth, 'get_access'):  # a log-in without a Keystone knows no names
+        return owner(connection)[1], None
+    try:
+        access = session.auth.get_access(session)
+    except NO_ANSWER as error:
+        raise unreachable('Keystone', error) from error
+    return access.project_id, access.project_name
+
+
 def owner(connection: Connection) -> tuple[str | None, str | None]:
     """The ids of the user and the project that the token is of; None where it has none."""
     try:

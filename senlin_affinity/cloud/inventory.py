@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from senlin_affinity.cloud import flavors, hosts
 from senlin_affinity.cloud.answers import list_of, reading
@@ -66,6 +67,25 @@ class NovaInventory:
                 if limit in absolute:
                     quotas[name] = Quota(_limit(absolute[limit]), int(absolute[used]))
             return quotas
+
+    def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
+        """Those of any project, which Nova tells administrators and the project's own readers.
+
+        ``GET /limits?tenant_id=`` has the same numbers, but is for administrators only, and has
+        the defaults for a project that there is not, where this is a 400.
+        """
+        what = f'read the quotas of project {project_id}'
+        path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
+        body = self._compute.get(path, what, self._compute.pick(BASE))
+        with reading(what):
+            found = body['quota_set']
+            quotas = {
+                name: Quota(_limit(found[name]['limit']), _used(found[name]))
+                for name in (*(name for name, *_ in _OF_SERVERS), SERVER_GROUPS)
+                if name in found
+            }
+            members = Quota(_limit(found[SERVER_GROUP_MEMBERS]['limit']))
+            return {**quotas, SERVER_GROUP_MEMBERS: members}
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """See :meth:`Inventory.flavor`."""
@@ -136,6 +156,11 @@ def _host_of_service(service: Mapping[str, Any]) -> Host:
         enabled=service.get('status') == 'enabled',
         up=service.get('state') == 'up',
     )
+
+
+def _used(quota: Mapping[str, Any]) -> int:
+    """What is in use; what old clouds have reserved for servers on their way counts as well."""
+    return int(quota['in_use']) + int(quota.get('reserved', 0))
 
 
 def _limit(value: object) -> int | None:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import list_of
-from senlin_affinity.cloud.rest import Rest
+from senlin_affinity.cloud.rest import Microversion, Rest
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, create_body
 
@@ -24,6 +24,8 @@ PAGE = 1000
 #: No cloud caps its pages below this; a page that is shorter is the last one.
 SMALLEST_CAP = 50
 LIST = 'list the server groups'
+#: From here on a group says which project it is of.
+PROJECTS: Microversion = (2, 13)
 
 
 class NovaServerGroups:

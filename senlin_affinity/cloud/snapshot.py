@@ -12,9 +12,11 @@ Shapes::
 Units: at most 10 requests besides further pages, one after the other. For an administrator: groups,
 hypervisors, services, aggregates, two to four of Placement's, flavors, limits. Where groups are
 named, and for a plain user, the servers of the project are listed, too; Placement is then asked
-three times at most.
+three times at most. For another project its quota set is asked for in place of the limits, and all
+projects' groups are listed where one is called by its name.
 
-Errors: CloudError for everything that fails in another way than with a 403.
+Errors: CloudError for everything that fails in another way than with a 403; InvalidSpec for a
+project that Nova says there is not.
 """
 
 from __future__ import annotations
@@ -30,53 +32,72 @@ from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import flavors, hosts, members, providers
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
-from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy.matching import is_uuid
 
 T = TypeVar('T')
-_FORBIDDEN = 403
+_FORBIDDEN, _BAD_REQUEST = 403, 400
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot, and why what is not in it is not known, by its part."""
+    """A snapshot, and why what is not in it is not known, by its part.
+
+    ``project_id`` is the project whose quotas were asked for; where they may not be seen, it is not
+    the snapshot's.
+    """
 
     snapshot: CloudSnapshot
     unknown: Mapping[str, str] = field(default_factory=dict)
+    project_id: str | None = None
 
 
 def take(
     connection: Connection,
     *,
     server_groups: str | Collection[str] | None = None,
+    project_id: str | None = None,
+    is_project_of_group: bool = False,
     timeout: float | None = None,
 ) -> Taken:
     """Take a snapshot.
 
     :param server_groups: the only groups that will be asked about, by id or name: cheaper than
         None, which is all that the connection sees. An empty collection is none.
+    :param project_id: whose quotas are read, and among whose groups a name is looked up. None is
+        the connection's own project.
+    :param is_project_of_group: in place of None, read the quotas of the project that the groups
+        are of, where they are called by their ids.
     :param timeout: seconds that one request may take; None is the connection's own, or a minute.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    return _Taking(connection, timeout).take(wanted)
+    taking = _Taking(connection, timeout, project_id)
+    return taking.take(wanted, is_project_of_group=is_project_of_group)
 
 
 class _Taking:
     """One snapshot being taken."""
 
-    def __init__(self, connection: Connection, timeout: float | None) -> None:
+    def __init__(
+        self, connection: Connection, timeout: float | None, project: str | None = None
+    ) -> None:
         self._connection = connection
         self._timeout = timeout
         self._compute = clouds.compute(connection, timeout)
+        self._user, self._own = clouds.owner(connection)
+        self._named = project
         self._unknown: dict[str, str] = {}
 
-    def take(self, wanted: Collection[str] | None) -> Taken:
+    def take(self, wanted: Collection[str] | None, *, is_project_of_group: bool = False) -> Taken:
         """All parts, one after the other."""
         inventory = NovaInventory(self._compute)
         groups = self._server_groups(wanted)
+        # A name is looked up in one project; an id may lead to a group of any.
+        is_any = is_project_of_group and not _are_named(wanted)
+        project = self._named or (_project(groups) if is_any else None) or self._own
         servers = {member.server for group in groups or () for member in group.members}
         found = self._part(
             'hosts',
@@ -95,23 +116,27 @@ class _Taking:
             zones = None if zone_of is None else frozenset(zone_of.values())
         else:
             zones = self._part('availability_zones', inventory.availability_zones)
+        if groups == () and found is None and self._is_elsewhere(wanted):
+            groups = None  # Nova lists a plain user's own, whatever is asked for
+            self._unknown['server_groups'] = "Nova lists another project's for administrators only"
         if groups is not None:
             known = self._members(groups, found, wanted) if servers else None
             groups = members.located(groups, known or {})
-        user, project = clouds.owner(self._connection)
+        all_flavors, quotas = self._flavors(), self._quotas(inventory, project)
         return Taken(
             CloudSnapshot(
                 hosts=built,
                 aggregates=aggregates,
-                flavors=self._flavors(),
+                flavors=all_flavors,
                 server_groups=groups,
-                quotas=self._part('quotas', inventory.quotas),
+                quotas=quotas,
                 taken_at=_now(),
                 availability_zones=zones,
-                user_id=user,
-                project_id=project,
+                user_id=self._user,
+                project_id=self._own if quotas is None else project,
             ),
             self._unknown,
+            project,
         )
 
     def _part(
@@ -145,7 +170,31 @@ class _Taking:
         if not wanted:
             self._unknown['server_groups'] = 'none was asked for'
             return None
-        return self._part('server_groups', lambda: _groups_called(nova, set(wanted)))
+        is_elsewhere = self._is_elsewhere(wanted)
+        project = self._named if is_elsewhere else None
+        return self._part(
+            'server_groups',
+            lambda: _groups_called(nova, set(wanted), project),
+            PROJECTS if is_elsewhere else BASE,
+        )
+
+    def _is_elsewhere(self, wanted: Collection[str] | None) -> bool:
+        """Is a group wanted by its name, and is it another project's?"""
+        return self._named not in (None, self._own) and _are_named(wanted)
+
+    def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
+        """Those of the connection's own project, or of another."""
+        if project is None or project == self._own:
+            return self._part('quotas', inventory.quotas)
+        try:
+            return self._part('quotas', lambda: inventory.quotas_of(project))
+        except CloudError as error:
+            if error.status != _BAD_REQUEST:
+                raise
+            if project == self._named:
+                raise InvalidSpec(str(error), 'project') from error
+            self._unknown['quotas'] = str(error)  # a group that outlived its project
+            return None
 
     def _rooms(
         self, found: Collection[hosts.Hypervisor], most: int
@@ -186,16 +235,37 @@ class _Taking:
         return found
 
 
-def _groups_called(nova: NovaServerGroups, wanted: set[str]) -> tuple[ServerGroup, ...]:
-    """Those of the project by id or name, and those of others by id, as an attach finds them."""
+def _groups_called(
+    nova: NovaServerGroups, wanted: set[str], project: str | None = None
+) -> tuple[ServerGroup, ...]:
+    """Those of the project by id or name, and those of others by id, as an attach finds them.
+
+    :param project: another project than the connection's. Nova lists those of all or none.
+    """
     found: dict[str, ServerGroup] = {}
-    if not all(map(is_uuid, wanted)):
-        found = {group.id: group for group in nova.own() if wanted & {group.id, group.name}}
+    if _are_named(wanted):
+        own = nova.own() if project is None else nova.of_every_project()
+        found = {
+            group.id: group
+            for group in own
+            if project in (None, group.project_id) and wanted & {group.id, group.name}
+        }
     for group_id in sorted(filter(is_uuid, wanted - set(found))):
         group = nova.get(group_id)
         if group is not None:
             found[group.id] = group
     return tuple(found.values())
+
+
+def _are_named(wanted: Collection[str] | None) -> bool:
+    """Is one of these groups called by a name, and not by its id?"""
+    return not all(map(is_uuid, wanted or ()))
+
+
+def _project(groups: Collection[ServerGroup] | None) -> str | None:
+    """The project that the groups are of; None where they are of several, or it is not known."""
+    projects = {group.project_id for group in groups or ()}
+    return projects.pop() if len(projects) == 1 else None
 
 
 def _now() -> str:

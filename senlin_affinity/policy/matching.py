@@ -41,6 +41,14 @@ def is_uuid(text: str) -> bool:
         return False
 
 
+def is_project_id(text: str) -> bool:
+    """Is it an id as Keystone makes one for a project (a UUID, mostly without hyphens)?"""
+    try:
+        return uuid.UUID(text).hex == text.replace('-', '').lower()
+    except ValueError:
+        return False
+
+
 @contextmanager
 def saying(what: str) -> Iterator[None]:
     """Put what was tried before the cloud's own words."""

@@ -169,6 +169,25 @@ def test_rx_02_the_preflight_asks_a_constant_number_besides_pages(wanted, count)
     assert len(cloud.placement.asked) == 2
 
 
+@pytest.mark.parametrize('project', ['admin-project', 'p'], ids=['own', 'another'])
+def test_rx_07_a_plan_costs_the_same_whosever_the_group_is(cloud, project):
+    nova = cloud.nova
+    nova.quota_sets['p'] = {}
+    group = nova.add_group('web', project_id=project)
+    taken = snapshot.take(cloud.connection(), server_groups=(group,), is_project_of_group=True)
+
+    assert taken.snapshot.project_id == project
+    pages = HYPERVISORS // 1000
+    assert Counter(request.replace(group, 'ID') for request in nova.requests()) == {
+        'GET /os-server-groups/ID': 1,
+        'GET /os-hypervisors/detail': pages,
+        'GET /os-aggregates': 1,
+        'GET /os-services': 1,
+        'GET /flavors/detail': 1,
+        LIMITS if project == 'admin-project' else 'GET /os-quota-sets/p/detail': 1,
+    }
+
+
 # -- attach
 
 

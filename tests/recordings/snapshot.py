@@ -10,10 +10,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from senlin_affinity.sandbox.identities import ADMIN, DEMO
 from tests.recordings import files
 from tests.recordings.exchanges import Normaliser
 
 PATH = files.HERE / 'snapshot.json'
+
+
+def _quota_set(project: str) -> str:
+    return f'/os-quota-sets/{project}/detail'
+
 
 #: name -> user, service, path, microversion, query
 REQUESTS: Mapping[str, tuple[str, str, str, str, Mapping[str, str]]] = {
@@ -36,6 +42,9 @@ REQUESTS: Mapping[str, tuple[str, str, str, str, Mapping[str, str]]] = {
     'servers': ('admin', 'compute', '/servers/detail', '2.1', {'all_tenants': '1', 'limit': '1'}),
     'servers of the project': ('demo', 'compute', '/servers/detail', '2.1', {'limit': '1'}),
     'servers, not allowed': ('demo', 'compute', '/servers/detail', '2.1', {'all_tenants': '1'}),
+    'quota set': ('admin', 'compute', _quota_set(DEMO.project.id), '2.1', {}),
+    'quota set, not allowed': ('demo', 'compute', _quota_set(ADMIN.project.id), '2.1', {}),
+    'quota set, no project': ('admin', 'compute', _quota_set('0' * 32), '2.1', {}),
     'placement version': ('admin', 'placement', '/', '1.29', {}),
     'candidates': (
         'admin',

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from senlin_affinity.cloud import snapshot, snapshot_file
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.objects import Aggregate, Flavor, Quota, Resource
 from senlin_affinity.core.server_group import Member
 from tests import edge as at_edge
@@ -275,6 +275,162 @@ def test_it_survives_its_file(edge):
     taken = take(edge).snapshot
 
     assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
+
+
+# -- another project's
+
+THEIRS = {
+    'instances': (16, 15),
+    'cores': (-1, 30),
+    'ram': (8192, 4096),
+    'server_groups': (3, 1),
+    'server_group_members': (12, 0),
+}
+QUOTA_SET = 'GET /os-quota-sets/p/detail'
+#: What is asked besides, in this order, where no group has a server.
+USUAL = [HYPERVISORS, AGGREGATES, SERVICES, FLAVORS]
+
+
+@pytest.fixture
+def other(edge):
+    """A group of another project, which has quotas of its own; its id."""
+    edge.nova.quota_sets['p'] = THEIRS
+    return edge.nova.add_group('web', project_id='p')
+
+
+def test_rx_07_the_quotas_are_those_of_the_group_s_project(edge, other):
+    """One request takes the place of another."""
+    taken = take(edge, server_groups=other, is_project_of_group=True)
+
+    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
+    assert taken.unknown == {}
+    assert taken.snapshot.quotas == {
+        'instances': Quota(16, 15),
+        'cores': Quota(None, 30),
+        'ram': Quota(8192, 4096),
+        'server_groups': Quota(3, 1),
+        'server_group_members': Quota(12),
+    }
+    assert (taken.snapshot.project_id, taken.project_id) == ('p', 'p')
+    assert taken.snapshot.user_id == 'admin-id'
+
+
+def test_what_old_clouds_reserve_is_used(edge, other):
+    quotas = {name: {'limit': 9, 'in_use': 2, 'reserved': 3} for name in THEIRS}
+    edge.fail('GET', QUOTA_SET.split()[1], Failure('old', '', 200, {'quota_set': quotas}))
+
+    taken = take(edge, project_id='p').snapshot
+
+    assert taken.quotas['instances'] == Quota(9, 5)
+
+
+def test_without_a_word_about_it_the_quotas_are_the_connection_s_own(edge, other):
+    """As the policy's hook asks, which connects as the owner of the cluster."""
+    taken = take(edge, server_groups=other)
+
+    assert edge.nova.requests()[-1] == LIMITS
+    assert (taken.snapshot.project_id, taken.project_id) == (PROJECT, PROJECT)
+
+
+@pytest.mark.parametrize('wanted', ['id', 'name', 'none'])
+def test_the_own_project_costs_no_other_request(edge, wanted):
+    own = edge.nova.add_group('web', project_id=PROJECT)
+    named = {'id': (own,), 'name': ('web',), 'none': ()}[wanted]
+    take(edge, server_groups=named)
+    before = edge.nova.requests()
+    for more in ({'is_project_of_group': True}, {'project_id': PROJECT}):
+        edge.nova.asked.clear()
+        take(edge, server_groups=named, **more)
+        assert edge.nova.requests() == before
+
+
+def test_a_name_is_that_of_a_group_of_the_project_that_is_named(edge, other):
+    edge.nova.add_group('web', project_id=PROJECT)
+    edge.nova.add_group('web', project_id='q')
+
+    taken = take(edge, server_groups='web', project_id='p')
+
+    assert [group.id for group in taken.snapshot.server_groups] == [other]
+    assert edge.nova.requests() == [GROUPS, *USUAL, QUOTA_SET]
+    assert edge.nova.asked[0].query['all_projects'] == 'true'
+
+
+def test_a_group_by_its_id_is_not_looked_for_among_all(edge, other):
+    take(edge, server_groups=other, project_id='p')
+
+    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
+
+
+def test_a_project_that_is_named_wins_over_the_group_s(edge, other):
+    more = {'project_id': PROJECT, 'is_project_of_group': True}
+    taken = take(edge, server_groups=other, **more)
+
+    assert edge.nova.requests()[-1] == LIMITS
+    assert taken.project_id == PROJECT
+
+
+def test_groups_of_two_projects_have_no_project_together(edge, other):
+    ids = (other, edge.nova.add_group('db', project_id='q'))
+
+    assert take(edge, server_groups=ids, is_project_of_group=True).project_id == PROJECT
+
+
+@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+def test_quotas_of_another_project_that_can_not_be_read(edge, other, failure):
+    edge.fail('GET', '/os-quota-sets/p/detail', failure)
+
+    if failure is not at_edge.FORBIDDEN:
+        with pytest.raises(CloudError, match='could not read the quotas of project p: '):
+            take(edge, project_id='p')
+        return
+    taken = take(edge, project_id='p', server_groups=())
+    assert failure.words in taken.unknown['quotas']
+    assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, PROJECT)
+    assert taken.project_id == 'p'
+
+
+@pytest.mark.parametrize('body', [{}, {'quota_set': {}}, {'quota_set': {'instances': 5}}])
+def test_an_odd_quota_set_is_an_error(edge, body):
+    edge.fail('GET', '/os-quota-sets/p/detail', Failure('odd', '', 200, body))
+
+    with pytest.raises(CloudError, match='could not read the quotas of project p: the answer is'):
+        take(edge, project_id='p')
+
+
+def test_a_project_that_does_not_exist(edge):
+    """Nova asks Keystone. A group may outlive its project: nothing is refused for that."""
+    with pytest.raises(InvalidSpec, match='Project ID gone is not a valid project') as caught:
+        take(edge, project_id='gone')
+    assert caught.value.path == 'project'
+
+    group = edge.nova.add_group('web', project_id='gone')
+    taken = take(edge, server_groups=group, is_project_of_group=True)
+
+    assert 'Project ID gone is not a valid project' in taken.unknown['quotas']
+    assert (taken.snapshot.quotas, taken.project_id) == (None, 'gone')
+
+
+def test_groups_of_another_project_in_an_old_nova_are_not_known():
+    with Edge('2.12', hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
+        edge.nova.quota_sets['p'] = THEIRS
+        edge.nova.add_group('web', project_id='p')
+        taken = take(edge, server_groups='web', project_id='p')
+
+    assert taken.snapshot.server_groups is None
+    assert '2.13 is needed' in taken.unknown['server_groups']
+
+
+def test_a_plain_user_sees_nothing_of_another_project(plain):
+    plain.nova.add_group('web', project_id='p')
+    plain.nova.add_group('web', project_id='demo-project')
+
+    taken = take(plain, server_groups='web', project_id='p')
+
+    assert (taken.snapshot.server_groups, taken.snapshot.quotas) == (None, None)
+    assert taken.unknown['server_groups'] == (
+        "Nova lists another project's for administrators only"
+    )
+    assert 'os-quota-sets:detail' in taken.unknown['quotas']
 
 
 # -- hosts that are full

@@ -1,0 +1,50 @@
+"""Which project is meant: by its id, by the name of the connection's own, or as Keystone knows it.
+
+Units: no request for an id, or for the own project; one to Keystone for any other name, besides
+what a client asks once to find Keystone's API.
+
+Errors: InvalidSpec where the name is not that of one project, or may not be looked up; CloudError
+for everything else that fails.
+
+Source: the identity API reference, ``GET /v3/projects?name=``: a name is unique in its domain only,
+and a plain user may not list projects.
+"""
+
+from __future__ import annotations
+
+from openstack.connection import Connection
+
+from senlin_affinity.cloud import connection as clouds
+from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.policy.matching import is_project_id
+
+_FORBIDDEN = 403
+
+
+def find(connection: Connection, named: str, timeout: float | None = None) -> str:
+    """The id of the project with this name or id; an id is not looked up."""
+    own, own_name = clouds.project(connection, timeout)
+    if own is not None and named in (own, own_name):
+        return own
+    return named if is_project_id(named) else _called(connection, named, timeout)
+
+
+def _called(connection: Connection, name: str, timeout: float | None) -> str:
+    what = f'look up the project {name!r}'
+    try:
+        body = clouds.identity(connection, timeout).get('/projects', what, params={'name': name})
+    except CloudError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        raise InvalidSpec(f'{error} (name the project by its id)', 'project') from error
+    with reading(what):
+        ids = sorted(str(item['id']) for item in list_of(body, 'projects', what))
+    if not ids:
+        raise InvalidSpec(f'there is no project {name!r}', 'project')
+    if len(ids) > 1:
+        raise InvalidSpec(
+            f'{len(ids)} of them are called {name!r} ({", ".join(ids)}): name the one by its id',
+            'project',
+        )
+    return ids[0]

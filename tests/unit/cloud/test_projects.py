@@ -1,0 +1,85 @@
+"""Which project a name or an id means, and what it costs to find out."""
+
+import pytest
+
+from senlin_affinity.cloud import projects
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from tests import edge as at_edge
+from tests.edge import Edge, Failure
+
+HEX = '0123456789abcdef0123456789abcdef'
+KNOWN = {HEX: 'web', 'a1': 'twice', 'b2': 'twice'}
+FAILURES = (
+    *(failure for failure in at_edge.FAILURES if failure is not at_edge.FORBIDDEN),
+    Failure('odd', '', 200, {'projects': [{}]}),
+    Failure('empty', '', 200, {}),
+)
+
+
+@pytest.fixture
+def edge():
+    with Edge(projects=KNOWN) as edge:
+        yield edge
+
+
+@pytest.mark.parametrize(
+    ('named', 'found'),
+    [
+        ('admin', 'admin-project'),
+        ('admin-project', 'admin-project'),
+        (HEX, HEX),
+        ('01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdef'),
+    ],
+    ids=['own name', 'own id', 'id', 'id with hyphens'],
+)
+def test_what_needs_no_look_up(edge, named, found):
+    """The token itself says whose it is; Nova says whether an id is that of a project."""
+    assert projects.find(edge.connection(), named) == found
+    assert edge.looked_up == []
+    assert edge.nova.asked == []
+
+
+def test_a_name_is_one_look_up(edge):
+    assert projects.find(edge.connection(), 'web') == HEX
+    assert edge.looked_up == ['web']
+    assert edge.tokens == 1
+
+
+@pytest.mark.parametrize(
+    ('named', 'said'),
+    [
+        ('nobody', "project: there is no project 'nobody'"),
+        ('', "project: there is no project ''"),
+        (HEX[:31], f'project: there is no project {HEX[:31]!r}'),
+        ('twice', "project: 2 of them are called 'twice' (a1, b2): name the one by its id"),
+    ],
+)
+def test_a_name_that_is_not_that_of_one_project(edge, named, said):
+    with pytest.raises(InvalidSpec) as caught:
+        projects.find(edge.connection(), named)
+    assert str(caught.value) == said
+
+
+def test_a_plain_user_may_not_look_names_up():
+    with Edge(user='demo', projects=KNOWN) as edge:
+        with pytest.raises(InvalidSpec) as caught:
+            projects.find(edge.connection(), 'web')
+        assert projects.find(edge.connection(), 'demo') == 'demo-project'
+    assert str(caught.value) == (
+        "project: could not look up the project 'web': Keystone answered 403: You are not "
+        'authorized to perform the requested action: identity:list_projects. '
+        '(name the project by its id)'
+    )
+
+
+@pytest.mark.parametrize('failure', FAILURES, ids=str)
+def test_a_keystone_that_fails(edge, failure):
+    edge.fail('GET', '/projects', failure)
+    with pytest.raises(CloudError, match="could not look up the project 'web': "):
+        projects.find(edge.connection(identity_connect_retry_delay=0.001), 'web')
+
+
+def test_a_catalogue_without_keystone():
+    said = "could not (find Keystone|look up the project 'web'): "
+    with Edge() as edge, pytest.raises(CloudError, match=said):
+        projects.find(edge.connection(), 'web')
