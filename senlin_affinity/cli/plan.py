@@ -55,6 +55,12 @@ class Plan(base.ShowOne):
         parser.add_argument(
             '--server-group', metavar='G', help='the name or id of the server group they join'
         )
+        parser.add_argument(
+            '--project',
+            metavar='P',
+            help='the name or id of the project they belong to (default: that of their server '
+            'group, or else your own)',
+        )
         parser.add_argument('--availability-zone', metavar='Z', help='the zone they must be in')
         parser.add_argument(
             '--member-of',
@@ -102,7 +108,8 @@ class Plan(base.ShowOne):
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
         asked = _asked(parsed_args)
-        self._snapshot, unknown = self._look(parsed_args, asked)
+        self._snapshot, unknown, project = self._look(parsed_args, asked)
+        asked = dataclasses.replace(asked, project_id=project)
         asked_request, snapshot, rules = request.build(asked, self._snapshot)
         if parsed_args.boot_from_volume:
             asked_request = dataclasses.replace(asked_request, is_volume_booted=True)
@@ -128,21 +135,33 @@ class Plan(base.ShowOne):
 
     def _look(
         self, parsed_args: argparse.Namespace, asked: request.Asked
-    ) -> tuple[CloudSnapshot, Mapping[str, str]]:
-        """The cloud, from the file or live, and why parts of it are not known."""
-        path = parsed_args.snapshot
+    ) -> tuple[CloudSnapshot, Mapping[str, str], str | None]:
+        """The cloud, from the file or live; why parts of it are not known; and whose plan it is."""
+        path, project = parsed_args.snapshot, parsed_args.project
         if path is not None:
-            return snapshot_source.read(path, self.app.stdin), {}
+            read = snapshot_source.read(path, self.app.stdin)
+            snapshot_source.check_project(project, read)
+            return read, {}, project
         if not self.has_cloud():
             raise base.UsageError('name a cloud with --os-cloud, or a file with --snapshot')
-        from senlin_affinity.cloud import snapshot
+        from senlin_affinity.cloud import projects, snapshot
 
         groups, timeout = request.groups(asked), parsed_args.timeout
-        taken = snapshot.take(self.connection(timeout), server_groups=groups, timeout=timeout)
+        connection = self.connection(timeout)
+        taken = snapshot.take(
+            connection,
+            server_groups=groups,
+            project_id=None if project is None else projects.find(connection, project, timeout),
+            is_project_of_group=True,
+            timeout=timeout,
+        )
         unknown = dict(taken.unknown)
         if not groups:  # then it says no more than that none was asked about
             unknown.pop('server_groups', None)
-        return taken.snapshot, unknown
+        # A group says itself whose it is. What has to be said is a project that was named, and one
+        # whose quotas may not be seen.
+        is_said = project is not None or taken.project_id != taken.snapshot.project_id
+        return taken.snapshot, unknown, taken.project_id if is_said else None
 
 
 def _asked(parsed_args: argparse.Namespace) -> request.Asked:

@@ -1,14 +1,16 @@
 """Reads the snapshot of ``--snapshot``: a file, or ``-`` for standard input.
 
-Errors: InvalidSpec that names the file.
+Errors: InvalidSpec that names the file; UsageError for a project that is not an id.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from senlin_affinity.cli import base
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.policy.matching import is_project_id
 
 STANDARD_INPUT = '-'
 
@@ -26,3 +28,12 @@ def read(path: str, stdin: Any) -> CloudSnapshot:
             raise
         name = 'standard input' if path == STANDARD_INPUT else path
         raise InvalidSpec(str(error), name) from error
+
+
+def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
+    """Refuse what is not the id of a project: a snapshot holds no names of projects."""
+    known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}
+    if project not in (None, *known) and not is_project_id(str(project)):
+        raise base.UsageError(
+            f'--project {project!r} is not an id: a snapshot holds no names of projects'
+        )

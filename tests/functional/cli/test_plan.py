@@ -312,6 +312,43 @@ def test_a_policy_with_drs(answer, write):
     assert (said['capacity'], said['capacity_is_upper_bound']) == (4, True)
 
 
+def test_rx_07_the_project_that_the_servers_are_of(answer, plan):
+    """The quotas of a file are those of one project; the ids of others may be anything."""
+    own = {**CLOUD['server_groups'][0], 'project_id': 'ours'}
+    tenant = {'id': 'g3', 'name': 'web', 'policy': 'soft-affinity', 'project_id': 'theirs'}
+    cloud = {'project_id': 'ours', 'server_groups': [own, tenant]}
+    hidden = ["the project's quotas, which are not known"]
+    for options, capacity, at_most in (
+        ((), 16, []),
+        (('--project', 'ours'), 16, []),
+        (('--project', 'theirs'), 16, hidden),
+        (('--project', 'theirs', '--server-group', 'web'), 16, hidden),
+        (('--server-group', 'g3'), 16, hidden),
+        (('--server-group', 'web'), 3, []),
+    ):
+        said = answer(20, *options, cloud=cloud)
+        assert (said['capacity'], said['at_most']) == (capacity, at_most), options
+        (verdict,) = said['request']
+        assert verdict['code'] == ('quota.unknown' if at_most else 'quota.instances'), options
+
+
+@pytest.mark.parametrize(
+    ('project', 'is_id'),
+    [
+        ('demo', False),
+        ('ours', True),
+        ('5bbcc3c41da24437a48a66f15b1b13f9', True),
+        (SSD, True),
+        ('5bbcc3c4', False),
+        ('', False),
+    ],
+)
+def test_a_project_beside_a_snapshot_is_an_id(plan, project, is_id):
+    done = plan(1, '--project', project, cloud={'project_id': 'ours'})
+    said = f'error: --project {project!r} is not an id: a snapshot holds no names of projects\n'
+    assert (done.returncode, done.stderr) == ((0, '') if is_id else (2, said))
+
+
 def test_a_snapshot_from_standard_input(answer, tmp_path):
     said = answer(3)
     command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'plan', '--snapshot', '-']

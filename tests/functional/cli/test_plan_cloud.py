@@ -113,6 +113,20 @@ def test_no_group_that_was_asked_about_is_nothing_to_tell(plan, nova):
     assert 'What is known of' not in done.stdout
 
 
+def test_rx_07_quotas_of_the_group_s_project_that_can_not_be_read(plan, nova):
+    """Nova knows no project of this id any more, and refuses nothing for it: neither do we."""
+    nova.limits |= {'maxTotalInstances': 1, 'totalInstancesUsed': 1}
+    group = nova.add_group('db', project_id='gone')
+    done = plan(nova, 2, '--server-group', group)
+    assert (done.returncode, done.stderr) == (0, '')
+    head = done.stdout.splitlines()[0]
+    assert head.endswith("at most 3, because of the project's quotas, which are not known")
+    assert below(done, NOT_KNOWN) == [
+        'the quotas: could not read the quotas of project gone: Nova answered 400: '
+        'Project ID gone is not a valid project.'
+    ]
+
+
 def test_json_is_the_decision_alone(plan, nova):
     done = plan(nova, 6, '--server-group', 'web', '-f', 'json', user='demo')
     assert (done.returncode, done.stderr) == (1, '')
