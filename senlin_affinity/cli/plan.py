@@ -15,10 +15,17 @@ import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from senlin_affinity.cli import base, plan_notes, plan_view, snapshot_source, spec_file
+from senlin_affinity.cli import (
+    base,
+    config_file,
+    plan_notes,
+    plan_view,
+    snapshot_source,
+    spec_file,
+)
 from senlin_affinity.core import planner, question
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Rules
+from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.policy import properties, request
 from senlin_affinity.policy.profile import check_applicable, group_hint
 
@@ -86,10 +93,13 @@ class Plan(base.ShowOne):
         parser.add_argument(
             '--enabled-filters',
             metavar='LIST',
-            help="nova.conf's enabled_filters, with commas (default: the option, or Nova's own)",
+            help="nova.conf's enabled_filters, with commas (default: the option of the file, or "
+            "Nova's own)",
         )
         parser.add_argument(
-            '--config-file', metavar='FILE', help='options of this project, such as senlin.conf'
+            '--config-file',
+            metavar='FILE',
+            help="options of this project, such as senlin.conf, or nova.conf's enabled_filters",
         )
         parser.add_argument(
             '--snapshot',
@@ -107,7 +117,8 @@ class Plan(base.ShowOne):
 
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
-        asked = _asked(parsed_args)
+        options = _options(parsed_args)
+        asked = _asked(parsed_args, options)
         self._snapshot, unknown, project = self._look(parsed_args, asked)
         asked = dataclasses.replace(asked, project_id=project)
         asked_request, snapshot, rules = request.build(asked, self._snapshot)
@@ -116,6 +127,9 @@ class Plan(base.ShowOne):
         looked_up = question.ask(asked_request, snapshot, rules)
         self._notes = plan_notes.notes(
             asked_request, self._snapshot, snapshot, unknown, looked_up.server_group
+        )
+        self._notes = dataclasses.replace(
+            self._notes, config_file=parsed_args.config_file, options=options.found
         )
         constraints = preflight.load_constraints()
         modelled = {name for constraint in constraints for name in constraint.filters}
@@ -129,6 +143,9 @@ class Plan(base.ShowOne):
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Draw a table of our own; every other format is cliff's."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
+            if self._notes.options:
+                named = ', '.join(self._notes.options)
+                LOG.info('options read from %s: %s', parsed_args.config_file, named)
             return super().produce_output(parsed_args, column_names, data)
         plan_view.show(self._decision, self._snapshot, self.app.stdout, self._notes)
         return 0
@@ -164,8 +181,23 @@ class Plan(base.ShowOne):
         return taken.snapshot, unknown, taken.project_id if is_said else None
 
 
-def _asked(parsed_args: argparse.Namespace) -> request.Asked:
-    filters, rules = _options(parsed_args.config_file)
+def _options(parsed_args: argparse.Namespace) -> config_file.Options:
+    """Those of the file, with a warning where it says nothing, or two things."""
+    path = parsed_args.config_file
+    if path is None:
+        return config_file.Options()
+    options = config_file.read(path)
+    if not options.found:
+        LOG.warning('%s has none of the options that count in a plan', path)
+    if options.is_ambiguous and parsed_args.enabled_filters is None:
+        LOG.warning(
+            '%s: [affinity] enabled_filters counts, and [filter_scheduler] has other filters', path
+        )
+    return options
+
+
+def _asked(parsed_args: argparse.Namespace, options: config_file.Options) -> request.Asked:
+    filters = options.filters
     if parsed_args.enabled_filters is not None:
         names = (name.strip() for name in parsed_args.enabled_filters.split(','))
         filters = tuple(name for name in names if name)
@@ -179,29 +211,8 @@ def _asked(parsed_args: argparse.Namespace) -> request.Asked:
         tuple(parsed_args.member_of),
         dict(parsed_args.image_property) or None,
         enabled_filters=filters,
-        rules=rules,
+        rules=options.rules,
     )
-
-
-def _options(path: str | None) -> tuple[tuple[str, ...] | None, Rules]:
-    """The options of a file: what the scheduler runs, and what the constraints are told."""
-    if path is None:
-        return None, Rules()
-    from oslo_config import cfg
-
-    from senlin_affinity.conf import opts
-
-    conf = cfg.ConfigOpts()
-    opts.register(conf)
-    try:
-        conf(args=[], default_config_files=[path], default_config_dirs=[])
-        return tuple(conf.affinity.enabled_filters), opts.rules(conf)
-    except cfg.ConfigFilesNotFoundError as error:
-        raise base.UsageError(f'{path} can not be read: No such file or directory') from error
-    except cfg.ConfigFileParseError as error:
-        raise InvalidSpec(' '.join(error.msg.split()), path) from error
-    except (cfg.Error, ValueError) as error:
-        raise InvalidSpec(' '.join(str(error).split()), path) from error
 
 
 def _profile(spec: Any) -> Mapping[str, Any]:

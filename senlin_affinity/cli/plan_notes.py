@@ -32,6 +32,7 @@ class Notes:
 
     ``unknown`` says why parts of a live cloud are not known, ``missing`` which parts that matter
     are not in a file; ``is_group_there`` that the group is none that an attach would create.
+    ``options`` are those that count in a plan and are in the ``config_file``.
     """
 
     unknown: tuple[str, ...] = ()
@@ -39,6 +40,8 @@ class Notes:
     group: ServerGroup | None = None
     is_group_there: bool = False
     has_no_hosts: bool = False
+    config_file: str | None = None
+    options: tuple[str, ...] = ()
 
     def of_remedies(self, decision: Decision) -> str:
         """What to know of the remedies that are shown; '' for nothing."""

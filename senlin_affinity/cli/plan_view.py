@@ -76,6 +76,7 @@ def _parts(
     if notes.group is not None and snapshot.hosts is None:
         title = f'What is known of server group {notes.group.name}:'
         yield from _list(title, group_view.lines(notes.group))
+    yield from _list(f'Options read from {notes.config_file}:', notes.options)
 
 
 def _capacity(decision: Decision) -> str:

@@ -213,6 +213,71 @@ def test_the_options_of_a_file(answer, write):
     assert said['hosts'][0]['code'] is None
 
 
+NOVA_CONF = """
+[filter_scheduler]
+available_filters = nova.scheduler.filters.all_filters
+available_filters = senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter
+enabled_filters = ComputeFilter,
+    AggregateInstanceTypeFilter
+[scheduler]
+limit_tenants_to_placement_aggregate = false
+"""
+
+
+def test_the_filters_of_nova_conf(plan, answer, write):
+    path = write('nova.conf', NOVA_CONF)
+    assert answer(1, flavor='ssd')['capacity'] == 16
+    assert answer(1, '--config-file', path, flavor='ssd')['capacity'] == 8
+    assert rows(plan(1, '--config-file', path))[-3:] == [
+        'Options read from nova.conf:',
+        '  [filter_scheduler] enabled_filters',
+        '  [scheduler] limit_tenants_to_placement_aggregate',
+    ]
+    assert 'Options read from' not in plan(1).stdout
+
+
+def test_other_formats_name_the_options_in_the_log(run, plan, write):
+    path = write('nova.conf', NOVA_CONF)
+    plan(1)
+    asked = ('plan', '--count', '1', '--flavor', 'small', '--snapshot', 'cloud.json')
+    done = run('-v', *asked, '--config-file', path, '-f', 'json')
+    assert done.returncode == 0
+    assert list(json.loads(done.stdout)) == list(FIELDS)
+    assert done.stderr.splitlines().count(
+        'INFO senlin_affinity.cli.plan: options read from nova.conf: [filter_scheduler] '
+        'enabled_filters, [scheduler] limit_tenants_to_placement_aggregate'
+    ) == 1  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('text', 'options', 'said'),
+    [
+        (
+            '[DEFAULT]\ndebug = true\n',
+            (),
+            'some.conf has none of the options that count in a plan',
+        ),
+        (
+            '[affinity]\nenabled_filters = A\n[filter_scheduler]\nenabled_filters = B\n',
+            (),
+            'some.conf: [affinity] enabled_filters counts, and [filter_scheduler] has other '
+            'filters',
+        ),
+        (
+            '[affinity]\nenabled_filters = A\n[filter_scheduler]\nenabled_filters = B\n',
+            ('--enabled-filters', 'C'),
+            None,
+        ),
+    ],
+    ids=['none', 'two', 'neither'],
+)
+def test_a_file_that_says_nothing_or_two_things(plan, write, text, options, said):
+    write('some.conf', text)
+    done = plan(1, '--config-file', 'some.conf', '-f', 'json', *options)
+    assert done.returncode == 0
+    assert done.stderr == (f'WARNING senlin_affinity.cli.plan: {said}\n' if said else '')
+
+
 def test_a_policy_whose_group_is_not_there_yet(answer, write):
     path = spec(
         write,

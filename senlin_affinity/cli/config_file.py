@@ -1,0 +1,77 @@
+"""Reads the options of ``--config-file``: those of this project, and nova.conf's enabled_filters.
+
+Shapes::
+
+    Options(('ComputeFilter',), Rules(), ('[filter_scheduler] enabled_filters',))
+
+Where a file has ``enabled_filters`` twice, in ``[affinity]`` and in nova.conf's own
+``[filter_scheduler]``, that of this project counts, as in an engine that reads the same file.
+
+Errors: UsageError for a file that cannot be read; InvalidSpec that names the file for one that is
+not valid.
+
+Source: the configuration reference of Nova, ``[filter_scheduler] enabled_filters``: a list with
+commas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from senlin_affinity.cli import base
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import Rules
+
+_OURS, _NOVAS = 'affinity', 'filter_scheduler'
+_FILTERS = 'enabled_filters'
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a file says: the filters that the scheduler runs (None: not known), and the rules.
+
+    ``found`` names the options that it has, of those that count in a plan; ``is_ambiguous`` says
+    that its two lists of filters differ.
+    """
+
+    filters: tuple[str, ...] | None = None
+    rules: Rules = field(default_factory=Rules)
+    found: tuple[str, ...] = ()
+    is_ambiguous: bool = False
+
+
+def read(path: str) -> Options:
+    """The options in a file."""
+    # Imported here: without a file, a command does not need them.
+    from oslo_config import cfg
+
+    from senlin_affinity.conf import opts
+
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    conf.register_opt(cfg.ListOpt(_FILTERS), group=_NOVAS)
+    try:
+        conf(args=[], default_config_files=[path], default_config_dirs=[])
+        rules = opts.rules(conf)
+        ours, novas = tuple(conf.affinity.enabled_filters), conf.filter_scheduler.enabled_filters
+    except cfg.ConfigFilesNotFoundError as error:
+        raise base.UsageError(f'{path} can not be read: No such file or directory') from error
+    except cfg.ConfigFileParseError as error:
+        raise InvalidSpec(' '.join(error.msg.split()), path) from error
+    except (cfg.Error, ValueError) as error:
+        raise InvalidSpec(' '.join(str(error).split()), path) from error
+    known = [(_NOVAS, _FILTERS), (_OURS, _FILTERS), (_OURS, 'drs_pattern')]
+    known += [(opts.SCHEDULER.name, option.name) for option in opts.SCHEDULER_OPTIONS]
+    found = [
+        (group, name)
+        for group, name in known
+        # None is the default of an option that has none.
+        if (where := conf.get_location(name, group)) and where.location.is_user_controlled
+    ]
+    are_ours = novas is None or (_OURS, _FILTERS) in found
+    return Options(
+        ours if are_ours else tuple(novas),
+        rules,
+        tuple(f'[{group}] {name}' for group, name in found),
+        novas is not None and are_ours and set(novas) != set(ours),
+    )
