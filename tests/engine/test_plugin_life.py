@@ -424,3 +424,29 @@ def test_an_enabled_attach_leaves_the_clusters_status_alone(desk):
     before = cluster.status_reason
     assert desk.policy().attach(cluster)[0]
     assert cluster.status_reason == before
+
+
+def test_an_ordinary_refusal_is_one_line_and_no_traceback(desk, caplog):
+    """Only what the policy does not know is logged with a traceback."""
+    desk.edge.nova.add_group('web', policy='affinity')
+    cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
+    hook = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 'many'})
+    with caplog.at_level('INFO', logger='senlin_affinity'):
+        assert not policy.attach(cluster)[0]
+        policy.pre_op(cluster.id, hook)
+    assert [(record.levelname, record.exc_info) for record in caplog.records] == [
+        ('INFO', None),
+        ('INFO', None),
+    ]
+
+
+def test_an_unknown_error_is_logged_with_its_traceback(desk, monkeypatch, caplog):
+    def driver(*_arguments):
+        raise KeyError('odd')
+
+    cluster, policy = desk.cluster(), desk.policy()
+    monkeypatch.setattr(policy, 'nova', driver)
+    with caplog.at_level('ERROR', logger='senlin_affinity'):
+        assert not policy.attach(cluster)[0]
+    (record,) = caplog.records
+    assert isinstance(record.exc_info[1], KeyError)

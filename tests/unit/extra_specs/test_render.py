@@ -78,6 +78,25 @@ def one(validator):
 # -- Glance
 
 
+@pytest.mark.parametrize(
+    ('name', 'namespace', 'prefix'),
+    [
+        ('acme', 'OS::Compute::ExtraSpecs::acme', {'prefix': 'acme:'}),
+        ('', 'OS::Compute::ExtraSpecs', {}),
+    ],
+)
+def test_r4_17_what_a_namespace_says_of_itself(name, namespace, prefix):
+    assert exported(name=name) == {
+        'namespace': namespace,
+        'display_name': 'ACME',
+        'description': 'What ACME has.',
+        'visibility': 'public',
+        'protected': True,
+        'resource_type_associations': [{'name': 'OS::Nova::Flavor', **prefix}],
+        'properties': {},
+    }
+
+
 @pytest.mark.parametrize('namespace', NAMESPACES, ids=render.slug)
 def test_a_namespace_is_what_glance_takes(namespace):
     """R4-17, D4-05."""
