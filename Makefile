@@ -21,7 +21,7 @@ export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test e2e accuracy compare compat lint format docs bench recordings sample clean elsewhere
+.PHONY: help demo test e2e accuracy mutants compare compat lint format docs bench recordings sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make e2e         the long comparisons with the real services'
 	@echo 'make accuracy    300 random clouds: what the preflight says, and what the scheduler does'
+	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
 	@echo 'make docs        the manual, in doc/build/html'
@@ -54,6 +55,9 @@ compare: .venv/.made
 
 accuracy: .venv/.made
 	@.venv/bin/python -m tests.accuracy.run --write doc/source/user/accuracy-table.rst $(ARGS)
+
+mutants: .venv/.made
+	@PYTHONPATH=. .venv/bin/python -m tests.mutants.run $(ARGS)
 
 compat: .venv-compat/.made
 	@.venv-compat/bin/python -m pytest $(OLD_WORLD) $(ARGS)

@@ -1,0 +1,60 @@
+"""Exchanges the code of one function in this process, wherever the function is held.
+
+A function object keeps its identity, so every place that imported, decorated or stored it runs the
+new code: methods, properties, cached properties and context managers as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import types
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+#: A file's path and a qualified name.
+Name = tuple[str, str]
+
+
+def functions(package: Path) -> dict[Name, list[types.FunctionType]]:
+    """All function objects of the package's modules in this process, by file and name."""
+    found: dict[Name, list[types.FunctionType]] = {}
+    for item in gc.get_objects():
+        if isinstance(item, types.FunctionType):
+            code = item.__code__
+            if (
+                Path(code.co_filename).is_relative_to(package)
+                and '<locals>' not in code.co_qualname
+            ):
+                found.setdefault((code.co_filename, code.co_qualname), []).append(item)
+    return found
+
+
+def exchange(
+    known: Mapping[Name, list[types.FunctionType]], path: Path, name: str, tree: ast.Module
+) -> bool:
+    """Give the function the code that it has in this tree; False where that cannot be."""
+    held = known.get((str(path), name), [])
+    codes = [each for each in _codes(compile(tree, str(path), 'exec')) if each.co_qualname == name]
+    if not held or len(codes) != len({item.__code__ for item in held}):
+        return False
+    lines = sorted({item.__code__.co_firstlineno for item in held})
+    by_line = dict(zip(lines, sorted(codes, key=lambda code: code.co_firstlineno), strict=True))
+    pairs = [(item, by_line[item.__code__.co_firstlineno]) for item in held]
+    if any(item.__code__.co_freevars != code.co_freevars for item, code in pairs):
+        return False
+    for item, code in pairs:
+        item.__code__ = code
+    return True
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The functions of a module and of its classes, without those within functions."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if '<locals>' in constant.co_qualname or constant.co_name.startswith('<'):
+                continue
+            if constant.co_flags & 0x2:  # CO_NEWLOCALS: a function; a class body has it not
+                yield constant
+            else:
+                yield from _codes(constant)

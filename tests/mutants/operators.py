@@ -1,0 +1,216 @@
+"""Small mistakes that a programmer could make: every mutant of one module.
+
+Data flow: a module's source comes in; for each function, at each place where an operator applies,
+one :class:`Mutant` goes out: the function's qualified name, the mutated module's source, and the
+diff of the function's lines (as ``ast.unparse`` writes them, so that comments and the place in the
+file do not count).
+
+Only bodies of functions are mutated: a function's code can be exchanged in a running process.
+Sentences are left alone (a text with a blank in it), keys and codes are not.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_COMPARED = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_CALCULATED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+}
+_CALLED = {'min': 'max', 'max': 'min', 'any': 'all', 'all': 'any'}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake in one function of ``path``. ``lines`` are those of the statement with it."""
+
+    path: str
+    function: str
+    lines: range
+    tree: ast.Module
+    diff: str
+
+    @property
+    def key(self) -> str:
+        """What the mutant is known by while files move: its function, and what is changed in it."""
+        digest = hashlib.sha256(f'{self.function}\n{self.diff}'.encode()).hexdigest()
+        return digest[:12]
+
+
+def mutants(path: str, source: str, only: str | None = None) -> Iterator[Mutant]:
+    """Every mutant of a module, or of one of its functions, in the order of the lines."""
+    tree = ast.parse(source)
+    for name, line, function in _functions(tree):
+        if only not in (None, name):
+            continue
+        before = ast.unparse(function).splitlines()
+        seen = {'\n'.join(before)}
+        for place, lines, change in _changes(function):
+            mutated = copy.deepcopy(tree)
+            (twin,) = (
+                each for where, at, each in _functions(mutated) if (where, at) == (name, line)
+            )
+            change(_at(twin, place))
+            ast.fix_missing_locations(mutated)
+            after = ast.unparse(twin).splitlines()
+            if '\n'.join(after) in seen:
+                continue
+            seen.add('\n'.join(after))
+            differences = list(difflib.unified_diff(before, after, lineterm='', n=1))[2:]
+            diff = '\n'.join(each for each in differences if not each.startswith('@@'))
+            yield Mutant(path, name, lines, mutated, diff)
+
+
+def _functions(tree: ast.AST, prefix: str = '') -> Iterator[tuple[str, int, ast.FunctionDef]]:
+    """The functions of a module and the methods of its classes; what is within them is theirs."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, _FUNCTIONS):
+            yield f'{prefix}{node.name}', node.lineno, node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f'{prefix}{node.name}.')
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from _functions(node, prefix)
+
+
+_Place = tuple[tuple[str, int | None], ...]
+_Change = Callable[[ast.AST], None]
+
+
+def _at(node: ast.AST, place: _Place) -> ast.AST:
+    for field, index in place:
+        value = getattr(node, field)
+        node = value if index is None else value[index]
+    return node
+
+
+def _changes(function: ast.FunctionDef) -> Iterator[tuple[_Place, range, _Change]]:
+    for index, statement in enumerate(function.body):
+        if index > 0 or not _is_text(statement):
+            yield from _within(statement, (('body', index),), function, range(0))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _within(
+    node: ast.AST, place: _Place, parent: ast.AST, lines: range
+) -> Iterator[tuple[_Place, range, _Change]]:
+    if isinstance(node, ast.stmt):
+        body = getattr(node, 'body', None)
+        end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+        lines = range(node.lineno, max(node.lineno, end) + 1)
+    for change in _of(node, parent):
+        yield place, lines, change
+    for field, value in ast.iter_fields(node):
+        if field in ('annotation', 'returns', 'decorator_list', 'type_ignores', 'type_params'):
+            continue
+        if isinstance(value, ast.AST):
+            yield from _within(value, (*place, (field, None)), node, lines)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, ast.AST) and not (index == 0 and _is_text(item)):
+                    yield from _within(item, (*place, (field, index)), node, lines)
+
+
+def _of(node: ast.AST, parent: ast.AST) -> Iterator[_Change]:
+    """The changes that apply to this very node."""
+    match node:
+        case ast.Compare():
+            for index, operator in enumerate(node.ops):
+                other = _COMPARED.get(type(operator))
+                if other is not None:
+                    yield lambda twin, i=index, to=other: twin.ops.__setitem__(i, to())
+        case ast.BoolOp():
+            other = ast.Or if isinstance(node.op, ast.And) else ast.And
+            yield lambda twin, to=other: setattr(twin, 'op', to())
+        case ast.BinOp() | ast.AugAssign() if type(node.op) in _CALCULATED:
+            other = _CALCULATED[type(node.op)]
+            yield lambda twin, to=other: setattr(twin, 'op', to())
+        case ast.UnaryOp(op=ast.Not()):
+            # "not x" to "not not x": the truth of x
+            yield lambda twin: setattr(twin, 'operand', ast.UnaryOp(ast.Not(), twin.operand))
+        case ast.Constant():
+            yield from _of_constant(node, parent)
+        case ast.Return(value=value) if value is not None and not _is_none(value):
+            yield lambda twin: setattr(twin, 'value', ast.Constant(None))
+        case ast.Call(func=ast.Name(id=name)) if name in _CALLED:
+            yield lambda twin, to=_CALLED[name]: setattr(twin.func, 'id', to)
+        case ast.comprehension() if node.ifs:
+            yield lambda twin: setattr(twin, 'ifs', [])
+    if isinstance(node, ast.Call):
+        for index, keyword in enumerate(node.keywords):
+            if keyword.arg is not None:
+                yield lambda twin, i=index: twin.keywords.pop(i)
+    if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(
+        node.test, ast.Compare | ast.UnaryOp
+    ):
+        yield lambda twin: setattr(twin, 'test', ast.UnaryOp(ast.Not(), twin.test))
+    if isinstance(node, ast.stmt):
+        yield from _of_statement(node)
+
+
+def _of_constant(node: ast.Constant, parent: ast.AST) -> Iterator[_Change]:
+    value = node.value
+    if isinstance(value, bool):
+        yield lambda twin: setattr(twin, 'value', not value)
+    elif isinstance(value, int):
+        yield lambda twin: setattr(twin, 'value', value + 1)
+    elif isinstance(value, str) and value and ' ' not in value and not _is_part(parent):
+        yield lambda twin: setattr(twin, 'value', f'{value}x')
+
+
+def _of_statement(node: ast.stmt) -> Iterator[_Change]:
+    """A statement that is left out, or that goes on where it ended."""
+
+    def become(twin: ast.AST, other: ast.stmt) -> None:
+        twin.__class__ = type(other)  # type: ignore[assignment]
+        twin.__dict__.update(vars(other))
+
+    match node:
+        case ast.Expr(value=ast.Call() | ast.Await()) | ast.Raise() | ast.Delete():
+            yield lambda twin: become(twin, ast.Pass())
+        case ast.AugAssign():
+            yield lambda twin: become(twin, ast.Pass())
+        case ast.Break():
+            yield lambda twin: become(twin, ast.Continue())
+        case ast.Continue():
+            yield lambda twin: become(twin, ast.Break())
+        case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]):
+            yield lambda twin: become(twin, ast.Pass())
+
+
+def _is_part(parent: ast.AST) -> bool:
+    """Is it a piece of a longer text?"""
+    return isinstance(parent, ast.JoinedStr | ast.FormattedValue)
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

@@ -1,0 +1,129 @@
+"""``make mutants``: which small mistakes would no test notice?
+
+Data flow: the modules of the package give their mutants (``operators``), less those that are known
+to be equivalent; the ``server`` runs them; the survivors are shown with their diffs, and the share
+of the killed decides the exit status.
+
+Units: the bar is in percent of the mutants that are not equivalent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from tests.mutants.operators import Mutant, mutants
+from tests.mutants.server import BUDGET, Result, Server, tell
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / 'senlin_affinity'
+MUTATED = ('core', 'constraints', 'policy', 'cloud', 'plugins', 'extra_specs')
+#: Those that need no service.
+TESTS = ('tests/unit', 'tests/property', *map(str, Path('tests/engine').glob('test_plugin_*.py')))
+EQUIVALENT = Path(__file__).with_name('equivalent.yaml')
+BAR = 98.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the mutants that were asked for."""
+    parser = argparse.ArgumentParser(prog='make mutants')
+    parser.add_argument('paths', nargs='*', type=Path, help='files or folders to mutate')
+    parser.add_argument('--sample', type=int, metavar='N', help='only so many, drawn by the seed')
+    parser.add_argument('--seed', type=int, default=random.randrange(10**6))
+    parser.add_argument('--keys', help='only these mutants, by their keys, with commas')
+    parser.add_argument('--budget', type=float, default=BUDGET, help='seconds of tests for each')
+    parser.add_argument('--workers', type=int, default=os.cpu_count() or 1)
+    parser.add_argument('--tests', nargs='*', default=list(TESTS), help='what may kill them')
+    parser.add_argument('--report', type=Path, help='writes every mutant and its end there')
+    given = parser.parse_args(arguments)
+    chosen = list(choose(given))
+    equivalent = read_equivalent()
+    wanted = [mutant for mutant in chosen if mutant.key not in equivalent]
+    print(f'{len(wanted)} mutants, {len(chosen) - len(wanted)} more are equivalent', flush=True)
+    begun, results = time.monotonic(), []
+
+    def work(server: Server) -> None:
+        for result in server.kill((mutant, server.tests_of(mutant)) for mutant in wanted):
+            results.append(result)
+            if len(results) % 100 == 0:
+                tell(f'{len(results)} mutants')
+
+    Server(PACKAGE, given.workers, given.budget).run(given.tests, work)
+    if given.report:
+        rows = [
+            {
+                'key': result.mutant.key,
+                'path': result.mutant.path,
+                'function': result.mutant.function,
+                'diff': result.mutant.diff,
+                'outcome': result.outcome,
+                'by': result.by,
+            }
+            for result in results
+        ]
+        given.report.write_text(json.dumps(rows, indent=0), encoding='utf-8')
+    return summary(results, time.monotonic() - begun)
+
+
+def choose(given: argparse.Namespace) -> Iterator[Mutant]:
+    """The mutants of the files that were named, of all without any."""
+    files = files_of(given.paths)
+    found = [
+        mutant
+        for file in files
+        for mutant in mutants(str(file.relative_to(ROOT)), file.read_text(encoding='utf-8'))
+    ]
+    if given.keys:
+        keys = set(given.keys.split(','))
+        found = [mutant for mutant in found if mutant.key in keys]
+    if given.sample is not None and given.sample < len(found):
+        print(f'seed {given.seed}')
+        found = random.Random(given.seed).sample(found, given.sample)
+    yield from found
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The modules below these paths, those that are mutated without any."""
+    folders = paths or [PACKAGE / name for name in MUTATED]
+    return [
+        file.resolve()
+        for folder in folders
+        for file in (sorted(folder.rglob('*.py')) if folder.is_dir() else [folder])
+    ]
+
+
+def read_equivalent() -> dict[str, str]:
+    """Why a mutant cannot be told from the original, by its key."""
+    rows = yaml.safe_load(EQUIVALENT.read_text(encoding='utf-8')) if EQUIVALENT.exists() else []
+    return {row['key']: row['why'] for row in rows or []}
+
+
+def summary(results: Sequence[Result], seconds: float) -> int:
+    """Show who survived, and how many of each kind there are."""
+    counts = collections.Counter(result.outcome for result in results)
+    for result in results:
+        if result.outcome in ('survived', 'uncovered'):
+            mutant = result.mutant
+            print(f'\n{result.outcome} {mutant.key}: {mutant.path} {mutant.function}')
+            print('\n'.join(f'    {line}' for line in mutant.diff.splitlines()))
+    run = len(results) - counts['unfit']
+    share = 100 * counts['killed'] / run if run else 100.0
+    print(
+        f'\n{run} mutants in {seconds:.0f} s: {counts["killed"]} killed ({share:.1f} %), '
+        f'{counts["survived"]} survived, {counts["uncovered"]} called by no test; '
+        f'{counts["unfit"]} could not be made'
+    )
+    return int(share < BAR)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

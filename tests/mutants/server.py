@@ -1,0 +1,234 @@
+"""Runs tests against mutants: collected once, and a forked process for each mutant.
+
+Data flow: pytest collects the tests of a run; a first child runs them all and notes which lines
+each test runs, and how long it takes. For each mutant a child exchanges the one function's code
+and runs the tests that run the mutated lines, the quickest first, until one fails. The parent never
+runs a test, so that every child begins with the same, clean state.
+
+Units: seconds. A mutant is *killed* by the first test that fails or does not end in time; it
+*survives* when all tests within its budget pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import tempfile
+import time
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutants.exchange import Name, exchange, functions
+from tests.mutants.operators import Mutant
+
+#: What the tests of one mutant may take, and how much more until the child is ended.
+BUDGET, PATIENCE = 20.0, 20.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a mutant: ``killed`` (by a test), ``survived``, ``uncovered``, ``unfit``."""
+
+    mutant: Mutant
+    outcome: str
+    by: str = ''
+
+
+@dataclass
+class Coverage:
+    """Which tests run a line of a file, and what each takes."""
+
+    tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+    def of(self, path: Path, lines: range) -> list[str]:
+        """The tests that run one of these lines, the quickest first."""
+        known = self.tests.get(str(path), {})
+        found = {test for line in lines for test in known.get(line, ())}
+        return sorted(found, key=lambda test: (self.seconds[test], test))
+
+
+class Server:
+    """A pytest plugin that runs mutants in place of the tests.
+
+    :param package: the folder of the code that is mutated.
+    :param budget: what the tests of one mutant may take.
+    """
+
+    def __init__(self, package: Path, workers: int, budget: float = BUDGET) -> None:
+        self._package = package
+        self._workers = workers
+        self._budget = budget
+        self._work: Callable[[Server], None] = lambda _server: None
+        self._known: Mapping[Name, list[types.FunctionType]] = {}
+        self.items: dict[str, pytest.Item] = {}
+        self.coverage = Coverage()
+
+    def run(self, arguments: Sequence[str], work: Callable[[Server], None]) -> None:
+        """Collect the tests, run them all once, and then do the work with this server."""
+        self._work = work
+        status = pytest.main([*arguments, '-q', '-p', 'no:cacheprovider'], plugins=[self])
+        if status != pytest.ExitCode.OK:
+            raise SystemExit(f'without a mutant, the tests do not pass: {status!r}')
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """In place of pytest's own loop."""
+        if session.testsfailed:
+            raise session.Interrupted(f'{session.testsfailed} errors during collection')
+        self.items = {item.nodeid: item for item in session.items}
+        self.coverage = self._cover(session.items)
+        if self.coverage.failed:
+            session.testsfailed = len(self.coverage.failed)
+            tell('these fail without a mutant:', *self.coverage.failed)
+            return True
+        tell(f'{len(self.items)} tests in {sum(self.coverage.seconds.values()):.0f} s')
+        self._known = functions(self._package)
+        self._work(self)
+        return True
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """The tests that run the mutant's lines, the quickest first."""
+        return self.coverage.of(Path(mutant.path).resolve(), mutant.lines)
+
+    # -- the first child
+
+    def _cover(self, items: Sequence[pytest.Item]) -> Coverage:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, 'coverage.json')
+            child = os.fork()
+            if child == 0:
+                with contextlib.suppress(BaseException):
+                    path.write_text(json.dumps(self._calls(items)), encoding='utf-8')
+                os._exit(0)
+            os.waitpid(child, 0)
+            return Coverage(**json.loads(path.read_text(encoding='utf-8'), object_hook=_numbers))
+
+    def _calls(self, items: Sequence[pytest.Item]) -> dict[str, Any]:
+        seconds, failed = {}, []
+        measured = coverage.Coverage(data_file=None, source=[str(self._package)], config_file=False)
+        measured.start()
+        for item, following in _with_next(items):
+            measured.switch_context(item.nodeid)
+            begun = time.monotonic()
+            reports = runtestprotocol(item, log=False, nextitem=following)
+            seconds[item.nodeid] = time.monotonic() - begun
+            if any(report.failed for report in reports):
+                failed.append(item.nodeid)
+        measured.stop()
+        data = measured.get_data()
+        tests = {
+            path: {
+                line: [context for context in contexts if context]
+                for line, contexts in data.contexts_by_lineno(path).items()
+            }
+            for path in data.measured_files()
+        }
+        return {'tests': tests, 'seconds': seconds, 'failed': failed}
+
+    # -- the others
+
+    def kill(self, jobs: Iterable[tuple[Mutant, Sequence[str]]]) -> Iterator[Result]:
+        """Run each mutant against its tests: as many at once as there are workers.
+
+        The results come in the order in which they end; who wants no more of them ends the rest.
+        """
+        running: dict[int, tuple[int, float, Mutant]] = {}
+        try:
+            for mutant, tests in jobs:
+                if not tests:
+                    yield Result(mutant, 'uncovered')
+                    continue
+                while len(running) >= self._workers:
+                    yield from self._ended(running)
+                report, news = os.pipe()
+                child = os.fork()
+                if child == 0:
+                    os.close(report)
+                    self._be_a_mutant(mutant, tests, news)
+                os.close(news)
+                running[report] = (child, time.monotonic(), mutant)
+            while running:
+                yield from self._ended(running)
+        finally:
+            for report, (child, _begun, _mutant) in running.items():
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                os.close(report)
+
+    def _ended(self, running: dict[int, tuple[int, float, Mutant]]) -> Iterator[Result]:
+        ready, _, _ = select.select(list(running), [], [], 1.0)
+        for report in list(running):
+            child, begun, mutant = running[report]
+            is_late = time.monotonic() - begun > self._budget + PATIENCE
+            if report not in ready and not is_late:
+                continue
+            if is_late and report not in ready:
+                os.kill(child, signal.SIGKILL)
+            said = _read(report)
+            os.waitpid(child, 0)
+            del running[report]
+            outcome, _, by = said.partition(' ')
+            # A child that ended without a word did not survive its mistake.
+            yield Result(mutant, outcome or 'killed', by or ('' if outcome else '(the end)'))
+
+    def _within_budget(self, tests: Sequence[str]) -> Iterator[str]:
+        left = self._budget
+        for test in tests:
+            left -= self.coverage.seconds[test]
+            if left < 0 and test is not tests[0]:
+                return
+            yield test
+
+    def _be_a_mutant(self, mutant: Mutant, tests: Sequence[str], news: int) -> None:
+        # Whatever happens, this process must not go on with the parent's work.
+        said = 'survived'
+        try:
+            path = Path(mutant.path).resolve()
+            if not exchange(self._known, path, mutant.function, mutant.tree):
+                said = 'unfit'
+                return
+            items = [self.items[test] for test in self._within_budget(tests)]
+            for item, following in _with_next(items):
+                reports = runtestprotocol(item, log=False, nextitem=following)
+                if any(report.failed for report in reports):
+                    said = f'killed {item.nodeid}'
+                    return
+        except BaseException as error:  # noqa: BLE001 - it is the mutant's
+            said = f'killed ({type(error).__name__})'
+        finally:
+            os.write(news, said.encode())
+            os._exit(0)
+
+
+def tell(*lines: str) -> None:
+    """Print at once, whatever pytest captures."""
+    sys.__stdout__.write(''.join(f'{line}\n' for line in lines))
+    sys.__stdout__.flush()
+
+
+def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
+    following: list[pytest.Item | None] = [*items[1:], None]
+    return zip(items, following, strict=True)
+
+
+def _read(report: int) -> str:
+    """All that a child has said until its end."""
+    with os.fdopen(report) as said:
+        return said.read()
+
+
+def _numbers(read: dict[str, Any]) -> dict[Any, Any]:
+    """JSON's keys are texts; those of lines are numbers."""
+    return {int(key) if key.isdigit() else key: value for key, value in read.items()}
