@@ -48,7 +48,8 @@ GLANCE = 'http://image.test'
 class Failure:
     """An answer that is none: a status with words, or an exception on the way.
 
-    ``words`` is what an error about it has to hold.
+    ``words`` is what an error about it has to hold; one that ``is_foreign`` has a status of Nova's,
+    but is not Nova's.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Failure:
     text: str = ''
     headers: tuple[tuple[str, str], ...] = ()
     exception: Exception | None = None
+    is_foreign: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -65,7 +67,7 @@ class Failure:
     @property
     def is_uncertain(self) -> bool:
         """A request that writes may have been carried out all the same."""
-        return not 400 <= self.status < 500
+        return not 400 <= self.status < 500 or self.is_foreign
 
 
 def _fault(status: int, kind: str, words: str, **more: Any) -> Failure:
@@ -102,6 +104,14 @@ UNAVAILABLE = Failure(
     'No server is available to handle this request.\n</body></html>\n',
     headers=(('Content-Type', 'text/html'),),
 )
+PROXY_PAGE = Failure(
+    'a 404 of a proxy',
+    '<html><body><h1>404 Not Found</h1></body></html>',
+    404,
+    text='<html><body><h1>404 Not Found</h1></body></html>\n',
+    headers=(('Content-Type', 'text/html'),),
+    is_foreign=True,
+)
 TIMEOUT = Failure('timeout', 'timed out', exception=requests.ReadTimeout('read timed out'))
 RESET = Failure(
     'reset',
@@ -115,7 +125,7 @@ NO_JSON = Failure(
     text='<html><body>Welcome to the load balancer</body></html>',
 )
 REFUSALS = (UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE, TOO_MANY)
-UNCERTAIN = (SERVER_ERROR, UNAVAILABLE, TIMEOUT, RESET, NO_JSON)
+UNCERTAIN = (SERVER_ERROR, UNAVAILABLE, TIMEOUT, RESET, NO_JSON, PROXY_PAGE)
 FAILURES = (*REFUSALS, *UNCERTAIN)
 
 

@@ -238,6 +238,8 @@ class FakeNova:
         if self.newest and not (2, 1) <= asked <= parse(self.newest):
             old = (('2.999', str(microversion)), (newest(), self.newest))
             return self._recorded('microversion not offered', asked, *old)
+        if '%2F' in path:
+            return self._recorded('no such path', asked)
         for known, pattern, answer in _ROUTES:
             found = re.fullmatch(pattern, path)
             if known == method and found:

@@ -5,7 +5,8 @@ Units: ``swap`` is in MiB, '' for none in Nova's answer; ``disk`` and ``ephemera
 Source: the compute API reference. The extra specs are in the list from 2.61, for users whom Nova's
 policy shows them. ``is_public=None`` is how an administrator asks for the private ones, too; for
 everybody else Nova ignores it, and lists the public ones and those that their project may use.
-Names are unique.
+Names are unique. An id holds no slash, a name may (``schemas/flavors.py`` of Nova), and Nova's
+router does not pass one on: such a name is not asked for as an id.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from senlin_affinity.core.objects import Flavor
 
 EXTRA_SPECS: Microversion = (2, 61)
 _FLAVORS = 'list the flavors'
+#: After /flavors/, these lead to something else than a flavor.
+_NO_IDS = ('.', '..', 'detail')
 
 
 def flavors(compute: Rest) -> tuple[Flavor, ...] | None:
@@ -36,7 +39,9 @@ def flavor(compute: Rest, name_or_id: str) -> Flavor | None:
     """The one with this id, or else this name; one that hides its extra specs shows none."""
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)
-    body = compute.get(_path(name_or_id), what, microversion, missing=404)
+    body = None
+    if '/' not in name_or_id and name_or_id not in _NO_IDS:
+        body = compute.get(_path(name_or_id), what, microversion, may_be_missing=True)
     with reading(what):
         item = _named(compute, name_or_id, microversion) if body is None else body['flavor']
         if item is None:

@@ -124,7 +124,7 @@ class NovaInventory:
             what,
             microversion if is_query else BASE,
             params={'hypervisor_hostname_pattern': pattern} if is_query else None,
-            missing=404 if is_query else None,
+            may_be_missing=is_query,
         )
         if body is None:
             return ()

@@ -8,7 +8,8 @@ Units: the timeout is in seconds, for one request. A microversion is a pair: (2,
 
 Errors: CloudError for everything else than the expected answer; ``is_uncertain`` where a write may
 have happened all the same. A request that writes is never repeated: a repeated POST could create
-twice.
+twice. "It is not there" is believed in Nova's own words only, a 404 whose body is
+``{"itemNotFound": {...}}``: the page of a proxy that does not find Nova is a 404, too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from senlin_affinity.core.errors import CloudError
 Microversion = tuple[int, int]
 #: Where the microversions of Nova begin.
 BASE: Microversion = (2, 1)
+#: What Nova calls the error in the body of a 404 about a thing that does not exist. Its router's
+#: 404, of a path that Nova does not have, holds no such key.
+NOT_FOUND = 'itemNotFound'
 
 
 class Rest:
@@ -54,15 +58,15 @@ class Rest:
         what: str,
         microversion: Microversion | None = None,
         params: Mapping[str, str | int | Sequence[str]] | None = None,
-        missing: int | None = None,
+        may_be_missing: bool = False,
     ) -> Any:
-        """GET: the parsed body; None where the status is ``missing`` (mostly 404).
+        """GET: the parsed body; None where it ``may_be_missing`` and Nova says that it is.
 
         :param what: what is tried, for the error: "list the server groups".
         :param params: the query; a key with a list is sent once for each of its values.
         """
         response = self._send('GET', path, what, microversion, params=dict(params or {}))
-        if missing is not None and response.status_code == missing:
+        if may_be_missing and self._is_missing(response, what):
             return None
         return self._json(response, what)
 
@@ -71,9 +75,9 @@ class Rest:
         return self._json(self._send('POST', path, what, microversion, json=body), what)
 
     def delete(self, path: str, what: str, microversion: Microversion) -> bool:
-        """DELETE: False where there was nothing (404)."""
+        """DELETE: False where Nova says that there was nothing."""
         response = self._send('DELETE', path, what, microversion)
-        if response.status_code == requests.codes.not_found:
+        if self._is_missing(response, what):
             return False
         self._check(response, what)
         if response.status_code != requests.codes.no_content:
@@ -149,14 +153,28 @@ class Rest:
             ) from error
         return response
 
-    def _check(self, response: requests.Response, what: str) -> None:
-        if response.status_code >= requests.codes.bad_request:
-            is_broken = response.status_code >= requests.codes.internal_server_error
+    def _is_missing(self, response: requests.Response, what: str) -> bool:
+        """Nova says that there is no such thing; another 404 says nothing about it."""
+        if response.status_code != requests.codes.not_found:
+            return False
+        if not _has_fault(response, NOT_FOUND):
             raise CloudError(
-                f'could not {what}: {self.name} answered {response.status_code}: '
+                f"could not {what}: the answer 404 is not {self.name}'s own ({NOT_FOUND}): "
                 f'{_message(response)}',
                 response.status_code,
-                is_uncertain=is_broken and response.request.method != 'GET',
+                is_uncertain=response.request.method != 'GET',
+            )
+        return True
+
+    def _check(self, response: requests.Response, what: str) -> None:
+        status = response.status_code
+        if status >= requests.codes.bad_request:
+            is_foreign = status == requests.codes.not_found and not _has_fault(response, NOT_FOUND)
+            is_broken = status >= requests.codes.internal_server_error
+            raise CloudError(
+                f'could not {what}: {self.name} answered {status}: {_message(response)}',
+                status,
+                is_uncertain=(is_broken or is_foreign) and response.request.method != 'GET',
             )
 
     def _json(self, response: requests.Response, what: str) -> Any:
@@ -186,6 +204,15 @@ def unreachable(service: str, error: BaseException) -> CloudError:
     return CloudError(
         f'could not find {service}: {words.of(error)}', getattr(error, 'http_status', None)
     )
+
+
+def _has_fault(response: requests.Response, fault: str) -> bool:
+    """Is the body an error in the shape of Nova's: ``{fault: {'code': 404, 'message': '...'}}``?"""
+    try:
+        body = response.json()
+    except ValueError:
+        return False
+    return isinstance(body, Mapping) and isinstance(body.get(fault), Mapping)
 
 
 def _message(response: requests.Response) -> str:

@@ -42,7 +42,7 @@ class NovaServerGroups:
         """See :meth:`ServerGroups.get`."""
         what = f'get server group {group_id}'
         body = self._compute.get(
-            _path(group_id), what, self._compute.pick(RULES_MICROVERSION), missing=404
+            _path(group_id), what, self._compute.pick(RULES_MICROVERSION), may_be_missing=True
         )
         return None if body is None else _parse(body, what)
 

@@ -52,7 +52,7 @@ class CloudError(AffinityError):
     :param message: what was tried, and the service's own words.
     :param status: the HTTP status, None where there was no answer.
     :param is_uncertain: True where a write may have happened all the same (a timeout, a reset
-        connection, a 5xx, a body that is no JSON).
+        connection, a 5xx, a body that is not JSON, a 404 that is not the service's own).
     """
 
     def __init__(

@@ -86,6 +86,21 @@ def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, method):
     assert truth.group_by_id(group) is None
 
 
+@pytest.mark.parametrize('method', ['GET', 'DELETE'])
+def test_r3_17_a_404_that_is_not_novas_keeps_the_binding(demo, truth, cloud, method):
+    cluster, policy, group = demo.bound()
+    page = {'message': 'nothing here', 'code': '404 Not Found', 'title': 'Not Found'}
+    cloud.faults.add(ONE_GROUP, method=method, status=404, body=page, times=None)
+    reason = demo.detach(cluster, policy).failed()
+    cloud.faults.clear()
+    assert 'Failed in deleting servergroup.' in reason
+    assert "the answer 404 is not Nova's own (itemNotFound): nothing here" in reason
+    assert truth.group_by_id(group) is not None
+    assert demo.group_id(cluster, policy) == group
+    demo.detach(cluster, policy).succeeded()
+    assert truth.group_by_id(group) is None
+
+
 def test_r3_17_group_whose_deletion_is_not_told_is_gone_the_next_time(demo, truth, cloud):
     cluster, policy, group = demo.bound()
     cloud.faults.add(ONE_GROUP, method='DELETE', status=503, body=BODY, is_applied=True)

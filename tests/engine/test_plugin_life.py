@@ -12,7 +12,15 @@ from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.edge import FAILURES, FORBIDDEN, SERVER_ERROR, Edge
+from tests.edge import (
+    FAILURES,
+    FORBIDDEN,
+    NO_JSON,
+    NOT_FOUND,
+    PROXY_PAGE,
+    SERVER_ERROR,
+    Edge,
+)
 from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
 from tests.fake_nova import FakeFlavor
 
@@ -231,8 +239,8 @@ def test_r3_27_attach_never_raises_and_keeps_novas_words(desk, failure):
 
 @pytest.mark.parametrize(
     'failure',
-    # A 404 says that somebody else has deleted it, which is as good.
-    [failure for failure in FAILURES if failure.status not in (200, 404)],
+    # Nova's own 404 says that somebody else has deleted it, which is as good.
+    [failure for failure in FAILURES if failure not in (NO_JSON, NOT_FOUND)],
     ids=str,
 )
 def test_r3_17_detach_never_raises_and_keeps_novas_words(desk, failure):
@@ -244,6 +252,25 @@ def test_r3_17_detach_never_raises_and_keeps_novas_words(desk, failure):
     assert not is_detached, why
     assert why.startswith('Failed in deleting servergroup.')
     assert failure.words in why
+
+
+@pytest.mark.parametrize('method', ['GET', 'DELETE'])
+def test_r3_17_a_404_of_a_proxy_does_not_leak_the_group(desk, method):
+    group = desk.edge.nova.add_group('mine')
+    cluster, policy = desk.cluster(), desk.policy()
+    desk.bind(cluster, policy, binding(group, inherited=False))
+    node = desk.node(cluster, {'placement': {'servergroup': group}})
+    desk.edge.fail(method, f'/os-server-groups/{group}', PROXY_PAGE, times=1)
+    is_detached, why = policy.detach(desk.load_cluster(cluster.id))
+    assert not is_detached
+    assert why.startswith('Failed in deleting servergroup. could not ')
+    assert "the answer 404 is not Nova's own" in why
+    assert PROXY_PAGE.words in why
+    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+    assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+    is_detached, said = policy.detach(cluster)
+    assert is_detached, said
+    assert desk.edge.nova.groups == []
 
 
 @pytest.mark.parametrize('error', [KeyError('odd'), senlin_exception.TrustNotFound(trustor='odd')])

@@ -10,6 +10,7 @@ import uuid
 import pytest
 
 from senlin_affinity.cloud import snapshot, snapshot_file
+from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.sandbox.cloud import SandboxCloud
@@ -157,6 +158,18 @@ def test_aggregates_flavors_and_quotas_are_those_of_the_sandbox(admin, group):
     # The limits are those of the administrator's own project.
     assert taken.quotas['instances'] == Quota(20, 0)
     assert taken.quotas['cores'] == Quota(None, 0)
+
+
+@pytest.mark.parametrize('name', ['one/two', 'm1.tiny/os-extra_specs', '.', '..', 'detail'])
+def test_a_flavor_whose_name_nova_does_not_route(admin, name):
+    """As a part of a path it leads to the router's own 404, or to something else."""
+    inventory = ports(admin).inventory
+    assert inventory.flavor(name) is None
+    made = admin.compute.create_flavor(name=name, ram=64, vcpus=1, disk=1)
+    try:
+        assert inventory.flavor(name).id == made.id
+    finally:
+        admin.compute.delete_flavor(made)
 
 
 @pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])

@@ -178,6 +178,7 @@ def _ask_for_hosts(record: Record) -> None:
 def _ask_for_flavors(record: Record) -> None:
     record.ask('flavor', 'demo', 'GET', '/flavors/tiny')
     record.ask('flavor missing', 'demo', 'GET', '/flavors/m1.tiny')
+    record.ask('no such path', 'demo', 'GET', '/flavors/one%2Ftwo')
     record.ask('flavors', 'demo', 'GET', '/flavors/detail')
     record.ask('flavors, a page', 'demo', 'GET', '/flavors/detail', query={'limit': 1})
     record.ask('flavors, no more', 'demo', 'GET', '/flavors/detail', query={'marker': 'tiny'})

@@ -154,6 +154,17 @@ def test_a_search_that_fails_says_what_was_tried(edge, url, failure):
     assert failure.words in str(caught.value)
 
 
+def test_a_404_that_is_not_novas_is_not_none(edge):
+    edge.fail('GET', '/os-hypervisors/detail', at_edge.PROXY_PAGE)
+    with pytest.raises(CloudError) as caught:
+        edge.ports.inventory.hosts_named_like('drs')
+
+    assert str(caught.value) == (
+        "could not list the hypervisors: the answer 404 is not Nova's own (itemNotFound): "
+        '<html><body><h1>404 Not Found</h1></body></html>'
+    )
+
+
 def test_below_2_53_a_404_is_a_failure():
     with Edge('2.52') as edge:
         edge.fail('GET', '/os-hypervisors/detail', at_edge.NOT_FOUND)
@@ -263,11 +274,22 @@ def test_flavor_on_a_full_last_page():
     assert edge.nova.requests().count(FLAVORS) == 2
 
 
-def test_flavor_whose_name_is_no_part_of_a_path():
-    with Edge(flavors=[FakeFlavor('a', 'one / two?')]) as edge:
-        assert edge.ports.inventory.flavor('one / two?').id == 'a'
+@pytest.mark.parametrize('name', ['one / two?', 'a/os-extra_specs', '.', '..', 'detail'])
+def test_flavor_whose_name_is_no_part_of_a_path(name):
+    """Nova's router answers 404, or with something else; tests/functional asks it."""
+    with Edge(flavors=[FakeFlavor('a', name)]) as edge:
+        assert edge.ports.inventory.flavor(name).id == 'a'
 
-    assert edge.nova.requests() == [FLAVOR.format('one%20%2F%20two%3F'), FLAVORS]
+    assert edge.nova.requests() == [FLAVORS]
+
+
+def test_a_flavor_is_not_looked_for_by_name_where_a_404_is_not_novas(edge):
+    edge.fail('GET', '/flavors/m1.tiny', at_edge.PROXY_PAGE)
+    words = r"could not read the flavor 'm1.tiny': the answer 404 is not Nova's own"
+    with pytest.raises(CloudError, match=words):
+        edge.ports.inventory.flavor('m1.tiny')
+
+    assert edge.nova.requests() == [FLAVOR.format('m1.tiny')]
 
 
 @pytest.mark.parametrize('body', [{}, {'flavor': {}}, {'flavor': []}, {'flavor': {'id': 'a'}}])

@@ -108,7 +108,7 @@ def test_null_is_no_answer_and_never_reads_as_nothing_there(edge, rest):
     edge.fail('GET', '/limits', Failure('null', '', 200, text='null'))
 
     with pytest.raises(CloudError, match="the answer of Nova is no JSON: 'null'"):
-        rest.get('/limits', 'read the limits', LIMITS, missing=404)
+        rest.get('/limits', 'read the limits', LIMITS, may_be_missing=True)
 
 
 def test_a_post_whose_answer_is_no_json_may_have_happened(edge, rest):
@@ -219,6 +219,51 @@ def test_a_delete_answers_whether_there_was_something(edge, rest):
 
     assert rest.delete(path, 'delete', (2, 64)) is True
     assert rest.delete(path, 'delete', (2, 64)) is False
+
+
+NOT_NOVAS = {
+    'a page': '<html>404 Not Found</html>',
+    'empty': '',
+    "the router of Nova's": '{"message": "The resource could not be found.<br />", "title": "x"}',
+    'another service': '{"error": {"code": 404, "message": "Could not find project"}}',
+    'a list': '["itemNotFound"]',
+    'null': 'null',
+    'a text': '"itemNotFound"',
+    'a text below': '{"itemNotFound": "no"}',
+}
+
+
+@pytest.mark.parametrize('name', NOT_NOVAS)
+@pytest.mark.parametrize('method', ['get', 'delete', 'post'])
+def test_a_404_that_is_not_novas_says_nothing_of_the_thing(edge, rest, method, name):
+    group_id = edge.nova.add_group('web')
+    path = f'/os-server-groups/{group_id}'
+    edge.fail(method.upper(), path, Failure(name, '', 404, text=NOT_NOVAS[name]))
+    asked = {
+        'get': lambda: rest.get(path, 'ask', (2, 64), may_be_missing=True),
+        'delete': lambda: rest.delete(path, 'ask', (2, 64)),
+        'post': lambda: rest.post(path, 'ask', (2, 64), {}),
+    }
+
+    with pytest.raises(CloudError) as caught:
+        asked[method]()
+
+    foreign = '' if method == 'post' else "could not ask: the answer 404 is not Nova's own ("
+    assert str(caught.value).startswith(foreign)
+    assert caught.value.status == 404
+    assert caught.value.is_uncertain == (method != 'get')
+
+
+def test_what_the_page_of_a_proxy_says_is_passed_on(edge, rest):
+    edge.fail('DELETE', '/os-server-groups/x', at_edge.PROXY_PAGE)
+
+    with pytest.raises(CloudError) as caught:
+        rest.delete('/os-server-groups/x', 'delete server group x', (2, 64))
+
+    assert str(caught.value) == (
+        "could not delete server group x: the answer 404 is not Nova's own (itemNotFound): "
+        '<html><body><h1>404 Not Found</h1></body></html>'
+    )
 
 
 def test_the_microversion_and_json_are_asked_for(edge, rest):

@@ -152,7 +152,9 @@ def test_a_name_with_special_characters_stays_as_it_is(edge, name):
 
 
 def test_an_id_can_not_lead_elsewhere(edge):
-    assert edge.ports.server_groups.get('../limits?x=1#y') is None
+    """Nova's router refuses it, which says nothing of a group."""
+    with pytest.raises(CloudError, match="the answer 404 is not Nova's own"):
+        edge.ports.server_groups.get('../limits?x=1#y')
     assert edge.nova.requests() == ['GET /os-server-groups/..%2Flimits%3Fx%3D1%23y']
 
 
