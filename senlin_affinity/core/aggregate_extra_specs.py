@@ -69,7 +69,7 @@ class NovaRequirements:
                 'key': key,
                 'asked': condition.text,
                 'found': ', '.join(sorted(map(str, found))),
-                'aggregates': host.holders(key),
+                'aggregates': host.holders((key,)),
             }
             if not found:
                 return Verdict.rejected('aggregate_metadata.nova_missing_key', **facts)

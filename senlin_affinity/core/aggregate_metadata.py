@@ -3,7 +3,8 @@
 The way of the data: the extra specs are read once into :class:`Requirements`, which then judges
 many hosts, each by the metadata of its aggregates. In normal mode the flavor asks, and the metadata
 are literals. An aggregate with a true ``force_metadata_check`` turns this round: each of its keys
-asks, with the sentinels and operators of a flavor, and the flavor answers.
+asks, with the sentinels and operators of a flavor, and the flavor answers. The escape scope says
+nothing then, on either side: ``k`` and ``aggregate_instance_extra_specs:k`` are one key.
 
 Shapes::
 
@@ -18,24 +19,24 @@ name is told.
 Errors: none, whatever the two sides hold; None is taken for empty. What an operator should read in
 the log is in :func:`warnings`.
 
-Source: document 000 (R0-01 to R0-33); decisions Q0-1 to Q0-10. We differ on purpose from the filter
+Source: document 000 (R0-01 to R0-33); decisions Q0-1 to Q0-12. We differ on purpose from the filter
 that was shipped with the document (D0-01 to D0-16).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from senlin_affinity.core import key_states
 from senlin_affinity.core.aggregate_reasons import REASONS as REASONS
 from senlin_affinity.core.host_metadata import FORCE as FORCE
-from senlin_affinity.core.host_metadata import HostMetadata
+from senlin_affinity.core.host_metadata import SCOPE as SCOPE
+from senlin_affinity.core.host_metadata import HostMetadata, unscoped
 from senlin_affinity.core.key_states import ABSENT, ILLEGAL, States
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.verdict import Verdict
 
-SCOPE = 'aggregate_instance_extra_specs:'
 FLAVOR = 'the flavor'
 
 _LOGGED = ('aggregate_metadata.illegal', 'aggregate_metadata.unreadable')
@@ -72,7 +73,7 @@ class Requirements:
     """The extra specs of a flavor, parsed.
 
     ``asked`` is what counts in normal mode, in the order of the keys; ``by_name`` is where a forced
-    key finds the flavor's answer: under its own name, and behind the escape scope.
+    key finds the flavor's answers: that under its own name, and that behind the escape scope.
     """
 
     asked: tuple[Requirement, ...]
@@ -92,8 +93,8 @@ class Requirements:
             states = key_states.parse(extra_specs[name])
             # A namespace other than the escape scope may be somebody else's (R0-28).
             asked.append(Requirement(key, states, is_optional=key == spelt and ':' in key))
-            for known_as in {key, spelt}:
-                by_name[known_as] = (*by_name.get(known_as, ()), states)
+            bare = unscoped(spelt)
+            by_name[bare] = (*by_name.get(bare, ()), states)
         return cls(tuple(sorted(asked, key=lambda each: each.key)), by_name)
 
     def check(
@@ -105,7 +106,7 @@ class Requirements:
         refusal = self._answer(forced, host) if forced else self._ask(host)
         if refusal is not None:
             return refusal
-        if forced <= {FORCE} if forced else not self.asked:
+        if forced.keys() <= {FORCE} if forced else not self.asked:
             return Verdict.passed('aggregate_metadata.nothing_asked')
         return Verdict.passed('aggregate_metadata.matches', mode='forced' if forced else 'normal')
 
@@ -123,22 +124,23 @@ class Requirements:
                 return _not_found(requirement, host)
         return None
 
-    def _answer(self, forced: Iterable[str], host: HostMetadata) -> Verdict | None:
+    def _answer(self, forced: Mapping[str, Collection[str]], host: HostMetadata) -> Verdict | None:
         """Forced mode: what the metadata accept and what the flavor accepts must meet."""
-        for key in sorted(forced, key=str):
+        for key, spellings in sorted(forced.items()):
             if key == FORCE:
                 continue
-            demanded = key_states.union(map(key_states.parse, host.values(key)))
-            for given in self.by_name.get(str(key), (ABSENT,)):
+            values = [value for spelling in spellings for value in host.values(spelling)]
+            demanded = key_states.union(map(key_states.parse, values))
+            for given in self.by_name.get(key, (ABSENT,)):
                 if not demanded.meets(given):
-                    return _not_met(key, demanded, given, host.holders(key))
+                    return _not_met(key, demanded, given, host.holders(spellings))
         return None
 
 
 def _not_found(requirement: Requirement, host: HostMetadata) -> Verdict:
     """Why an extra spec does not find what it asks for."""
     key, states = requirement.key, requirement.states
-    found, aggregates = host.values(key), host.holders(key)
+    found, aggregates = host.values(key), host.holders((key,))
     if states.fault:
         return _faulty(key, states, FLAVOR, aggregates)
     for value in found:

@@ -7,18 +7,20 @@ Shapes::
 
 Units: a value is several at its commas, blanks around them taken off; what is no text is kept as
 it is. Aggregates without names are called "aggregate 1" and so on; metadata of None are none.
+A forced key is the same with and without the escape scope, in all aggregates of the host.
 
-Source: document 000 (R0-01 to R0-04, R0-18; Q0-3, Q0-4);
+Source: document 000 (R0-01 to R0-04, R0-18; Q0-3, Q0-4, Q0-12);
 ``nova/scheduler/filters/utils.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 FORCE = 'force_metadata_check'
+SCOPE = 'aggregate_instance_extra_specs:'
 
 #: How oslo.utils reads a boolean (``strutils.bool_from_string``), in lower case.
 _TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
@@ -51,18 +53,26 @@ class HostMetadata:
                     values.append(text.strip())
         return values
 
-    def forced_keys(self) -> set[str]:
-        """The keys, the reserved one too, of the aggregates that force theirs upon flavors."""
-        forced: set[str] = set()
+    def forced_keys(self) -> dict[str, set[str]]:
+        """The keys, the reserved one too, of the aggregates that force theirs upon flavors.
+
+        Each without its scope, and with all spellings of it on this host.
+        """
+        forced: dict[str, set[str]] = {}
         for metadata in self.aggregates:
             if FORCE in metadata and _word(metadata) in _TRUE:
-                forced.update(metadata)
+                for spelling in metadata:
+                    forced.setdefault(unscoped(spelling), set())
+        for spelling in set().union(*self.aggregates) if forced else ():
+            key = unscoped(spelling)
+            if key in forced:
+                forced[key].add(spelling)
         return forced
 
-    def holders(self, key: str) -> str:
+    def holders(self, spellings: Collection[str]) -> str:
         """The aggregates that have a key; where none has it all of them, or "none"."""
         named = self._named()
-        holders = [name for name, metadata in named if key in metadata]
+        holders = [name for name, metadata in named if not metadata.keys().isdisjoint(spellings)]
         return ', '.join(sorted(holders or [name for name, _ in named])) or 'none'
 
     def warnings(self) -> tuple[str, ...]:
@@ -76,6 +86,14 @@ class HostMetadata:
     def _named(self) -> list[tuple[str, Mapping[str, str]]]:
         names = self.names or [f'aggregate {i}' for i, _ in enumerate(self.aggregates, 1)]
         return list(zip(names, self.aggregates, strict=False))
+
+
+def unscoped(spelling: str) -> str:
+    """A key without the escape scope, which says the same."""
+    key = str(spelling)
+    while key.startswith(SCOPE):
+        key = key[len(SCOPE) :]
+    return key
 
 
 def _word(metadata: Mapping[str, str]) -> str:

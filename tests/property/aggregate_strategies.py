@@ -59,8 +59,8 @@ LEGAL = EXPRESSIONS.filter(
 )
 
 KEYS = st.sampled_from(['a', 'b', 'n:c', ''])
-FLAVOR_KEYS = KEYS | KEYS.map(lambda key: SCOPE + key)
-FLAVORS = st.dictionaries(FLAVOR_KEYS, EXPRESSIONS, max_size=4)
+SCOPED_KEYS = KEYS | KEYS.map(lambda key: SCOPE + key)
+FLAVORS = st.dictionaries(SCOPED_KEYS, EXPRESSIONS, max_size=4)
 FORCING = st.sampled_from(
     ['True', 'true', '1', 'on', 'False', '', 'maybe', 'off', None, None, None]
 )
@@ -77,14 +77,24 @@ class AnAggregate:
     def is_forcing(self) -> bool:
         return self.force in ('True', 'true', '1', 'on')
 
+    def of(self, key: str) -> list[Expression]:
+        """What it says of a key, behind the escape scope or not."""
+        return [says for name, says in self.says.items() if bare(name) == key]
+
     def metadata(self) -> dict[str, str]:
         force = {} if self.force is None else {FORCE: self.force}
         return {key: str(says) for key, says in self.says.items()} | force
 
 
 AGGREGATES = st.lists(
-    st.builds(AnAggregate, st.dictionaries(KEYS, EXPRESSIONS, max_size=3), FORCING), max_size=3
+    st.builds(AnAggregate, st.dictionaries(SCOPED_KEYS, EXPRESSIONS, max_size=3), FORCING),
+    max_size=3,
 )
+
+
+def bare(name: str) -> str:
+    """A key without the escape scope, which is generated once at most."""
+    return name.removeprefix(SCOPE)
 
 
 def written(extra_specs: dict[str, Expression]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from tests.property.aggregate_strategies import (
     VALUES,
     AnAggregate,
     Expression,
+    bare,
     written,
 )
 from tests.property.strategies import JSON
@@ -66,10 +67,10 @@ def agree(flavor, metadata):
 
 def expected(extra_specs, aggregates):
     """Document 000 once more, by sets and without reading any text."""
-    forced = {key for each in aggregates if each.is_forcing for key in each.says}
+    forced = {bare(name) for each in aggregates if each.is_forcing for name in each.says}
     if any(each.is_forcing for each in aggregates):
         for key in forced:
-            metadata = [each.says[key] for each in aggregates if key in each.says]
+            metadata = [says for each in aggregates for says in each.of(key)]
             names = [name for name in (key, SCOPE + key) if name in extra_specs]
             flavors = [extra_specs[name] for name in names] or [None]
             if not all(agree(flavor, metadata) for flavor in flavors):
@@ -138,13 +139,15 @@ def test_false_is_as_good_as_absent(extra_specs, aggregates):
 def test_everything_in_metadata_is_as_good_as_no_key(extra_specs, aggregates, key):
     """R0-26: in a forcing aggregate, for every legal flavor."""
     others = [
-        AnAggregate({name: says for name, says in each.says.items() if name != key}, each.force)
+        AnAggregate(
+            {name: says for name, says in each.says.items() if bare(name) != key}, each.force
+        )
         for each in aggregates
     ]
     legal = {
         name: expression
         for name, expression in extra_specs.items()
-        if not is_illegal([expression]) or name.removeprefix(SCOPE) != key
+        if not is_illegal([expression]) or bare(name) != key
     }
     with_it, without = (
         check(written(legal), [each.metadata() for each in [*others, AnAggregate(says, 'True')]])
@@ -160,10 +163,10 @@ def test_everything_in_a_flavor_passes(extra_specs, aggregates, says):
         metadata = AnAggregate({'a': says}, force).metadata()
         assert check({'a': str(EVERYTHING)}, [metadata])
     others = [
-        AnAggregate({name: each for name, each in one.says.items() if name != 'a'}, one.force)
+        AnAggregate({name: each for name, each in one.says.items() if bare(name) != 'a'}, one.force)
         for one in aggregates
     ]
-    rest = {name: each for name, each in extra_specs.items() if name.removeprefix(SCOPE) != 'a'}
+    rest = {name: each for name, each in extra_specs.items() if bare(name) != 'a'}
     metadata = [each.metadata() for each in others]
     assert bool(check({**written(rest), 'a': str(EVERYTHING)}, metadata)) is bool(
         check(written(rest), metadata)
@@ -185,6 +188,22 @@ def test_the_escape_scope_is_the_mandatory_key(says, aggregates):
     """R0-30, D0-09: in both modes."""
     metadata = [each.metadata() for each in aggregates]
     assert check({'a': str(says)}, metadata) == check({f'{SCOPE}a': str(says)}, metadata)
+
+
+@given(FLAVORS, AGGREGATES, EXPRESSIONS)
+def test_a_forced_key_is_the_same_behind_the_escape_scope(extra_specs, aggregates, says):
+    """Q0-12: in the metadata of a forcing aggregate, whatever else is there."""
+    verdicts = [
+        check(
+            written(extra_specs),
+            [
+                AnAggregate({name: says}, 'True').metadata(),
+                *(each.metadata() for each in aggregates),
+            ],
+        )
+        for name in ('a', f'{SCOPE}a')
+    ]
+    assert verdicts[0] == verdicts[1]
 
 
 def test_the_small_world_has_every_operator_right():

@@ -22,7 +22,7 @@ DIFFERENCES = table(PAGE, 'aggregate-filter-differences')
 def test_the_page_has_all_use_cases():
     numbered = [f'use case {number}' for number in range(1, 8)]
     examples = [block['example'] for block in worked_examples.blocks()]
-    assert examples == ['introduction', *numbered, 'a zone of its own']
+    assert examples == ['introduction', *numbered, 'a zone of its own', 'the scope in the metadata']
 
 
 @pytest.mark.parametrize('block', worked_examples.blocks(), ids=lambda block: block['example'])
