@@ -100,6 +100,13 @@ def test_a_number_is_the_smallest_that_is_enough(row):
         assert answer(changed(row, code, less)).fits is False
 
 
+@pytest.mark.parametrize(('used', 'size'), [(2, 4), (3, 5)])
+def test_the_size_of_a_larger_quota_is_the_servers_that_it_lacks(used, size):
+    """RX-07: none of them has a place where the quota is used up."""
+    row = {'hosts': {'cmp-1': {}}, 'quotas': {'instances': [3, used]}, 'request': {'count': 5}}
+    assert [remedy.size for remedy in answer(row).remedies] == [size]
+
+
 @pytest.mark.parametrize('count', [10**6, 10**9, 10**30])
 @pytest.mark.parametrize('group', [None, {'policy': 'anti-affinity', 'members': ['cmp-1']}])
 def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group):

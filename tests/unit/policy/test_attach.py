@@ -12,7 +12,7 @@ from senlin_affinity.policy import affinity, binding
 from senlin_affinity.policy.affinity import Cluster
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
-from tests.fake_cloud import FakeCloud, Fault, cloud_of
+from tests.fake_cloud import FakeCloud, Fault, cloud_of, group_of
 from tests.tables import check_error, raises, rows
 
 
@@ -30,6 +30,9 @@ def properties_of(row):
 def test_attach(row):
     cloud = cloud_of(row.get('cloud', {}))
     before = [group.id for group in cloud.groups]
+    if 'meanwhile' in row:
+        rival = group_of(row['meanwhile'])
+        cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
     wanted = properties_of(row)
     cluster = Cluster(
         'c1',
