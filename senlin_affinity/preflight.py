@@ -56,7 +56,7 @@ def take_snapshot(
         cheaper; None is all groups.
     :param project_id: the project that the servers will belong to, where it is not the
         connection's own: its quotas are read, and its groups are called by their names.
-    :param timeout: seconds that one request may take; None is the connection's own, or a minute.
+    :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     """
     # Imported here: openstacksdk takes a second to load, and a saved snapshot needs none.
     from senlin_affinity.cloud import snapshot

@@ -77,16 +77,7 @@ def _fault(status: int, kind: str, words: str, **more: Any) -> Failure:
 
 
 UNAUTHORIZED = Failure(
-    '401',
-    'The request you have made requires authentication.',
-    401,
-    {
-        'error': {
-            'code': 401,
-            'title': 'Unauthorized',
-            'message': 'The request you have made requires authentication.',
-        }
-    },
+    '401', 'The request you have made requires authentication.', 401, fake_keystone.UNAUTHORIZED
 )
 FORBIDDEN = _fault(403, 'forbidden', "Policy doesn't allow this to be performed.")
 NOT_FOUND = _fault(404, 'itemNotFound', 'The resource could not be found.')

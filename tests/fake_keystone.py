@@ -17,6 +17,14 @@ from openstack.connection import Connection
 from tests.recordings.exchanges import Reply
 
 REGION = 'RegionOne'
+#: What it answers to a request without the token that it needs.
+UNAUTHORIZED = {
+    'error': {
+        'code': 401,
+        'title': 'Unauthorized',
+        'message': 'The request you have made requires authentication.',
+    }
+}
 _DOMAIN = {'id': 'default', 'name': 'Default'}
 
 

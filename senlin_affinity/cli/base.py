@@ -108,8 +108,8 @@ def add_timeout(parser: argparse.ArgumentParser) -> None:
         '--timeout',
         metavar='SECONDS',
         type=_seconds,
-        help='how long one request to the cloud may go without an answer (default: api_timeout in '
-        'clouds.yaml, or 60)',
+        help='how long a service of the cloud may be silent (default: api_timeout in clouds.yaml, '
+        'or 60); no request, and no log-in, takes longer than three times as much',
     )
 
 

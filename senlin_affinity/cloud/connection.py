@@ -1,7 +1,8 @@
 """From a connection of openstacksdk to the ports that the decisions use.
 
-Units: a timeout is in seconds, for one request; None is that of the connection (``api_timeout`` in
-clouds.yaml), or else a minute.
+Units: a timeout is in seconds, for the silence of a server; None is that of the connection
+(``api_timeout`` in clouds.yaml), or else a minute. The log-in, the search for a service and each
+request end within three timeouts (:mod:`~senlin_affinity.cloud.deadline`).
 
 Errors: CloudError where no connection can be made (no such cloud in clouds.yaml, no Keystone).
 """
@@ -11,15 +12,19 @@ from __future__ import annotations
 import contextlib
 import difflib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import openstack
 from openstack.config import OpenStackConfig
 from openstack.connection import Connection
+from openstack.proxy import Proxy
 
 from senlin_affinity.cloud import login, words
 from senlin_affinity.cloud.candidates import PlacementCandidates
+from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT as REQUEST_TIMEOUT
+from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.cloud.rest import Rest, unreachable
@@ -27,9 +32,7 @@ from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import CloudError
 
 LOG = logging.getLogger(__name__)
-
-#: Seconds that one request to the cloud may take.
-REQUEST_TIMEOUT = 60.0
+T = TypeVar('T')
 
 
 @dataclass(frozen=True)
@@ -77,29 +80,37 @@ def project(connection: Connection, timeout: float | None = None) -> tuple[str |
     session = connection.session
     if not hasattr(session.auth, 'get_access'):  # a log-in without a Keystone knows no names
         return owner(connection)[1], None
-    try:
-        access = session.auth.get_access(session)
-    except NO_ANSWER as error:
-        raise unreachable('Keystone', error) from error
+    access = _of_token(session, lambda: session.auth.get_access(session))
     return access.project_id, access.project_name
 
 
 def owner(connection: Connection) -> tuple[str | None, str | None]:
     """The ids of the user and the project that the token is of; None where it has none."""
+    session = connection.session
+    return _of_token(session, lambda: (session.get_user_id(), session.get_project_id()))
+
+
+def _of_token(session: Any, read: Callable[[], T]) -> T:
     try:
-        return connection.session.get_user_id(), connection.session.get_project_id()
-    except NO_ANSWER as error:
+        return within(session.timeout or REQUEST_TIMEOUT, read, session)
+    except (*NO_ANSWER, GivenUp) as error:
         raise unreachable('Keystone', error) from error
 
 
 def _service(connection: Connection, kind: str, name: str, timeout: float | None) -> Rest:
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
+    session = connection.session
+
+    def find() -> Proxy:
+        with login.impatient(session):
+            adapter: Proxy = getattr(connection, kind)
+            return adapter
+
     try:
-        with login.impatient(connection.session):
-            adapter = getattr(connection, kind)
-    except (*NO_ANSWER, login.Silent) as error:
+        adapter = within(session.timeout, find, session)
+    except (*NO_ANSWER, GivenUp) as error:
         raise unreachable(name, error) from error
-    return Rest(adapter, name, timeout or connection.session.timeout)
+    return Rest(adapter, name, timeout or session.timeout)
 
 
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
@@ -107,8 +118,11 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:
         try:
-            connection = openstack.connect(cloud=cloud, **options)
-        except NO_ANSWER as error:
+            # A profile in clouds.yaml may be a URL, which this reads.
+            connection = within(
+                timeout or REQUEST_TIMEOUT, lambda: openstack.connect(cloud=cloud, **options)
+            )
+        except (*NO_ANSWER, GivenUp) as error:
             why = ' '.join((words.of(error), *(warned or _known(cloud))))
             raise CloudError(f'could not connect to the cloud: {why}') from error
     for warning in warned:

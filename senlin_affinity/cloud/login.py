@@ -3,9 +3,19 @@
 The token is asked for first, which costs no request more, for every service needs it. So a Keystone
 that does not answer, or refuses, is told as such, and not as a Nova that is not there.
 
-Units: seconds that a request may go without an answer. While logging in, and while a service is
-looked for, a server that is silent for so long is not asked again, at this URL or at another: it
-would take as long each time.
+Data flow::
+
+    connection ─> within the deadline: session.get_token() ─┬─> GET auth_url     401: see below
+                                                            └─> POST auth/tokens ─> a token
+
+Where ``GET auth_url`` answers 401, keystoneauth asks again with a token; the token is what it is
+about to get, under a lock that it then waits for itself (``get_access`` of
+``keystoneauth1/identity/base.py``). That second request is refused before it is made.
+
+Units: seconds that a request may go without an answer; the log-in as a whole has the deadline of
+:mod:`~senlin_affinity.cloud.deadline`. While logging in, and while a service is looked for, a
+server that is silent for so long is not asked again, at this URL or at another: it would take as
+long each time.
 
 Errors: CloudError.
 """
@@ -13,6 +23,7 @@ Errors: CloudError.
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -23,16 +34,13 @@ from openstack import exceptions as sdk
 from openstack.connection import Connection
 
 from senlin_affinity.cloud import words
+from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.core.errors import CloudError
 
 #: Everything that keeps an answer from coming back.
 NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
 #: keystoneauth's words where a password is missing, which it raises as a bare Exception.
 _NO_PASSWORD = 'password is a required attribute'
-
-
-class Silent(CloudError):
-    """Nobody answered in time."""
 
 
 def log_in(connection: Connection, timeout: float) -> None:
@@ -44,9 +52,8 @@ def log_in(connection: Connection, timeout: float) -> None:
         session = connection.session
         if session.timeout is None:  # else a token and the discovery would wait for ever
             session.timeout = timeout
-        with impatient(session):
-            session.get_token()
-    except (*NO_ANSWER, Silent) as error:
+        within(session.timeout, lambda: _get_token(session), session)
+    except (*NO_ANSWER, GivenUp) as error:
         raise _refused(connection, words.of(error), error) from error
     except Exception as error:
         if type(error) is not Exception or str(error) != _NO_PASSWORD:
@@ -55,23 +62,33 @@ def log_in(connection: Connection, timeout: float) -> None:
         raise _refused(connection, missing, error) from error
 
 
+def _get_token(session: Any) -> None:
+    with impatient(session, is_log_in=True):
+        session.get_token()
+
+
 @contextlib.contextmanager
-def impatient(session: Any) -> Iterator[None]:
+def impatient(session: Any, *, is_log_in: bool = False) -> Iterator[None]:
     """Where a server is silent, do not go on: keystoneauth would guess another URL and wait again.
 
-    No exception that keystoneauth and openstacksdk know ends their guessing, so this is one of
-    ours.
+    With ``is_log_in``, do not ask for the token in order to get it either. No exception that
+    keystoneauth and openstacksdk know ends their guessing, so this is one of ours.
     """
     request, before = session.request, session.__dict__.get('request')
     opener = threading.get_ident()
 
     def ask(*arguments: Any, **more: Any) -> Any:
+        if threading.get_ident() != opener:  # who shares the session knows its own exceptions
+            return request(*arguments, **more)
+        if is_log_in and more.get('authenticated') and more.get('auth') in (None, session.auth):
+            refused = sys.exc_info()[1]
+            answered = f' ({words.of(refused)})' if refused is not None else ''
+            why = f'it wants a token before it gives one{answered}'
+            raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
         try:
             return request(*arguments, **more)
         except keystoneauth.ConnectTimeout as error:
-            if threading.get_ident() != opener:  # who shares the session knows its own exceptions
-                raise
-            raise Silent(words.of(error)) from error
+            raise GivenUp(words.of(error)) from error
 
     session.request = ask
     try:
@@ -88,4 +105,5 @@ def _refused(connection: Connection, why: str, error: BaseException) -> CloudErr
     at = f' at {url}' if url else ''
     if url and '://' not in url:
         why = 'that is no URL: write one such as https://keystone.example.com/v3'
-    return CloudError(f'could not log in{at}: {why}', getattr(error, 'http_status', None))
+    status = error.status if isinstance(error, GivenUp) else getattr(error, 'http_status', None)
+    return CloudError(f'could not log in{at}: {why}', status)

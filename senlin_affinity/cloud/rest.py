@@ -4,7 +4,8 @@ The way of the data: a path, a microversion and perhaps a body go out through op
 adapter (a keystoneauth session: authentication, catalogue, discovery); parsed JSON comes back.
 Long lists never become SDK objects.
 
-Units: the timeout is in seconds, for one request. A microversion is a pair: (2, 64).
+Units: the timeout is in seconds, for the silence of the service; a request has the deadline of
+:mod:`~senlin_affinity.cloud.deadline`. A microversion is a pair: (2, 64).
 
 Errors: CloudError for everything else than the expected answer; ``is_uncertain`` where a write may
 have happened all the same. A request that writes is never repeated: a repeated POST could create
@@ -14,16 +15,18 @@ twice. "It is not there" is believed in Nova's own words only, a 404 whose body 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import requests
 from openstack.proxy import Proxy
 
 from senlin_affinity.cloud import words
+from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, within
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.core.errors import CloudError
 
+T = TypeVar('T')
 Microversion = tuple[int, int]
 #: Where the microversions of Nova begin.
 BASE: Microversion = (2, 1)
@@ -36,7 +39,7 @@ class Rest:
     """A service's API, by its adapter (``connection.compute``).
 
     :param service: the name that errors give it ("Nova").
-    :param timeout: seconds that one request may take.
+    :param timeout: seconds that the service may be silent.
     """
 
     def __init__(self, adapter: Proxy, service: str, timeout: float | None = None) -> None:
@@ -105,8 +108,8 @@ class Rest:
 
     def _endpoint_data(self) -> Any:
         try:
-            data = self._adapter.get_endpoint_data()
-        except NO_ANSWER as error:
+            data = self._in_time(self._adapter.get_endpoint_data)
+        except (*NO_ANSWER, GivenUp) as error:
             raise unreachable(self.name, error) from error
         if data is None:
             raise CloudError(
@@ -114,6 +117,9 @@ class Rest:
                 'the catalogue has no endpoint of it, or it does not answer'
             )
         return data
+
+    def _in_time(self, call: Callable[[], T]) -> T:
+        return within(self._timeout or REQUEST_TIMEOUT, call, self._adapter.session)
 
     def _send(
         self,
@@ -135,17 +141,21 @@ class Rest:
             # Over what clouds.yaml may say (compute_status_code_retries).
             request['status_code_retries'] = 0
         try:
-            response: requests.Response = self._adapter.request(
-                path,
-                method,
-                raise_exc=False,
-                connect_retries=1 if is_read else 0,
-                headers={'Accept': 'application/json'},
-                **request,
+            response: requests.Response = self._in_time(
+                lambda: self._adapter.request(
+                    path,
+                    method,
+                    raise_exc=False,
+                    connect_retries=1 if is_read else 0,
+                    headers={'Accept': 'application/json'},
+                    **request,
+                )
             )
-        except NO_ANSWER as error:
+        except (*NO_ANSWER, GivenUp) as error:
             status = getattr(error, 'http_status', None)
             is_refused = status is not None and status < requests.codes.internal_server_error
+            if isinstance(error, GivenUp) and not error.is_uncertain:
+                is_refused = True  # nothing was sent
             raise CloudError(
                 f'could not {what}: {words.of(error)}',
                 status,

@@ -71,7 +71,7 @@ def take(
         the connection's own project.
     :param is_project_of_group: in place of None, read the quotas of the project that the groups
         are of, where they are called by their ids.
-    :param timeout: seconds that one request may take; None is the connection's own, or a minute.
+    :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
     taking = _Taking(connection, timeout, project_id)

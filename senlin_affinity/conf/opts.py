@@ -12,7 +12,8 @@ Shapes::
     placement_req_required_member_prefix = reservation:
     placement_req_default_forbidden_member_prefix = reservation:,licence:
 
-Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits for ever.
+Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits for ever. It is
+the silence of a service; the deadline of a request, and of a log-in, is three of them.
 
 Source: ``drs_pattern`` is document 003's "DRS host": the word that a hypervisor's name contains.
 ``[scheduler]`` has the two prefixes of document 001 (R1-30, R1-40), and three options of nova.conf
@@ -47,7 +48,8 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         'request_timeout',
         default=60,
         min=0.1,
-        help='Seconds to wait for one answer of Nova, Placement or Senlin.',
+        help='Seconds that Keystone, Nova, Placement or Glance may be silent. A log-in, the search '
+        'for a service, and a request with all of its answer end after three times as long.',
     ),
     cfg.StrOpt(
         'drs_pattern',

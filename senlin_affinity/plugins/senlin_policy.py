@@ -14,6 +14,8 @@ Senlin's side of it (16.0.0; each point is held by a test in ``tests/engine``):
   force meanwhile, even more than once: such a one is refused.
 * ``parse_resize_params`` takes a current size of 0 for "unknown": its parts are called instead.
 * The engine lets 1.0 and 1.1 of one policy type onto a cluster: attach refuses that.
+* The driver (``self.nova``) makes a connection and asks nobody: the log-in is made here, and has a
+  deadline like everything that is asked after it.
 
 Errors: ``validate`` raises Senlin's InvalidSpec (a 400); attach and detach answer (False, why);
 the hook never raises.

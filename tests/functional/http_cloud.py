@@ -2,12 +2,18 @@
 
 For measures at sizes that no test can boot: ten thousand hypervisors. The answers are those of
 ``tests.fake_nova``; what a request really costs on the wire is seen here, without requests-mock.
+
+And for what only a wire can do: an answer that comes byte by byte (``drip``), and a Keystone that
+answers 401 to everybody who asks for its version (``is_locked``).
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
+import re
+import sys
 import threading
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -19,15 +25,38 @@ from tests.fake_nova import FakeNova
 from tests.fake_placement import FakePlacement
 from tests.recordings.exchanges import Reply
 
+#: Seconds between two bytes: shorter than any timeout.
+_BETWEEN = 0.02
+
 
 class HttpCloud:
-    """The cloud; a context manager. ``bytes_sent`` counts the bodies but Keystone's."""
+    """The cloud; a context manager. ``bytes_sent`` counts the bodies but Keystone's.
 
-    def __init__(self, nova: FakeNova) -> None:
+    :param drip: a pattern of the requests ("GET /identity/v3") that are answered byte by byte,
+        until ``flow`` is set.
+    :param part: which part of such an answer has no end: head or body.
+    :param is_locked: whether Keystone tells its version to nobody without a token.
+
+    ``refused`` is a request whose token is too old.
+    """
+
+    def __init__(
+        self,
+        nova: FakeNova,
+        *,
+        drip: str | None = None,
+        part: str = 'body',
+        is_locked: bool = False,
+    ) -> None:
         self.nova = nova
+        self.drip, self.part, self.is_locked = drip, part, is_locked
+        self.flow = threading.Event()
+        self.dripped = threading.Event()
+        self.asked: list[str] = []
+        self.refused: str | None = None
         self.placement = FakePlacement.of(nova)
         self.bytes_sent = 0
-        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), _handler(self))
+        self._server = _Server(('127.0.0.1', 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     def __enter__(self) -> HttpCloud:
@@ -35,6 +64,7 @@ class HttpCloud:
         return self
 
     def __exit__(self, *_exception: object) -> None:
+        self.flow.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -63,6 +93,8 @@ class HttpCloud:
                 'placement': f'{self.url}/placement',
             }
             return Reply(201, fake_keystone.token('admin', urls))
+        if service == 'identity' and self.is_locked:
+            return Reply(401, fake_keystone.UNAUTHORIZED)
         if service == 'identity':
             return Reply(200, fake_keystone.version(f'{self.url}/identity/v3'))
         microversion = headers.get('OpenStack-API-Version')
@@ -72,6 +104,13 @@ class HttpCloud:
             return self.placement.send(user, f'/{path}', microversion, query)
         path = path.removeprefix('v2.1') or '/'
         return self.nova.send(user, method, path, microversion, query, body)
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *request: Any) -> None:
+        """A client that goes away is none."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(*request)
 
 
 def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
@@ -84,15 +123,39 @@ def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
         def _serve(self) -> None:
             length = int(self.headers.get('Content-Length') or 0)
             body = json.loads(self.rfile.read(length)) if length else None
-            status, data = cloud.data(self.command, self.path, self.headers, body)
+            asked = f'{self.command} {self.path.partition("?")[0]}'
+            cloud.asked.append(asked)
+            status, data = 401, b'{}'
+            if asked != cloud.refused:
+                status, data = cloud.data(self.command, self.path, self.headers, body)
             if not self.path.startswith('/identity'):
                 cloud.bytes_sent += len(data)
+            drips = cloud.drip is not None and re.fullmatch(cloud.drip, asked)
             self.send_response(status)
+            if drips and cloud.part == 'head':
+                self.flush_headers()
+                self.wfile.write(b'X-Drip: ')
+                self._drip(b'x')
+                self.wfile.write(b'\r\n')
             self.send_header('Content-Type', 'application/json')
-            self.send_header('Content-Length', str(len(data)))
+            if drips and cloud.part == 'body':
+                self.send_header('Transfer-Encoding', 'chunked')
+            else:
+                self.send_header('Content-Length', str(len(data)))
             self.send_header('X-Subject-Token', 'admin')
             self.end_headers()
+            if drips and cloud.part == 'body':
+                self._drip(b'1\r\n \r\n')
+                data = b'%x\r\n%s\r\n0\r\n\r\n' % (len(data), data)
             self.wfile.write(data)
+
+        def _drip(self, drop: bytes) -> None:
+            """Until somebody lets it flow, or nobody is there any more."""
+            with contextlib.suppress(OSError):
+                while not cloud.flow.wait(_BETWEEN):
+                    self.wfile.write(drop)
+                    self.wfile.flush()
+                    cloud.dripped.set()
 
         do_GET = do_POST = do_DELETE = _serve
 

@@ -1,18 +1,31 @@
-"""A cloud that takes connections and never answers: nothing waits for ever."""
+"""A cloud that never answers, or not to the end, or not without a token: nothing waits for ever."""
 
 import contextlib
+import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 
 import pytest
 
-from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, compute, ports
+from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, compute, connect, ports
+from senlin_affinity.cloud.deadline import TIMEOUTS
 from senlin_affinity.core.errors import CloudError
 from tests import fake_keystone
 from tests.fake_nova import FakeNova
 from tests.functional.http_cloud import HttpCloud
+from tests.waiting import ended, until
 
-#: Seconds; short, since a test waits for it to pass.
-TIMEOUT = 0.3
+COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
+#: Seconds; short, since a test waits for it to pass. What comes before must be over in this time.
+TIMEOUT, LONGER = 0.3, 1.0
+
+
+def not_over(timeout):
+    """What is said of what is not over in time."""
+    return f'no complete answer within {TIMEOUTS * timeout:g} seconds'
 
 
 class Silent:
@@ -72,3 +85,190 @@ def test_where_none_is_given_that_of_the_connection_counts_for_every_request():
         assert compute(made)._timeout == 7
         assert compute(made, 5)._timeout == 5
         assert compute(cloud.connection())._timeout == REQUEST_TIMEOUT
+
+
+# -- drops, and a Keystone that wants a token for its version
+
+LOG_IN = 'could not log in at {url}/identity/v3: '
+DRIPS = {
+    'GET /identity/v3': (LOG_IN, TIMEOUT),
+    'POST /identity/v3/auth/tokens': (LOG_IN, TIMEOUT),
+    'GET /compute/v2.1/?': ('could not find Nova: ', LONGER),
+    'GET /compute/v2.1/os-server-groups': ('could not list the server groups: ', LONGER),
+}
+LOCKED = 'it wants a token before it gives one (The request you have made requires authentication.'
+
+
+@pytest.mark.parametrize('part', ['head', 'body'])
+@pytest.mark.parametrize('drip', DRIPS)
+def test_an_answer_that_drips(drip, part):
+    """Never silent for as long as the timeout; and the connection hangs nobody afterwards."""
+    tried, timeout = DRIPS[drip]
+    with HttpCloud(FakeNova(), drip=drip, part=part) as cloud:
+        made = cloud.connection()
+        with pytest.raises(CloudError) as caught:
+            ended(lambda: ports(made, timeout).server_groups.named('web'))
+        assert str(caught.value) == f'{tried.format(url=cloud.url)}{not_over(timeout)}'
+        asked = list(cloud.asked)
+        with pytest.raises(CloudError, match='the connection was given up: a request before had'):
+            ended(lambda: ports(made, 600).server_groups.named('web'))
+        assert cloud.asked == asked
+        assert cloud.dripped.is_set()
+
+
+def test_ports_that_were_made_before_fail_at_once_too():
+    with HttpCloud(FakeNova(), drip='GET /compute/v2.1/limits') as cloud:
+        found = ports(cloud.connection(), LONGER)
+        with pytest.raises(
+            CloudError, match=f'could not read the limits of the project: {not_over(LONGER)}'
+        ):
+            ended(found.inventory.quotas)
+        for ask in (found.inventory.availability_zones, found.server_groups.own):
+            with pytest.raises(CloudError, match='the connection was given up'):
+                ended(ask)
+
+
+@pytest.mark.parametrize('times', [1, 2])
+def test_a_keystone_that_wants_a_token_for_its_version(times):
+    """keystoneauth waits on its own lock there, for a token that it is about to ask for."""
+    with HttpCloud(FakeNova(), is_locked=True) as cloud:
+        made = cloud.connection()
+        for _ in range(times):
+            with pytest.raises(CloudError) as caught:
+                ended(lambda: ports(made, 600).server_groups.named('web'))
+        assert str(caught.value).startswith(f'{LOG_IN.format(url=cloud.url)}{LOCKED}')
+        assert caught.value.status == 401
+        assert cloud.asked == ['GET /identity/v3'] * times
+        cloud.is_locked = False
+        assert ended(lambda: ports(made, 600).server_groups.named('web')) == ()
+
+
+def test_a_creation_whose_answer_drips_may_have_happened():
+    with HttpCloud(FakeNova(), drip='POST /compute/v2.1/os-server-groups') as cloud:
+        groups = ports(cloud.connection(), LONGER).server_groups
+        groups.check('anti-affinity', {})
+        with pytest.raises(CloudError, match=not_over(LONGER)) as caught:
+            ended(lambda: groups.create('web', 'anti-affinity', {}))
+        assert caught.value.is_uncertain
+        with pytest.raises(CloudError, match='the connection was given up') as caught:
+            ended(lambda: groups.create('web', 'anti-affinity', {}))
+        assert not caught.value.is_uncertain, 'it was not sent'
+        assert len(cloud.nova.groups) == 1
+
+
+def test_what_is_left_behind_does_not_write_later():
+    """The token is refused, its renewal drips, and comes in the end: the POST is not repeated."""
+    post = 'POST /compute/v2.1/os-server-groups'
+    with HttpCloud(FakeNova()) as cloud:
+        groups = ports(cloud.connection(), LONGER).server_groups
+        groups.check('anti-affinity', {})
+        cloud.refused = post
+        cloud.drip = 'POST /identity/v3/auth/tokens'
+        with pytest.raises(CloudError, match=not_over(LONGER)):
+            ended(lambda: groups.create('web', 'anti-affinity', {}))
+        cloud.refused = None
+        cloud.flow.set()
+        until(lambda: not left_behind(), what='the thread that was left behind ends')
+        assert cloud.asked.count(post) == 1
+        assert cloud.nova.groups == []
+
+
+def left_behind():
+    return [each for each in threading.enumerate() if each.name == 'senlin-affinity request']
+
+
+def test_a_profile_at_a_url_that_drips(tmp_path, monkeypatch):
+    """openstacksdk reads it while the connection is made."""
+    with HttpCloud(FakeNova(), drip='GET /.well-known/openstack/api') as cloud:
+        path = tmp_path / 'clouds.yaml'
+        path.write_text(f'clouds: {{far: {{profile: "{cloud.url}"}}}}')
+        monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(path))
+        with pytest.raises(CloudError, match=f'could not connect to the cloud: {not_over(LONGER)}'):
+            ended(lambda: connect('far', LONGER))
+
+
+# -- the command
+
+
+def command(cloud, tmp_path, *arguments):
+    """Start it; whatever becomes of it, it is killed after the test."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+    auth = {
+        'OS_AUTH_URL': f'{cloud.url}/identity/v3',
+        'OS_USERNAME': 'admin',
+        'OS_PASSWORD': 'secret',
+        'OS_PROJECT_NAME': 'admin',
+        'OS_USER_DOMAIN_ID': 'default',
+        'OS_PROJECT_DOMAIN_ID': 'default',
+        'NO_PROXY': '127.0.0.1',
+    }
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        env={**clean, **auth, 'HOME': str(tmp_path)},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+ARGUMENTS = [
+    ('snapshot', 'save', 'cloud.json'),
+    ('plan', '--count', '1', '--flavor', 'm1.tiny'),
+    ('policy', 'validate', 'spec.yaml'),
+]
+SPEC = """\
+type: senlin.policy.affinity
+version: "1.1"
+properties: {availability_zone: nova}
+"""
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'odd', 'timeout', 'said'),
+    [
+        *(
+            pytest.param(each, {'is_locked': True}, 600, f'{LOG_IN}{LOCKED}', id=f'{each[0]}: 401')
+            for each in ARGUMENTS
+        ),
+        pytest.param(
+            ARGUMENTS[0],
+            {'drip': 'GET /identity/v3'},
+            LONGER,
+            f'{LOG_IN}{not_over(LONGER)}\n',
+            id='the log-in drips',
+        ),
+        pytest.param(
+            ARGUMENTS[1],
+            {'drip': 'GET /compute/v2.1/?', 'part': 'head'},
+            LONGER,
+            f'could not find Nova: {not_over(LONGER)}\n',
+            id='the discovery drips',
+        ),
+    ],
+)
+def test_the_command_ends_with_the_reason(tmp_path, arguments, odd, timeout, said):
+    (tmp_path / 'spec.yaml').write_text(SPEC)
+    with HttpCloud(FakeNova(), **odd) as cloud:
+        process = command(cloud, tmp_path, *arguments, '--timeout', str(timeout))
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert err.startswith(f'error: {said.format(url=cloud.url)}')
+    assert (process.returncode, out, err.count('\n')) == (1, '', 1)
+    assert not (tmp_path / 'cloud.json').exists()
+
+
+@pytest.mark.parametrize('drip', ['GET /identity/v3', 'POST /identity/v3/auth/tokens'])
+def test_ctrl_c_ends_a_log_in_that_drips(tmp_path, drip):
+    with HttpCloud(FakeNova(), drip=drip) as cloud:
+        process = command(cloud, tmp_path, *ARGUMENTS[0], '--timeout', '600')
+        try:
+            assert cloud.dripped.wait(60)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out) == (130, '')
+    assert 'Traceback' not in err

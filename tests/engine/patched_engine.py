@@ -1,0 +1,95 @@
+"""A policy in a process like senlin-engine's: patched by eventlet, with Senlin's own driver.
+
+``python -m tests.engine.patched_engine AUTH_URL TIMEOUT STEP`` prints one line of JSON with what
+the step came to. ``tests/engine/test_plugin_ends.py`` starts it, and ends what does not end.
+"""
+
+# isort: off
+import senlin.cmd  # noqa: F401 - patches the process, so it comes before everything else
+
+# isort: on
+import json
+import sys
+import threading
+
+import eventlet.patcher
+from oslo_config import cfg
+from senlin import objects
+from senlin.common import exception as senlin_exception
+
+from senlin_affinity.conf import opts
+from tests.edge import Edge
+from tests.engine.support import PROJECT, USER, Desk, binding, make_database, spec
+
+DRS = spec(enable_drs_extension=True, preflight='off')
+
+
+def main(auth_url: str, timeout: str, step: str) -> None:
+    """Carry out the step, and print what came of it."""
+    assert eventlet.patcher.is_monkey_patched('thread')
+    assert threading.current_thread.__module__.startswith('eventlet')
+    make_database()
+    for name, value in {
+        'auth_url': auth_url,
+        'service_username': 'admin',
+        'service_password': 'secret',
+        'service_user_domain': 'default',
+        'service_project_domain': 'default',
+    }.items():
+        cfg.CONF.set_override(name, value, group='authentication')
+    opts.register(cfg.CONF)
+    cfg.CONF.set_override('request_timeout', float(timeout), group='affinity')
+    desk = Desk(Edge())  # which answers nothing: no mocker is started
+    trust = {'openstack': {'trust': 'of-the-owner'}}
+    values = {'user': USER, 'project': PROJECT, 'cred': trust}
+    objects.Credential.create(desk.context, values)
+    sys.stdout.write(json.dumps(STEPS[step](desk)) + '\n')
+
+
+def policy_of(desk: Desk, wanted=None):
+    """A policy that makes its connection itself."""
+    policy = desk.policy(wanted)
+    policy._novaclient = None
+    return policy
+
+
+def connect(desk: Desk):
+    """What Senlin's driver does before the policy has a connection."""
+    return str(policy_of(desk).nova(USER, PROJECT).conn.session.timeout)
+
+
+def attach(desk: Desk):
+    """An attach, and another one with the same connection."""
+    policy, cluster = policy_of(desk, spec()), desk.cluster()
+    return [policy.attach(cluster), policy.attach(cluster)]
+
+
+def detach(desk: Desk):
+    """A detach of a cluster whose group the policy created."""
+    policy, cluster = policy_of(desk), desk.cluster()
+    desk.bind(cluster, policy, binding('a-group', inherited=False))
+    return policy.detach(cluster)
+
+
+def hook(desk: Desk):
+    """What the hook writes, and what is stored of it."""
+    policy, cluster = policy_of(desk, DRS), desk.cluster()
+    desk.bind(cluster, policy, binding('a-group'))
+    action = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 1})
+    policy.pre_op(cluster.id, action)
+    assert desk.row(action).data == action.data
+    return action.data
+
+
+def validate(desk: Desk):
+    """What a user reads who has the spec validated."""
+    try:
+        policy_of(desk, spec(availability_zone='nova')).validate(desk.context, validate_props=True)
+    except senlin_exception.InternalError as error:
+        return str(error)
+
+
+STEPS = {each.__name__: each for each in (connect, attach, detach, hook, validate)}
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
