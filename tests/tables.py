@@ -34,3 +34,4 @@ def check_error(row: dict[str, Any], error: errors.AffinityError) -> None:
     says = row.get('says', ())
     for words in [says] if isinstance(says, str) else says:
         assert words in str(error)
+    assert 'says_not' not in row or row['says_not'] not in str(error)

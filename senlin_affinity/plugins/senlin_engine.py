@@ -53,9 +53,11 @@ def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
     """A function that stores such a note in the cluster's data; None takes it out."""
 
     def note(group: str | None) -> None:
-        forget_note(cluster)
-        if group is not None:
-            cluster.data = {**(cluster.data or {}), _NOTE: {what: group}}
+        others = {each: noted(cluster, each) for each in (CREATING, KEPT) if each != what}
+        notes = {key: value for key, value in {**others, what: group}.items() if value is not None}
+        forget_notes(cluster)
+        if notes:
+            cluster.data = {**cluster.data, _NOTE: notes}
         cluster_object.Cluster.update(
             senlin_context.get_admin_context(), cluster.id, {'data': cluster.data}
         )
@@ -63,8 +65,8 @@ def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
     return note
 
 
-def forget_note(cluster: Any) -> None:
-    """Take the note out of what the engine stores of the cluster, once the binding is stored."""
+def forget_notes(cluster: Any) -> None:
+    """Take the notes out of what the engine stores of the cluster, once the binding is stored."""
     cluster.data = {key: value for key, value in (cluster.data or {}).items() if key != _NOTE}
 
 
@@ -95,6 +97,11 @@ def other_clusters(cluster: Any, group_id: str) -> list[str]:
             if theirs is not None and theirs.servergroup_id == group_id:
                 found.append(str(other.name))
     return found
+
+
+def own_servers(cluster: Any) -> list[str]:
+    """The ids of the servers of a cluster's nodes."""
+    return [node.physical_id for node in cluster.nodes if node.physical_id]
 
 
 def outside(cluster_id: str, group_id: str) -> int:

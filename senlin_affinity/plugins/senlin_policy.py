@@ -23,6 +23,7 @@ the hook never raises.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -59,9 +60,23 @@ from senlin_affinity.policy import (
 LOG = logging.getLogger(__name__)
 
 _DISABLED = (
-    "the affinity policy '{policy}' is attached, but disabled: nodes that are created now do not "
-    'join server group {group}, and cannot join it later; enable the policy first'
+    "the affinity policy '{policy}' was attached disabled: nodes that are created before it is "
+    'enabled do not join server group {group}, and cannot join it later'
 )
+
+
+@functools.lru_cache(maxsize=10_000)
+def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
+    """Warn of servers outside of the group: once in this process for each number of them."""
+    LOG.warning(
+        'affinity policy %s, cluster %s: %s server(s) of the cluster are not in server group %s, '
+        'which does not count them: they were created before the policy was attached, or while it '
+        'was disabled',
+        policy,
+        cluster_id,
+        number,
+        group_id,
+    )
 
 
 def _schema(item: declared.Property) -> schema.PropertySchema:
@@ -108,7 +123,7 @@ class AffinityPolicy(base.Policy):
         Who may not list aggregates is not refused here: attach says so, in words.
         """
         try:
-            wanted = properties.load(self.spec)
+            wanted = self._wanted()
             if validate_props and (wanted.availability_zone is not None or wanted.member_of):
                 cloud = self._ports(context.user_id, context.project_id)
                 affinity.validate(wanted, cloud.inventory)
@@ -142,7 +157,7 @@ class AffinityPolicy(base.Policy):
 
         def decide() -> Any:
             self._refuse_second(cluster)
-            wanted = properties.load(self.spec)
+            wanted = self._wanted()
             cloud = self._ports(cluster.user, cluster.project)
             aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
             spec = cluster.rt['profile'].spec
@@ -156,12 +171,15 @@ class AffinityPolicy(base.Policy):
                     lambda group_id: engine.other_clusters(cluster, group_id),
                     profile.flavor(spec),
                     engine.noted(cluster, engine.KEPT),
+                    engine.own_servers(cluster),
                 ),
                 cloud.server_groups,
                 cloud.inventory,
                 prefix=self._options().group_name_prefix,
             )
-            engine.forget_note(cluster)
+            engine.forget_notes(cluster)
+            if attached.gone is not None:
+                engine.forget_group(cluster.nodes, attached.gone)
             self._preflight(cluster, wanted, attached.binding).warn_of_ceiling()
             line = attached.line()
             if not enabled:
@@ -178,14 +196,14 @@ class AffinityPolicy(base.Policy):
         def is_kept() -> bool:
             # Nobody comes after the cluster.
             return not engine.is_being_deleted(cluster) and ownership.is_kept(
-                cluster.metadata or {}, lambda: properties.load(self.spec)
+                cluster.metadata or {}, self._wanted
             )
 
         def decide() -> Any:
             detached = affinity.detach(
                 engine.read_binding(cluster.id, self.id),
                 lambda: self._ports(cluster.user, cluster.project).server_groups,
-                own_servers=[node.physical_id for node in cluster.nodes if node.physical_id],
+                own_servers=engine.own_servers(cluster),
                 other_clusters=lambda group_id: engine.other_clusters(cluster, group_id),
                 is_kept=is_kept,
                 keep=engine.noting(cluster, engine.KEPT),
@@ -227,7 +245,7 @@ class AffinityPolicy(base.Policy):
         count = engine.count(action)
         if count is None:
             return None
-        wanted, entity = properties.load(self.spec), action.entity
+        wanted, entity = self._wanted(), action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
         answer = placement.place(
             wanted,
@@ -247,19 +265,21 @@ class AffinityPolicy(base.Policy):
     def _warn_of_servers_outside(
         self, cluster_id: str, entity: Any, bound: binding.Binding
     ) -> None:
-        if profile.group_hint(entity.rt['profile'].spec):
-            return  # every server of the profile joins the group, policy or not
-        number = engine.outside(cluster_id, bound.servergroup_id)
+        """Say it in the log; whatever is wrong with that refuses nothing."""
+        try:
+            if profile.group_hint(entity.rt['profile'].spec):
+                return  # every server of the profile joins the group, policy or not
+            number = engine.outside(cluster_id, bound.servergroup_id)
+        except Exception:
+            LOG.exception('affinity policy %s: the nodes could not be looked at', self.name)
+            return
         if number:
-            LOG.warning(
-                'affinity policy %s, cluster %s: %s server(s) of the cluster are not in server '
-                'group %s, which does not count them: they were created before the policy was '
-                'attached, or while it was disabled',
-                self.name,
-                cluster_id,
-                number,
-                bound.servergroup_id,
-            )
+            _say_once(self.name, cluster_id, number, bound.servergroup_id)
+
+    def _wanted(self) -> properties.Properties:
+        """The spec; one of the type that Senlin brings is read as Senlin reads it."""
+        is_served = self.type == senlin_registry.NAME
+        return properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
 
     def _preflight(
         self, entity: Any, wanted: properties.Properties, bound: binding.Binding

@@ -46,7 +46,7 @@ class Cluster:
     so that the group is deleted at detach though a later attach finds it there.
     ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
     ``flavor`` is the name or the id of its profile's flavor. ``kept`` is the id of a group of its
-    own that an earlier detach kept.
+    own that an earlier detach kept; ``own_servers`` are the ids of its nodes' servers.
     """
 
     id: str
@@ -56,6 +56,7 @@ class Cluster:
     other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
     flavor: str | None = None
     kept: str | None = None
+    own_servers: Collection[str] = ()
 
     def may_own(self, group: ServerGroup) -> bool:
         """Does nobody else use this group: no server, no other cluster?"""
@@ -64,12 +65,16 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Attached:
-    """The outcome of an attach: what to remember, and what to say (also of the flavor)."""
+    """The outcome of an attach: what to remember, and what to say (also of the flavor).
+
+    ``gone`` is the id of a kept group that is there no more.
+    """
 
     binding: Binding
     group: ServerGroup
     how: str
     of_flavor: str = ''
+    gone: str | None = None
 
     def line(self) -> str:
         """One line for the log."""
@@ -107,8 +112,21 @@ def attach(
 ) -> Attached:
     """Judge the flavor of the cluster, then find its server group, or create it."""
     of_flavor = flavor.check(properties, cluster.flavor, inventory)
-    attached = _attach(properties, cluster, groups, inventory, prefix)
-    return dataclasses.replace(attached, of_flavor=of_flavor)
+    kept = ownership.Kept()
+    if cluster.kept is not None:
+        kept = ownership.kept_group(
+            cluster.kept,
+            properties,
+            cluster.group_hint,
+            groups,
+            own_servers=cluster.own_servers,
+            other_clusters=cluster.other_clusters,
+        )
+    if kept.group is not None:
+        attached = _attached(kept.group, properties, 'takes up again', is_inherited=False)
+    else:
+        attached = _attach(properties, cluster, groups, inventory, prefix)
+    return dataclasses.replace(attached, of_flavor=of_flavor, gone=kept.gone)
 
 
 def _attach(
@@ -118,12 +136,6 @@ def _attach(
     inventory: Inventory,
     prefix: str,
 ) -> Attached:
-    if cluster.kept is not None:
-        kept = ownership.kept_group(
-            cluster.kept, properties, cluster.group_hint, groups, cluster.may_own
-        )
-        if kept is not None:
-            return _attached(kept, properties, 'takes up again', is_inherited=False)
     found = find(properties, cluster.group_hint, groups)
     if found is not None:
         is_pending = cluster.pending == found.name and not cluster.group_hint

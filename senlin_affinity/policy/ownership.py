@@ -9,15 +9,16 @@ Shapes: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. It
 
 Requests: none at detach; at attach 1, and 1 more for a group that is empty and does not match.
 
-Errors: InvalidSpec for another value; PolicyMismatch for a kept group that has servers and is not
-what the spec asks for: a new, empty group knows nothing of them.
+Errors: InvalidSpec for another value; PolicyMismatch for a kept group that has servers of the
+cluster and is not what the spec asks for: a new, empty group knows nothing of them.
 
 Source: document 003, S2, deletes at detach; keeping is this project's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
@@ -45,33 +46,54 @@ def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -
     return bool(value == KEEP)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What became of a kept group: ``group`` goes on, ``gone`` is the id of one that is no more.
+
+    Neither, where it is left to others who use it.
+    """
+
+    group: ServerGroup | None = None
+    gone: str | None = None
+
+
 def kept_group(
     group_id: str,
     properties: Properties,
     hint: str | None,
     groups: ServerGroups,
-    may_own: Callable[[ServerGroup], bool],
-) -> ServerGroup | None:
-    """The group that an earlier detach kept, if the cluster goes on with it; None if it is gone.
+    *,
+    own_servers: Collection[str],
+    other_clusters: Callable[[str], Collection[str]],
+) -> Kept:
+    """Whether the cluster goes on with the group that an earlier detach kept.
 
     A group that does not match is deleted where it is empty and nobody else uses it.
+
+    :param own_servers: ids of the servers of the cluster's own nodes.
+    :param other_clusters: names of other clusters whose bindings hold a group's id.
     """
     with saying(f"Failed in retrieving servergroup '{group_id}'."):
         group = groups.get(group_id)
     if group is None:
-        return None
+        return Kept(gone=group_id)
     why_not = _difference(group, properties, hint)
     if why_not is None:
-        return group
-    if not may_own(group):
+        return Kept(group)
+    members = {member.server for member in group.members}
+    is_shared = bool(other_clusters(group_id)) or not members <= set(own_servers)
+    if members & set(own_servers):
+        give_up = f', or give it up with "openstack server group delete {group_id}"'
         raise PolicyMismatch(
-            f"{why_not} The servers of the cluster are in '{group.name}' ({group.id}), which was "
-            'kept when its policy was detached: attach a policy that matches it, or give it up '
-            f'with "openstack server group delete {group.id}"'
+            f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was kept "
+            'when its policy was detached: attach a policy that matches it'
+            f'{"" if is_shared else give_up}'
         )
+    if is_shared:
+        return Kept()
     with saying(f"Failed in deleting servergroup '{group.name}'."):
-        groups.delete(group.id)
-    return None
+        groups.delete(group_id)
+    return Kept(gone=group_id)
 
 
 def _difference(group: ServerGroup, properties: Properties, hint: str | None) -> str | None:

@@ -109,6 +109,28 @@ def load(spec: Mapping[str, Any]) -> Properties:
     )
 
 
+def as_in_tree(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A spec 1.0 as Senlin's own policy takes it: an empty text is none, a number is a text."""
+    given = spec.get(PROPERTIES)
+    return {**spec, PROPERTIES: _as_in_tree(DECLARED, given)} if PROPERTIES in spec else spec
+
+
+def _as_in_tree(declared: tuple[Property, ...], value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    known = {item.name: item for item in declared}
+    read = {}
+    for key, each in value.items():
+        item = known.get(key)
+        if item is not None and item.kind == 'map':
+            read[key] = _as_in_tree(item.children, each)
+        elif item is None or item.kind != 'string':
+            read[key] = each
+        elif each != '':
+            read[key] = str(each) if isinstance(each, int | float) else each
+    return read
+
+
 def _pins_hosts(expression: tuple[str, ...], is_said: bool | None) -> bool:
     """Nothing but a host of the policy's choice makes Nova keep to a cluster's member_of."""
     if expression and is_said is False:

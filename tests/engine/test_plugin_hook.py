@@ -464,6 +464,27 @@ def test_servers_outside_of_the_group_are_a_warning(desk, caplog, name):
     assert f'cluster {made.id}: 2 server(s) of the cluster are not in server group XYZ' in line
 
 
+def test_servers_outside_are_told_once(desk, caplog):
+    made, policy = desk.bound(plain())
+    desk.node(made, physical_id='outside')
+    made = desk.load_cluster(made.id)
+    with caplog.at_level('WARNING'):
+        for _ in range(2):
+            policy.pre_op(made.id, desk.action(made, 'CLUSTER_SCALE_OUT'))
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize('group', [['a', 'b'], 7])
+def test_a_warning_that_fails_refuses_nothing(desk, caplog, group):
+    """A hint that nobody can read, in a profile that the cluster got after the attach."""
+    properties = {**SERVER_PROFILE['properties'], 'scheduler_hints': {'group': group}}
+    made, policy = desk.bound(plain(), profile={**SERVER_PROFILE, 'properties': properties})
+    action = desk.action(made, 'CLUSTER_SCALE_OUT')
+    policy.pre_op(made.id, action)
+    assert action.data['placement']['count'] == 1
+    assert 'the nodes could not be looked at' in caplog.text
+
+
 @pytest.mark.parametrize('where', ['group', 'hint'])
 def test_servers_in_the_group_are_no_warning(desk, caplog, where):
     data = {'placement': {'servergroup': 'XYZ-ABCD'}} if where == 'group' else {}

@@ -356,8 +356,8 @@ def kept(desk, wanted=None, metadata=None):
     assert is_attached, data
     desk.bind(cluster, policy, data)
     group = data['AffinityPolicy']['data']['servergroup_id']
-    node = desk.node(cluster, {'placement': {'servergroup': group}})
-    desk.edge.nova.boot(group)
+    server = desk.edge.nova.boot(group)
+    node = desk.node(cluster, {'placement': {'servergroup': group}}, physical_id=server)
     bound = desk.load_cluster(cluster.id)
     is_detached, said = policy.detach(bound)
     assert is_detached, said
@@ -396,6 +396,35 @@ def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_stays(desk):
     assert f'openstack server group delete {group}' in why
     assert desk.load_cluster(cluster.id).data == {'senlin_affinity': {'kept': group}}
     assert [each['id'] for each in desk.edge.nova.groups] == [group]
+
+
+@pytest.mark.parametrize('is_deleted_here', [False, True])
+def test_q3_12_a_kept_group_that_is_gone_is_forgotten_by_the_nodes(desk, is_deleted_here):
+    """Otherwise a later RECREATE of such a node deletes its server and can not boot it again."""
+    cluster, group, node = kept(desk, KEPT)
+    if is_deleted_here:  # by the attach, as it is empty and does not match
+        (known,) = desk.edge.nova.groups
+        known['members'].clear()
+    else:
+        desk.edge.nova.groups.clear()
+    again = desk.load_cluster(cluster.id)
+    is_attached, data = desk.policy(spec(servergroup={'policies': 'affinity'})).attach(again)
+    assert is_attached, data
+    assert group not in [each['id'] for each in desk.edge.nova.groups]
+    assert desk.node_data(node.id) == {'placement': {}}
+    assert again.data == {}
+
+
+def test_a_named_group_that_is_about_to_be_created_does_not_hide_the_kept_one(desk):
+    cluster, group, node = kept(desk, KEPT)
+    desk.edge.nova.groups.clear()
+    desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1)
+    again, policy = desk.load_cluster(cluster.id), desk.policy(spec(servergroup={'name': 'web'}))
+    assert not policy.attach(again)[0]
+    again = desk.load_cluster(cluster.id)
+    assert again.data == {'senlin_affinity': {'creating': 'web', 'kept': group}}
+    assert policy.attach(again)[0]
+    assert desk.node_data(node.id) == {'placement': {}}
 
 
 @pytest.mark.parametrize(
@@ -442,7 +471,7 @@ def test_a_disabled_attach_says_in_the_clusters_status_what_it_means(desk):
     group = data['AffinityPolicy']['data']['servergroup_id']
     cluster.store(desk.context)  # as the engine does
     reason = desk.load_cluster(cluster.id).status_reason
-    assert reason.startswith("the affinity policy 'web' is attached, but disabled: nodes")
+    assert reason.startswith("the affinity policy 'web' was attached disabled: nodes")
     assert group in reason
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 from oslo_config import cfg
+from senlin.common import exception as senlin_exception
 from senlin.engine import environment
 from senlin.policies import base
 from senlin.policies.affinity_policy import AffinityPolicy as InTree
 
 from senlin_affinity.conf import opts
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.engine.support import spec
+from tests.engine.support import binding, spec
 
 NAME = 'senlin.policy.affinity-1.0'
 
@@ -82,3 +83,33 @@ def test_other_names_are_left_alone(served):
     made = environment.Environment(is_global=True)
     made.register_policy('senlin.policy.scaling-1.0', InTree)
     assert made.get_policy('senlin.policy.scaling-1.0') is InTree
+
+
+@pytest.mark.parametrize(
+    'properties',
+    [
+        {'servergroup': {'name': ''}, 'availability_zone': ''},
+        {'servergroup': {'name': 7, 'policies': 'affinity'}, 'enable_drs_extension': 'no'},
+        {},
+    ],
+)
+def test_what_senlins_own_class_takes_is_taken(served, reloaded, desk, properties):
+    """Else a cluster that works would stop to grow when the option is switched on."""
+    InTree('old', spec('1.0', **properties)).validate(desk.context)
+    policy = base.Policy('old', spec('1.0', **properties))
+    assert isinstance(policy, AffinityPolicy)
+    policy.validate(desk.context)
+    cluster = desk.cluster()
+    policy.id = desk.policy(spec('1.0')).id
+    desk.bind(cluster, policy, binding('XYZ-ABCD'))
+    action = desk.action(cluster, 'CLUSTER_SCALE_OUT')
+    policy.pre_op(cluster.id, action)
+    assert action.data['placement']['placements'] == [{'servergroup': 'XYZ-ABCD'}]
+    assert policy.detach(cluster)[0]
+
+
+@pytest.mark.parametrize('properties', [{'servergroup': 'web'}, {'x': 1}])
+def test_what_senlins_own_class_refuses_is_refused(served, reloaded, desk, properties):
+    for policy in (InTree, base.Policy):
+        with pytest.raises(senlin_exception.SenlinException):
+            policy('old', spec('1.0', **properties)).validate(desk.context)

@@ -36,7 +36,7 @@ def test_a_policy_that_is_attached_disabled_says_what_that_means(demo, cloud):
     demo.attach(cluster, policy, enabled=False).succeeded()
     group = demo.group_id(cluster, policy)
     reason = demo.clustering.get_cluster(cluster).status_reason
-    assert 'is attached, but disabled' in reason
+    assert 'was attached disabled' in reason
     assert group in reason
     demo.node(cluster)
     demo.act(cluster, 'policy_update', policy_id=policy, enabled=True).succeeded()

@@ -39,6 +39,7 @@ def test_attach(row):
         row.get('hint'),
         other_clusters=lambda _group_id: row.get('others', ()),
         kept=row.get('kept'),
+        own_servers=row.get('own', ()),
     )
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -49,6 +50,7 @@ def test_attach(row):
         assert attached.how == row['outcome']
         assert attached.group.id == attached.binding.servergroup_id
         assert attached.line().startswith(f'{row["outcome"]} server group {attached.group.name} (')
+        assert attached.gone == row.get('gone')
         if 'stored' in row:
             assert binding.write(attached.binding) == row['stored']
         for key, value in row.get('binding', {}).items():
