@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.mutants.operators import functions_of
+
 #: A file's path and a qualified name.
 Name = tuple[str, str]
 
@@ -31,9 +33,14 @@ def functions(package: Path) -> dict[Name, list[types.FunctionType]]:
 
 
 def exchange(
-    known: Mapping[Name, list[types.FunctionType]], path: Path, name: str, tree: ast.Module
+    known: Mapping[Name, list[types.FunctionType]], path: Path, name: str, source: str
 ) -> bool:
-    """Give the function the code that it has in this tree; False where that cannot be."""
+    """Give the function this source; False where that cannot be."""
+    tree = ast.parse(path.read_text(encoding='utf-8'))
+    (new,) = ast.parse(source).body
+    for found, owner, function in functions_of(tree):
+        if found == name:
+            owner.body[owner.body.index(function)] = new
     held = known.get((str(path), name), [])
     codes = [each for each in _codes(compile(tree, str(path), 'exec')) if each.co_qualname == name]
     if not held or len(codes) != len({item.__code__ for item in held}):

@@ -1,8 +1,8 @@
 """Small mistakes that a programmer could make: every mutant of one module.
 
 Data flow: a module's source comes in; for each function, at each place where an operator applies,
-one :class:`Mutant` goes out: the function's qualified name, the mutated module's source, and the
-diff of the function's lines (as ``ast.unparse`` writes them, so that comments and the place in the
+one :class:`Mutant` goes out: the function's qualified name, the source of the mutated function, and
+the diff of its lines (as ``ast.unparse`` writes them, so that comments and the place in the
 file do not count).
 
 Only bodies of functions are mutated: a function's code can be exchanged in a running process.
@@ -50,7 +50,7 @@ class Mutant:
     path: str
     function: str
     lines: range
-    tree: ast.Module
+    source: str
     diff: str
 
     @property
@@ -62,37 +62,37 @@ class Mutant:
 
 def mutants(path: str, source: str, only: str | None = None) -> Iterator[Mutant]:
     """Every mutant of a module, or of one of its functions, in the order of the lines."""
-    tree = ast.parse(source)
-    for name, line, function in _functions(tree):
+    for name, _owner, function in functions_of(ast.parse(source)):
         if only not in (None, name):
             continue
-        before = ast.unparse(function).splitlines()
-        seen = {'\n'.join(before)}
+        before = ast.unparse(function)
+        seen = {before}
         for place, lines, change in _changes(function):
-            mutated = copy.deepcopy(tree)
-            (twin,) = (
-                each for where, at, each in _functions(mutated) if (where, at) == (name, line)
-            )
+            twin = copy.deepcopy(function)
             change(_at(twin, place))
-            ast.fix_missing_locations(mutated)
-            after = ast.unparse(twin).splitlines()
-            if '\n'.join(after) in seen:
+            after = ast.unparse(ast.fix_missing_locations(twin))
+            if after in seen:
                 continue
-            seen.add('\n'.join(after))
-            differences = list(difflib.unified_diff(before, after, lineterm='', n=1))[2:]
-            diff = '\n'.join(each for each in differences if not each.startswith('@@'))
-            yield Mutant(path, name, lines, mutated, diff)
+            seen.add(after)
+            differences = difflib.unified_diff(
+                before.splitlines(), after.splitlines(), lineterm='', n=1
+            )
+            diff = '\n'.join(each for each in list(differences)[2:] if not each.startswith('@@'))
+            yield Mutant(path, name, lines, after, diff)
 
 
-def _functions(tree: ast.AST, prefix: str = '') -> Iterator[tuple[str, int, ast.FunctionDef]]:
-    """The functions of a module and the methods of its classes; what is within them is theirs."""
+def functions_of(tree: ast.AST, prefix: str = '') -> Iterator[tuple[str, ast.AST, ast.FunctionDef]]:
+    """The functions of a module and the methods of its classes, each with what it is defined in.
+
+    What is within a function is the function's.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, _FUNCTIONS):
-            yield f'{prefix}{node.name}', node.lineno, node
+            yield f'{prefix}{node.name}', tree, node
         elif isinstance(node, ast.ClassDef):
-            yield from _functions(node, f'{prefix}{node.name}.')
+            yield from functions_of(node, f'{prefix}{node.name}.')
         elif isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _functions(node, prefix)
+            yield from functions_of(node, prefix)
 
 
 _Place = tuple[tuple[str, int | None], ...]

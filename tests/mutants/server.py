@@ -12,6 +12,7 @@ Units: seconds. A mutant is *killed* by the first test that fails or does not en
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -95,6 +96,9 @@ class Server:
             return True
         tell(f'{len(self.items)} tests in {sum(self.coverage.seconds.values()):.0f} s')
         self._known = functions(self._package)
+        # What is here stays: children need not look at it, nor copy it.
+        gc.collect()
+        gc.freeze()
         self._work(self)
         return True
 
@@ -196,7 +200,7 @@ class Server:
         said = 'survived'
         try:
             path = Path(mutant.path).resolve()
-            if not exchange(self._known, path, mutant.function, mutant.tree):
+            if not exchange(self._known, path, mutant.function, mutant.source):
                 said = 'unfit'
                 return
             items = [self.items[test] for test in self._within_budget(tests)]

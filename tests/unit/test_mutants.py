@@ -98,6 +98,6 @@ def test_one_functions_code_is_exchanged(module, tmp_path, name, mistake, value,
     before = value(module)
     found = mutants(str(path), path.read_text(), only=name)
     (mutant,) = (each for each in found if mistake in each.diff)
-    assert exchange(functions(tmp_path), path, name, mutant.tree)
+    assert exchange(functions(tmp_path), path, name, mutant.source)
     assert value(module) == mutated != before
     assert module.plain is held  # who has imported it runs the new code as well
