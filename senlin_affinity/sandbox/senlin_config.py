@@ -25,7 +25,7 @@ def senlin_sections(plan: Plan) -> Sections:
             # Node actions of one cluster start together, and a busy cluster is looked at soon.
             'batch_interval': 0,
             'lock_retry_interval': 1,
-            'lock_retry_times': 10,
+            'lock_retry_times': 40,
             'default_nova_timeout': 120,
         },
         'database': {
