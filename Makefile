@@ -6,7 +6,10 @@ PYTHON ?=
 # More words for pytest: make test ARGS='-x -k drs'
 ARGS ?=
 
-QUICK := $(wildcard tests/unit tests/property tests/functional tests/engine tests/regressions tests/accuracy)
+# Two workers take one module after the other from the left: the long ones are first, so that both end together.
+TESTS := $(wildcard tests/engine tests/regressions tests/accuracy tests/functional tests/property tests/unit)
+WORKERS ?= 2
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds in the oldest engine, too: the decisions, the adapters, and the plugin on Senlin's objects.
 OLD_WORLD := tests/compat tests/unit/core tests/unit/constraints tests/unit/policy tests/unit/cloud \
     $(wildcard tests/engine/test_plugin_*.py)
@@ -44,7 +47,7 @@ demo: .venv/.made
 	@.venv/bin/python -m senlin_affinity.cli.main sandbox demo $(ARGS)
 
 test: .venv/.made
-	@.venv/bin/python -m pytest $(QUICK) $(ARGS)
+	@.venv/bin/python -m pytest $(PARALLEL) $(TESTS) $(ARGS)
 
 e2e: .venv/.made
 	@test -n '$(E2E)' || { echo 'make: there are no such tests yet' >&2; exit 1; }

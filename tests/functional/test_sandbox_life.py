@@ -21,19 +21,28 @@ from tests.waiting import until
 
 PARENT = """
 import json, sys, time
+from senlin_affinity.sandbox import work_directory
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.session import is_running
+work_directory.PREFIX = '{prefix}'
 with SandboxCloud(1, senlin={senlin}) as cloud:
     print(json.dumps({'pids': cloud.pids, 'directory': str(cloud.log_dir)}), flush=True)
     {body}
 """
 
 
+@pytest.fixture(autouse=True)
+def _own_directories(monkeypatch):
+    """Directories that no sandbox of another worker takes for its own, and removes."""
+    monkeypatch.setattr(work_directory, 'PREFIX', f'senlin-affinity-test-{os.getpid()}-')
+
+
 @contextlib.contextmanager
 def parent(body='time.sleep(600)', senlin=False):
     """Run a sandbox in a process of its own, with its own group, and tell what it says."""
+    program = PARENT.replace('{prefix}', work_directory.PREFIX).replace('{senlin}', str(senlin))
     process = subprocess.Popen(
-        [sys.executable, '-c', PARENT.replace('{body}', body).replace('{senlin}', str(senlin))],
+        [sys.executable, '-c', program.replace('{body}', body)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -155,7 +164,8 @@ MAKE_AND_REMOVE = 'directory, lock = work_directory.create(); {}; work_directory
     ],
 )
 def test_a_hidden_directory_of_the_dead_is_removed_when_nobody_can_be_making_it(body, files):
-    code = [sys.executable, '-c', DYING + body]
+    prefix = f'work_directory.PREFIX = {work_directory.PREFIX!r}\n'
+    code = [sys.executable, '-c', DYING + prefix + body]
     ended = subprocess.run(code, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
     assert ended.returncode == -signal.SIGKILL
     directory = Path(ended.stdout.strip())

@@ -169,10 +169,10 @@ def test_q1_2_the_uuids_of_aggregates_are_compared_in_one_spelling():
     assert UUID in snapshot.aggregates_by_uuid
 
 
-@pytest.mark.parametrize('pack', [gzip.compress, bz2.compress, lzma.compress], ids=str)
-def test_a_compressed_file(pack):
+@pytest.mark.parametrize('module', [gzip, bz2, lzma], ids=lambda module: module.__name__)
+def test_a_compressed_file(module):
     with pytest.raises(InvalidSpec, match='is compressed: unpack it first'):
-        decoded(pack(b'{"format": 1}'))
+        decoded(module.compress(b'{"format": 1}'))
 
 
 def test_digits_of_a_rule_are_its_number():

@@ -28,6 +28,9 @@ class Context:
         self.allowed = allowed
         self.asked = []
 
+    def __repr__(self):
+        return f'Context{self.allowed}'
+
     def can(self, rule, target, fatal):
         assert (target, fatal) == ({}, False)
         self.asked.append(rule)
