@@ -1,9 +1,5 @@
 """What the real Placement admits for a policy's member_of, and for a reservation."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from senlin_affinity.cloud.connection import ports
@@ -12,6 +8,7 @@ from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.reservations import constrain
 from senlin_affinity.policy import aggregates, properties
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests import command
 
 HOSTS = {
     'cmp-1': {},
@@ -111,14 +108,9 @@ properties: {{member_of: {member_of}}}
 """
         path = tmp_path / 'spec.yaml'
         path.write_text(spec, encoding='utf-8')
-        command = ['--os-cloud', 'sandbox', 'policy', 'validate', '-f', 'value', str(path)]
-        return subprocess.run(
-            [sys.executable, '-m', 'senlin_affinity.cli.main', *command],
-            env={**os.environ, 'OS_CLIENT_CONFIG_FILE': str(clouds), 'HOME': str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        words = ['--os-cloud', 'sandbox', 'policy', 'validate', '-f', 'value', str(path)]
+        environment = {'OS_CLIENT_CONFIG_FILE': str(clouds), 'HOME': str(tmp_path)}
+        return command.run(*words, **environment)
 
     clouds = tmp_path / 'clouds.yaml'
     clouds.write_text(running.clouds_yaml(), encoding='utf-8')

@@ -1,16 +1,13 @@
 """``plan`` on the real Nova and Placement: live, as two users, and on what was saved of it."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests import command as commands
 from tests.waiting import until
 
-COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
 HOSTS = {
     'cmp-1': {'availability_zone': 'az-1'},
     'cmp-2': {'availability_zone': 'az-2', 'aggregates': {'ssd': {'ssd': 'true'}}},
@@ -57,15 +54,11 @@ def command(cloud, groups, tmp_path_factory):
     folder = tmp_path_factory.mktemp('plan')
     clouds = folder / 'clouds.yaml'
     clouds.write_text(cloud.clouds_yaml())
-    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
 
     def run(user, *arguments):
         named = () if user is None else ('--os-cloud', USERS[user])
-        return subprocess.run(
-            [*COMMAND, *named, *arguments],
-            env={**clean, 'OS_CLIENT_CONFIG_FILE': str(clouds), 'COLUMNS': '80'},
-            cwd=folder, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        environment = {'OS_CLIENT_CONFIG_FILE': str(clouds), 'COLUMNS': '80'}
+        return commands.run(*named, *arguments, folder=folder, **environment)
 
     return run
 

@@ -1,9 +1,6 @@
 """``plan`` for another project, as an administrator and as a plain user, beside the real Nova."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from openstack import exceptions as sdk
@@ -12,9 +9,9 @@ from senlin_affinity import preflight
 from senlin_affinity.core.objects import PlacementRequest
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import ADMIN, DEMO
+from tests import command as commands
 from tests.waiting import until
 
-COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
 USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}
 UNLIMITED = -1
 #: What both hosts hold of the flavor: 64 CPUs each, four times.
@@ -92,15 +89,11 @@ def command(cloud, groups, tmp_path_factory):
     clouds = folder / 'clouds.yaml'
     clouds.write_text(cloud.clouds_yaml())
     (folder / 'nova.conf').write_text('[scheduler]\nlimit_tenants_to_placement_aggregate = true\n')
-    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
 
     def run(user, *arguments):
         named = () if user is None else ('--os-cloud', USERS[user])
-        return subprocess.run(
-            [*COMMAND, *named, *arguments],
-            env={**clean, 'OS_CLIENT_CONFIG_FILE': str(clouds)},
-            cwd=folder, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        environment = {'OS_CLIENT_CONFIG_FILE': str(clouds)}
+        return commands.run(*named, *arguments, folder=folder, **environment)
 
     return run
 

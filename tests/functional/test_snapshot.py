@@ -1,10 +1,7 @@
 """A snapshot of the real Nova and Placement, held against what the sandbox was made of."""
 
 import json
-import os
 import stat
-import subprocess
-import sys
 import uuid
 
 import pytest
@@ -14,11 +11,11 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests import command
 from tests.fake_nova import FakeHost, FakeNova
 from tests.functional.http_cloud import HttpCloud
 from tests.waiting import until
 
-COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main', 'snapshot', 'save']
 HOSTS = {
     'cmp-1': {'vcpus': 8, 'memory_mb': 4096, 'disk_gb': 100, 'availability_zone': 'az1'},
     'cmp-2': {'aggregates': {'ssd': {'ssd': 'true'}}},
@@ -324,11 +321,7 @@ def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
 
 
 def save(path, **environment):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-    return subprocess.run(
-        [*COMMAND, str(path), '-f', 'json'],
-        capture_output=True, text=True, timeout=60, check=False, env={**clean, **environment},
-    )  # fmt: skip
+    return command.run('snapshot', 'save', str(path), '-f', 'json', **environment)
 
 
 @pytest.fixture(scope='module')

@@ -1,26 +1,21 @@
-"""Runs the commands the way a person does: in a process, in a folder, with an environment."""
-
-import os
-import subprocess
-import sys
+"""Runs the commands the way a person does: in a folder, with an environment."""
 
 import pytest
+
+from tests import command
 
 
 @pytest.fixture
 def run(tmp_path):
-    """``run('policy', 'validate', 'spec.yaml')``: in a folder of its own, with no cloud named."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+    """``run('policy', 'validate', 'spec.yaml')``: in a folder of its own, with no cloud named.
+
+    In this process, unless the environment has what Python reads as it starts.
+    """
 
     def run_command(*arguments, **environment):
-        return subprocess.run(
-            [sys.executable, '-m', 'senlin_affinity.cli.main', *arguments],
-            cwd=tmp_path,
-            env={**clean, 'HOME': str(tmp_path), 'COLUMNS': '120', **environment},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        alone = any(name.startswith('PYTHON') for name in environment)
+        named = {'HOME': str(tmp_path), 'COLUMNS': '120', **environment}
+        return (command.run_alone if alone else command.run)(*arguments, folder=tmp_path, **named)
 
     return run_command
 
