@@ -23,11 +23,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
 import requests
 import requests_mock
+from keystoneauth1 import session
 from openstack.connection import Connection
 
 from senlin_affinity.cloud.connection import Ports, ports
@@ -175,15 +178,20 @@ class Edge:
         self._planned: list[_Planned] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
+        #: The seconds before a request was tried again; nobody waits for them.
+        self.pauses: list[float] = []
+        self._clock = mock.patch.object(session, 'time', SimpleNamespace(sleep=self.pauses.append))
         self._ports: Ports | None = None
 
     def __enter__(self) -> Edge:
+        self._clock.start()
         self._mocker.start()
         self._mocker.add_matcher(self._answer)
         return self
 
     def __exit__(self, kind: object, *_exception: object) -> None:
         self._mocker.stop()
+        self._clock.stop()
         if kind is None:
             assert not self.unmatched, f'nobody answers {", ".join(self.unmatched)}'
 
@@ -191,8 +199,6 @@ class Edge:
 
     def connection(self, **more: Any) -> Connection:
         """A real connection; more arguments are options of openstacksdk's."""
-        # The delay before a read is tried again is real time: nobody waits for it here.
-        more.setdefault('compute_connect_retry_delay', 0.001)
         return fake_keystone.connect(KEYSTONE, self._user, **more)
 
     @property

@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
+
+from tests import tables
 
 TESTS = Path(__file__).parents[1]
 
@@ -53,7 +54,7 @@ def claims(path):
     """
     text = path.read_text(encoding='utf-8')
     if path.suffix == '.yaml':
-        for row in yaml.safe_load(text):
+        for row in tables.load(text):
             yield str(row.get('source', ''))
         return
     for node in ast.walk(ast.parse(text)):

@@ -5,7 +5,8 @@ from contextlib import suppress
 import pytest
 
 from senlin_affinity.cloud.rest import Rest
-from tests.edge import Edge
+from tests.edge import FAILURES, Edge
+from tests.fake_glance import FakeGlance
 
 
 def use_a_url_that_nobody_answers(edge):
@@ -51,3 +52,13 @@ def test_one_token_and_one_discovery_serve_all_requests(edge):
         'GET /limits',
         'GET /os-server-groups',
     ]
+
+
+def test_nobody_waits_before_a_request_is_tried_again():
+    """openstacksdk asks Glance six times, each time later: 15 seconds."""
+    (failure,) = (item for item in FAILURES if item.status == 503)
+    with Edge(glance=FakeGlance()) as cloud:
+        cloud.fail('GET', '/v2/images', failure)
+        assert cloud.connection().image.get('/images').status_code == 503
+    assert len(cloud.pauses) == 5
+    assert sum(cloud.pauses) > 15
