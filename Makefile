@@ -26,13 +26,15 @@ export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test e2e accuracy mutants compare compat lint format docs bench recordings sample clean elsewhere
+.PHONY: help demo quick test test-services e2e accuracy mutants compare compat lint format docs bench recordings sample clean \
+    elsewhere
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo        a real Nova, Placement and Senlin on this machine, and what the policy does there'
 	@echo 'make quick       the rules, the laws and the adapters, in less than a minute: no socket, no process'
 	@echo 'make test        the tests: rules, properties, and the real services'
+	@echo 'make test-services  what is long and random, with the real services: after make test'
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make e2e         the long comparisons with the real services'
 	@echo 'make accuracy    300 random clouds: what the preflight says, and what the scheduler does'
@@ -53,7 +55,10 @@ quick: .venv/.made
 	@.venv/bin/python -m pytest $(PARALLEL) -p tests.alone $(QUICK) $(ARGS)
 
 test: .venv/.made
-	@.venv/bin/python -m pytest $(PARALLEL) $(TESTS) $(ARGS)
+	@.venv/bin/python -m pytest $(PARALLEL) -m 'not long' $(TESTS) $(ARGS)
+
+test-services: .venv/.made
+	@.venv/bin/python -m pytest $(PARALLEL) -m long $(TESTS) $(ARGS)
 
 e2e: .venv/.made
 	@test -n '$(E2E)' || { echo 'make: there are no such tests yet' >&2; exit 1; }

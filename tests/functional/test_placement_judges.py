@@ -1,6 +1,7 @@
 """Document 001 against the real Placement: what it answers is what ``provider_tree`` says.
 
-500 cases each in every run, of forests and of values that may be wrong; ``tests/oracle`` goes on.
+100 cases each in every run, of forests and of values that may be wrong; 500 in ``make
+test-services``, and ``tests/oracle`` goes on.
 """
 
 import pytest
@@ -16,19 +17,27 @@ from tests.placement_judge import SHARED_CLASS, NoAnswer
 from tests.property.expressions import NEARLY_VALUES, forests
 from tests.tables import raises, rows
 
-FORESTS = 25
 QUESTIONS_PER_FOREST = 20
+A_FOREST = (
+    forests(min_size=4),
+    st.lists(QUESTIONS, min_size=QUESTIONS_PER_FOREST, max_size=QUESTIONS_PER_FOREST),
+)
+A_VALUE = st.lists(NEARLY_VALUES, min_size=1, max_size=2)
 #: Each step to a smaller example would build a forest in Placement: tests/oracle takes that time.
 AS_FOUND = (Phase.generate,)
 
 
-@settings(max_examples=FORESTS, phases=AS_FOUND)
-@given(
-    forests(min_size=4),
-    st.lists(QUESTIONS, min_size=QUESTIONS_PER_FOREST, max_size=QUESTIONS_PER_FOREST),
-)
+@settings(max_examples=5, phases=AS_FOUND)
+@given(*A_FOREST)
 def test_any_forest_and_any_expression(judge, forest, questions):
     """R1-15, D1-01, D1-08, D1-11, Q1-1."""
+    check_forest(judge, forest, questions)
+
+
+@pytest.mark.long
+@settings(max_examples=25, phases=AS_FOUND)
+@given(*A_FOREST)
+def test_many_forests_and_any_expression(judge, forest, questions):
     check_forest(judge, forest, questions)
 
 
@@ -51,10 +60,17 @@ def test_the_rows_about_providers(judge, row):
     assert judge.left(values, '1') == judge.listed(values) == names - set(row['suffixed'])
 
 
-@settings(max_examples=500)
-@given(st.lists(NEARLY_VALUES, min_size=1, max_size=2))
+@settings(max_examples=100)
+@given(A_VALUE)
 def test_what_is_refused_here_is_a_400_there_and_the_reverse(judge, values):
     """R1-07 to R1-14, R1-18. There is no exception: other spellings are taken there, too."""
+    check_values(judge, values)
+
+
+@pytest.mark.long
+@settings(max_examples=500)
+@given(A_VALUE)
+def test_many_more_values(judge, values):
     check_values(judge, values)
 
 

@@ -7,6 +7,7 @@ has a candidate for is never refused, and one that certainly fits has a candidat
 import uuid
 from urllib.parse import urlencode
 
+import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -140,13 +141,16 @@ class Forest:
         self._judge._change(method, path, body)
 
 
-@settings(max_examples=15, phases=AS_FOUND, deadline=None)
-@given(
+A_CASE = (
     st.lists(A_HOST, min_size=len(HOSTS), max_size=len(HOSTS)),
     st.lists(A_SHARER, max_size=2),
     st.lists(st.tuples(FLAVOR, GOLD), min_size=6, max_size=6),
     st.sampled_from([3, 4]),
 )
+
+
+@settings(max_examples=4, phases=AS_FOUND, deadline=None)
+@given(*A_CASE)
 @example(*EXAMPLES['licence'], 4)
 @example(*EXAMPLES['licence and trait'], 4)
 @example(*EXAMPLES['more disk'], 4)
@@ -154,6 +158,17 @@ class Forest:
 @example(*EXAMPLES['overused part'], 4)
 @example(*EXAMPLES['no memory'], 3)
 def test_what_placement_grants_is_not_refused(judge, hosts, sharers, flavors, most):
+    check_hosts(judge, hosts, sharers, flavors, most)
+
+
+@pytest.mark.long
+@settings(max_examples=15, phases=AS_FOUND, deadline=None)
+@given(*A_CASE)
+def test_what_placement_grants_is_not_refused_in_more_forests(judge, hosts, sharers, flavors, most):
+    check_hosts(judge, hosts, sharers, flavors, most)
+
+
+def check_hosts(judge, hosts, sharers, flavors, most):
     with Forest(judge) as forest:
         aggregates = [str(uuid.uuid4()) for _ in sharers]
         trees = {}

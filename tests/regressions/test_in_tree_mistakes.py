@@ -1,7 +1,7 @@
 """What Senlin's own affinity policy 1.0 gets wrong, each as a test that this project's passes.
 
 The stories are told to the real Senlin on the real Nova; ``tests/e2e/test_in_tree_comparison.py``
-tells them to Senlin's own policy.
+tells them to Senlin's own policy. What they are about is tested in ``tests/engine``, too.
 """
 
 import pytest
@@ -9,6 +9,8 @@ import pytest
 from senlin_affinity.policy.placement import Placement
 from tests.regressions.stage import OURS
 from tests.regressions.stories import STORIES
+
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture
