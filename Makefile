@@ -26,8 +26,8 @@ export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-services e2e accuracy mutants compare compat lint format docs bench recordings sample clean \
-    elsewhere
+.PHONY: help demo quick test test-services e2e accuracy mutants compare compat newest lint format docs bench recordings \
+    sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
+	@echo 'make newest      make quick with the newest Python and the newest libraries'
 	@echo 'make docs        the manual, in doc/build/html'
 	@echo 'make bench       measured ratios'
 	@echo 'make recordings  records the answers of the real services again'
@@ -70,11 +71,14 @@ compare: .venv/.made
 accuracy: .venv/.made
 	@.venv/bin/python -m tests.accuracy.run --write doc/source/user/accuracy-table.rst $(ARGS)
 
-mutants: .venv/.made
+mutants: .venv/.made-mutants
 	@PYTHONPATH=. .venv/bin/python -m tests.mutants.run $(ARGS)
 
 compat: .venv-compat/.made
-	@.venv-compat/bin/python -m pytest $(OLD_WORLD) $(ARGS)
+	@.venv-compat/bin/python -m pytest $(PARALLEL) $(OLD_WORLD) $(ARGS)
+
+newest: .venv-newest/.made
+	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.alone $(QUICK) $(ARGS)
 
 bench: .venv/.made
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. .venv/bin/python $$file $(ARGS) || exit 1; done
@@ -144,7 +148,10 @@ elsewhere = $(if $(findstring |$(CURDIR)|,|$(shell test -x $(1)/bin/python && ca
 
 TESTED = $(or $(PYTHON),python3.11 python3.12 python3.13 python3)
 NEWER = $(or $(PYTHON),python3 python3.14 python3.15)
-OLD = $(or $(PYTHON),python3.10 python3.11 python3)
+# $(call of_pyenv,VERSION): what pyenv has of it, also where it is not the chosen one.
+of_pyenv = $(wildcard $(shell pyenv root 2>/dev/null)/versions/$(1).*/bin/python)
+OLD = $(or $(PYTHON),python3.10 $(call of_pyenv,3.10))
+NEWEST = $(or $(PYTHON),python3.13 $(call of_pyenv,3.13))
 comma := ,
 
 .venv/.made: $(FRAME) constraints.txt $(call elsewhere,.venv)
@@ -162,21 +169,29 @@ comma := ,
 	$(call install,.venv,constraints.txt,sandbox$(comma)test$(comma)docs); \
 	touch $@
 
-.venv/.made-lint .venv/.made-docs: .venv/.made-%: .venv/.made
+.venv/.made-lint .venv/.made-docs .venv/.made-mutants: .venv/.made-%: .venv/.made
 	@$(call locked,.venv); \
 	echo 'adding what "make $*" needs to .venv (a few seconds, once)'; \
 	$(call install,.venv,constraints.txt,$*); \
 	touch $@
 
-# Made anew each time: setuptools does not run beside the old "packaging" that this venv ends with.
+# $(call make_fresh,FOLDER,LOWEST,BEYOND,CANDIDATES,CONSTRAINTS,EXTRAS,NAME): made anew each time, with this Python and no other.
+make_fresh = python=$$($(call find_python,$(2),$(3),$(4))); \
+	if [ -z "$$python" ]; then \
+	    echo 'make: no $(7) with its venv module (python3-venv, or pyenv); name one with PYTHON=...' >&2; exit 1; \
+	fi; \
+	echo "setting up $(1) with $$python (about a minute, once)"; \
+	rm -rf $(1); \
+	$(call make_venv,$(1),$$python); \
+	$(call install,$(1),$(5),$(6)); \
+	touch $@
+
+# The oldest that is promised. setuptools does not run beside the old "packaging" that this venv ends with.
 .venv-compat/.made: $(FRAME) constraints-compat.txt $(call elsewhere,.venv-compat)
 	@$(call locked,.venv-compat); \
-	python=$$($(call find_python,(3$(comma) 10),(3$(comma) 12),$(OLD))); \
-	if [ -z "$$python" ]; then \
-	    echo 'make: no Python 3.10 or 3.11 with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
-	fi; \
-	echo "setting up .venv-compat with $$python (about a minute, once)"; \
-	rm -rf .venv-compat; \
-	$(call make_venv,.venv-compat,$$python); \
-	$(call install,.venv-compat,constraints-compat.txt,compat$(comma)test); \
-	touch $@
+	$(call make_fresh,.venv-compat,(3$(comma) 10),(3$(comma) 11),$(OLD),constraints-compat.txt,compat$(comma)test,Python 3.10)
+
+# The newest that is promised, with whatever the libraries are today.
+.venv-newest/.made: $(FRAME) $(call elsewhere,.venv-newest)
+	@$(call locked,.venv-newest); \
+	$(call make_fresh,.venv-newest,(3$(comma) 13),(3$(comma) 14),$(NEWEST),/dev/null,sandbox$(comma)test$(comma)docs,Python 3.13)
