@@ -175,10 +175,8 @@ class Plan(base.ShowOne):
         unknown = dict(taken.unknown)
         if not groups:  # then it says no more than that none was asked about
             unknown.pop('server_groups', None)
-        # A group says itself whose it is. What has to be said is a project that was named, and one
-        # whose quotas may not be seen.
-        is_said = project is not None or taken.project_id != taken.snapshot.project_id
-        return taken.snapshot, unknown, taken.project_id if is_said else None
+        # A group says itself whose it is; a project that was named goes before.
+        return taken.snapshot, unknown, None if project is None else taken.snapshot.project_id
 
 
 def _options(parsed_args: argparse.Namespace) -> config_file.Options:

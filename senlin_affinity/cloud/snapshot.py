@@ -44,15 +44,10 @@ _FORBIDDEN, _BAD_REQUEST = 403, 400
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot, and why what is not in it is not known, by its part.
-
-    ``project_id`` is the project whose quotas were asked for; where they may not be seen, it is not
-    the snapshot's.
-    """
+    """A snapshot, and why what is not in it is not known, by its part."""
 
     snapshot: CloudSnapshot
     unknown: Mapping[str, str] = field(default_factory=dict)
-    project_id: str | None = None
 
 
 def take(
@@ -67,8 +62,8 @@ def take(
 
     :param server_groups: the only groups that will be asked about, by id or name: cheaper than
         None, which is all that the connection sees. An empty collection is none.
-    :param project_id: whose quotas are read, and among whose groups a name is looked up. None is
-        the connection's own project.
+    :param project_id: whose snapshot it is: whose quotas are read, and among whose groups a name is
+        looked up. None is the connection's own project.
     :param is_project_of_group: in place of None, read the quotas of the project that the groups
         are of, where they are called by their ids.
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
@@ -133,10 +128,9 @@ class _Taking:
                 taken_at=_now(),
                 availability_zones=zones,
                 user_id=self._user,
-                project_id=self._own if quotas is None else project,
+                project_id=project,
             ),
             self._unknown,
-            project,
         )
 
     def _part(

@@ -130,7 +130,8 @@ class CloudSnapshot:
     """The cloud at one moment. A part that is None is not known.
 
     ``availability_zones`` are the names of all zones: what a plain user may see of the hosts.
-    ``user_id`` and ``project_id`` are whose snapshot it is: the quotas are that project's.
+    ``user_id`` and ``project_id`` are whose snapshot it is: the quotas are that project's, also
+    where they are not known.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -250,13 +251,14 @@ class Question:
 
     @property
     def has_hidden_quotas(self) -> bool:
-        """Has the snapshot another project's quotas only, or none of a project that was named?
+        """Has the project quotas that the snapshot does not know?
 
-        A snapshot without quotas of which no project is named says nothing of them, and is not
-        meant: it refuses nothing, and its numbers stand.
+        A snapshot that names no project may leave them out: it says nothing of them, refuses
+        nothing, and its numbers stand.
         """
-        asked = self.request.project_id if self.snapshot.quotas is None else self.project_id
-        return asked is not None and self.snapshot.project_id not in (None, asked)
+        if self.snapshot.project_id is None:
+            return False
+        return self.snapshot.quotas is None or not self.has_quotas
 
     @cached_property
     def demand(self) -> Demand | None:

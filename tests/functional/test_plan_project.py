@@ -1,5 +1,6 @@
 """``plan`` for another project, as an administrator and as a plain user, beside the real Nova."""
 
+import dataclasses
 import json
 
 import pytest
@@ -227,6 +228,20 @@ def test_the_library_plans_for_another_project(cloud, quota, groups):
         said = preflight.plan(request, taken)
         assert (said.fits, said.capacity) == (True, capacity)
         assert said.capacity_is_upper_bound is (not more)
+
+
+def test_the_library_promises_nothing_on_quotas_that_may_not_be_read(cloud, quota):
+    """Without hosts nothing is certain; what the own quotas leave is another matter."""
+    quota(admin=10, demo=5)
+    taken = preflight.take_snapshot(
+        cloud.connection('demo'), server_groups=(), project_id=ADMIN.project.id
+    )
+    assert (taken.project_id, taken.quotas) == (ADMIN.project.id, None)
+    said = preflight.plan(
+        PlacementRequest(11, 'm1.tiny', image_properties={}),
+        dataclasses.replace(taken, hosts=preflight.take_snapshot(cloud.connection()).hosts),
+    )
+    assert (said.fits, said.capacity, said.at_most) == (True, ROOM, (NOT_KNOWN,))
 
 
 def test_another_project_costs_no_request_more(cloud, command, groups):

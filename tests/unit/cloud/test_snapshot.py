@@ -5,9 +5,17 @@ from collections import Counter
 
 import pytest
 
+from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import Aggregate, Flavor, Quota, Resource
+from senlin_affinity.core.objects import (
+    Aggregate,
+    Flavor,
+    PlacementRequest,
+    Quota,
+    Resource,
+    Rules,
+)
 from senlin_affinity.core.server_group import Member
 from tests import edge as at_edge
 from tests.edge import Edge, Failure
@@ -311,7 +319,7 @@ def test_rx_07_the_quotas_are_those_of_the_group_s_project(edge, other):
         'server_groups': Quota(3, 1),
         'server_group_members': Quota(12),
     }
-    assert (taken.snapshot.project_id, taken.project_id) == ('p', 'p')
+    assert taken.snapshot.project_id == 'p'
     assert taken.snapshot.user_id == 'admin-id'
 
 
@@ -329,7 +337,7 @@ def test_without_a_word_about_it_the_quotas_are_the_connection_s_own(edge, other
     taken = take(edge, server_groups=other)
 
     assert edge.nova.requests()[-1] == LIMITS
-    assert (taken.snapshot.project_id, taken.project_id) == (PROJECT, PROJECT)
+    assert taken.snapshot.project_id == PROJECT
 
 
 @pytest.mark.parametrize('wanted', ['id', 'name', 'none'])
@@ -366,13 +374,14 @@ def test_a_project_that_is_named_wins_over_the_group_s(edge, other):
     taken = take(edge, server_groups=other, **more)
 
     assert edge.nova.requests()[-1] == LIMITS
-    assert taken.project_id == PROJECT
+    assert taken.snapshot.project_id == PROJECT
 
 
 def test_groups_of_two_projects_have_no_project_together(edge, other):
     ids = (other, edge.nova.add_group('db', project_id='q'))
 
-    assert take(edge, server_groups=ids, is_project_of_group=True).project_id == PROJECT
+    taken = take(edge, server_groups=ids, is_project_of_group=True)
+    assert taken.snapshot.project_id == PROJECT
 
 
 @pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
@@ -385,8 +394,25 @@ def test_quotas_of_another_project_that_can_not_be_read(edge, other, failure):
         return
     taken = take(edge, project_id='p', server_groups=())
     assert failure.words in taken.unknown['quotas']
-    assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, PROJECT)
-    assert taken.project_id == 'p'
+    assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'p')
+
+
+def test_rx_07_a_promise_on_quotas_that_can_not_be_read_is_at_most():
+    """As the library's door: the request names no project, the snapshot does."""
+    hosts = (FakeHost('cmp-1'), FakeHost('cmp-2'))
+    with Edge(hosts=hosts, services=BOTH, flavors=(), aggregates=()) as edge:
+        edge.nova.add_aggregate('theirs', ['cmp-1'], filter_tenant_id='p')
+        edge.nova.add_aggregate('ours', ['cmp-2'], filter_tenant_id=PROJECT)
+        edge.nova.add_flavor('small')
+        edge.fail('GET', '/os-quota-sets/p/detail', at_edge.FORBIDDEN)
+        taken = preflight.take_snapshot(edge.connection(), project_id='p', server_groups=())
+
+    said = preflight.plan(
+        PlacementRequest(1, 'small'), taken, rules=Rules(are_tenants_limited=True)
+    )
+    assert "the project's quotas, which are not known" in said.at_most
+    codes = {host.host: host.code for host in said.hosts}
+    assert codes == {'cmp-1': None, 'cmp-2': 'reservations.other_tenant'}
 
 
 @pytest.mark.parametrize('body', [{}, {'quota_set': {}}, {'quota_set': {'instances': 5}}])
@@ -407,7 +433,7 @@ def test_a_project_that_does_not_exist(edge):
     taken = take(edge, server_groups=group, is_project_of_group=True)
 
     assert 'Project ID gone is not a valid project' in taken.unknown['quotas']
-    assert (taken.snapshot.quotas, taken.project_id) == (None, 'gone')
+    assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'gone')
 
 
 def test_groups_of_another_project_in_an_old_nova_are_not_known():
