@@ -436,6 +436,21 @@ def test_a_project_that_does_not_exist(edge):
     assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'gone')
 
 
+def test_a_name_that_no_group_of_the_project_has(edge, other):
+    """An administrator sees all groups: there is none of this name."""
+    taken = take(edge, server_groups='wbe', project_id='p')
+
+    assert (taken.snapshot.server_groups, taken.unknown) == ((), {})
+
+
+def test_a_name_among_the_groups_is_that_of_the_own_project(edge, other):
+    """Whether there is such a group or not: an attach would create it there."""
+    taken = take(edge, server_groups=('new', other), is_project_of_group=True)
+
+    assert taken.snapshot.project_id == PROJECT
+    assert edge.nova.requests()[-1] == LIMITS
+
+
 def test_groups_of_another_project_in_an_old_nova_are_not_known():
     with Edge('2.12', hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
         edge.nova.quota_sets['p'] = THEIRS

@@ -277,12 +277,15 @@ def test_names_that_do(asked):
 
 OURS = ServerGroup('a', 'web', 'affinity', project_id='ours')
 THEIRS = ServerGroup('b', 'web', 'affinity', project_id='theirs')
+THEIR_DB = ServerGroup('c', 'db', 'affinity', project_id='theirs')
 
 
 @pytest.mark.parametrize(
     ('project', 'name', 'found'),
     [
         pytest.param(None, 'web', OURS, id='the own one'),
+        pytest.param(None, 'db', THEIR_DB, id='of another project where none is named'),
+        pytest.param('ours', 'db', None, id='of another project than the named one'),
         pytest.param('theirs', 'web', THEIRS, id='that of the project that is named'),
         pytest.param('theirs', 'a', OURS, id='one of another project by its id'),
         pytest.param('third', 'b', THEIRS, id='one that is neither, by its id'),
@@ -290,10 +293,10 @@ THEIRS = ServerGroup('b', 'web', 'affinity', project_id='theirs')
     ],
 )
 def test_whose_group_a_name_means(project, name, found):
-    snapshot = CloudSnapshot(server_groups=(OURS, THEIRS), project_id='ours')
+    snapshot = CloudSnapshot(server_groups=(OURS, THEIRS, THEIR_DB), project_id='ours')
     request = PlacementRequest(1, 'f', name, project_id=project)
     if found is None:
-        with pytest.raises(InvalidSpec, match="there is no server group 'web'"):
+        with pytest.raises(InvalidSpec, match=f"there is no server group '{name}'"):
             ask(request, snapshot)
     else:
         assert ask(request, snapshot).server_group == found
