@@ -11,7 +11,8 @@ Shapes::
 
 Errors: InvalidExtraSpec with one sentence for each error, all of them: a name that is no string is
 one; InvalidSpec for another word than the three modes, and for extra specs that are no mapping;
-PluginError for a name that only an installed package which does not load can define.
+PluginError for a name that only an installed package which does not load can define, and for one
+that two of them define.
 
 Source: R4-04 to R4-09, Q4-1, Q4-2. We differ from Nova on purpose: it never looks at names without
 a namespace, or with one that it does not know (D4-02).
@@ -103,14 +104,15 @@ def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Findi
         return Finding(repr(name), value, 'the name must be a string', is_error=True)
     known = registry or needed([name])
     validator = known.find(name)
+    missing = known.missing_for(name) if known.missing else ()
+    if missing:
+        why = '' if validator is not None else ', as nothing that loads defines it'
+        raise PluginError(
+            f'{name} cannot be judged{why}: {"; ".join(map(str, missing))}'
+        ) from missing[0]
     if validator is not None:
         message = validator.complaint(value)
         return None if message is None else Finding(name, value, message, is_error=True)
-    if known.missing:
-        raise PluginError(
-            f'{name} cannot be judged, as nothing that loads defines it: '
-            f'{"; ".join(map(str, known.missing))}'
-        ) from known.missing[0]
     suggestion = known.suggest(name)
     is_error = mode == STRICT
     advice = ': define it in a package, or use permissive' if is_error else ''

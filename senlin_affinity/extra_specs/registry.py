@@ -12,7 +12,8 @@ entry point is loaded, nova cannot be found, unless the process runs Nova and ha
 does not load like that is handed, all at once, to the reader in the group ``READERS``.
 
 Errors: PluginError for an entry point that does not load or is none of these, and for two plugins
-that define one name: it names both. Only :func:`available` goes without what does not load.
+that define one name: it names both. Only :func:`available` goes without what does not load, and
+with names that two plugins define: :meth:`Registry.missing_for` says which names cannot be judged.
 
 Source: R4-12, R4-13, Q4-3, Q4-4. We differ on purpose: in Nova the last one wins, and what fails to
 load is skipped (D4-04).
@@ -70,8 +71,8 @@ class Registry:
     """The definitions, and how to find the one that a name belongs to.
 
     ``namespaces`` are those of this project; ``added`` is what plugins define besides, and
-    ``shadowed`` what they define in vain, each with its plugin. ``missing`` says which plugins
-    could not be read: a name that is not found here may be one of theirs.
+    ``shadowed`` what they define in vain, each with its plugin. ``missing`` says what is not whole:
+    plugins that could not be read, and names that are defined twice.
     """
 
     def __init__(
@@ -80,20 +81,23 @@ class Registry:
         plugins: Iterable[Plugin] = (),
         missing: Iterable[PluginError] = (),
     ) -> None:
-        self.missing = tuple(missing)
+        self._unread = tuple(missing)
         self.namespaces = namespaces() if own is None else tuple(own)
         self.own = tuple(each for namespace in self.namespaces for each in namespace.validators)
         self._own = Index(self.own)
         added: list[ExtraSpecValidator] = []
         shadowed: list[tuple[Plugin, ExtraSpecValidator]] = []
         names = {validator.name for validator in self.own}
-        for plugin, validator in _unique(plugins):
+        unique, clashes = _unique(plugins)
+        for plugin, validator in unique:
             if validator.name in names or self._own.find(validator.name) is not None:
                 shadowed.append((plugin, validator))
             else:
                 added.append(validator)
         self.added, self.shadowed = tuple(added), tuple(shadowed)
         self._added = Index(added)
+        self._clashes = {each.name: clashes[each.name] for each in added if each.name in clashes}
+        self.missing = (*self._unread, *clashes.values())
         # Most names have no placeholder: one look, whoever defines them.
         self._literal = {each.name: each for each in self.validators if each.is_literal}
 
@@ -105,6 +109,16 @@ class Registry:
     def find(self, name: str) -> ExtraSpecValidator | None:
         """The definition that a name belongs to; None: there is none."""
         return self._literal.get(name) or self._own.find(name) or self._added.find(name)
+
+    def missing_for(self, name: str) -> tuple[PluginError, ...]:
+        """What of :attr:`missing` counts for this name.
+
+        For one that is not found, every plugin that could not be read: it may be one of theirs.
+        """
+        found = self.find(name)
+        if found is None:
+            return self._unread
+        return (self._clashes[found.name],) if found.name in self._clashes else ()
 
     def suggest(self, name: str) -> str | None:
         """The known name that an unknown one was meant to be; None: it looks like no other."""
@@ -235,14 +249,21 @@ def read_plugin(extension: Extension) -> Plugin:
     return Plugin(plugin.name, plugin.target, read)
 
 
-def _unique(plugins: Iterable[Plugin]) -> Iterable[tuple[Plugin, ExtraSpecValidator]]:
-    """Each definition once; a plugin may repeat itself, but no other plugin."""
+def _unique(
+    plugins: Iterable[Plugin],
+) -> tuple[Iterable[tuple[Plugin, ExtraSpecValidator]], Mapping[str, PluginError]]:
+    """Each name once, and the names that are defined twice; a plugin may repeat itself."""
     seen: dict[str, tuple[Plugin, ExtraSpecValidator]] = {}
+    clashes: dict[str, PluginError] = {}
     for plugin in plugins:
         for validator in plugin.validators:
-            other, known = seen.setdefault(validator.name, (plugin, validator))
+            name = validator.name
+            other, known = seen.setdefault(name, (plugin, validator))
             if other is not plugin:
-                raise PluginError(f'two plugins define {validator.name}: {other} and {plugin}')
-            if known != validator:
-                raise PluginError(f'{plugin} defines {validator.name} twice, and differently')
-    return seen.values()
+                words = f'two plugins define {name}: {other} and {plugin}'
+            elif known != validator:
+                words = f'{plugin} defines {name} twice, and differently'
+            else:
+                continue
+            clashes.setdefault(name, PluginError(words))
+    return seen.values(), clashes
