@@ -145,15 +145,21 @@ def _definitions(entry_points: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
 
 def _complaint(entry_point: Sequence[str], name: str, value: str) -> dict[str, Any]:
     try:
-        (found,) = (each for each in _loaded(entry_point) if each.name == name)
+        found, *_ = (each for each in _loaded(entry_point) if each.name == name)
         return {'complaint': found.complaint(value)}
     except PluginError as error:
         return {'error': str(error)}
 
 
-def _loaded(entry_point: Sequence[str]) -> tuple[ExtraSpecValidator, ...]:
+def _loaded(entry_point: Sequence[str]) -> list[ExtraSpecValidator]:
+    """Each definition once: those with a check could not be compared where they are sent to."""
     name, value, group = entry_point
-    return load(EntryPoint(name, value, group)).validators
+    by_name: dict[str, list[ExtraSpecValidator]] = {}
+    for each in load(EntryPoint(name, value, group)).validators:
+        known = by_name.setdefault(each.name, [])
+        if each not in known:
+            known.append(each)
+    return [each for known in by_name.values() for each in known]
 
 
 def _written(definition: ExtraSpecValidator) -> dict[str, Any]:

@@ -230,6 +230,22 @@ def test_a_check_in_a_package_that_needs_nova(folder, engine):
     assert {tuple(each['nova']) for each in said} == {()}
 
 
+def test_a_definition_with_a_check_that_a_package_repeats(folder, engine):
+    """R4-20: as a package does that joins its lists, and as in a process that runs Nova."""
+    install(folder, 'checked', f'{CHECKED}\nVALIDATORS *= 2')
+    install(folder, 'other', f'{CHECKED.replace("checked:", "other:")}\nVALIDATORS *= 2')
+    with (folder / 'other.py').open('a') as file:
+        file.write("\nVALIDATORS += [ExtraSpecValidator('other:even', 'Odd.', {'type': int})]")
+    said = engine(
+        *(case(specs={'checked:even': value}) for value in '23'), case(specs={'other:even': '2'})
+    )
+    right, odd, twice = [each['answers'][0] for each in said]
+    assert right[0], right
+    assert odd[1] == "flavor 'm1.tiny': checked:even: must be even, not 3"
+    assert not twice[0]
+    assert 'other (other:VALIDATORS) defines other:even twice, and differently' in twice[1]
+
+
 IN_A_MODULE = """
 import json, os, sys
 sys.path.append(os.environ['LATE_PATH'])
