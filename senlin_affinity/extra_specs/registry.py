@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 GROUPS = ('senlin_affinity.extra_spec_validators', 'nova.extra_spec_validators')
 NOVA_GROUP = 'nova.api.extra_spec_validators'
 #: Who reads what does not load here: a callable that takes entry points, and gives a Plugin or a
-#: PluginError for each of them.
+#: PluginError for each of them: an Unanswered where the reader failed, and not the plugin.
 READERS = 'senlin_affinity.extra_spec_readers'
 _OURS = 'senlin_affinity.'
 #: A process that has Nova's options has room for all of it. (``nova`` alone is an empty package.)
@@ -65,6 +65,10 @@ class Plugin:
 
     def __str__(self) -> str:
         return f'{self.name} ({self.target})'
+
+
+class Unanswered(PluginError):
+    """A plugin of which nothing was found out, so that it has to be read again."""
 
 
 class Registry:
@@ -143,13 +147,14 @@ def installed(*, with_nova: bool = False) -> Registry:
 def available(*, with_nova: bool = False) -> Registry:
     """The same, without the plugins that cannot be read (:attr:`Registry.missing`).
 
-    A whole registry is kept; one that lacks something is read again by the next call.
+    A registry is kept as long as the process lives, with what it lacks: no entry point is added
+    meanwhile, and modules stay as they were imported. It is read again after an Unanswered.
     """
     with _READING:
         registry = _KEPT.get(with_nova)
         if registry is None:
             registry = _read((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
-            if not registry.missing:
+            if not any(isinstance(each, Unanswered) for each in registry.missing):
                 _KEPT[with_nova] = registry
         return registry
 

@@ -18,7 +18,8 @@ Shapes: a question on stdin, an answer on stdout::
 Units: ``TIMEOUT`` is in seconds; Nova takes one or two to load.
 
 Errors: :func:`read` raises nothing, a PluginError stands in the place of the definitions; so does
-one for each entry point where the child gives no answer. A check raises ValueError and PluginError.
+an Unanswered for each entry point where the child gives no answer. A check raises ValueError and
+PluginError.
 
 Source: document 004 (R4-13), Q4-3, Q4-4.
 """
@@ -35,7 +36,7 @@ from typing import Any
 
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
-from senlin_affinity.extra_specs.registry import Plugin, load
+from senlin_affinity.extra_specs.registry import Plugin, Unanswered, load
 from senlin_affinity.plugins.nova_extra_specs import NovaValidator
 
 TIMEOUT = 60
@@ -64,8 +65,7 @@ def read(entry_points: Sequence[EntryPoint]) -> list[Plugin | PluginError]:
         ]
     except PluginError as error:
         return [
-            PluginError(f'extra spec validators {plugin} do not load: {error}')
-            for plugin in plugins
+            Unanswered(f'extra spec validators {plugin} do not load: {error}') for plugin in plugins
         ]
 
 

@@ -196,12 +196,36 @@ def test_a_broken_package_refuses_what_only_it_can_define(folder, engine, code, 
     assert strict['nova'] == ours['nova'] == []
 
 
-def test_what_failed_is_tried_again(folder, engine):
-    """Q4-3: a registry that lacks something is not kept."""
+#: Counts how often it is loaded, in the engine and in a process of its own.
+COUNTED = """
+from pathlib import Path
+
+with Path(__file__).with_name('counted').open('a') as file:
+    file.write('once\\n')
+"""
+
+
+def test_what_does_not_load_is_read_once(folder, engine):
+    """Q4-3: so is a name that two packages define; each process has its own reading."""
+    install(folder, 'broken', f"{COUNTED}\nraise RuntimeError('boom')")
+    install(folder, 'other', OTHER)
+    install(folder, 'others', OTHER)
+    first, second, twice = engine(
+        *[case(specs={'acme:rack': 'r12'})] * 2, case(specs={'other:key': '1'})
+    )
+    assert 'boom' in first['answers'][0][1]
+    assert first['answers'] == second['answers']
+    assert 'other:key cannot be judged: two plugins define other:key' in twice['answers'][0][1]
+    assert (folder / 'counted').read_text() == 'once\n' * 2
+
+
+def test_a_process_that_gave_no_answer_is_tried_again(folder, engine):
+    """Q4-3: it may have been ended for want of memory, or of time."""
     install(
         folder,
         'late',
         """
+import os
 from pathlib import Path
 
 from nova.api.validation.extra_specs import base
@@ -209,12 +233,12 @@ from nova.api.validation.extra_specs import base
 first = Path(__file__).with_name('first')
 if not first.exists():
     first.touch()
-    raise RuntimeError('not yet')
+    os._exit(9)
 VALIDATORS = [base.ExtraSpecValidator('late:key', 'A key.', {'type': str})]
 """,
     )
     first, second = engine(*[case(specs={'late:key': 'x'})] * 2)
-    assert 'not yet' in first['answers'][0][1]
+    assert 'ended with status 9' in first['answers'][0][1]
     assert second['answers'][0][0], second
 
 
