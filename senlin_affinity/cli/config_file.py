@@ -5,7 +5,8 @@ Shapes::
     Options(('ComputeFilter',), Rules(), ('[filter_scheduler] enabled_filters',))
 
 Where a file has ``enabled_filters`` twice, in ``[affinity]`` and in nova.conf's own
-``[filter_scheduler]``, that of this project counts, as in an engine that reads the same file.
+``[filter_scheduler]``, that of this project counts, as in an engine that reads the same file. What
+the environment says of an option (``OS_GROUP__OPTION``) is for services, and not read.
 
 Errors: UsageError for a file that cannot be read; InvalidSpec that names the file for one that is
 not valid.
@@ -16,7 +17,7 @@ commas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from senlin_affinity.cli import base
 from senlin_affinity.core.errors import InvalidSpec
@@ -30,14 +31,23 @@ _FILTERS = 'enabled_filters'
 class Options:
     """What a file says: the filters that the scheduler runs (None: not known), and the rules.
 
-    ``found`` names the options that it has, of those that count in a plan; ``is_ambiguous`` says
-    that its two lists of filters differ.
+    ``found`` names the options that it has and that count in a plan; ``is_ambiguous`` says that its
+    two lists of filters differ.
     """
 
     filters: tuple[str, ...] | None = None
     rules: Rules = field(default_factory=Rules)
     found: tuple[str, ...] = ()
     is_ambiguous: bool = False
+
+    def without_filters(self) -> Options:
+        """The same, where the filters are known otherwise, and the file's do not count."""
+        found = tuple(name for name in self.found if name not in (_named(_OURS), _named(_NOVAS)))
+        return replace(self, filters=None, found=found, is_ambiguous=False)
+
+
+def _named(group: str, name: str = _FILTERS) -> str:
+    return f'[{group}] {name}'
 
 
 def read(path: str) -> Options:
@@ -51,7 +61,7 @@ def read(path: str) -> Options:
     opts.register(conf)
     conf.register_opt(cfg.ListOpt(_FILTERS), group=_NOVAS)
     try:
-        conf(args=[], default_config_files=[path], default_config_dirs=[])
+        conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
         rules = opts.rules(conf)
         ours, novas = tuple(conf.affinity.enabled_filters), conf.filter_scheduler.enabled_filters
     except cfg.ConfigFilesNotFoundError as error:
@@ -60,7 +70,7 @@ def read(path: str) -> Options:
         raise InvalidSpec(' '.join(error.msg.split()), path) from error
     except (cfg.Error, ValueError) as error:
         raise InvalidSpec(' '.join(str(error).split()), path) from error
-    known = [(_NOVAS, _FILTERS), (_OURS, _FILTERS), (_OURS, 'drs_pattern')]
+    known = [(_OURS, _FILTERS), (_OURS, 'drs_pattern')]
     known += [(opts.SCHEDULER.name, option.name) for option in opts.SCHEDULER_OPTIONS]
     found = [
         (group, name)
@@ -69,9 +79,11 @@ def read(path: str) -> Options:
         if (where := conf.get_location(name, group)) and where.location.is_user_controlled
     ]
     are_ours = novas is None or (_OURS, _FILTERS) in found
+    if not are_ours:
+        found.insert(0, (_NOVAS, _FILTERS))
     return Options(
         ours if are_ours else tuple(novas),
         rules,
-        tuple(f'[{group}] {name}' for group, name in found),
+        tuple(_named(*option) for option in found),
         novas is not None and are_ours and set(novas) != set(ours),
     )

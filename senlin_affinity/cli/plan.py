@@ -187,7 +187,9 @@ def _options(parsed_args: argparse.Namespace) -> config_file.Options:
     options = config_file.read(path)
     if not options.found:
         LOG.warning('%s has none of the options that count in a plan', path)
-    if options.is_ambiguous and parsed_args.enabled_filters is None:
+    if parsed_args.enabled_filters is not None:
+        return options.without_filters()
+    if options.is_ambiguous:
         LOG.warning(
             '%s: [affinity] enabled_filters counts, and [filter_scheduler] has other filters', path
         )

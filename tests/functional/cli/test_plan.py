@@ -236,6 +236,17 @@ def test_the_filters_of_nova_conf(plan, answer, write):
     assert 'Options read from' not in plan(1).stdout
 
 
+def test_options_that_do_not_count_are_not_named(plan, write):
+    """Those that another option overrides, and those of the environment."""
+    path = write('nova.conf', NOVA_CONF)
+    environment = {'OS_AFFINITY__ENABLED_FILTERS': 'X', 'OS_AFFINITY__DRS_PATTERN': 'x'}
+    found = rows(plan(1, '--config-file', path, '--enabled-filters', 'X', **environment))
+    assert found[-2:] == [
+        'Options read from nova.conf:',
+        '  [scheduler] limit_tenants_to_placement_aggregate',
+    ]
+
+
 def test_other_formats_name_the_options_in_the_log(run, plan, write):
     path = write('nova.conf', NOVA_CONF)
     plan(1)

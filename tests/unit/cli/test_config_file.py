@@ -58,13 +58,30 @@ def test_a_nova_conf(read):
         pytest.param(filters('A'), ('A',), (OURS,), False, id='ours'),
         pytest.param(filters(None, 'A,B'), ('A', 'B'), (NOVAS,), False, id="Nova's"),
         pytest.param(filters(None, ''), (), (NOVAS,), False, id="Nova's, no filter"),
-        pytest.param(filters('A', 'B'), ('A',), (NOVAS, OURS), True, id='two that differ'),
-        pytest.param(filters('A,B', 'B, A'), ('A', 'B'), (NOVAS, OURS), False, id='two alike'),
-        pytest.param(filters('', 'A'), (), (NOVAS, OURS), True, id='ours is empty'),
+        pytest.param(filters('A', 'B'), ('A',), (OURS,), True, id='two that differ'),
+        pytest.param(filters('A,B', 'B, A'), ('A', 'B'), (OURS,), False, id='two alike'),
+        pytest.param(filters('', 'A'), (), (OURS,), True, id='ours is empty'),
     ],
 )
 def test_which_filters_count(read, text, counts, found, is_ambiguous):
     assert read(text) == config_file.Options(counts, Rules(), found, is_ambiguous)
+
+
+@pytest.mark.parametrize(
+    ('text', 'found'),
+    [(filters('A'), ()), (filters('A', 'B'), ()), (NOVA_CONF, (LIMITED,))],
+    ids=['ours', 'two', "Nova's, and a rule"],
+)
+def test_filters_that_are_known_otherwise(read, text, found):
+    options = read(text).without_filters()
+    assert (options.filters, options.found, options.is_ambiguous) == (None, found, False)
+
+
+def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
+    monkeypatch.setenv('OS_FILTER_SCHEDULER__ENABLED_FILTERS', 'X')
+    monkeypatch.setenv('OS_AFFINITY__ENABLED_FILTERS', 'Y')
+    assert read(filters(None, 'A')) == config_file.Options(('A',), Rules(), (NOVAS,))
+    assert read('') == config_file.Options(DEFAULT_FILTERS)
 
 
 def test_every_option_that_reaches_the_constraints_is_told(read):
