@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from docutils import core, nodes
 
-README = (Path(__file__).parents[3] / 'README.rst').read_text(encoding='utf-8')
+ROOT = Path(__file__).parents[3]
+README = (ROOT / 'README.rst').read_text(encoding='utf-8')
+INSTALL = (ROOT / 'doc/source/admin/install.rst').read_text(encoding='utf-8')
 FIRST_SCREEN = '\n'.join(README.splitlines()[:50])
 
 
@@ -33,6 +35,13 @@ def test_it_renders_without_a_word_of_docutils():
 )  # fmt: skip
 def test_the_first_screen_has(words):
     assert words in FIRST_SCREEN
+
+
+@pytest.mark.parametrize('page', [README, INSTALL], ids=['the README', 'the manual'])
+def test_a_wheel_is_built_without_what_an_earlier_build_left(page):
+    lines = [line.strip() for line in page.splitlines()]
+    before = [lines[number - 1] for number, line in enumerate(lines) if ' -m pip wheel ' in line]
+    assert [line[:12] for line in before] == ['rm -rf build']
 
 
 @pytest.mark.parametrize(
