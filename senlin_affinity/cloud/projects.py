@@ -1,5 +1,7 @@
 """Which project is meant: by its id, by the name of the connection's own, or as Keystone knows it.
 
+The own project goes before one of the same name in another domain.
+
 Units: no request for an id, or for the own project; one to Keystone for any other name, besides
 what a client asks once to find Keystone's API.
 

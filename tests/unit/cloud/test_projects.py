@@ -8,7 +8,7 @@ from tests import edge as at_edge
 from tests.edge import Edge, Failure
 
 HEX = '0123456789abcdef0123456789abcdef'
-KNOWN = {HEX: 'web', 'a1': 'twice', 'b2': 'twice'}
+KNOWN = {HEX: 'web', 'a1': 'twice', 'b2': 'twice', 'of-another-domain': 'admin'}
 FAILURES = (
     *(failure for failure in at_edge.FAILURES if failure is not at_edge.FORBIDDEN),
     Failure('odd', '', 200, {'projects': [{}]}),
