@@ -120,12 +120,12 @@ def servers(cloud, admin):
         for flavor, host in wanted
     }
 
-    def look():
-        found = {server.name: server for server in admin.compute.servers()}
-        built = [server for server in found.values() if server.status != 'BUILD']
-        return found if len(built) == len(names) else None
+    def are_built():
+        return not list(admin.compute.servers(details=False, status='BUILD'))
 
-    found = until(look, 90, what=f'the servers are built\n{cloud.logs()}')
+    until(are_built, 90, what=f'the servers are built\n{cloud.logs()}')
+    found = {server.name: server for server in admin.compute.servers()}
+    assert len(found) == len(names)
     return {pair: found['-on-'.join(pair)] for pair in wanted}
 
 

@@ -164,6 +164,7 @@ def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
     assert {name for name in names if not name.startswith(made)} == tracked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('source', 'has_notes'), [('clone', True), ('shallow-clone', False), ('archive', False)]
 )

@@ -73,14 +73,15 @@ def boot(cloud, groups):
         )
         made.extend(server.id for server in compute.servers() if server.id not in before)
         until(
-            lambda: {compute.get_server(each).status for each in made} == {'ACTIVE'},
-            what=f'the servers are ACTIVE\n{cloud.logs()}',
+            lambda: not list(compute.servers(details=False, status='BUILD')),
+            what=f'the servers are built\n{cloud.logs()}',
         )
+        assert {server.status for server in compute.servers()} == {'ACTIVE'}
 
     yield boot_servers
     for each in made:
         compute.delete_server(each)
-    until(lambda: not list(compute.servers()), what='the servers are gone')
+    until(lambda: not list(compute.servers(details=False)), what='the servers are gone')
 
 
 @pytest.fixture(scope='module')
