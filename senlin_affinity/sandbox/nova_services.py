@@ -40,6 +40,7 @@ def load(plan: Plan) -> None:
 
     objects.register_all()
     workarounds.queue_sqlite_writers()
+    workarounds.keep_sqlite_connections()
     workarounds.wake_rpc_listeners()
     workarounds.cap_microversions(
         plan.blueprint.compute_max_version, plan.blueprint.placement_max_version
