@@ -58,7 +58,8 @@ quick: .venv/.made
 test: .venv/.made
 	@.venv/bin/python -m pytest $(PARALLEL) -m 'not long' $(TESTS) $(ARGS)
 
-test-services: .venv/.made
+test-services: .venv/.made-mutants
+	@PYTHONPATH=. .venv/bin/python -m tests.mutants.requirements check
 	@.venv/bin/python -m pytest $(PARALLEL) -m long $(TESTS) $(ARGS)
 
 e2e: .venv/.made

@@ -1,11 +1,16 @@
-"""Every requirement has a test or a row that names it, so that none is lost by a change.
+"""Every requirement has a test that names it and notices when it does not hold.
+
+That a name alone holds nothing is what ``tests/mutants/requirements.py`` is for: it checks that the
+test which is kept for a requirement fails for a mutant of the code.
 
 The ids are those of the requirements that this project keeps on a client (documents 000 to 004),
 of the places where the documents and the shipped software differ, and of the questions decided.
 """
 
 import ast
+import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -59,9 +64,19 @@ def claims(path):
         return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name.startswith('test_'):
-            yield node.name
-            yield ast.get_docstring(node) or ''
-            yield from (ast.unparse(decorator) for decorator in node.decorator_list)
+            yield from _claims(node)
+
+
+def claims_of_function(function):
+    """The same for one test."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    return _claims(node)
+
+
+def _claims(node):
+    yield node.name
+    yield ast.get_docstring(node) or ''
+    yield from (ast.unparse(decorator) for decorator in node.decorator_list)
 
 
 @pytest.fixture(scope='module')
@@ -80,3 +95,18 @@ def named():
 @pytest.mark.parametrize('requirement', REQUIREMENTS)
 def test_requirement_has_a_test(named, requirement):
     assert requirement in named
+
+
+#: Those that no mutant of a function can show to offline tests, and why.
+WITHOUT_MUTANT = {
+    'R3-03': 'the triggers are an attribute of the class; its test compares all of them',
+    **dict.fromkeys(
+        ('D0-14', 'Q1-1', 'D4-07', 'D4-09', 'D4-12', 'Q4-5'), 'the real services are asked'
+    ),
+}
+
+
+def test_each_requirement_has_a_mutant_that_its_test_notices():
+    kept = [row['id'] for row in tables.load((TESTS / 'mutants/requirements.yaml').read_text())]
+    assert sorted({*kept, *WITHOUT_MUTANT}) == sorted(REQUIREMENTS)
+    assert len(kept) + len(WITHOUT_MUTANT) == len(REQUIREMENTS)

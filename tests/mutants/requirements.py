@@ -1,0 +1,160 @@
+"""Each requirement has a mutant that turns a test of its own red: a name alone holds nothing.
+
+Data flow: the ids of the requirements, and what each test claims, come in. To *find*, mutants of
+what the tests of a requirement run are tried until one of these tests fails; what was found is
+written to ``requirements.yaml``. To *check*, each mutant that is written there is made once more,
+and the test beside it must fail.
+
+Shapes: ``requirements.yaml``::
+
+    - id: R3-12
+      test: tests/unit/policy/test_attach.py::test_attach[hint names a group]
+      mutant: senlin_affinity/policy/affinity.py _attach 1f2e3d4c5b6a
+
+A requirement that only tests with the real services claim has no mutant here: those tests are what
+holds it (``WITHOUT_MUTANT`` in ``tests/unit/test_requirements.py``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.mutants.operators import Mutant, mutants
+from tests.mutants.run import PACKAGE, ROOT, TESTS, files_of
+from tests.mutants.server import Server, tell
+from tests.unit.test_requirements import REQUIREMENTS, WRITTEN, claims_of_function
+
+KEPT = Path(__file__).with_name('requirements.yaml')
+#: How many mutants of one requirement are tried, and on how many of its tests.
+_MOST, _QUICKEST = 60, 30
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Find the mutants of the requirements, or check those that are kept."""
+    parser = argparse.ArgumentParser(prog='python -m tests.mutants.requirements')
+    parser.add_argument('what', choices=('find', 'check'))
+    given = parser.parse_args(arguments)
+    server = Server(PACKAGE, os.cpu_count() or 1)
+    return find(server) if given.what == 'find' else check(server)
+
+
+def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
+    """The tests that claim each requirement, by their names, docstrings and rows."""
+    found: dict[str, list[str]] = {}
+    for name, item in items.items():
+        row = getattr(item, 'callspec', None) and item.callspec.params.get('row')
+        texts = [*claims_of_function(item.function)]
+        if isinstance(row, dict):
+            texts.append(str(row.get('source', '')))
+        ids = {'-'.join(each).upper() for text in texts for each in WRITTEN.findall(text)}
+        for each in ids:
+            found.setdefault(each, []).append(name)
+    return found
+
+
+def find(server: Server) -> int:
+    """Write ``requirements.yaml`` again."""
+    rows: list[dict[str, str]] = []
+
+    def work(server: Server) -> None:
+        by_id, run_by, known = claimed(server.items), _lines(server), _by_line()
+        for requirement in REQUIREMENTS:
+            row = _first_killed(server, by_id.get(requirement, ()), run_by, known)
+            if row is None:
+                tell(f'{requirement}: {len(by_id.get(requirement, ()))} tests, no mutant')
+            else:
+                tell(f'{requirement}: {row["mutant"]}')
+                rows.append({'id': requirement, **row})
+
+    server.run(list(TESTS), work)
+    KEPT.write_text(yaml.safe_dump(rows, sort_keys=False, width=1000), encoding='utf-8')
+    tell(f'{len(rows)} of {len(REQUIREMENTS)} requirements have a mutant')
+    return 0
+
+
+def _lines(server: Server) -> dict[str, list[tuple[int, str, int]]]:
+    """The lines that each test runs, each with the number of tests that run it."""
+    run_by: dict[str, list[tuple[int, str, int]]] = {}
+    for path, lines in server.coverage.tests.items():
+        for line, tests in lines.items():
+            for test in tests:
+                run_by.setdefault(test, []).append((len(tests), path, line))
+    return run_by
+
+
+def _by_line() -> dict[tuple[str, int], list[Mutant]]:
+    known: dict[tuple[str, int], list[Mutant]] = {}
+    for file in files_of(()):
+        path = str(file.relative_to(ROOT))
+        for mutant in mutants(path, file.read_text(encoding='utf-8')):
+            for line in mutant.lines:
+                known.setdefault((str(file), line), []).append(mutant)
+    return known
+
+
+def _first_killed(
+    server: Server,
+    tests: Sequence[str],
+    run_by: Mapping[str, list[tuple[int, str, int]]],
+    known: Mapping[tuple[str, int], list[Mutant]],
+) -> dict[str, str] | None:
+    quickest = sorted(tests, key=lambda test: (server.coverage.seconds[test], test))[:_QUICKEST]
+    wanted = set(quickest)
+    lines = sorted({line for test in quickest for line in run_by.get(test, ())})
+    # What few tests run says most about these.
+    found = (each for _number, path, line in lines for each in known.get((path, line), ()))
+    unique = {mutant.key: mutant for mutant in itertools.islice(found, _MOST * 4)}
+    jobs = (
+        (mutant, [test for test in server.tests_of(mutant) if test in wanted])
+        for mutant in itertools.islice(unique.values(), _MOST)
+    )
+    for result in server.kill(jobs):
+        if result.outcome == 'killed' and result.by in wanted:
+            mutant = result.mutant
+            return {'test': result.by, 'mutant': f'{mutant.path} {mutant.function} {mutant.key}'}
+    return None
+
+
+def check(server: Server) -> int:
+    """Make each kept mutant once more; 1 where one is not killed by its test."""
+    rows = yaml.safe_load(KEPT.read_text(encoding='utf-8'))
+    wrong: list[str] = []
+
+    def work(server: Server) -> None:
+        by_id, jobs, ids = claimed(server.items), [], {}
+        for row in rows:
+            mutant = _again(row['mutant'])
+            if mutant is None:
+                wrong.append(f'{row["id"]}: {row["mutant"]} is not there any more')
+            elif row['test'] not in by_id.get(row['id'], ()):
+                wrong.append(f'{row["id"]}: {row["test"]} does not claim it')
+            else:
+                ids.setdefault(mutant.key, []).append(row['id'])
+                jobs.append((mutant, [row['test']]))
+        for result in server.kill(jobs):
+            if result.outcome != 'killed':
+                names = ', '.join(ids[result.mutant.key])
+                wrong.append(f'{names}: {result.mutant.key} {result.outcome}')
+
+    tests = sorted({row['test'].partition('::')[0] for row in rows})
+    server.run(tests, work)
+    tell(*wrong, f'{len(rows)} requirements, {len(wrong)} of them without their mutant')
+    return int(bool(wrong))
+
+
+def _again(named: str) -> Mutant | None:
+    path, function, key = named.split(' ')
+    source = ROOT.joinpath(path).read_text(encoding='utf-8')
+    return next((each for each in mutants(path, source, function) if each.key == key), None)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
