@@ -41,9 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Find the mutants of the requirements, or check those that are kept."""
     parser = argparse.ArgumentParser(prog='python -m tests.mutants.requirements')
     parser.add_argument('what', choices=('find', 'check'))
+    parser.add_argument('ids', nargs='*', help='find anew for these only, and keep the others')
     given = parser.parse_args(arguments)
     server = Server(PACKAGE, os.cpu_count() or 1)
-    return find(server) if given.what == 'find' else check(server)
+    return find(server, given.ids) if given.what == 'find' else check(server)
 
 
 def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
@@ -60,13 +61,14 @@ def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
     return found
 
 
-def find(server: Server) -> int:
-    """Write ``requirements.yaml`` again."""
-    rows: list[dict[str, str]] = []
+def find(server: Server, ids: Sequence[str] = ()) -> int:
+    """Write ``requirements.yaml`` again; with ``ids``, only their rows."""
+    kept = yaml.safe_load(KEPT.read_text(encoding='utf-8')) if ids else []
+    rows = [row for row in kept if row['id'] not in ids]
 
     def work(server: Server) -> None:
         by_id, run_by, known = claimed(server.items), _lines(server), _by_line()
-        for requirement in REQUIREMENTS:
+        for requirement in ids or REQUIREMENTS:
             row = _first_killed(server, by_id.get(requirement, ()), run_by, known)
             if row is None:
                 tell(f'{requirement}: {len(by_id.get(requirement, ()))} tests, no mutant')
@@ -75,6 +77,7 @@ def find(server: Server) -> int:
                 rows.append({'id': requirement, **row})
 
     server.run(list(TESTS), work)
+    rows.sort(key=lambda row: REQUIREMENTS.index(row['id']))
     KEPT.write_text(yaml.safe_dump(rows, sort_keys=False, width=1000), encoding='utf-8')
     tell(f'{len(rows)} of {len(REQUIREMENTS)} requirements have a mutant')
     return 0
