@@ -59,6 +59,20 @@ class HttpCloud:
         self._server = _Server(('127.0.0.1', 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """How a command finds it, and logs in."""
+        return {
+            'OS_AUTH_URL': f'{self.url}/identity/v3',
+            'OS_USERNAME': 'admin',
+            'OS_PASSWORD': 'secret',
+            'OS_PROJECT_NAME': 'admin',
+            'OS_USER_DOMAIN_ID': 'default',
+            'OS_PROJECT_DOMAIN_ID': 'default',
+            'OS_REGION_NAME': fake_keystone.REGION,
+            'NO_PROXY': '127.0.0.1',
+        }
+
     def __enter__(self) -> HttpCloud:
         self._thread.start()
         return self

@@ -193,18 +193,9 @@ def test_a_profile_at_a_url_that_drips(tmp_path, monkeypatch):
 def command(cloud, tmp_path, *arguments):
     """Start it; whatever becomes of it, it is killed after the test."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-    auth = {
-        'OS_AUTH_URL': f'{cloud.url}/identity/v3',
-        'OS_USERNAME': 'admin',
-        'OS_PASSWORD': 'secret',
-        'OS_PROJECT_NAME': 'admin',
-        'OS_USER_DOMAIN_ID': 'default',
-        'OS_PROJECT_DOMAIN_ID': 'default',
-        'NO_PROXY': '127.0.0.1',
-    }
     return subprocess.Popen(
         [*COMMAND, *arguments],
-        env={**clean, **auth, 'HOME': str(tmp_path)},
+        env={**clean, **cloud.environment, 'HOME': str(tmp_path)},
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests import fake_keystone
 from tests.fake_nova import FakeFlavor, FakeNova
 from tests.functional.http_cloud import HttpCloud
 
@@ -19,16 +18,6 @@ FLAVORS = (
 def validate(run, write):
     """``validate('m1.good', 'strict')``: what the command made of such a profile and spec."""
     with HttpCloud(FakeNova(flavors=FLAVORS)) as cloud:
-        environment = {
-            'OS_AUTH_URL': f'{cloud.url}/identity/v3',
-            'OS_USERNAME': 'admin',
-            'OS_PASSWORD': 'secret',
-            'OS_PROJECT_NAME': 'admin',
-            'OS_USER_DOMAIN_ID': 'default',
-            'OS_PROJECT_DOMAIN_ID': 'default',
-            'OS_REGION_NAME': fake_keystone.REGION,
-            'NO_PROXY': '127.0.0.1',
-        }
 
         def run_command(flavor, mode):
             spec = {'type': 'senlin.policy.affinity', 'version': '1.1'}
@@ -37,7 +26,7 @@ def validate(run, write):
             write('spec.json', json.dumps(spec))
             write('profile.json', json.dumps(profile))
             options = ('spec.json', '--profile', 'profile.json', '-f', 'json')
-            return run('policy', 'validate', *options, **environment)
+            return run('policy', 'validate', *options, **cloud.environment)
 
         yield run_command
 
