@@ -15,8 +15,8 @@ from collections.abc import Callable
 from openstack.connection import Connection
 
 from senlin_affinity.cloud.connection import ports
-from tests.fake_nova import FakeHost, FakeNova
 from tests.functional.http_cloud import HttpCloud
+from tests.support.fake_nova import FakeHost, FakeNova
 
 HYPERVISORS = 10_000
 ROUNDS = 3

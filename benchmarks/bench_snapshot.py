@@ -25,8 +25,8 @@ import os_traits
 
 from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
-from tests.fake_nova import FakeHost, FakeNova
 from tests.functional.http_cloud import HttpCloud
+from tests.support.fake_nova import FakeHost, FakeNova
 
 SIZES = (10_000, 100_000)
 TAKEN = 10_000

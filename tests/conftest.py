@@ -19,4 +19,4 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))
 
 # The fixtures that need a cloud, or a Placement alone; one of each serves the whole session.
-pytest_plugins = ['tests.cloud_fixtures', 'tests.placement_judge']
+pytest_plugins = ['tests.support.cloud_fixtures', 'tests.support.placement_judge']

@@ -17,8 +17,8 @@ from openstack import exceptions as sdk
 from senlin_affinity import preflight
 from senlin_affinity.core.objects import PlacementRequest
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests import waiting
 from tests.accuracy import clouds
+from tests.support import waiting
 
 FILTER = 'senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter'
 GROUP = 'asked'

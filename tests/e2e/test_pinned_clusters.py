@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.cloud_fixtures import Tenant, Truth
+from tests.support.cloud_fixtures import Tenant, Truth
 
 HOSTS = [f'cmp-{number}' for number in range(1, 9)]
 LICENSED = HOSTS[:3]

@@ -1,9 +1,9 @@
-"""What the tests of the policy in Senlin share; the cloud is in ``tests/cloud_fixtures.py``."""
+"""What tests of the policy in Senlin share; the cloud is ``tests/support/cloud_fixtures.py``."""
 
 import pytest
 
-from tests.edge import Edge
 from tests.engine import support
+from tests.support.edge import Edge
 
 
 @pytest.fixture(scope='session')

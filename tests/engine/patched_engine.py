@@ -18,8 +18,8 @@ from senlin import objects
 from senlin.common import exception as senlin_exception
 
 from senlin_affinity.conf import opts
-from tests.edge import Edge
 from tests.engine.support import PROJECT, USER, Desk, binding, make_database, spec
+from tests.support.edge import Edge
 
 DRS = spec(enable_drs_extension=True, preflight='off')
 

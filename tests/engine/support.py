@@ -2,7 +2,7 @@
 
 The way of the data: a test describes a cluster, its nodes and an action; they are real rows, and
 what a policy is given was loaded from them by the engine's own code. Nova is at the HTTP edge
-(``tests.edge``); only the connection that Senlin's driver makes with a trust is handed in.
+(``tests.support.edge``); only the connection that Senlin's driver makes with a trust is handed in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from senlin.engine import node as node_module
 from senlin.engine.actions import base as action_module
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.edge import Edge
+from tests.support.edge import Edge
 
 #: Those of the edge's connection.
 USER, PROJECT = 'admin-id', 'admin-project'

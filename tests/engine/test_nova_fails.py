@@ -6,7 +6,7 @@ Each step is tried again without the fault, and must then succeed.
 import pytest
 
 from senlin_affinity.sandbox.demo.stage import wait_for
-from tests.cloud_fixtures import asked
+from tests.support.cloud_fixtures import asked
 
 GROUPS = '/os-server-groups$'
 ONE_GROUP = '/os-server-groups/[^/]+$'

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from tests.fake_nova import FakeNova
 from tests.functional.http_cloud import HttpCloud
+from tests.support.fake_nova import FakeNova
 
 LOCKED = 'it wants a token before it gives one (The request you have made requires authentication.'
 NOT_OVER = 'no complete answer within {:g} seconds'

@@ -9,9 +9,9 @@ from senlin.common import consts
 from senlin.common import exception as senlin_exception
 from senlin.db.sqlalchemy import api as database
 
-from tests.edge import FAILURES, NOT_FOUND, Edge
 from tests.engine.support import SERVER_PROFILE, Desk, binding, plain
-from tests.fake_nova import FakeHost
+from tests.support.edge import FAILURES, NOT_FOUND, Edge
+from tests.support.fake_nova import FakeHost
 
 GROUP = 'XYZ-ABCD'
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE

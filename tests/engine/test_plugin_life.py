@@ -12,7 +12,8 @@ from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.edge import (
+from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
+from tests.support.edge import (
     FAILURES,
     FORBIDDEN,
     NO_JSON,
@@ -21,8 +22,7 @@ from tests.edge import (
     SERVER_ERROR,
     Edge,
 )
-from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
-from tests.fake_nova import FakeFlavor
+from tests.support.fake_nova import FakeFlavor
 
 ACTIONS = sorted({*consts.CLUSTER_ACTION_NAMES, *consts.NODE_ACTION_NAMES})
 TRIGGERS = [

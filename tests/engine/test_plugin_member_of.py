@@ -6,10 +6,10 @@ What the hook makes of it is in ``test_plugin_preflight``.
 import pytest
 from senlin.common import exception as senlin_exception
 
-from tests.edge import FORBIDDEN, SERVER_ERROR, Edge
 from tests.engine.support import Desk, spec
-from tests.fake_candidates import FakeCandidates
-from tests.fake_nova import FakeAggregate
+from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
+from tests.support.fake_candidates import FakeCandidates
+from tests.support.fake_nova import FakeAggregate
 
 AGGREGATES = (FakeAggregate('agg-a'), FakeAggregate('agg-l'))
 WANTED = spec(member_of=['agg-a', '!agg-l'])

@@ -9,10 +9,10 @@ from senlin.common import consts
 from senlin_affinity import preflight as door
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.plugins import senlin_preflight
-from tests.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
 from tests.engine.support import PROJECT, SERVER_PROFILE, USER, Desk, spec
-from tests.fake_glance import FakeGlance, FakeImage
-from tests.fake_nova import FakeAggregate, FakeHost
+from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeAggregate, FakeHost
 
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
 BOTH = ('compute', 'placement')

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cloud_fixtures import asked
+from tests.support.cloud_fixtures import asked
 
 #: Senlin's API can validate from 1.2, and lists the versions of a type from 1.5.
 NEW = '1.5'

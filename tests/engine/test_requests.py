@@ -1,6 +1,6 @@
 """What the policy asks of Nova, counted before the real one. (With DRS: test_story_drs.)"""
 
-from tests.cloud_fixtures import asked
+from tests.support.cloud_fixtures import asked
 
 EXACT = 'EXACT_CAPACITY'
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cloud_fixtures import DRS_HOST, HOSTS, asked
+from tests.support.cloud_fixtures import DRS_HOST, HOSTS, asked
 
 EIGHT = {'rules': {'max_server_per_host': 8}}
 DRS_ZONE = f'vsphere:{DRS_HOST}'

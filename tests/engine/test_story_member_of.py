@@ -3,7 +3,7 @@
 What its nodes then do is in ``test_story_preflight``.
 """
 
-from tests.cloud_fixtures import asked
+from tests.support.cloud_fixtures import asked
 
 #: The cloud's one aggregate is that of a zone.
 ZONE = 'vsphere'

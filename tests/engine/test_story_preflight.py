@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tests.cloud_fixtures import DRS_HOST, HOSTS, asked
+from tests.support.cloud_fixtures import DRS_HOST, HOSTS, asked
 
 #: The DRS host is disabled.
 OPEN = [host for host in HOSTS if host != DRS_HOST]

@@ -22,9 +22,9 @@ from typing import Any
 import eventlet
 import senlin.cmd  # noqa: F401 - as in senlin-engine, eventlet replaces the blocking parts first
 
-from tests.edge import Edge
 from tests.engine.support import Desk, make_database, spec
-from tests.fake_nova import FakeFlavor
+from tests.support.edge import Edge
+from tests.support.fake_nova import FakeFlavor
 
 
 def answer(case: Mapping[str, Any]) -> dict[str, Any]:

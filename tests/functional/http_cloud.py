@@ -1,7 +1,8 @@
 """A Keystone, a fake Nova and a fake Placement behind a real socket, which counts what it is asked.
 
 For measures at sizes that no test can boot: ten thousand hypervisors. The answers are those of
-``tests.fake_nova``; what a request really costs on the wire is seen here, without requests-mock.
+``tests.support.fake_nova``; what a request really costs on the wire is seen here, without
+requests-mock.
 
 And for what only a wire can do: an answer that comes byte by byte (``drip``), and a Keystone that
 answers 401 to everybody who asks for its version (``is_locked``).
@@ -20,10 +21,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from openstack.connection import Connection
 
-from tests import fake_keystone
-from tests.fake_nova import FakeNova
-from tests.fake_placement import FakePlacement
 from tests.recordings.exchanges import Reply
+from tests.support import fake_keystone
+from tests.support.fake_nova import FakeNova
+from tests.support.fake_placement import FakePlacement
 
 #: Seconds between two bytes: shorter than any timeout.
 _BETWEEN = 0.02

@@ -8,7 +8,7 @@ from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.reservations import constrain
 from senlin_affinity.policy import aggregates, properties
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests import command
+from tests.support import command
 
 HOSTS = {
     'cmp-1': {},

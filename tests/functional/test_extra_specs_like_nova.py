@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from tests.nova_validators import (
+from tests.support.nova_validators import (
     EDGES,
     FAMILIES,
     FILLERS,

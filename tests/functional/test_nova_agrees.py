@@ -17,9 +17,9 @@ from senlin_affinity.core.objects import (
     Question,
 )
 from senlin_affinity.core.server_group import POLICIES, Member, ServerGroup
-from tests.nova_judge import HOST, Judge
-from tests.small_cloud import flavor_of
-from tests.tables import read, rows
+from tests.support.nova_judge import HOST, Judge
+from tests.support.small_cloud import flavor_of
+from tests.support.tables import read, rows
 
 READING = (
     'ComputeCapabilitiesFilter',

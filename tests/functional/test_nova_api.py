@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.tables import rows
+from tests.support.tables import rows
 
 FILTER = 'egg:senlin-affinity#extra_spec_validation'
 NEWEST = '2.104'

@@ -13,8 +13,8 @@ from senlin_affinity.core import aggregate_metadata
 from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests import worked_examples
-from tests.waiting import until
+from tests.support import worked_examples
+from tests.support.waiting import until
 
 FILTER = AggregateInstanceTypeFilter.__name__
 SCOPE = 'aggregate_instance_extra_specs:'

@@ -22,7 +22,7 @@ from senlin_affinity.core.objects import (
     Rules,
 )
 from senlin_affinity.core.verdict import Verdict
-from tests.tables import rows
+from tests.support.tables import rows
 from tests.unit.core.test_reservations import ISOLATED
 
 ROOT = Path(__file__).parents[2]

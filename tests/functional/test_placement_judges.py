@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.provider_tree import admitted
-from tests.letters import UUIDS, expand
-from tests.picture import PICTURE, providers
-from tests.placement_forests import QUESTIONS, check_forest, check_values, status
-from tests.placement_judge import SHARED_CLASS, NoAnswer
 from tests.property.expressions import NEARLY_VALUES, forests
-from tests.tables import raises, rows
+from tests.support.letters import UUIDS, expand
+from tests.support.picture import PICTURE, providers
+from tests.support.placement_forests import QUESTIONS, check_forest, check_values, status
+from tests.support.placement_judge import SHARED_CLASS, NoAnswer
+from tests.support.tables import raises, rows
 
 QUESTIONS_PER_FOREST = 20
 A_FOREST = (

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests import command as commands
-from tests.waiting import until
+from tests.support import command as commands
+from tests.support.waiting import until
 
 HOSTS = {
     'cmp-1': {'availability_zone': 'az-1'},

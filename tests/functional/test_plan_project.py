@@ -10,8 +10,8 @@ from senlin_affinity import preflight
 from senlin_affinity.core.objects import PlacementRequest
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import ADMIN, DEMO
-from tests import command as commands
-from tests.waiting import until
+from tests.support import command as commands
+from tests.support.waiting import until
 
 USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}
 UNLIMITED = -1

@@ -29,7 +29,7 @@ def test_server():
 def test_a_test_that_does_fails(tmp_path):
     (tmp_path / 'test_it.py').write_text(TESTS)
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-p', 'tests.alone', 'test_it.py'],
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'tests.support.alone', 'test_it.py'],
         cwd=tmp_path, env={**os.environ, 'PYTHONPATH': str(ROOT)}, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

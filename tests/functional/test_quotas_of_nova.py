@@ -6,7 +6,7 @@ from openstack import exceptions as sdk
 from senlin_affinity import preflight
 from senlin_affinity.core.objects import PlacementRequest
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope='module')

@@ -15,8 +15,8 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.policy import affinity, placement, planned, properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.request import Asked
-from tests.fake_nova import FakeHost, FakeNova, newest
 from tests.functional.http_cloud import HttpCloud
+from tests.support.fake_nova import FakeHost, FakeNova, newest
 
 HYPERVISORS = 10_000
 GROUPS = '/os-server-groups'

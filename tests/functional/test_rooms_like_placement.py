@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from senlin_affinity.cloud import providers
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
-from tests.placement_judge import SHARING
-from tests.small_cloud import CONSTRAINTS
+from tests.support.placement_judge import SHARING
+from tests.support.small_cloud import CONSTRAINTS
 
 CLASSES = ('CUSTOM_LICENSE', 'CUSTOM_GPU')
 TRAIT = 'CUSTOM_GOLD'

@@ -4,7 +4,7 @@ import openstack
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.waiting import until
+from tests.support.waiting import until
 
 HOSTS = {
     'cmp-1': {'vcpus': 8, 'availability_zone': 'az1'},

@@ -11,7 +11,7 @@ import openstack
 import pytest
 
 from senlin_affinity.sandbox.session import is_running
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 @pytest.fixture

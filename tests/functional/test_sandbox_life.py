@@ -17,7 +17,7 @@ from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.sandbox import work_directory
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.session import is_running
-from tests.waiting import until
+from tests.support.waiting import until
 
 PARENT = """
 import json, sys, time

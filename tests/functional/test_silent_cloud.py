@@ -13,10 +13,10 @@ import pytest
 from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, compute, connect, ports
 from senlin_affinity.cloud.deadline import TIMEOUTS
 from senlin_affinity.core.errors import CloudError
-from tests import fake_keystone
-from tests.fake_nova import FakeNova
 from tests.functional.http_cloud import HttpCloud
-from tests.waiting import ended, until
+from tests.support import fake_keystone
+from tests.support.fake_nova import FakeNova
+from tests.support.waiting import ended, until
 
 COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
 #: Seconds; short, since a test waits for it to pass. What comes before must be over in this time.

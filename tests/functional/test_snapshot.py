@@ -11,10 +11,10 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests import command
-from tests.fake_nova import FakeHost, FakeNova
 from tests.functional.http_cloud import HttpCloud
-from tests.waiting import until
+from tests.support import command
+from tests.support.fake_nova import FakeHost, FakeNova
+from tests.support.waiting import until
 
 HOSTS = {
     'cmp-1': {'vcpus': 8, 'memory_mb': 4096, 'disk_gb': 100, 'availability_zone': 'az1'},

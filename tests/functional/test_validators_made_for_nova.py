@@ -15,7 +15,7 @@ import pytest
 
 from senlin_affinity.plugins import extra_spec_process
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.cloud_fixtures import Tenant
+from tests.support.cloud_fixtures import Tenant
 
 ROOT = Path(__file__).parents[2]
 GROUP = 'nova.extra_spec_validators'

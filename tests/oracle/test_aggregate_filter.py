@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 
 from senlin_affinity.core.extra_spec_operators import match
-from tests import aggregate_judge as judge
 from tests.property.aggregate_strategies import (
     AGGREGATES,
     FLAVORS,
@@ -21,6 +20,7 @@ from tests.property.aggregate_strategies import (
     TEXTS,
     written,
 )
+from tests.support import aggregate_judge as judge
 
 CASES = 'tests/unit/scheduler/filters/test_extra_specs_ops.py'
 

@@ -3,7 +3,16 @@
 import pytest
 from hypothesis import given, settings
 
-from tests.nova_validators import FAMILIES, NAMES, VALUES, check, names, near_misses, nova, values
+from tests.support.nova_validators import (
+    FAMILIES,
+    NAMES,
+    VALUES,
+    check,
+    names,
+    near_misses,
+    nova,
+    values,
+)
 
 __all__ = ['nova']
 

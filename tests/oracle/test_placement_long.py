@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.provider_tree import admitted
-from tests.placement_forests import QUESTIONS, check_forest, check_values, outlives
 from tests.property.expressions import EXPRESSIONS, NEARLY_VALUES, forests
+from tests.support.placement_forests import QUESTIONS, check_forest, check_values, outlives
 
 LONG = settings(max_examples=200, derandomize=False)
 

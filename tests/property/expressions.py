@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from senlin_affinity.core.provider_tree import Provider
-from tests.letters import UUIDS
+from tests.support.letters import UUIDS
 
 #: The aggregates of the forests, and one that no provider is in.
 AGGREGATES = tuple(UUIDS[f'agg{letter}'] for letter in 'ABCDEF')

@@ -2,7 +2,6 @@
 
 from hypothesis import given
 
-from tests import aggregate_judge as judge
 from tests.property.aggregate_strategies import (
     AGGREGATES,
     FLAVORS,
@@ -12,7 +11,8 @@ from tests.property.aggregate_strategies import (
     TEXTS,
     written,
 )
-from tests.tables import read
+from tests.support import aggregate_judge as judge
+from tests.support.tables import read
 
 
 @given(TEXTS, REQUIREMENTS)

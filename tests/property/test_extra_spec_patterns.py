@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity.extra_specs.registry import Registry
 from senlin_affinity.extra_specs.validators import patterns
-from tests.backtracking import TooManySteps, matches
+from tests.support.backtracking import TooManySteps, matches
 
 LENGTH = 255
 #: Steps that a matcher may take for each letter.

@@ -12,7 +12,7 @@ from senlin_affinity.core.planner import plan
 from senlin_affinity.core.server_group import ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY
 from tests.property import one_by_one
 from tests.property.cloud_strategies import clouds, hidden
-from tests.small_cloud import CONSTRAINTS
+from tests.support.small_cloud import CONSTRAINTS
 
 
 @given(clouds() | clouds(policies=None))

@@ -1,8 +1,8 @@
 """What is asked of a Nova to have its answers recorded, and how an answer becomes a record.
 
 The way of the data: :func:`exchange_all` sends the same requests at every microversion, to whatever
-takes them (the sandbox's real Nova, or the fake of ``tests.fake_nova``); :class:`Normaliser`
-replaces what differs from run to run; one dict per microversion comes out. The one server that is
+takes them (the sandbox's real Nova, or ``tests.support.fake_nova``); :class:`Normaliser` replaces
+what differs from run to run; one dict per microversion comes out. The one server that is
 booted comes last: until then, nothing is used on any host.
 
 Shapes::

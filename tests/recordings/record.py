@@ -15,7 +15,7 @@ import requests
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.recordings import exchanges, files, snapshot
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 class SandboxNova:

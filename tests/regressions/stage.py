@@ -22,7 +22,7 @@ from typing import Any
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.stage import ENDED, Ended, Running, wait_for
 from senlin_affinity.sandbox.identities import DEMO
-from tests.cloud_fixtures import Tenant, Truth
+from tests.support.cloud_fixtures import Tenant, Truth
 
 IN_TREE = '1.0'
 OURS = '1.1'

@@ -12,7 +12,7 @@ import pytest
 
 from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
 from senlin_affinity.core.objects import CloudSnapshot
-from tests.tables import CASES, read
+from tests.support.tables import CASES, read
 
 ROOT = Path(__file__).parents[2]
 PARTS = {field.name for field in dataclasses.fields(CloudSnapshot)}

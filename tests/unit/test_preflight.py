@@ -25,7 +25,7 @@ from senlin_affinity.core.objects import (
 from senlin_affinity.core.reasons import Reason, sentence
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Verdict
-from tests.our_constraints import OURS
+from tests.support.our_constraints import OURS
 
 
 def extension(name, plugin, target='somewhere.else:Thing'):

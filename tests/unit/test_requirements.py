@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import tables
+from tests.support import tables
 
 TESTS = Path(__file__).parents[1]
 

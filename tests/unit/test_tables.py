@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import tables
+from tests.support import tables
 
 TABLES = sorted(path.stem for path in tables.CASES.glob('*.yaml'))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import command
+from tests.support import command
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from tests import command
+from tests.support import command
 
 SPEC = "type: senlin.policy.affinity\nversion: '1.1'\nproperties: {availability_zone: nova_1}\n"
 

@@ -15,7 +15,7 @@ from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.conf import files
 from senlin_affinity.core.objects import PlacementRequest, Rules
-from tests.waiting import until
+from tests.support.waiting import until
 
 SSD = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 POLICY = {'type': 'senlin.policy.affinity', 'version': '1.1'}

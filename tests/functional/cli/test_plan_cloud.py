@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests import fake_keystone
-from tests.fake_nova import FakeFlavor, FakeHost, FakeNova
 from tests.functional.http_cloud import HttpCloud
+from tests.support import fake_keystone
+from tests.support.fake_nova import FakeFlavor, FakeHost, FakeNova
 
 HOSTS = tuple(FakeHost(f'cmp-{number}') for number in (1, 2, 3))
 SMALL = (FakeFlavor('1', 'm1.small', {}),)

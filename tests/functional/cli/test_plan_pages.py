@@ -13,7 +13,7 @@ from senlin_affinity import preflight
 from senlin_affinity.cli.plan import Plan
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.core.objects import PlacementRequest
-from tests import command
+from tests.support import command
 from tests.unit.docs.test_manual import table
 
 ROOT = Path(__file__).parents[3]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.fake_nova import FakeFlavor, FakeNova
 from tests.functional.http_cloud import HttpCloud
+from tests.support.fake_nova import FakeFlavor, FakeNova
 
 FLAVORS = (
     FakeFlavor('1', 'm1.good', {'hw:cpu_policy': 'shared'}),

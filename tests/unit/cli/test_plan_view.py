@@ -7,7 +7,7 @@ import pytest
 from senlin_affinity.cli import plan_view
 from senlin_affinity.cli.plan_notes import Notes
 from senlin_affinity.core.planner import plan
-from tests.small_cloud import CONSTRAINTS, request_of, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 
 @pytest.mark.parametrize('odd', ['\x1b[31m', '\x9b31m', '\ud800', '\u2028'])

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.edge import Edge
+from tests.support.edge import Edge
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import pytest
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
-from tests import edge as at_edge
-from tests.edge import Edge, Failure
-from tests.fake_candidates import FakeCandidates, FakeProvider
+from tests.support import edge as at_edge
+from tests.support.edge import Edge, Failure
+from tests.support.fake_candidates import FakeCandidates, FakeProvider
 
 U, V, W = (f'00000000-0000-4000-8000-00000000000{number}' for number in (1, 2, 3))
 HOSTS = (

@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 
 from senlin_affinity.cloud.rest import Rest
-from tests.edge import FAILURES, Edge
-from tests.fake_glance import FakeGlance
+from tests.support.edge import FAILURES, Edge
+from tests.support.fake_glance import FakeGlance
 
 
 def use_a_url_that_nobody_answers(edge):

@@ -10,8 +10,8 @@ import pytest
 from senlin_affinity.core.errors import CloudError, PolicyMismatch, QuotaExceeded
 from senlin_affinity.policy import affinity, properties
 from senlin_affinity.policy.binding import Binding
-from tests import edge as at_edge
-from tests.edge import FAILURES, REFUSALS, UNCERTAIN, Edge
+from tests.support import edge as at_edge
+from tests.support.edge import FAILURES, REFUSALS, UNCERTAIN, Edge
 
 GROUPS = '/os-server-groups'
 ONE_GROUP = f'{GROUPS}/[^/]+'

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests import fake_nova
 from tests.recordings import exchanges, files
+from tests.support import fake_nova
 
 REPLAYED = exchanges.exchange_all(
     fake_nova.FakeNova(quota=exchanges.SERVER_GROUPS_QUOTA, hosts=fake_nova.RECORDED_HOSTS)

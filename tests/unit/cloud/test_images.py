@@ -4,8 +4,8 @@ import pytest
 
 from senlin_affinity.cloud import images
 from senlin_affinity.core.errors import CloudError
-from tests.edge import FAILURES, Edge
-from tests.fake_glance import FakeGlance, FakeImage
+from tests.support.edge import FAILURES, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
 
 WINDOWS = FakeImage(
     'windows', {'licence:windows': 'true', 'trait:HW_GPU': 'required', 'min_disk': 7, 'tags': ['x']}

@@ -4,9 +4,9 @@ import pytest
 
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Aggregate, Flavor, Quota
-from tests import edge as at_edge
-from tests.edge import Edge, Failure
-from tests.fake_nova import RECORDED_HOSTS, FakeAggregate, FakeFlavor, FakeHost, newest
+from tests.support import edge as at_edge
+from tests.support.edge import Edge, Failure
+from tests.support.fake_nova import RECORDED_HOSTS, FakeAggregate, FakeFlavor, FakeHost, newest
 
 SERVICES = 'GET /os-services'
 HYPERVISORS = 'GET /os-hypervisors/detail'

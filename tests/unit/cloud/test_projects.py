@@ -4,8 +4,8 @@ import pytest
 
 from senlin_affinity.cloud import projects
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from tests import edge as at_edge
-from tests.edge import Edge, Failure
+from tests.support import edge as at_edge
+from tests.support.edge import Edge, Failure
 
 HEX = '0123456789abcdef0123456789abcdef'
 KNOWN = {HEX: 'web', 'a1': 'twice', 'b2': 'twice', 'of-another-domain': 'admin'}

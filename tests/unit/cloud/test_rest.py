@@ -7,9 +7,9 @@ from openstack.connection import Connection
 
 from senlin_affinity.cloud.rest import Rest
 from senlin_affinity.core.errors import CloudError
-from tests import edge as at_edge
-from tests import fake_keystone
-from tests.edge import Edge, Failure
+from tests.support import edge as at_edge
+from tests.support import fake_keystone
+from tests.support.edge import Edge, Failure
 
 LIMITS = (2, 1)
 

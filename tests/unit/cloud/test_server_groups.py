@@ -4,8 +4,8 @@ import pytest
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.server_group import Member
-from tests.edge import Edge, Failure
-from tests.fake_nova import newest
+from tests.support.edge import Edge, Failure
+from tests.support.fake_nova import newest
 
 OLD = ['2.1', '2.14', '2.15', '2.63']
 NEW = ['2.64', '2.88', newest()]

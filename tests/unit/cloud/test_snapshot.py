@@ -17,10 +17,10 @@ from senlin_affinity.core.objects import (
     Rules,
 )
 from senlin_affinity.core.server_group import Member
-from tests import edge as at_edge
-from tests.edge import Edge, Failure
-from tests.fake_nova import FakeHost
-from tests.fake_placement import SHARING, FakePlacement, FakeProvider
+from tests.support import edge as at_edge
+from tests.support.edge import Edge, Failure
+from tests.support.fake_nova import FakeHost
+from tests.support.fake_placement import SHARING, FakePlacement, FakeProvider
 
 GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
 AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'

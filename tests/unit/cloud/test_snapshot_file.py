@@ -11,7 +11,7 @@ from senlin_affinity.cloud.snapshot_file import decoded, load, parse, render
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
-from tests.tables import check_error, raises, rows
+from tests.support.tables import check_error, raises, rows
 
 UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 OTHER = '5bbcc3c4-1da2-4437-a48a-66f15b1b13fa'

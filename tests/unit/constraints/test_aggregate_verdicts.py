@@ -20,7 +20,7 @@ from senlin_affinity.core.objects import (
 )
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.server_group import ServerGroup
-from tests.tables import read, rows
+from tests.support.tables import read, rows
 
 TABLES = {
     AggregateMetadataConstraint: (

@@ -26,8 +26,8 @@ from senlin_affinity.core.objects import (
 )
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.server_group import Member, ServerGroup
-from tests.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
-from tests.tables import read, rows
+from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
+from tests.support.tables import read, rows
 
 #: A table that needs no more than a host and a question, by its constraint.
 OF_HOSTS = {

@@ -7,7 +7,7 @@ from senlin_affinity.core.aggregate_metadata import FORCE, Requirements, check, 
 from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
 from senlin_affinity.core.extra_spec_operators import match, parse
 from senlin_affinity.core.reasons import sentence
-from tests.tables import read, rows
+from tests.support.tables import read, rows
 
 TABLES = ('aggregate_metadata', 'aggregate_metadata_examples')
 

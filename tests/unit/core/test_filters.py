@@ -4,8 +4,8 @@ import pytest
 
 from senlin_affinity.core import filters
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
-from tests.small_cloud import flavor_of
-from tests.tables import rows
+from tests.support.small_cloud import flavor_of
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize('row', rows('filters'))

@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.core import flavor
-from tests.small_cloud import flavor_of
-from tests.tables import rows
+from tests.support.small_cloud import flavor_of
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize('row', rows('flavor_demand'))

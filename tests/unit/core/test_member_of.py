@@ -9,8 +9,8 @@ from senlin_affinity.core.aggregate_names import resolve
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Aggregate, Host
-from tests.letters import UUIDS, contract, expand
-from tests.tables import check_error, raises, rows
+from tests.support.letters import UUIDS, contract, expand
+from tests.support.tables import check_error, raises, rows
 
 U, V, W, X = (UUIDS[letter] for letter in 'UVWX')
 AGGREGATES = (

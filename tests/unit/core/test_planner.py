@@ -15,8 +15,8 @@ from senlin_affinity.core.question import ask
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
-from tests.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
-from tests.tables import check_error, raises, rows
+from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.support.tables import check_error, raises, rows
 
 
 def answer(row):

@@ -5,9 +5,9 @@ import pytest
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.provider_tree import Provider, admitted
-from tests.letters import UUIDS, expand
-from tests.picture import PICTURE, providers
-from tests.tables import rows
+from tests.support.letters import UUIDS, expand
+from tests.support.picture import PICTURE, providers
+from tests.support.tables import rows
 
 A = UUIDS['aggA']
 

@@ -5,8 +5,8 @@ import pytest
 from senlin_affinity.core import remedies
 from senlin_affinity.core.planner import decide, plan
 from senlin_affinity.core.question import ask
-from tests.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
-from tests.tables import rows
+from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.support.tables import rows
 
 ROWS = rows('remedies')
 MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}

@@ -8,7 +8,7 @@ from senlin_affinity.core.objects import Aggregate
 from senlin_affinity.core.provider_tree import Provider, admitted
 from senlin_affinity.core.reservations import constrain
 from senlin_affinity.core.verdict import Verdict
-from tests.tables import check_error, raises, rows
+from tests.support.tables import check_error, raises, rows
 
 PREFIX = 'reservation:'
 POOL = 'a0b1c2d3-e4f5-4061-8283-94a5b6c7d8e9'

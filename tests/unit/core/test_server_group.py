@@ -4,7 +4,7 @@ import pytest
 
 from senlin_affinity.core.errors import AffinityError
 from senlin_affinity.core.server_group import Member, ServerGroup, create_body, parse_create
-from tests.tables import check_error, raises, rows
+from tests.support.tables import check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('server_group_create'))

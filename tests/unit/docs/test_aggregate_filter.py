@@ -12,7 +12,7 @@ from oslo_utils import strutils
 
 from senlin_affinity.core import aggregate_metadata
 from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
-from tests import worked_examples
+from tests.support import worked_examples
 from tests.unit.docs.test_manual import table, text_of
 
 PAGE = text_of('admin/aggregate-filter.rst')

@@ -8,7 +8,7 @@ import pytest
 
 from senlin_affinity.conf import opts
 from senlin_affinity.policy import declared, properties
-from tests.our_constraints import OURS
+from tests.support.our_constraints import OURS
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / 'doc/source'

@@ -12,8 +12,8 @@ from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Aggregate
 from senlin_affinity.core.provider_tree import admitted
 from senlin_affinity.policy import properties
-from tests.letters import UUIDS, contract, expand
-from tests.picture import PICTURE, providers
+from tests.support.letters import UUIDS, contract, expand
+from tests.support.picture import PICTURE, providers
 from tests.unit.docs.test_manual import table, text_of
 
 PAGE = text_of('user/member-of.rst')

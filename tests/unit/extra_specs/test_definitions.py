@@ -7,7 +7,7 @@ import pytest
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.values import Value
-from tests.tables import check_error, raises, rows
+from tests.support.tables import check_error, raises, rows
 
 TYPES = {'int': int, 'bool': bool, 'str': str, 'float': float}
 

@@ -5,7 +5,7 @@ import pytest
 from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from senlin_affinity.extra_specs import MODES, Finding, judge, validate, validate_all
 from senlin_affinity.extra_specs.registry import Registry
-from tests.tables import rows
+from tests.support.tables import rows
 
 REGISTRY = Registry()
 

@@ -5,8 +5,8 @@ import pytest
 from senlin_affinity.core.errors import AffinityError
 from senlin_affinity.policy import aggregates
 from senlin_affinity.policy.properties import Properties
-from tests.fake_cloud import cloud_of
-from tests.tables import check_error, raises, rows
+from tests.support.fake_cloud import cloud_of
+from tests.support.tables import check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('policy_member_of'))

@@ -12,8 +12,8 @@ from senlin_affinity.policy import affinity, binding
 from senlin_affinity.policy.affinity import Cluster
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
-from tests.fake_cloud import FakeCloud, Fault, cloud_of, group_of
-from tests.tables import check_error, raises, rows
+from tests.support.fake_cloud import FakeCloud, Fault, cloud_of, group_of
+from tests.support.tables import check_error, raises, rows
 
 
 def properties_of(row):

@@ -4,7 +4,7 @@ import pytest
 
 from senlin_affinity.core.errors import AffinityError
 from senlin_affinity.policy.binding import Binding, read, write
-from tests.tables import check_error, raises, rows
+from tests.support.tables import check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('policy_binding'))

@@ -4,8 +4,8 @@ import pytest
 
 from senlin_affinity.core.errors import AffinityError, CloudError
 from senlin_affinity.policy import affinity, flavor, properties
-from tests.fake_cloud import FakeCloud, Fault, cloud_of
-from tests.tables import check_error, raises, rows
+from tests.support.fake_cloud import FakeCloud, Fault, cloud_of
+from tests.support.tables import check_error, raises, rows
 
 
 def spec(mode=None):

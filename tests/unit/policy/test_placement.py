@@ -8,8 +8,8 @@ from senlin_affinity.core.whole import whole
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
-from tests.fake_cloud import cloud_of
-from tests.tables import check_error, raises, rows
+from tests.support.fake_cloud import cloud_of
+from tests.support.tables import check_error, raises, rows
 
 BOUND = Binding('XYZ-ABCD', True)
 

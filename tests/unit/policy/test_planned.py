@@ -12,8 +12,8 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE, load
 from senlin_affinity.policy.request import Asked
-from tests.small_cloud import CONSTRAINTS, snapshot_of
-from tests.tables import check_error, raises, rows
+from tests.support.small_cloud import CONSTRAINTS, snapshot_of
+from tests.support.tables import check_error, raises, rows
 
 BOUND = Binding('g', True)
 PROFILE = {'flavor': 'small', 'image': 'cirros'}

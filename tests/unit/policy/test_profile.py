@@ -4,7 +4,7 @@ import pytest
 
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.policy import profile
-from tests.tables import rows
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize('row', rows('policy_profile'))

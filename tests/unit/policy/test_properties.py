@@ -6,8 +6,8 @@ import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
 from senlin_affinity.policy import affinity, declared, properties
-from tests.fake_cloud import FakeCloud
-from tests.tables import check_error, raises, rows
+from tests.support.fake_cloud import FakeCloud
+from tests.support.tables import check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('policy_spec'))

@@ -11,7 +11,7 @@ from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy import request
 from senlin_affinity.policy.properties import TYPE, load
 from senlin_affinity.policy.request import Asked
-from tests.tables import check_error, raises, rows
+from tests.support.tables import check_error, raises, rows
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
 FLAVOR = Flavor('f', 'small', vcpus=1, ram=512, disk=1)

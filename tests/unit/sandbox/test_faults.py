@@ -8,7 +8,7 @@ import pytest
 
 from senlin_affinity.sandbox.faults import Observer
 from senlin_affinity.sandbox.wsgi import Request, Response, Switchboard
-from tests.waiting import until
+from tests.support.waiting import until
 
 
 def echo(environ, start_response):

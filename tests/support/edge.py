@@ -1,9 +1,9 @@
 """A cloud at the HTTP edge, by requests-mock: discovery, token, catalogue, Nova and Placement.
 
 The way of the data: a real openstacksdk connection sends its requests; Keystone's are answered
-here, Nova's by :class:`tests.fake_nova.FakeNova`, which keeps what it was asked and its server
-groups, those of Placement, where there is one, by :class:`tests.fake_placement.FakePlacement`,
-and those of Glance by :class:`tests.fake_glance.FakeGlance`; a :class:`Failure` may take the place
+here, Nova's by :class:`FakeNova`, which keeps what it was asked and its server
+groups, those of Placement, where there is one, by :class:`FakePlacement`,
+and those of Glance by :class:`FakeGlance`; a :class:`Failure` may take the place
 of an answer, before or after Nova did its part.
 
 Shapes::
@@ -34,12 +34,12 @@ from keystoneauth1 import session
 from openstack.connection import Connection
 
 from senlin_affinity.cloud.connection import Ports, ports
-from tests import fake_keystone
-from tests.fake_candidates import FakeCandidates
-from tests.fake_glance import FakeGlance
-from tests.fake_nova import FakeNova, NoRoute, newest
-from tests.fake_placement import FakePlacement
 from tests.recordings.exchanges import Reply
+from tests.support import fake_keystone
+from tests.support.fake_candidates import FakeCandidates
+from tests.support.fake_glance import FakeGlance
+from tests.support.fake_nova import FakeNova, NoRoute, newest
+from tests.support.fake_placement import FakePlacement
 
 KEYSTONE = 'http://keystone.test/v3'
 NOVA = 'http://nova.test/v2.1'

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.provider_tree import admitted
-from tests.placement_judge import NoAnswer
 from tests.property.expressions import EXPRESSIONS
+from tests.support.placement_judge import NoAnswer
 
 #: Only the expression is judged then, and not what it leaves.
 NOBODY_HAS = 'VCPU:1'

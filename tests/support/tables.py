@@ -10,7 +10,7 @@ from senlin_affinity.core import errors
 
 #: In C where libyaml is: Python's own takes seconds for 400 kB of tables.
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-CASES = Path(__file__).parent / 'cases'
+CASES = Path(__file__).parents[1] / 'cases'
 
 
 def read(table: str) -> list[dict[str, Any]]:

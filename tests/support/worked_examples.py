@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-PAGE = Path(__file__).parents[1] / 'doc/source/admin/aggregate-filter.rst'
+PAGE = Path(__file__).parents[2] / 'doc/source/admin/aggregate-filter.rst'
 _BLOCK = re.compile(r'^\.\. code-block:: yaml\n\n((?:(?: {3}.*)?\n)+)', re.MULTILINE)
 
 

@@ -5,7 +5,7 @@ gave to the same question at the nearest recorded microversion, with this one's 
 numbers in it. ``tests/unit/cloud/test_fake_nova.py`` sends it every recorded request, and it must
 answer as recorded: what it gets wrong is what the recordings do not hold.
 
-Used by ``tests.edge`` (requests-mock) and by ``tests/functional/test_request_counts.py`` (sockets).
+Used by ``edge`` (requests-mock) and by ``tests/functional/test_request_counts.py`` (sockets).
 """
 
 from __future__ import annotations

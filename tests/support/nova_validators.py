@@ -25,7 +25,7 @@ SHORT = 12
 
 
 class Nova:
-    """The functions of ``tests/nova_child.py``, answered by that process."""
+    """The functions of ``tests/support/nova_child.py``, answered by that process."""
 
     def __init__(self, process):
         self.process = process
@@ -42,10 +42,10 @@ class Nova:
 
 @pytest.fixture(scope='session')
 def nova():
-    command = [sys.executable, '-W', 'ignore', '-m', 'tests.nova_child']
+    command = [sys.executable, '-W', 'ignore', '-m', 'tests.support.nova_child']
     with subprocess.Popen(
         command,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from senlin_affinity.core.provider_tree import Provider
-from tests.letters import UUIDS
+from tests.support.letters import UUIDS
 
 PICTURE = {
     'cn1': {'aggregates': ['aggA']},

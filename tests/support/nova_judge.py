@@ -35,7 +35,7 @@ class Judge:
     """The child, for the tests."""
 
     def __init__(self):
-        command = [sys.executable, '-W', 'ignore', '-m', 'tests.nova_judge']
+        command = [sys.executable, '-W', 'ignore', '-m', 'tests.support.nova_judge']
         environment = os.environ | {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
         self._child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

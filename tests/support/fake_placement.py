@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from tests.fake_nova import FakeNova, NoRoute
 from tests.recordings import snapshot
 from tests.recordings.exchanges import Reply
+from tests.support.fake_nova import FakeNova, NoRoute
 
 Amounts = Mapping[str, tuple[int, int]]
 TRAITS = ('COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND')
