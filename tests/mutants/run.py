@@ -29,7 +29,7 @@ PACKAGE = ROOT / 'senlin_affinity'
 MUTATED = ('core', 'constraints', 'policy', 'cloud', 'plugins', 'extra_specs')
 #: Those that need no service.
 TESTS = ('tests/unit', 'tests/property', *map(str, Path('tests/engine').glob('test_plugin_*.py')))
-EQUIVALENT = Path(__file__).with_name('equivalent.yaml')
+EQUIVALENT = Path(__file__).with_name('equivalent')
 BAR = 98.0
 
 
@@ -103,8 +103,9 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 def read_equivalent() -> dict[str, str]:
     """Why a mutant cannot be told from the original, by its key."""
-    rows = yaml.safe_load(EQUIVALENT.read_text(encoding='utf-8')) if EQUIVALENT.exists() else []
-    return {row['key']: row['why'] for row in rows or []}
+    files = sorted(EQUIVALENT.glob('*.yaml'))
+    read = [yaml.safe_load(file.read_text(encoding='utf-8')) or [] for file in files]
+    return {row['key']: row['why'] for rows in read for row in rows}
 
 
 def summary(results: Sequence[Result], seconds: float) -> int:
