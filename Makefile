@@ -27,8 +27,8 @@ export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-services e2e accuracy mutants compare compat newest lint format docs bench recordings \
-    sample clean elsewhere
+.PHONY: help demo quick test test-services package e2e accuracy mutants compare compat newest lint format docs bench \
+    recordings sample clean elsewhere
 .DEFAULT_GOAL := help
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo 'make quick       the rules, the laws and the adapters, in less than a minute: no socket, no process'
 	@echo 'make test        the tests: rules, properties, and the real services'
 	@echo 'make test-services  what is long and random, with the real services: after make test'
+	@echo 'make package     the sdist and the wheel, installed as users do, into a clean environment'
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make e2e         the long comparisons with the real services'
 	@echo 'make accuracy    300 random clouds: what the preflight says, and what the scheduler does'
@@ -62,6 +63,9 @@ test: .venv/.made
 test-services: .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.requirements check
 	@.venv/bin/python -m pytest $(PARALLEL) -m long $(TESTS) $(ARGS)
+
+package: .venv/.made
+	@.venv/bin/python -m pytest tests/package $(ARGS)
 
 e2e: .venv/.made
 	@test -n '$(E2E)' || { echo 'make: there are no such tests yet' >&2; exit 1; }

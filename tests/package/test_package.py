@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -21,19 +20,23 @@ ROOT = Path(__file__).parents[2]
 SETUP = configparser.ConfigParser()
 SETUP.read(ROOT / 'setup.cfg', encoding='utf-8')
 VERSION = SETUP['metadata']['version']
+CONSTRAINTS = ROOT / 'constraints.txt'
+#: The build backend out of the same constraints; which of the two counts depends on pip's version.
+PIP = {f'PIP_{kind}': str(CONSTRAINTS) for kind in ('CONSTRAINT', 'BUILD_CONSTRAINT')}
+SDIST = f'senlin_affinity-{VERSION}.tar.gz'
 SOURCES = ('clone', 'shallow-clone', 'archive', 'sdist')
 #: The author of commits that only the test sees.
 AUTHOR = ('-c', 'user.name=test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false')
 
 
 def run(*command, cwd):
-    """Without what the caller's environment says of git, pip, Python and the cloud."""
-    told = ('GIT_', 'OS_', 'PBR_', 'PIP_', 'PYTHON')
+    """Without what the caller's environment says of git, Python and the cloud."""
+    told = ('GIT_', 'OS_', 'PBR_', 'PYTHON')
     clean = {key: value for key, value in os.environ.items() if not key.startswith(told)}
     done = subprocess.run(
         [str(word) for word in command],
-        env={**clean, 'COLUMNS': '80', 'PIP_DISABLE_PIP_VERSION_CHECK': '1'},
-        cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+        env={**clean, **PIP, 'COLUMNS': '80'},
+        cwd=cwd, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
@@ -77,7 +80,7 @@ def sources(origin, tmp_path_factory):
     shutil.unpack_archive(top / 'archive.tar', top)
     build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
     output_of(sys.executable, '-c', build, cwd=top / 'archive')
-    shutil.unpack_archive(top / f'senlin_affinity-{VERSION}.tar.gz', top)
+    shutil.unpack_archive(top / SDIST, top)
     (top / f'senlin_affinity-{VERSION}').rename(top / 'sdist')
     return {name: top / name for name in SOURCES}
 
@@ -86,11 +89,19 @@ def sources(origin, tmp_path_factory):
 def wheels(sources, tmp_path_factory):
     top = tmp_path_factory.mktemp('wheels')
     for name, folder in sources.items():
+        # From the sdist as users do, with the backend that pip finds by pyproject.toml.
+        how = [folder.with_name(SDIST)]
+        if name != 'sdist':
+            how = ['--no-index', '--no-build-isolation', folder]
         output_of(
-            sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-index', '--no-build-isolation',
-            '--no-deps', '--wheel-dir', top / name, '.', cwd=folder,
+            sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir',
+            top / name, *how, cwd=top,
         )  # fmt: skip
     return {name: top / name / f'senlin_affinity-{VERSION}-py3-none-any.whl' for name in sources}
+
+
+def pip(prefix):
+    return sys.executable, '-m', 'pip', '--python', prefix / 'bin/python'
 
 
 def contents(wheel):
@@ -164,7 +175,6 @@ def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
     assert {name for name in names if not name.startswith(made)} == tracked
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ('source', 'has_notes'), [('clone', True), ('shallow-clone', False), ('archive', False)]
 )
@@ -180,24 +190,22 @@ def test_the_manual_has_release_notes_where_git_has_them(sources, source, has_no
 
 
 class TestInstalled:
-    """In an environment that has what the package needs, and nothing else of this checkout."""
+    """In a clean environment, with what the wheel requires as pip finds it, and nothing else."""
 
     @pytest.fixture(scope='class')
     def prefix(self, wheels, tmp_path_factory):
         top = tmp_path_factory.mktemp('installed')
-        prefix, needed = top / 'venv', top / 'needed'
-        output_of(sys.executable, '-m', 'venv', '--without-pip', prefix, cwd=top)
-        needed.mkdir()
-        for path in Path(sysconfig.get_path('purelib')).iterdir():
-            if 'senlin_affinity' not in path.name:  # nor the finder of the editable install
-                (needed / path.name).symlink_to(path)
-        (site_packages,) = prefix.glob('lib/python*/site-packages')
-        (site_packages / 'needed.pth').write_text(f'{needed}\n', encoding='utf-8')
-        output_of(
-            sys.executable, '-m', 'pip', '--python', prefix / 'bin/python', 'install', '--quiet',
-            '--no-index', '--no-deps', wheels['archive'], cwd=top,
-        )  # fmt: skip
-        return prefix
+        output_of(sys.executable, '-m', 'venv', '--without-pip', top / 'venv', cwd=top)
+        output_of(*pip(top / 'venv'), 'install', '--quiet', wheels['sdist'], cwd=top)
+        return top / 'venv'
+
+    def test_pip_finds_nothing_broken(self, prefix):
+        assert output_of(*pip(prefix), 'check', cwd=prefix) == 'No broken requirements found.\n'
+
+    def test_the_command_has_help(self, prefix):
+        output = output_of(prefix / 'bin/senlin-affinity', '--help', cwd=prefix)
+        assert output.startswith('usage: senlin-affinity ')
+        assert '\n  plan  ' in output
 
     def test_the_command_knows_its_version(self, prefix):
         command = prefix / 'bin/senlin-affinity'
@@ -212,34 +220,43 @@ class TestInstalled:
         assert status == 3, errors
         assert output.startswith('does not fit: 2 of 6 placed;')
 
-    def test_every_entry_point_is_registered_and_found_there(self, prefix):
-        """But what is Nova's, which does not fit into one process with what is Senlin's."""
+    def test_every_entry_point_loads_but_for_its_service(self, prefix):
         code = (
             'import json, sys; from importlib import metadata\n'
-            'points = metadata.distribution("senlin-affinity").entry_points\n'
-            'ours = [each for each in points if not each.group.startswith("nova.")]\n'
-            'for each in ours:\n'
-            '    each.load()\n'
-            '    assert sys.modules[each.module].__file__.startswith(sys.prefix), each\n'
-            'print(json.dumps([(each.group, each.name, each.value) for each in points]))\n'
+            'points, lacking = metadata.distribution("senlin-affinity").entry_points, {}\n'
+            'for each in points:\n'
+            '    try:\n'
+            '        each.load()\n'
+            '        assert sys.modules[each.module].__file__.startswith(sys.prefix), each\n'
+            '    except ModuleNotFoundError as error:\n'
+            '        lacking[each.group] = error.name\n'
+            'found = [(each.group, each.name, each.value) for each in points]\n'
+            'print(json.dumps([found, lacking]))\n'
         )
-        found = json.loads(output_of(prefix / 'bin/python', '-c', code, cwd=prefix))
+        found, lacking = json.loads(output_of(prefix / 'bin/python', '-c', code, cwd=prefix))
+        assert lacking == {
+            'senlin.policies': 'senlin',
+            'paste.filter_factory': 'microversion_parse',
+        }
         assert sorted(found) == sorted(
             [group, *(word.strip() for word in line.split('=', 1))]
             for group, lines in SETUP['options.entry_points'].items()
             for line in lines.strip().splitlines()
         )
 
-    def test_the_files_of_etc_are_found_again(self, prefix):
+    def test_beside_the_package_are_the_command_and_etc_which_is_found_again(self, prefix):
         code = (
             'from senlin_affinity.conf import files\n'
             'print(files.example("policies/anti-affinity.yaml"))\n'
         )
         path = prefix / 'etc/senlin-affinity/policies/anti-affinity.yaml'
         assert output_of(prefix / 'bin/python', '-c', code, cwd=prefix) == f'{path}\n'
-        installed = {
-            str(path.relative_to(prefix)) for path in (prefix / 'etc').rglob('*') if path.is_file()
+        (facts,) = prefix.glob('lib/python*/site-packages/senlin_affinity-*.dist-info')
+        beside = {
+            os.path.relpath(facts.parent / line.rpartition(',')[0].rpartition(',')[0], prefix)
+            for line in (facts / 'RECORD').read_text(encoding='utf-8').splitlines()
+            if not line.startswith(('senlin_affinity/', f'{facts.name}/'))
         }
-        assert installed == {
+        assert beside == {'bin/senlin-affinity'} | {
             str(path.relative_to(ROOT)) for path in (ROOT / 'etc').rglob('*') if path.is_file()
         }
