@@ -27,7 +27,7 @@ export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-services package e2e accuracy mutants compare compat newest lint format docs bench \
+.PHONY: help demo quick test test-services package e2e accuracy nightly mutants compare compat newest lint format docs bench \
     recordings sample clean elsewhere
 .DEFAULT_GOAL := help
 
@@ -40,6 +40,7 @@ help:
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make e2e         the long comparisons with the real services'
 	@echo 'make accuracy    300 random clouds: what the preflight says, and what the scheduler does'
+	@echo 'make nightly     all that is long, with new random input; keeps what differs as rows'
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
@@ -76,6 +77,9 @@ compare: .venv/.made
 
 accuracy: .venv/.made
 	@.venv/bin/python -m tests.accuracy.run --write doc/source/user/accuracy-table.rst $(ARGS)
+
+nightly: .venv/.made
+	@.venv/bin/python -m tests.nightly.run --workers $(WORKERS) $(ARGS)
 
 mutants: .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.run $(ARGS)

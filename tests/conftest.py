@@ -9,13 +9,15 @@ import hypothesis
 # inherit that; those that are about Ctrl-C need it as a person at a terminal has it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The same examples in every run, so that a red run is red again; "explore" looks further.
+# The same examples in every run, so that a red run is red again; "explore" looks further, and
+# fails for what differs only, not for a slow machine or for many examples that do not apply.
 hypothesis.settings.register_profile(
     'default', derandomize=True, database=None, deadline=None, print_blob=True
 )
 hypothesis.settings.register_profile(
-    'explore', derandomize=False, database=None, deadline=None, max_examples=2000, print_blob=True
-)
+    'explore', derandomize=False, database=None, deadline=None, max_examples=2000, print_blob=True,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)  # fmt: skip
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))
 
 # The fixtures that need a cloud, or a Placement alone; one of each serves the whole session.

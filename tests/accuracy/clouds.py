@@ -97,6 +97,16 @@ def case(seed: int) -> Case:
     )
 
 
+def read(row: dict[str, Any]) -> Case:
+    """The case of the fields (``dataclasses.asdict``) that come back from YAML as lists."""
+    traits, rules = _tuples(row['traits']), Rules(**_tuples(row['preflight']))
+    return Case(**{**_tuples(row), 'traits': traits, 'preflight': rules})
+
+
+def _tuples(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(item) if isinstance(item, list) else item for key, item in row.items()}
+
+
 def _members(
     dice: random.Random, names: list[str], policy: str | None, rules: dict[str, int]
 ) -> tuple[str, ...]:

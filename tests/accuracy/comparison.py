@@ -50,9 +50,8 @@ class Result:
         )
 
 
-def compare(seed: int) -> Result:
-    """Make the cloud of this number, ask, and try."""
-    case = clouds.case(seed)
+def compare(case: clouds.Case) -> Result:
+    """Make this cloud, ask, and try."""
     with SandboxCloud(
         case.hosts,
         filters=case.filters,
@@ -66,7 +65,7 @@ def compare(seed: int) -> Result:
         try:
             return _compare(case, admin)
         except AssertionError as error:
-            raise AssertionError(f'cloud {seed}: {error}\n{cloud.logs()}') from error
+            raise AssertionError(f'cloud {case.seed}: {error}\n{cloud.logs()}') from error
 
 
 def _compare(case: clouds.Case, nova: _Nova) -> Result:

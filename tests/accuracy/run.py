@@ -1,25 +1,29 @@
 """Compares many random clouds with the real scheduler, and writes the table of the manual.
 
 Run: ``make accuracy`` (300 clouds, some minutes for each hundred), or with ARGS='--clouds 20'.
+``make nightly`` has other clouds each time (``--first``), and keeps those that differ (``--keep``).
 
-The way of the data: seeds go to worker processes, each of which makes one sandbox after the other;
-results come back and are counted by kind. The exit status is 1 if a single answer was wrong.
+Data flow: cases go to worker processes, each of which makes one sandbox after the other; results
+come back and are counted by kind. The exit status is 1 if a single answer was wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import os
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
 
-from tests.accuracy import comparison
+from tests.accuracy import clouds, comparison
 from tests.accuracy.comparison import Result
+from tests.support import tables
 
 SERVICES = ('nova', 'openstack-placement')
 
@@ -31,14 +35,16 @@ def main() -> int:
     parser.add_argument('--first', type=int, default=1, help='the number of the first')
     parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1, help='at a time')
     parser.add_argument('--write', metavar='FILE', type=Path, help='the table, for the manual')
+    parser.add_argument('--keep', metavar='TABLE', type=Path, help='takes a row for a wrong one')
+    parser.add_argument('--until', type=float, default=float('inf'), help='time.time() of the end')
     arguments = parser.parse_args()
-    seeds = range(arguments.first, arguments.first + arguments.clouds)
     results = []
-    with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(comparison.compare, seed) for seed in seeds]):
-            results.append(done.result())
-            mark = 'ok   ' if results[-1].is_right else 'WRONG'
-            print(f'{len(results):4} {mark} {results[-1]}', flush=True)
+    for result in compare(arguments):
+        results.append(result)
+        mark = 'ok   ' if result.is_right else 'WRONG'
+        print(f'{len(results):4} {mark} {result}', flush=True)
+        if arguments.keep is not None and not result.is_right:
+            tables.keep(arguments.keep, row(result))
     wrong = [result for result in results if not result.is_right]
     for result in wrong:
         print(f'WRONG {result}')
@@ -47,6 +53,39 @@ def main() -> int:
     if arguments.write is not None and not wrong:
         arguments.write.write_text(text, encoding='utf-8')
     return 1 if wrong else 0
+
+
+def compare(arguments: argparse.Namespace) -> Iterator[Result]:
+    """The results, as they come; a case that ended in an exception has one without a capacity."""
+    if time.time() > arguments.until:
+        return
+    seeds = range(arguments.first, arguments.first + arguments.clouds)
+    with ProcessPoolExecutor(arguments.jobs, max_tasks_per_child=1) as pool:
+        running = {pool.submit(comparison.compare, clouds.case(seed)): seed for seed in seeds}
+        for done in as_completed(running):
+            if time.time() > arguments.until:
+                for other in running:
+                    other.cancel()
+            if not done.cancelled():
+                yield outcome(running[done], done)
+
+
+def outcome(seed: int, done: Future[Result]) -> Result:
+    """What came out, be it an exception; that of a lost worker is raised."""
+    error = done.exception()
+    if error is None or isinstance(error, BrokenExecutor):
+        return done.result()
+    return Result(seed, None, False, 0, f'{type(error).__name__}: {error}')
+
+
+def row(result: Result) -> dict[str, object]:
+    """The row of a cloud in which the two differed, for ``tests/cases/found_clouds.yaml``."""
+    return {
+        'name': f'cloud {result.seed}',
+        'source': 'make nightly',
+        'differed': str(result).partition('\n')[0],
+        'case': dataclasses.asdict(clouds.case(result.seed)),
+    }
 
 
 def table(results: Iterable[Result]) -> str:

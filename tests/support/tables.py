@@ -18,7 +18,16 @@ def read(table: str) -> list[dict[str, Any]]:
 
 
 def load(text: str) -> list[dict[str, Any]]:
-    return yaml.load(text, Loader)
+    return yaml.load(text, Loader) or []
+
+
+def keep(path: Path, row: dict[str, Any]) -> None:
+    """Append a row to a table of what was found, unless it has one of that name."""
+    known = load(path.read_text(encoding='utf-8')) if path.exists() else []
+    if row['name'] not in [each['name'] for each in known]:
+        text = yaml.safe_dump([row], sort_keys=False, default_flow_style=None, width=120)
+        with path.open('a', encoding='utf-8') as file:
+            file.write(text)
 
 
 def rows(table: str) -> list[Any]:

@@ -1,0 +1,71 @@
+"""``make nightly``: all that is long, with random input that no run had before.
+
+Data flow: a seed is drawn and shown. Each part is a process with that seed; the input with which a
+part finds a difference becomes a row of a table, which ``make test-services`` runs again. One part
+that fails keeps no other from running. The seed is shown again at the end.
+
+Units: the exit status is 1 if a part failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.tables import CASES
+
+#: What generates its input: ``-m hypothesis``.
+EXPLORED = ('tests/property', 'tests/functional')
+LONG = ('tests/oracle', 'tests/e2e')
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run every part."""
+    parser = argparse.ArgumentParser(prog='make nightly')
+    parser.add_argument('--seed', type=int, default=random.randrange(10**9))
+    parser.add_argument('--minutes', type=float, help='nothing begins later')
+    parser.add_argument('--clouds', type=int, default=300, help='how many (default: 300)')
+    parser.add_argument('--workers', default='3', help='of pytest')
+    parser.add_argument('--explore', nargs='*', default=EXPLORED, help='generated input')
+    parser.add_argument('--long', nargs='*', default=LONG, help='long comparisons')
+    parser.add_argument('--tables', type=Path, default=CASES, help='folder of the rows')
+    given = parser.parse_args(arguments)
+    again = f"seed {given.seed}: make nightly ARGS='--seed {given.seed}'"
+    print(again, flush=True)
+    todo = parts(given)
+    end = None if given.minutes is None else time.time() + 60 * given.minutes
+    failed = []
+    while todo:
+        name, command = todo.pop(0)
+        if end is not None:  # an equal share of what is left
+            command += ['--until', str(time.time() + (end - time.time()) / (len(todo) + 1))]
+        print(f'== {name}: {" ".join(command)}', flush=True)
+        explore = {**os.environ, 'HYPOTHESIS_PROFILE': 'explore'}
+        if subprocess.run([sys.executable, '-m', *command], env=explore, check=False).returncode:
+            failed.append(name)
+    print(f'== {", ".join(failed) or "nothing"} failed; new rows, if any: git diff {given.tables}')
+    print(again)
+    return 1 if failed else 0
+
+
+def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    """Each part's name, and its module with arguments."""
+    tests = ['pytest', '-p', 'tests.nightly.found', f'--hypothesis-seed={given.seed}']
+    tests += [f'--keep={given.tables / "found_examples.yaml"}', '--dist=loadfile']
+    clouds = [f'--first={given.seed}', f'--clouds={given.clouds}']
+    clouds += [f'--keep={given.tables / "found_clouds.yaml"}']
+    return [
+        ('accuracy', ['tests.accuracy.run', *clouds]),
+        ('explore', [*tests, '-n', given.workers, '-m', 'hypothesis', *given.explore]),
+        ('e2e', [*tests, '-n', '0', *given.long]),
+    ]
+
+
+if __name__ == '__main__':
+    sys.exit(main())
