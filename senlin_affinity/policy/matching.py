@@ -55,4 +55,5 @@ def saying(what: str) -> Iterator[None]:
     try:
         yield
     except CloudError as error:
-        raise type(error)(f'{what} {error}', error.status) from error
+        error.args = (f'{what} {error}',)
+        raise
