@@ -61,6 +61,7 @@ def test_an_odd_hint(group):
         ('', None, False),
         ('az1', 'az1', False),
         ('az1:', 'az1', False),
+        ('az1::', 'az1', False),
         ('az1:cmp-1', 'az1', True),
         ('az1::node', 'az1', True),
         (':cmp-1', None, True),
