@@ -87,7 +87,7 @@ class ResourcesConstraint:
             here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
                 return _too_little(name, amount, has)
-            room = here if room is None or here < room else room
+            room = here if room is None else min(here, room)
             is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
@@ -102,7 +102,7 @@ class ResourcesConstraint:
             host.is_nested,
             host.is_partial,
             host.hypervisor_type,
-            not host.resources,
+            bool(host.resources),
             *map(host.resources.get, asked.amounts),
             host.resources.get(PCPU) if asked.may_be_pinned else None,
         )
@@ -110,15 +110,16 @@ class ResourcesConstraint:
 
 def _is_more_pinned(asked: Demand, host: Host, name: str) -> bool:
     """Would more servers fit here if their CPUs were pinned, as an unread image may ask?"""
-    if name != VCPU or not asked.may_be_pinned:
-        return False
-    pinned, shared = ((host.resources or {}).get(each) for each in (PCPU, VCPU))
-    amount = asked.amounts[VCPU]
-    return _servers(pinned, amount) > _servers(shared, amount)
+    return (
+        name == VCPU
+        and asked.may_be_pinned
+        and _servers(asked, host, PCPU) > _servers(asked, host, VCPU)
+    )
 
 
-def _servers(has: Resource | None, amount: int) -> int:
-    return 0 if has is None else max(0, (has.capacity - has.used) // amount)
+def _servers(asked: Demand, host: Host, kind: str) -> int:
+    has = (host.resources or {}).get(kind)
+    return 0 if has is None else max(0, (has.capacity - has.used) // asked.amounts[VCPU])
 
 
 def _too_little(name: str, amount: int, has: Resource) -> Verdict:

@@ -80,6 +80,6 @@ def _may_have_more(asked: Demand, host: Host) -> bool:
     """May the host, or what gives it its resources, have traits that are not listed?"""
     if not host.resources:
         return not host.traits
-    if not host.is_partial:
-        return False
-    return not host.traits or any(name not in host.resources for name in asked.amounts)
+    return host.is_partial and (
+        not host.traits or any(name not in host.resources for name in asked.amounts)
+    )

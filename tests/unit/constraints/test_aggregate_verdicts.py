@@ -65,6 +65,12 @@ def test_aggregate_metadata(row):
     check(row, verdict, AggregateMetadataConstraint.reasons)
 
 
+def test_hosts_that_the_metadata_may_tell_apart_do_not_look_alike():
+    hosts = [Host('cmp-1', 'cmp-1', aggregates=frozenset(names)) for names in ('', 'a', 'b', 'ab')]
+    rule, asked = AggregateMetadataConstraint(), Question(PlacementRequest(1, 'f'), CloudSnapshot())
+    assert len({rule.shape(asked, host) for host in hosts}) == len(hosts)
+
+
 AGGREGATES = {
     'A': {'reservation:r1': ''},
     'B': {'reservation:r2': '', 'reservation:r3': ''},

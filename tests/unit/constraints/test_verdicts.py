@@ -232,6 +232,7 @@ HOSTS = [
         {'MEMORY_MB': Resource(4096, 0)},
         {'VCPU': Resource(4, 2), 'MEMORY_MB': Resource(4096, 0), 'DISK_GB': Resource(9, 0)},
         {'VCPU': Resource(4, 4), 'MEMORY_MB': Resource(4096, 0), 'DISK_GB': Resource(9, 0)},
+        {'PCPU': Resource(4, 0), 'MEMORY_MB': Resource(4096, 0)},
     )
 ]
 SPECS = {'trait:CUSTOM_A': 'required', 'trait:CUSTOM_B': 'forbidden'}
