@@ -131,9 +131,7 @@ def _remembered(snapshot: CloudSnapshot, binding: Binding) -> CloudSnapshot:
     return replace(
         snapshot,
         server_groups=tuple(
-            replace(group, rules=binding.rules)
-            if group.id == binding.servergroup_id and not group.rules
-            else group
+            replace(group, rules=binding.rules) if group.id == binding.servergroup_id else group
             for group in groups
         ),
     )

@@ -52,7 +52,7 @@ def availability_zone(spec: Mapping[str, Any]) -> str | None:
 
 def names_host(spec: Mapping[str, Any]) -> bool:
     """Does the spec name the host of its servers (``zone:host``), so that nobody chooses one?"""
-    return bool(_zone(spec).partition(':')[2].strip(':'))
+    return any(_zone(spec).split(':')[1:])
 
 
 def image(spec: Mapping[str, Any]) -> str | None:

@@ -81,7 +81,8 @@ def load(spec: Mapping[str, Any]) -> Properties:
     policy = check_policy(group['policies'], f'{path}.policies')
     rules = group['rules']
     if rules is not None:
-        rules = check_rules(spec[PROPERTIES]['servergroup']['rules'], policy, f'{path}.rules')
+        given = {key: value for key, value in rules.items() if value is not None}
+        rules = check_rules(given, policy, f'{path}.rules')
     if group['name'] is not None:
         check_name(group['name'], f'{path}.name')
     zone, is_drs_enabled = values['availability_zone'], values['enable_drs_extension']

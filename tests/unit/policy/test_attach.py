@@ -11,6 +11,7 @@ from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy import affinity, binding
 from senlin_affinity.policy.affinity import Cluster
 from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.matching import saying
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from tests.support.fake_cloud import FakeCloud, Fault, cloud_of, group_of
 from tests.support.tables import check_error, raises, rows
@@ -62,6 +63,12 @@ def test_attach(row):
     assert [group.id for group in cloud.groups] == row.get('left', before)
 
 
+def test_what_was_tried_is_said_and_the_rest_is_kept():
+    with pytest.raises(CloudError, match='^tried it, lost$') as caught, saying('tried it,'):
+        raise CloudError('lost', 502, is_uncertain=True)
+    assert (caught.value.status, caught.value.is_uncertain) == (502, True)
+
+
 def test_prefix_of_a_group_of_ones_own():
     cloud = FakeCloud()
     attached = affinity.attach(Properties('1.1'), Cluster('c1'), cloud, cloud, prefix='mine-')
@@ -102,7 +109,7 @@ def test_detach(row):
         check_error(row, caught.value)
     else:
         answer = detach()
-        assert row['outcome'] in answer.said
+        assert answer.said == row['outcome']
         assert answer.gone == row.get('gone')
     assert kept == row.get('kept', [])
     if 'requests' in row:
@@ -335,11 +342,17 @@ def test_a_refused_create_is_not_remembered():
 
 
 @pytest.mark.parametrize(
-    ('hint', 'members', 'pending'),
-    [('web', (), 'web'), (None, (Member('s1'),), 'web'), (None, (), 'other'), (None, (), None)],
+    ('hint', 'has', 'pending'),
+    [
+        ('web', {}, 'web'),
+        (None, {'members': (Member('s1'),)}, 'web'),
+        (None, {'rules': {'max_server_per_host': 2}}, 'web'),
+        (None, {}, 'other'),
+        (None, {}, None),
+    ],
 )
-def test_only_an_empty_pending_group_is_ours_again(hint, members, pending):
-    cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity', members=members)])
+def test_only_an_empty_pending_group_is_ours_again(hint, has, pending):
+    cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity', **has)])
     attached = affinity.attach(NAMED, Cluster('c1', hint, pending), cloud, cloud)
     assert attached.binding.is_inherited
 

@@ -60,6 +60,7 @@ def test_lines():
     assert placement.Placement(2, 'XYZ-ABCD', 'nova_1').line() == (
         'places 2 node(s) into server group XYZ-ABCD in nova_1'
     )
+    assert placement.Placement(0, '').line() == 'places no node: the size stays'
     assert placement.Refusal('short', 'short and long').line() == 'refuses: short and long'
 
 

@@ -33,12 +33,15 @@ def test_applicable(version):
     assert profile.check_applicable(spec) is spec
 
 
-def test_not_applicable():
+@pytest.mark.parametrize(
+    ('kind', 'hint'),
+    [('os.heat.stack', ''), ('senlin.policy.affinity', ' (this is the spec of a policy)')],
+)
+def test_not_applicable(kind, hint):
     """R3-02: the words of Senlin's base class."""
-    spec = {'type': 'os.heat.stack', 'version': '1.0', 'properties': {}}
     with pytest.raises(InvalidSpec) as caught:
-        profile.check_applicable(spec)
-    assert str(caught.value) == 'type: Policy not applicable on profile type: os.heat.stack-1.0'
+        profile.check_applicable({'type': kind, 'version': '1.0', 'properties': {}})
+    assert str(caught.value) == f'type: Policy not applicable on profile type: {kind}-1.0{hint}'
 
 
 @pytest.mark.parametrize('spec', [None, [], {}, {'type': 'os.nova.server'}, {'version': '1.0'}])
@@ -50,7 +53,7 @@ def test_no_profile(spec):
 @pytest.mark.parametrize('group', [['a', 'b'], 5, {'name': 'web'}, [7]])
 def test_an_odd_hint(group):
     spec = {'properties': {'scheduler_hints': {'group': group}}}
-    with pytest.raises(InvalidSpec, match=r'name or the id of one server group'):
+    with pytest.raises(InvalidSpec, match=r'^properties\.scheduler_hints\.group: must be the name'):
         profile.group_hint(spec)
 
 
@@ -82,8 +85,9 @@ def device(**more):
     ('spec', 'image', 'is_volume_booted'),
     [
         ({'properties': {'image': 'cirros'}}, 'cirros', False),
-        ({'properties': {}}, None, False),
+        ({'properties': {'image': ''}}, None, False),
         ({}, None, False),
+        (device(source_type='image', uuid=''), None, False),
         (device(source_type='image', destination_type='volume'), 'x', True),
         (device(source_type='image', destination_type='local'), 'x', False),
         (device(source_type='volume', destination_type='volume'), None, True),
