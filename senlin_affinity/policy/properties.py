@@ -69,7 +69,8 @@ class Properties:
 def load(spec: Mapping[str, Any]) -> Properties:
     """Read a whole spec: ``type``, ``version``, ``properties``, and perhaps ``description``."""
     _check_keys(spec, '', ('type', 'version', 'description', PROPERTIES))
-    for key, wanted in (('type', TYPE), ('version', "'1.1'"), (PROPERTIES, 'a mapping, or {}')):
+    newest = f"'{VERSIONS[-1]}'"
+    for key, wanted in (('type', TYPE), ('version', newest), (PROPERTIES, 'a mapping, or {}')):
         if key not in spec:
             raise InvalidSpec(f'is missing: write {key}: {wanted}', key)
     if spec['type'] != TYPE:

@@ -37,6 +37,11 @@ def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
     assert both[1] == dataclasses.replace(both[0], version='1.1')
 
 
+def test_what_no_reader_takes_is_left_as_it_is():
+    odd = {'properties': {'servergroup': 'web', 'availability_zone': [7]}}
+    assert properties.as_in_tree(odd) == odd
+
+
 def declarations(items=declared.DECLARED):
     for item in items:
         yield item
