@@ -92,7 +92,7 @@ def owner(connection: Connection) -> tuple[str | None, str | None]:
 
 def _of_token(session: Any, read: Callable[[], T]) -> T:
     try:
-        return within(session.timeout or REQUEST_TIMEOUT, read, session)
+        return within(session.timeout, read, session)
     except (*NO_ANSWER, GivenUp) as error:
         raise unreachable('Keystone', error) from error
 
@@ -159,5 +159,5 @@ def _known(cloud: str | None) -> Iterator[str]:
     with contextlib.suppress(*NO_ANSWER):
         names = sorted({*OpenStackConfig().get_cloud_names()} - {'defaults', 'envvars'})
         if cloud is not None and cloud not in names and names:
-            near = difflib.get_close_matches(cloud, names, n=1)
+            near = difflib.get_close_matches(cloud, names)
             yield f'Did you mean {near[0]}?' if near else f'Known: {", ".join(names[:10])}.'

@@ -74,8 +74,7 @@ def impatient(session: Any, *, is_log_in: bool = False) -> Iterator[None]:
     With ``is_log_in``, do not ask for the token in order to get it either. No exception that
     keystoneauth and openstacksdk know ends their guessing, so this is one of ours.
     """
-    request, before = session.request, session.__dict__.get('request')
-    opener = threading.get_ident()
+    request, opener = session.request, threading.get_ident()
 
     def ask(*arguments: Any, **more: Any) -> Any:
         if threading.get_ident() != opener:  # who shares the session knows its own exceptions
@@ -94,10 +93,9 @@ def impatient(session: Any, *, is_log_in: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        if before is None:
-            session.__dict__.pop('request', None)
-        else:
-            session.request = before
+        # Whoever else logs in at this moment has put its own there, and taken this one for the
+        # session's: the last to end leaves the class's.
+        session.__dict__.pop('request', None)
 
 
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:

@@ -1,0 +1,83 @@
+"""A connection from clouds.yaml, and the log-in of those who share one."""
+
+import json
+import logging
+
+import pytest
+
+from senlin_affinity.cloud.connection import connect
+from senlin_affinity.cloud.login import impatient
+from senlin_affinity.core.errors import CloudError
+from tests.support.edge import NOVA
+from tests.support.waiting import ended
+
+CLOUDS = """\
+clouds:
+  far: {api_timeout: 600, auth: {auth_url: 'http://keystone.test/v3', username: u, password: p}}
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """``write(text)``: clouds.yaml."""
+    path = tmp_path / 'clouds.yaml'
+    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(path))
+    return path.write_text
+
+
+def test_a_timeout_that_is_given_wins(write):
+    write(CLOUDS)
+    assert connect('far').session.timeout == 600
+    assert connect('far', 7).session.timeout == 7
+
+
+def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was(
+    write, caplog, monkeypatch
+):
+    def state():
+        logger = logging.getLogger('openstack.config')
+        return logger.handlers[:], logger.propagate, logger.level
+
+    write('clouds: [')
+    monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test/v3')
+    before = state()
+    connect()
+    (warned,) = caplog.messages
+    assert 'Skipping' in warned
+    assert not warned.endswith('x')
+    assert state() == before
+
+
+@pytest.mark.parametrize(
+    ('known', 'said'), [('', ''), ('abcdefghijk', ' Known: a, b, c, d, e, f, g, h, i, j.')]
+)
+def test_a_cloud_that_is_not_known(write, monkeypatch, known, said):
+    write(json.dumps({'clouds': {name: {} for name in known}}))
+    if known:
+        monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test/v3')
+    with pytest.raises(CloudError) as caught:
+        connect('far')
+    assert str(caught.value) == (f'could not connect to the cloud: Cloud far was not found.{said}')
+
+
+def test_two_log_ins_at_one_moment_leave_the_session_as_it_was(edge):
+    session = edge.connection().session
+    first, second = impatient(session, is_log_in=True), impatient(session, is_log_in=True)
+    for log_in in (first, second):
+        log_in.__enter__()
+    for log_in in (first, second):
+        log_in.__exit__(None, None, None)
+    assert 'request' not in vars(session)
+
+
+def test_a_log_in_of_another_thread_is_nothing_to_who_shares_the_session(edge):
+    session = edge.connection().session
+    with impatient(session, is_log_in=True):
+        assert ended(lambda: session.get(NOVA)).status_code == 200
+
+
+def test_a_log_in_may_need_another_first(edge):
+    """As where one Keystone vouches for a user to another."""
+    session, other = edge.connection().session, edge.connection().session.auth
+    with impatient(session, is_log_in=True):
+        assert session.get(NOVA, auth=other, authenticated=True).status_code == 200
