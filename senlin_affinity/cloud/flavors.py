@@ -60,7 +60,7 @@ def _listed(compute: Rest, microversion: Microversion, **query: str) -> Iterator
 
 
 def _path(flavor_id: str) -> str:
-    return f'/flavors/{quote(flavor_id, safe="")}'
+    return f'/flavors/{quote(flavor_id)}'
 
 
 def _flavor(item: Mapping[str, Any]) -> Flavor:
@@ -70,7 +70,7 @@ def _flavor(item: Mapping[str, Any]) -> Flavor:
         vcpus=int(item['vcpus']),
         ram=int(item['ram']),
         disk=int(item['disk']),
-        ephemeral=int(item.get('OS-FLV-EXT-DATA:ephemeral', 0)),
+        ephemeral=int(item['OS-FLV-EXT-DATA:ephemeral']),
         swap=int(item.get('swap') or 0),
         extra_specs={str(key): str(value) for key, value in item.get('extra_specs', {}).items()},
     )

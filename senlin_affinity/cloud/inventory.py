@@ -82,7 +82,6 @@ class NovaInventory:
             quotas = {
                 name: Quota(_limit(found[name]['limit']), _used(found[name]))
                 for name in (*(name for name, *_ in _OF_SERVERS), SERVER_GROUPS)
-                if name in found
             }
             members = Quota(_limit(found[SERVER_GROUP_MEMBERS]['limit']))
             return {**quotas, SERVER_GROUP_MEMBERS: members}
@@ -152,7 +151,6 @@ def _host_of_service(service: Mapping[str, Any]) -> Host:
     return Host(
         str(service['host']),
         '',
-        availability_zone=service.get('zone'),
         enabled=service.get('status') == 'enabled',
         up=service.get('state') == 'up',
     )
@@ -160,7 +158,7 @@ def _host_of_service(service: Mapping[str, Any]) -> Host:
 
 def _used(quota: Mapping[str, Any]) -> int:
     """What is in use; what old clouds have reserved for servers on their way counts as well."""
-    return int(quota['in_use']) + int(quota.get('reserved', 0))
+    return int(quota['in_use']) + int(quota['reserved'])
 
 
 def _limit(value: object) -> int | None:

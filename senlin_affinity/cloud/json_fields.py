@@ -2,7 +2,7 @@
 
 Shapes::
 
-    FLAVOR = (Field('id', text), Field('vcpus', number(0)), Field('swap', number(0), 0))
+    FLAVOR = (Field('id', text), Field('vcpus', AMOUNT), Field('swap', AMOUNT, 0))
     Flavor(*values({'id': '1', 'vcpus': 2}, FLAVOR))
 
 Errors: InvalidSpec with the path inside of the thing; :func:`below` puts the place of the thing
@@ -15,6 +15,7 @@ import re
 import reprlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from senlin_affinity.core import near
@@ -96,20 +97,19 @@ def flag(value: Any) -> bool:
     return value
 
 
-def number(at_least: int) -> Callable[[Any], int]:
+def number(at_least: int, value: Any) -> int:
     """A whole number that is not too small."""
-
-    def check(value: Any) -> int:
-        if type(value) is not int or value < at_least:
-            raise wrong(f'must be an integer of {at_least} or more', value)
-        return value
-
-    return check
+    if type(value) is not int or value < at_least:
+        raise wrong(f'must be an integer of {at_least} or more', value)
+    return value
 
 
-def or_null(check: Callable[[Any], T]) -> Callable[[Any], T | None]:
-    """The same, or null."""
-    return lambda value: None if value is None else check(value)
+AMOUNT, SIZE = partial(number, 0), partial(number, 1)
+
+
+def or_null(check: Callable[[Any], T], value: Any) -> T | None:
+    """What the check makes of it, or null."""
+    return None if value is None else check(value)
 
 
 def texts_by_name(value: Any) -> dict[str, str]:

@@ -61,7 +61,7 @@ class Walk:
             value, end = _DECODER.raw_decode(self._text, self._at)
         except _Twice as error:
             value, _end = _SEEKER.raw_decode(self._text, self._at)
-            raise InvalidSpec(TWICE, _place(value).lstrip('.')) from error
+            raise InvalidSpec(TWICE, next(_twice(value)).removeprefix('.')) from error
         self._go(end)
         return value
 
@@ -109,18 +109,15 @@ class Walk:
         return json.JSONDecodeError(message, self._text, self._at)
 
 
-def _place(value: Any) -> str:
-    """The path of the first key that is there twice, in what the seeker read; '' for none."""
+def _twice(value: Any) -> Iterator[str]:
+    """The paths of the keys that are there twice, in what the seeker read."""
     if isinstance(value, tuple):
         seen: set[str] = set()
         for name, item in value:
-            inner = f'.{name}' if name in seen else _place(item)
-            if inner:
-                return inner if name in seen else f'.{name}{inner}'
+            if name in seen:
+                yield f'.{name}'
             seen.add(name)
+            yield from (f'.{name}{inner}' for inner in _twice(item))
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            inner = _place(item)
-            if inner:
-                return f'[{number}]{inner}'
-    return ''
+            yield from (f'[{number}]{inner}' for inner in _twice(item))

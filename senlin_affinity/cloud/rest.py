@@ -193,7 +193,7 @@ class Rest:
         try:
             body = response.json()
             if body is None:
-                raise ValueError('null')
+                raise ValueError
         except ValueError as error:
             raise CloudError(
                 f'could not {what}: the answer of {self.name} is no JSON: '

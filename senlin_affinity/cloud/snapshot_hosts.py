@@ -11,6 +11,7 @@ Source: Q1-2 for the spelling of aggregates' UUIDs.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from senlin_affinity.cloud import json_fields as fields
@@ -32,10 +33,10 @@ HOST_KEYS = (
     'is_partial',
 )
 RESOURCE = (
-    Field('capacity', fields.number(0)),
-    Field('used', fields.number(0)),
-    Field('max_unit', fields.or_null(fields.number(1)), None),
-    Field('step_size', fields.number(1), 1),
+    Field('capacity', fields.AMOUNT),
+    Field('used', fields.AMOUNT),
+    Field('max_unit', partial(fields.or_null, fields.SIZE), None),
+    Field('step_size', fields.SIZE, 1),
     Field('is_sum', fields.flag, False),
 )
 _KNOWN_HOST_KEYS = frozenset(HOST_KEYS)

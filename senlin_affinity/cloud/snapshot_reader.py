@@ -6,6 +6,7 @@ Errors: InvalidSpec with the path inside of the part (``[3].rules.max_server_per
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from senlin_affinity.cloud import json_fields as fields
@@ -27,7 +28,7 @@ def _policy(value: Any) -> str:
     return '' if value == '' else check_policy(value, '')
 
 
-_TEXT_OR_NULL = fields.or_null(fields.text)
+_TEXT_OR_NULL = partial(fields.or_null, fields.text)
 AGGREGATE = (
     Field('uuid', fields.canonical),
     Field('name', fields.text),
@@ -37,11 +38,11 @@ AGGREGATE = (
 FLAVOR = (
     Field('id', fields.text),
     Field('name', fields.text),
-    Field('vcpus', fields.number(0)),
-    Field('ram', fields.number(0)),
-    Field('disk', fields.number(0)),
-    Field('ephemeral', fields.number(0), 0),
-    Field('swap', fields.number(0), 0),
+    Field('vcpus', fields.AMOUNT),
+    Field('ram', fields.AMOUNT),
+    Field('disk', fields.AMOUNT),
+    Field('ephemeral', fields.AMOUNT, 0),
+    Field('swap', fields.AMOUNT, 0),
     Field('extra_specs', fields.texts_by_name, {}),
 )
 MEMBER = (
@@ -58,9 +59,9 @@ GROUP = (
     Field('members', lambda value: fields.each(value, _member, 'server'), []),
     Field('project_id', _TEXT_OR_NULL, None),
 )
-QUOTA = (Field('limit', _limit), Field('used', fields.or_null(fields.number(0)), None))
+QUOTA = (Field('limit', _limit), Field('used', partial(fields.or_null, fields.AMOUNT), None))
 QUOTAS = tuple(
-    Field(name, fields.or_null(lambda value: Quota(*fields.values(value, QUOTA))), None)
+    Field(name, partial(fields.or_null, lambda value: Quota(*fields.values(value, QUOTA))), None)
     for name in (
         quotas.INSTANCES,
         quotas.CORES,

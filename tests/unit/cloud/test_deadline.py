@@ -58,6 +58,8 @@ def test_a_call_that_does_not_end(endless, session):
     with pytest.raises(GivenUp, match=r'^no complete answer within 0\.03 seconds$') as caught:
         within(SHORT, endless, session)
     assert caught.value.is_uncertain
+    left = [each for each in threading.enumerate() if each.name == 'senlin-affinity request']
+    assert {each.daemon for each in left} == {True}, 'else the process could not end'
 
 
 def test_a_session_that_was_given_up_fails_at_once(endless, session):

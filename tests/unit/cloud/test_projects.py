@@ -1,8 +1,11 @@
 """Which project a name or an id means, and what it costs to find out."""
 
+import openstack
 import pytest
 
 from senlin_affinity.cloud import projects
+from senlin_affinity.cloud.connection import owner
+from senlin_affinity.cloud.login import log_in
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure
@@ -77,6 +80,29 @@ def test_a_keystone_that_fails(edge, failure):
     edge.fail('GET', '/projects', failure)
     with pytest.raises(CloudError, match="could not look up the project 'web': "):
         projects.find(edge.connection(identity_connect_retry_delay=0.001), 'web')
+
+
+def test_a_log_in_that_fails(edge):
+    edge.fail('POST', '/auth/tokens', at_edge.SERVER_ERROR)
+    with pytest.raises(CloudError, match='could not log in at'):
+        projects.find(edge.connection(), 'web')
+
+
+def test_a_token_that_can_not_be_renewed(edge):
+    connection = edge.connection()
+    log_in(connection, 5.0)
+    connection.session.invalidate()
+    edge.fail('POST', '/auth/tokens', at_edge.SERVER_ERROR)
+    with pytest.raises(CloudError, match='could not find Keystone: '):
+        owner(connection)
+
+
+def test_a_log_in_without_a_keystone():
+    auth = {'endpoint': at_edge.NOVA}
+    connection = openstack.connect(
+        load_yaml_config=False, load_envvars=False, auth_type='none', auth=auth
+    )
+    assert projects.find(connection, HEX) == HEX
 
 
 def test_a_catalogue_without_keystone():

@@ -363,6 +363,14 @@ def test_no_token_no_nova(edge, failure):
     assert edge.ports.server_groups.named('web') == ()
 
 
+@pytest.mark.parametrize('error', [Exception('odd'), ValueError('odd')], ids=repr)
+def test_what_is_no_answer_of_keystone_s_comes_out_as_it_is(edge, error):
+    edge.fail('POST', '/auth/tokens', Failure('odd', '', exception=error))
+    with pytest.raises(type(error)) as caught:
+        edge.ports.server_groups.named('web')
+    assert caught.value is error
+
+
 def test_the_timeout_reaches_requests(edge, monkeypatch):
     seen = []
     original = requests.Session.request

@@ -92,6 +92,7 @@ def test_the_requests_of_a_whole_snapshot(edge):
     groups, hypervisors = edge.nova.asked[:2]
     assert groups.query['all_projects'] == 'true'
     assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
+    assert edge.nova.asked[4].query == {'is_public': 'None', 'limit': '1000'}
 
 
 def test_the_hypervisors_are_never_asked_for_at_2_88(edge):
@@ -125,12 +126,13 @@ def test_what_a_host_is(edge):
 
 
 def test_what_its_resources_are(edge):
+    edge.nova.hosts = (dataclasses.replace(HOSTS[0], vcpus=1, disk_gb=0), *HOSTS[1:])
     found = hosts(edge)
 
     assert found['cmp-1'].resources == {
-        'VCPU': Resource(32, 0, max_unit=8),
+        'VCPU': Resource(32, 0, max_unit=1),
         'MEMORY_MB': Resource(4096, 0, max_unit=4096),
-        'DISK_GB': Resource(100, 0, max_unit=100),
+        'DISK_GB': Resource(100, 0, max_unit=None),
     }
     # The size of a vSphere hypervisor is its cluster's; a server gets one ESXi host at most.
     assert found['vc-1'].resources['VCPU'] == Resource(256, 0, max_unit=None)
@@ -421,6 +423,12 @@ def test_an_odd_quota_set_is_an_error(edge, body):
 
     with pytest.raises(CloudError, match='could not read the quotas of project p: the answer is'):
         take(edge, project_id='p')
+
+
+def test_a_project_can_not_lead_elsewhere(edge):
+    with pytest.raises(CloudError):
+        take(edge, project_id='../limits')
+    assert edge.nova.requests()[-1] == 'GET /os-quota-sets/..%2Flimits/detail'
 
 
 def test_a_project_that_does_not_exist(edge):
