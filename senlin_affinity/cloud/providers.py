@@ -144,11 +144,10 @@ class _Shared:
             uuids = list(request['allocations'])
             roots = [providers[uuid].root for uuid in uuids]
             self._with_disk.update(roots)
-            if len(uuids) > 1:
-                for root in roots:
-                    for uuid in sharing.intersection(uuids):
-                        if providers[uuid].root != root:
-                            self._givers.setdefault(root, set()).add(uuid)
+            for root in roots:
+                for uuid in sharing.intersection(uuids):
+                    if providers[uuid].root != root:
+                        self._givers.setdefault(root, set()).add(uuid)
         summaries = first['provider_summaries'].values()
         self._with_memory = {summary['root_provider_uuid'] for summary in summaries}
         # An answer that is shorter than another one can not have been cut.

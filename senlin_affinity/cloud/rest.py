@@ -145,7 +145,6 @@ class Rest:
                 lambda: self._adapter.request(
                     path,
                     method,
-                    raise_exc=False,
                     connect_retries=1 if is_read else 0,
                     headers={'Accept': 'application/json'},
                     **request,
@@ -165,16 +164,15 @@ class Rest:
 
     def _is_missing(self, response: requests.Response, what: str) -> bool:
         """Nova says that there is no such thing; another 404 says nothing about it."""
-        if response.status_code != requests.codes.not_found:
-            return False
-        if not _has_fault(response, NOT_FOUND):
+        is_missing = response.status_code == requests.codes.not_found
+        if is_missing and not _has_fault(response, NOT_FOUND):
             raise CloudError(
                 f"could not {what}: the answer 404 is not {self.name}'s own ({NOT_FOUND}): "
                 f'{_message(response)}',
                 response.status_code,
                 is_uncertain=response.request.method != 'GET',
             )
-        return True
+        return is_missing
 
     def _check(self, response: requests.Response, what: str) -> None:
         status = response.status_code
@@ -190,17 +188,14 @@ class Rest:
     def _json(self, response: requests.Response, what: str) -> Any:
         """The parsed body; never None, which :meth:`get` has a meaning for."""
         self._check(response, what)
-        try:
-            body = response.json()
-            if body is None:
-                raise ValueError
-        except ValueError as error:
+        body = _parsed(response)
+        if body is None:
             raise CloudError(
                 f'could not {what}: the answer of {self.name} is no JSON: '
                 f'{words.cut(response.text)!r}',
                 response.status_code,
                 is_uncertain=response.request.method != 'GET',
-            ) from error
+            )
         return body
 
 
@@ -218,20 +213,13 @@ def unreachable(service: str, error: BaseException) -> CloudError:
 
 def _has_fault(response: requests.Response, fault: str) -> bool:
     """Is the body an error in the shape of Nova's: ``{fault: {'code': 404, 'message': '...'}}``?"""
-    try:
-        body = response.json()
-    except ValueError:
-        return False
+    body = _parsed(response)
     return isinstance(body, Mapping) and isinstance(body.get(fault), Mapping)
 
 
 def _message(response: requests.Response) -> str:
     """The service's own words, wherever in the body they are."""
-    try:
-        body = response.json()
-    except ValueError:
-        return words.cut(response.text) or str(response.reason)
-    stack = [body]
+    stack = [_parsed(response)]
     while stack:
         value = stack.pop()
         if isinstance(value, Mapping):
@@ -241,4 +229,12 @@ def _message(response: requests.Response) -> str:
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-    return words.cut(response.text)
+    return words.cut(response.text) or str(response.reason)
+
+
+def _parsed(response: requests.Response) -> Any:
+    """The body; None where it is null, or no JSON."""
+    try:
+        return response.json()
+    except ValueError:
+        return None

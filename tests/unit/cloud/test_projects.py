@@ -93,8 +93,9 @@ def test_a_token_that_can_not_be_renewed(edge):
     log_in(connection, 5.0)
     connection.session.invalidate()
     edge.fail('POST', '/auth/tokens', at_edge.SERVER_ERROR)
-    with pytest.raises(CloudError, match='could not find Keystone: '):
+    with pytest.raises(CloudError, match='could not find Keystone: ') as caught:
         owner(connection)
+    assert caught.value.status == at_edge.SERVER_ERROR.status
 
 
 def test_a_log_in_without_a_keystone():

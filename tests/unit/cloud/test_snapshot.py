@@ -576,10 +576,8 @@ def test_at_most_ten_requests_whatever_the_hosts_are(edge, is_named, is_shared):
 def test_a_tree_is_one_host(edge):
     root = edge.nova.hypervisor_id(0)
     with_resources(edge, cmp_1={'MEMORY_MB': (4096, 64), 'DISK_GB': (100, 1)})
-    edge.placement.providers += [
-        FakeProvider(f'numa-{number}', {'VCPU': (16, number)}, ('HW_NUMA_ROOT',), parent=root)
-        for number in (1, 2)
-    ]
+    numa = FakeProvider('numa-1', {'VCPU': (16, 1)}, ('HW_NUMA_ROOT',), parent=root)
+    edge.placement.providers.append(numa)
 
     host = hosts(edge)['cmp-1']
 
@@ -587,7 +585,7 @@ def test_a_tree_is_one_host(edge):
     assert host.resources == {
         'MEMORY_MB': Resource(4096, 64, max_unit=4096),
         'DISK_GB': Resource(100, 1, max_unit=100),
-        'VCPU': Resource(32, 3, is_sum=True),
+        'VCPU': Resource(16, 1, max_unit=8),
     }
     assert host.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND', 'HW_NUMA_ROOT'}
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
@@ -649,6 +647,16 @@ def test_a_host_that_shares_its_disk_is_given_nothing_by_those_it_shares_with(ed
     assert not found['cmp-1'].is_nested
 
 
+def test_with_whom_a_host_shares_its_full_disk_is_not_known(edge):
+    """It is seen for its memory, and another provider shares as well."""
+    with_resources(edge, cmp_1={**FULL, 'MEMORY_MB': (64, 0)})
+    first = edge.placement.providers[0]
+    edge.placement.providers[0] = dataclasses.replace(first, traits=(*first.traits, SHARING))
+    share(edge, {'DISK_GB': (5000, 7)}, 2)
+
+    assert all(host.is_partial for host in hosts(edge).values())
+
+
 @pytest.mark.parametrize(
     'amounts', [{'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (50, 50)}], ids=['another class', 'full']
 )
@@ -687,14 +695,15 @@ def test_a_class_that_comes_with_shared_disk_is_known(edge):
 
 def test_without_disk_in_an_answer_that_may_be_cut_the_disk_is_not_known(edge):
     """Three hosts have memory, and there were three pairs of memory and disk: perhaps more."""
-    with_resources(edge, vc_1={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)})
-    share(edge, {'DISK_GB': (5000, 7)}, 0, 2)
+    own = dict.fromkeys(('VCPU', 'MEMORY_MB', 'CUSTOM_LICENSE', 'CUSTOM_OWN'), (32, 0))
+    with_resources(edge, vc_1=own)
+    share(edge, {'DISK_GB': (5000, 7), 'CUSTOM_LICENSE': (5, 0)}, 0, 2)
     edge.placement.cut = 3
 
     host = hosts(edge)['vc-1']
 
     assert host.is_partial
-    assert set(host.resources) == {'VCPU', 'MEMORY_MB', 'PCPU'}
+    assert set(host.resources) == {'VCPU', 'MEMORY_MB', 'PCPU', 'CUSTOM_OWN'}
 
 
 # -- a plain user's

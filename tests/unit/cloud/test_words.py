@@ -1,0 +1,27 @@
+"""What an error says in one line."""
+
+import pytest
+
+from senlin_affinity.cloud import words
+
+
+def caused(text, *causes):
+    """An error that names what led to it, the last first; and itself, which nobody may follow."""
+    error = ValueError(text, *causes)
+    error.reason = error
+    return error
+
+
+@pytest.mark.parametrize(
+    ('error', 'said'),
+    [
+        (ValueError('it is\n odd'), 'it is odd'),
+        (ValueError(), 'ValueError'),
+        (ValueError('x' * 300), 'x' * 300),
+        (OSError(111, 'refused'), 'refused'),
+        (caused('', OSError(111, 'refused'), OSError(113, 'no route')), 'refused'),
+        (caused('odd'), 'odd'),
+    ],
+)
+def test_one_line(error, said):
+    assert words.of(error) == said
