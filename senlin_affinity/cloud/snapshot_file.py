@@ -91,8 +91,8 @@ def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
     target = _target(path)
     handle, name = tempfile.mkstemp(prefix=f'.{target.name}.', dir=target.parent)
     try:
-        with open(handle, 'w', encoding='utf-8', newline='\n') as file:
-            file.writelines(render(snapshot))
+        with open(handle, 'wb') as file:
+            file.writelines(piece.encode() for piece in render(snapshot))
             file.flush()
             os.fsync(handle)
         os.replace(name, target)

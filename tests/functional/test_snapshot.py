@@ -8,8 +8,7 @@ import pytest
 
 from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.objects import Flavor, Quota, Resource
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.functional.http_cloud import HttpCloud
 from tests.support import command
@@ -416,61 +415,6 @@ def test_a_file_that_can_not_be_there_is_told_before_the_cloud_is_asked(
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == f'error: {said}\n'
     assert list(tmp_path.iterdir()) == []
-
-
-# -- the file
-
-
-SMALL = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1', resources={'VCPU': Resource(8, 1)}),))
-
-
-def test_saving_replaces_a_file_as_a_whole(tmp_path):
-    path = tmp_path / 'cloud.json'
-    path.write_text('something else')
-    before = path.stat().st_ino
-
-    snapshot_file.save(SMALL, path)
-
-    assert snapshot_file.load(path) == SMALL
-    assert path.stat().st_ino != before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_link_stays_a_link(tmp_path):
-    link = tmp_path / 'link.json'
-    link.symlink_to('cloud.json')
-
-    snapshot_file.save(SMALL, link)
-
-    assert link.is_symlink()
-    assert snapshot_file.load(tmp_path / 'cloud.json') == SMALL
-
-
-def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
-    path = tmp_path / 'cloud.json'
-    path.write_text('something else')
-    broken = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1', traits=frozenset({b'no text'})),))
-
-    with pytest.raises(TypeError):
-        snapshot_file.save(broken, path)
-
-    assert path.read_text() == 'something else'
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize('path', ['/dev/null', '/'])
-def test_only_a_regular_file_is_replaced(path):
-    with pytest.raises(InvalidSpec, match='is no regular file'):
-        snapshot_file.save(SMALL, path)
-
-
-def test_a_file_that_is_not_there_or_no_text(tmp_path):
-    with pytest.raises(InvalidSpec, match=r'nowhere\.json can not be read: No such file'):
-        snapshot_file.load(tmp_path / 'nowhere.json')
-    binary = tmp_path / 'binary.json'
-    binary.write_bytes(b'\xff\xfe')
-    with pytest.raises(InvalidSpec, match='is not UTF-8 text'):
-        snapshot_file.load(binary)
 
 
 # -- the cost, with many hosts

@@ -1,6 +1,7 @@
 """Taking a snapshot: what is asked, what it becomes, and what each of the users may see."""
 
 import dataclasses
+import datetime
 from collections import Counter
 
 import pytest
@@ -235,6 +236,7 @@ def test_a_name_is_that_of_a_group_of_the_project(edge):
 def test_whose_snapshot_it_is(edge):
     taken = take(edge).snapshot
     assert (taken.user_id, taken.project_id) == ('admin-id', PROJECT)
+    assert datetime.datetime.strptime(taken.taken_at, '%Y-%m-%dT%H:%M:%S%z')
 
 
 def test_a_group_that_is_not_there(edge):
@@ -480,6 +482,7 @@ def test_a_plain_user_sees_nothing_of_another_project(plain):
         "Nova lists another project's for administrators only"
     )
     assert 'os-quota-sets:detail' in taken.unknown['quotas']
+    assert take(plain, server_groups='wbe').snapshot.server_groups == (), 'there is none'
 
 
 # -- hosts that are full
@@ -739,6 +742,11 @@ def test_what_a_plain_user_sees(plain):
         GROUPS, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, LIMITS
     ]  # fmt: skip
     assert plain.placement.asked == []
+
+
+def test_zones_that_a_plain_user_may_not_list(plain):
+    plain.fail('GET', '/os-availability-zone', at_edge.FORBIDDEN)
+    assert at_edge.FORBIDDEN.words in take(plain).unknown['availability_zones']
 
 
 def test_why_a_plain_user_does_not_see_it(plain):

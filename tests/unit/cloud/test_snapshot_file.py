@@ -1,13 +1,16 @@
 """The text of a snapshot's file: what is read from it, what is written, what is refused."""
 
 import bz2
+import dataclasses
 import gzip
 import json
 import lzma
+import os
+import tempfile
 
 import pytest
 
-from senlin_affinity.cloud.snapshot_file import decoded, load, parse, render
+from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
@@ -238,3 +241,74 @@ def test_a_nest_that_is_too_deep_is_no_snapshot(text):
 def test_a_number_that_is_too_long_is_no_snapshot():
     with pytest.raises(InvalidSpec):
         parse('{"format": ' + '1' * 10_000 + '}')
+
+
+# -- the file
+
+
+def test_saving_replaces_a_file_as_a_whole(tmp_path, monkeypatch):
+    path = tmp_path / 'cloud.json'
+    path.write_text('something else')
+    before = path.stat().st_ino
+    sizes = []
+    monkeypatch.setattr(os, 'fsync', lambda handle: sizes.append(os.fstat(handle).st_size))
+    monkeypatch.setattr(tempfile, 'tempdir', '/another/file/system')
+
+    check_place(path)
+    save(SNAPSHOT, path)
+
+    assert load(path) == SNAPSHOT
+    assert path.stat().st_ino != before
+    assert sizes == [path.stat().st_size], 'all of it is on the disk before it takes the place'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    link = tmp_path / 'link.json'
+    link.symlink_to('cloud.json')
+
+    save(SNAPSHOT, link)
+
+    assert link.is_symlink()
+    assert load(tmp_path / 'cloud.json') == SNAPSHOT
+
+
+def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
+    path = tmp_path / 'cloud.json'
+    path.write_text('something else')
+    broken = dataclasses.replace(SNAPSHOT, taken_at=b'no text')
+
+    with pytest.raises(TypeError):
+        save(broken, path)
+
+    assert path.read_text() == 'something else'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ('path', 'said'),
+    [
+        ('', 'the name of the file is empty'),
+        ('.', r'\. is no regular file: name one'),
+        ('/dev/null', '/dev/null is no regular file: name one'),
+        ('nowhere/cloud.json', 'No such file or directory'),
+        ('x' * 250, 'File name too long'),
+    ],
+)
+@pytest.mark.parametrize(
+    'write', [check_place, lambda path: save(SNAPSHOT, path)], ids=['check', 'save']
+)
+def test_where_no_file_can_be(tmp_path, monkeypatch, write, path, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((InvalidSpec, OSError), match=said):
+        write(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path):
+    with pytest.raises(InvalidSpec, match=r'nowhere\.json can not be read: No such file'):
+        load(tmp_path / 'nowhere.json')
+    binary = tmp_path / 'binary.json'
+    binary.write_bytes(b'\xff\xfe')
+    with pytest.raises(InvalidSpec, match='is not UTF-8 text'):
+        load(binary)
