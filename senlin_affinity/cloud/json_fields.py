@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import reprlib
-import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -123,14 +122,6 @@ def texts_by_name(value: Any) -> dict[str, str]:
             if not each.isprintable() and _SURROGATE.search(each):
                 raise wrong('must be text that UTF-8 can write', each, name)
     return dict(value)
-
-
-def canonical(value: Any) -> str:
-    """A UUID as Nova and Placement write it; every other string as it is."""
-    try:
-        return str(uuid.UUID(text(value)))
-    except ValueError:
-        return text(value)
 
 
 # -- what is said of a value

@@ -4,8 +4,6 @@ The way of the data: the parsed JSON of one host comes in, one frozen value goes
 that are equal in many hosts become one object, which is why a large file becomes a small snapshot.
 
 Errors: InvalidSpec with the path inside of the host (``resources.VCPU.capacity``).
-
-Source: Q1-2 for the spelling of aggregates' UUIDs.
 """
 
 from __future__ import annotations
@@ -50,7 +48,6 @@ class Hosts:
 
     def __init__(self) -> None:
         self._sets: dict[tuple[str, ...], frozenset[str]] = {}
-        self._uuids: dict[tuple[str, ...], frozenset[str]] = {}
         self._texts: dict[str, str] = {}
         self._classes: dict[str, str] = {}
 
@@ -89,8 +86,8 @@ class Hosts:
             None if zone is None else self._text(zone, 'availability_zone'),
             enabled,
             up,
-            self._set(get('aggregates', ()), 'aggregates', self._uuids),
-            self._set(get('traits', ()), 'traits', self._sets),
+            self._set(get('aggregates', ()), 'aggregates'),
+            self._set(get('traits', ()), 'traits'),
             None if resources is None else self._resources(resources),
             is_nested,
             is_partial,
@@ -102,14 +99,12 @@ class Hosts:
             known = self._texts[value] = fields.shown(value, path)
         return known
 
-    def _set(
-        self, value: Any, path: str, known: dict[tuple[str, ...], frozenset[str]]
-    ) -> frozenset[str]:
+    def _set(self, value: Any, path: str) -> frozenset[str]:
         if type(value) is not list and value != ():
             raise wrong(_LIST_OF_TEXTS, value, path)
         key = tuple(value)
         try:
-            found = known.get(key)
+            found = self._sets.get(key)
         except TypeError as error:  # a list or an object among the strings
             raise wrong(_LIST_OF_TEXTS, value, path) from error
         if found is None:
@@ -117,8 +112,7 @@ class Hosts:
                 raise wrong(_LIST_OF_TEXTS, value, path)
             for number, text in enumerate(key):
                 fields.shown(text, f'{path}[{number}]')
-            found = frozenset(map(fields.canonical, key) if known is self._uuids else key)
-            known[key] = found
+            found = self._sets[key] = frozenset(key)
         return found
 
     def _resources(self, item: Any) -> dict[str, Resource]:
@@ -157,8 +151,6 @@ class Hosts:
 
 def _wrong_amount(amount: Any, path: str) -> InvalidSpec:
     """Which field of a resource is wrong."""
-    if type(amount) is not dict:
-        return wrong('must be an object with capacity and used', amount, path)
     try:
         fields.values(amount, RESOURCE)
     except InvalidSpec as error:

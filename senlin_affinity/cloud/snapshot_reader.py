@@ -30,7 +30,7 @@ def _policy(value: Any) -> str:
 
 _TEXT_OR_NULL = partial(fields.or_null, fields.text)
 AGGREGATE = (
-    Field('uuid', fields.canonical),
+    Field('uuid', fields.text),
     Field('name', fields.text),
     Field('availability_zone', _TEXT_OR_NULL, None),
     Field('metadata', fields.texts_by_name, {}),

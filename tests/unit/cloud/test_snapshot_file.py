@@ -137,6 +137,27 @@ def test_a_file(row):
         assert parse(row['text']) == CloudSnapshot()
 
 
+@pytest.mark.parametrize(
+    ('key', 'value', 'said'),
+    [
+        ('host', '', "must be the name of the compute service host, not ''"),
+        ('hypervisor_hostname', 1, 'must be a string, not 1'),
+        ('hypervisor_type', 1, 'must be a string, such as QEMU, not 1'),
+        ('availability_zone', 1, 'must be a string, or null, not 1'),
+        ('enabled', 'yes', "must be true or false, not 'yes'"),
+        ('up', 'yes', "must be true or false, not 'yes'"),
+        ('is_nested', 0, 'must be true or false, not 0'),
+        ('is_partial', None, 'must be true or false, not None'),
+        ('aggregates', 'x', "must be a list of strings, not 'x'"),
+        ('resources', [], 'must be an object such as {"VCPU": {...}}, or null, not []'),
+    ],
+)
+def test_a_field_of_a_host(key, value, said):
+    with pytest.raises(InvalidSpec) as caught:
+        parse(json.dumps({'format': 1, 'hosts': [{'host': 'a', key: value}]}))
+    assert str(caught.value) == f'hosts[0].{key}: {said}'
+
+
 def test_the_whole_format_is_read():
     assert parse(json.dumps(DOCUMENT)) == SNAPSHOT
 
