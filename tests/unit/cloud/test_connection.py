@@ -34,18 +34,16 @@ def test_a_timeout_that_is_given_wins(write):
 def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was(
     write, caplog, monkeypatch
 ):
-    def state():
-        logger = logging.getLogger('openstack.config')
-        return logger.handlers[:], logger.propagate, logger.level
-
+    logger = logging.getLogger('openstack.config')
+    monkeypatch.setattr(logger, 'level', logging.ERROR)
+    before = logger.handlers[:], logger.propagate, logging.ERROR
     write('clouds: [')
     monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test/v3')
-    before = state()
     connect()
     (warned,) = caplog.messages
     assert 'Skipping' in warned
     assert not warned.endswith('x')
-    assert state() == before
+    assert (logger.handlers, logger.propagate, logger.level) == before
 
 
 @pytest.mark.parametrize(

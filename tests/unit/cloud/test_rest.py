@@ -1,5 +1,7 @@
 """Requests, and the service's own words in every error."""
 
+import threading
+
 import pytest
 import requests
 from keystoneauth1.adapter import Adapter
@@ -8,6 +10,7 @@ from keystoneauth1.session import Session
 from openstack.config.cloud_region import CloudRegion
 from openstack.connection import Connection
 
+from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.cloud.rest import Rest
 from senlin_affinity.core.errors import CloudError
 from tests.support import edge as at_edge
@@ -146,6 +149,18 @@ def test_a_write_is_never_tried_again(edge, rest, method, failure):
 
     assert caught.value.is_uncertain
     assert edge.nova.requests() == [f'{method.upper()} /os-server-groups']
+
+
+def test_a_write_on_a_connection_that_was_given_up_was_not_sent(edge):
+    adapter, end = edge.connection().compute, threading.Event()
+    with pytest.raises(GivenUp):
+        within(0.01, end.wait, adapter.session)
+    end.set()
+
+    with pytest.raises(CloudError, match='was given up') as caught:
+        Rest(adapter, 'Nova').post('/os-server-groups', 'create', (2, 64), {})
+
+    assert not caught.value.is_uncertain
 
 
 def test_a_write_is_never_tried_again_whatever_clouds_yaml_says(edge):
