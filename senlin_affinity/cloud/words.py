@@ -43,5 +43,4 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             continue
         seen.add(id(found))
         yield found
-        waiting += [found.__cause__, found.__context__, getattr(found, 'reason', None)]
-        waiting += found.args
+        waiting += [found.__cause__, found.__context__, *found.args]

@@ -6,9 +6,9 @@ from senlin_affinity.cloud import words
 
 
 def caused(text, *causes):
-    """An error that names what led to it, the last first; and itself, which nobody may follow."""
+    """An error that names what led to it, the last first; and itself, which has no end."""
     error = ValueError(text, *causes)
-    error.reason = error
+    error.__cause__ = error
     return error
 
 
