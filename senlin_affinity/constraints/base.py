@@ -5,7 +5,13 @@ The protocols are those of :mod:`senlin_affinity.core.constraint`, where the pla
 
 from __future__ import annotations
 
-from senlin_affinity.core.constraint import Constraint, HostConstraint, RequestConstraint
+from senlin_affinity.core.constraint import (
+    Constraint,
+    Domain,
+    DomainConstraint,
+    HostConstraint,
+    RequestConstraint,
+)
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -15,6 +21,8 @@ NAMESPACE = 'senlin_affinity.constraints'
 __all__ = [
     'NAMESPACE',
     'Constraint',
+    'Domain',
+    'DomainConstraint',
     'Host',
     'HostConstraint',
     'Question',

@@ -17,10 +17,12 @@ Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
+from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
 from senlin_affinity.core.objects import Host, Question, Resource
 from senlin_affinity.core.reasons import Reason
@@ -37,6 +39,7 @@ class ResourcesConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = True
+    is_about_room = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
         'resources.exhausted': Reason(
@@ -83,7 +86,7 @@ class ResourcesConstraint:
                 continue
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
-            capacity, used, max_unit, step_size, is_sum = has
+            capacity, used, max_unit, step_size, is_sum, _pool = has
             here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
                 return _too_little(name, amount, has)
@@ -92,6 +95,37 @@ class ResourcesConstraint:
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
         return _enough(room, is_at_most)
+
+    def has_domains(self, question: Question) -> bool:
+        """Do some hosts share resources?"""
+        return bool(question.snapshot.pools)
+
+    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+        """The pools that give the host what the flavor asks for."""
+        asked, has = question.demand, host.resources or {}
+        names = [name for name in (asked.amounts if asked else ()) if name in has]
+        return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
+
+    def check_domains(
+        self, question: Question, rooms: Mapping[Domain, int | None]
+    ) -> Mapping[Domain, Verdict]:
+        """How many servers each pool has enough for, less those that are planned on its hosts."""
+        asked, pools = question.demand, question.snapshot.pools
+        if asked is None:
+            return {}
+        planned: Counter[Domain] = Counter()
+        for host in question.snapshot.hosts or () if question.placed else ():
+            for domain in self.domains(question, host):
+                planned[domain] += question.placed.get(host.host, 0)
+        verdicts = {}
+        for domain in rooms:
+            amount, has = asked.amounts[domain.by], pools[domain.name][domain.by]
+            has = has._replace(used=has.used + planned[domain] * amount)
+            room = (has.capacity - has.used) // amount
+            verdicts[domain] = (
+                _too_little(domain.by, amount, has) if room < 1 else _enough(room, is_at_most=False)
+            )
+        return verdicts
 
     def shape(self, question: Question, host: Host) -> Hashable:
         """The resources that are asked for."""

@@ -7,9 +7,10 @@ Soft policies only weigh: they never reject.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any, ClassVar
 
+from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY, ServerGroup
@@ -27,6 +28,7 @@ class ServerGroupConstraint:
     needs = ('server_groups',)
     is_by_name = True
     is_by_resources = False
+    is_about_room = True
     #: Whatever filters run, Nova's late check on the compute host enforces the policy.
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
@@ -55,7 +57,10 @@ class ServerGroupConstraint:
             if wanted is None:
                 return Verdict.skipped('server_group.none')
             return Verdict.unknown('server_group.unknown', group=wanted)
-        members = question.members_on.get(host.host, 0)
+        return self._of_host(question, group, host.host)
+
+    def _of_host(self, question: Question, group: ServerGroup, host: str) -> Verdict:
+        members = question.members_on.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
             facts: dict[str, Any] = {
@@ -85,6 +90,25 @@ class ServerGroupConstraint:
         if group is None or group.policy not in _BINDING:
             return None
         return question.members_on.get(host.host, 0)
+
+    def has_domains(self, question: Question) -> bool:
+        """Has a service host several hypervisors, and does the group limit what it holds?"""
+        group = question.server_group
+        is_limited = group is not None and group.max_server_per_host is not None
+        return is_limited and question.snapshot.has_shared_services
+
+    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+        """Nova counts by the service host, whatever hypervisors it has."""
+        return (Domain('host', host.host),)
+
+    def check_domains(
+        self, question: Question, rooms: Mapping[Domain, int | None]
+    ) -> Mapping[Domain, Verdict]:
+        """What is said about each host: the hypervisors of one share its slots."""
+        group = question.server_group
+        if group is None:
+            return {}
+        return {domain: self._of_host(question, group, domain.name) for domain in rooms}
 
 
 def _is_vague(group: ServerGroup) -> bool:

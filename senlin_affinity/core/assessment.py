@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from operator import attrgetter
+from typing import NamedTuple
 
-from senlin_affinity.core.constraint import HostConstraint
+from senlin_affinity.core.constraint import Constraint, HostConstraint
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -40,13 +41,19 @@ _look = attrgetter(*_LOOK)
 
 @dataclass(frozen=True)
 class Row:
-    """The verdicts about hosts that look alike, and what follows from them."""
+    """The verdicts about hosts that look alike, and what follows from them.
+
+    ``is_eligible``: nothing but room is missing, if anything is (None: perhaps). ``free`` is the
+    room that the resources leave, whatever else limits it.
+    """
 
     verdicts: Mapping[str, Verdict] = field(hash=False)
     room: int | None
     is_certain: bool
     is_at_most: bool
     by: str | None
+    is_eligible: bool | None = True
+    free: int = 0
 
     @cached_property
     def certain(self) -> int:
@@ -104,6 +111,7 @@ class _Judge:
         self._of_both = [
             item for item in numbered if _is_by_resources(item[1]) or _is_by_name(item[1])
         ]
+        self._kinds = Kinds.of(constraints)
         self._rows: dict[tuple[int, ...], Row] = {}
         self._said: dict[Hashable, list[Verdict]] = {}
         self._verdicts: dict[str, dict[Hashable, Verdict]] = {name: {} for name in self._names}
@@ -124,7 +132,8 @@ class _Judge:
         key = (*map(id, said),)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = _row(dict(zip(self._names, said, strict=True)))
+            verdicts = dict(zip(self._names, said, strict=True))
+            row = self._rows[key] = make_row(verdicts, self._kinds)
         return row
 
     def _ask_again(
@@ -153,15 +162,32 @@ def _listed(host: Host) -> Hashable:
     return (*host.resources,) if host.is_partial and host.resources else bool(host.resources)
 
 
-def _is_by_name(constraint: HostConstraint) -> bool:
+def _is_by_name(constraint: Constraint) -> bool:
     return getattr(constraint, 'is_by_name', True)
 
 
-def _is_by_resources(constraint: HostConstraint) -> bool:
+def _is_by_resources(constraint: Constraint) -> bool:
     return getattr(constraint, 'is_by_resources', True)
 
 
-def _row(verdicts: Mapping[str, Verdict]) -> Row:
+class Kinds(NamedTuple):
+    """The names of the constraints that are about room, and of those that read resources."""
+
+    about_room: frozenset[str]
+    by_resources: frozenset[str]
+
+    @classmethod
+    def of(cls, constraints: Iterable[Constraint]) -> Kinds:
+        """Those among these constraints."""
+        constraints = list(constraints)
+        return cls(
+            frozenset(item.name for item in constraints if getattr(item, 'is_about_room', False)),
+            frozenset(item.name for item in constraints if _is_by_resources(item)),
+        )
+
+
+def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
+    """What follows from all that is said about a host."""
     room: int | None = None
     is_certain, is_at_most, by = True, False, None
     for name, verdict in verdicts.items():
@@ -171,6 +197,13 @@ def _row(verdicts: Mapping[str, Verdict]) -> Row:
             room = verdict.room
         is_certain = is_certain and verdict.is_known
         is_at_most = is_at_most or verdict.is_at_most
+    is_eligible: bool | None = is_certain or None
     if by is not None:
-        return Row(verdicts, 0, True, False, by)
-    return Row(verdicts, room, is_certain and room is not None, is_at_most, None)
+        against = (name for name, verdict in verdicts.items() if not verdict)
+        if not kinds.about_room.issuperset(against):
+            is_eligible = False
+        return Row(verdicts, 0, True, False, by, is_eligible)
+    rooms = [verdicts[name].room for name in kinds.by_resources if name in verdicts]
+    free = min((each for each in rooms if each is not None), default=0)
+    is_certain = is_certain and room is not None
+    return Row(verdicts, room, is_certain, is_at_most, None, is_eligible, free)

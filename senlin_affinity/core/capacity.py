@@ -6,12 +6,11 @@ whatever the unknown parts of the snapshot are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from senlin_affinity.core import service_hosts
 from senlin_affinity.core.assessment import Row, tally
+from senlin_affinity.core.domains import Survey
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -44,12 +43,13 @@ def measure(
     question: Question,
     hosts: Sequence[Host] | None,
     rows: Sequence[Row],
+    found: Survey | None,
     request: Iterable[Verdict],
     unmodelled: Sequence[str],
 ) -> Capacity:
-    """The capacity, from every host's row and the verdicts about the request."""
+    """The capacity, from every host's row, their domains, and the verdicts about the request."""
     counted = tally(rows)
-    most, certain = _of_hosts(question, hosts, rows, counted)
+    most, certain = _of_hosts(hosts, counted, found)
     sure: int | None = None
     for verdict in request:
         room = _room(verdict)
@@ -68,7 +68,10 @@ def measure(
     elif any(row.is_at_most and row.room for row, _number in counted):
         at_most |= dict.fromkeys(_vague(question, hosts or (), rows))
     if most is not None and certain < most:
-        at_most['parts of the snapshot that are not known'] = None
+        if found is not None and found.crossing:
+            at_most[f'domains that cross ({", ".join(found.crossing)})'] = None
+        else:
+            at_most['parts of the snapshot that are not known'] = None
     if sure is not None and (most is None or sure < most):
         at_most["quotas, which Nova's drivers count in two ways"] = None
         certain = min(certain, sure)
@@ -84,25 +87,18 @@ def _room(verdict: Verdict) -> int | None:
 
 
 def _of_hosts(
-    question: Question,
     hosts: Sequence[Host] | None,
-    rows: Sequence[Row],
     counted: Sequence[tuple[Row, int]],
+    found: Survey | None,
 ) -> tuple[int | None, int]:
     if hosts is None:
         return None, 0
-    is_open = is_open_affinity(question)
-    together: Callable[[Iterable[int]], int] = partial(max, default=0) if is_open else sum
-    if service_hosts.are_counted(question):
-        each = list(service_hosts.rooms(question, hosts, [row.room for row in rows]))
-        certain = [row.certain for row in rows]
-        sure = [room or 0 for room in service_hosts.rooms(question, hosts, certain)]
-    else:
-        times = [(row, 1 if is_open else number) for row, number in counted]
-        each = [None if row.room is None else row.room * number for row, number in times]
-        sure = [row.certain * number for row, number in times]
+    if found is not None:
+        return found.most, found.certain
+    each = [None if row.room is None else row.room * number for row, number in counted]
     known = [room for room in each if room is not None]
-    return (together(known) if len(known) == len(each) else None), together(sure)
+    most = sum(known) if len(known) == len(each) else None
+    return most, sum(row.certain * number for row, number in counted)
 
 
 def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:

@@ -2,8 +2,10 @@
 
 The way of the data: an installed constraint is found by its entry point in the namespace
 ``senlin_affinity.constraints`` and made once, without arguments. The planner asks a host-level
-constraint about every host (hosts with an equal ``shape`` are asked about once), a request-level
-one about the request as a whole. Each answer is a Verdict with one of the declared codes.
+constraint about every host (hosts with an equal ``shape`` are asked about once), a domain-level one
+about the sets of hosts that it names (racks, zones, storage pools), a request-level one about the
+request as a whole. Each answer is a Verdict with one of the declared codes. A constraint may be of
+several kinds.
 
 Errors: a constraint never raises. What it needs and the snapshot does not know is
 ``Verdict.unknown``.
@@ -11,8 +13,8 @@ Errors: a constraint never raises. What it needs and the snapshot does not know 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Collection, Hashable, Mapping
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
@@ -26,7 +28,8 @@ class Constraint(Protocol):
     ``needs`` are the parts of the snapshot that it reads; ``filters`` are Nova's scheduler filters
     that enforce it, any one of which is enough (empty: Nova always enforces it). ``is_by_name``
     says that a host's names count, ``is_by_resources`` that the figures of its resources do; where
-    a constraint does not declare it, they are taken to count.
+    a constraint does not declare it, they are taken to count. ``is_about_room`` says that a host
+    which it rejects is only full: it is still one of those that the servers are spread over.
     """
 
     name: str
@@ -46,6 +49,34 @@ class HostConstraint(Constraint, Protocol):
 
     def shape(self, question: Question, host: Host) -> Hashable:
         """All that ``check_host`` looks at on this host: equal shapes, equal verdicts."""
+
+
+class Domain(NamedTuple):
+    """A set of hosts: those that have one ``name`` by one criterion (``by``: rack, zone, ...)."""
+
+    by: str
+    name: str
+
+
+@runtime_checkable
+class DomainConstraint(Constraint, Protocol):
+    """A rule about sets of hosts."""
+
+    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+        """The domains of this rule in which the host lies; none where it does not limit the host.
+
+        One for each criterion, unless the sets of one criterion overlap.
+        """
+
+    def check_domains(
+        self, question: Question, rooms: Mapping[Domain, int | None]
+    ) -> Mapping[Domain, Verdict]:
+        """How many servers more each of these domains takes.
+
+        :param rooms: every domain of one criterion that has a host on which nothing but room is
+            missing, and how many servers its hosts take as far as the other rules go (None: that is
+            not known). The verdict of a domain speaks for all of its hosts.
+        """
 
 
 @runtime_checkable

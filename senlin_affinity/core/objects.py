@@ -20,6 +20,7 @@ from senlin_affinity.core import zones
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import Spread
 from senlin_affinity.core.zones import Zones
 
 _Worked = TypeVar('_Worked')
@@ -38,7 +39,8 @@ DEFAULT_FILTERS = (
 class Resource(NamedTuple):
     """What a host has of one resource class: ``capacity`` after ratio and reserve, and the use.
 
-    ``is_sum`` says that several providers give it (a nested tree, shared storage).
+    ``is_sum`` says that several providers give it (a nested tree, shared storage); ``pool`` is the
+    UUID of the one provider that shares all of it with this and other hosts.
     """
 
     capacity: int
@@ -46,6 +48,7 @@ class Resource(NamedTuple):
     max_unit: int | None = None
     step_size: int = 1
     is_sum: bool = False
+    pool: str | None = None
 
     def is_limit_untold(self, name: str, amount: int) -> bool:
         """May a ``max_unit``, which is 1 or more, refuse this much? No list tells it of a class
@@ -130,8 +133,9 @@ class CloudSnapshot:
     """The cloud at one moment. A part that is None is not known.
 
     ``availability_zones`` are the names of all zones: what a plain user may see of the hosts.
-    ``user_id`` and ``project_id`` are whose snapshot it is: the quotas are that project's, also
-    where they are not known.
+    ``pools`` are the providers that share resources with several hosts, by their UUIDs (a host's
+    ``Resource.pool`` names one). ``user_id`` and ``project_id`` are whose snapshot it is: the
+    quotas are that project's, also where they are not known.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -143,6 +147,7 @@ class CloudSnapshot:
     availability_zones: frozenset[str] | None = None
     user_id: str | None = None
     project_id: str | None = None
+    pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict, hash=False)
 
     @cached_property
     def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:
@@ -192,6 +197,7 @@ class PlacementRequest:
     project_id: str | None = None
     enabled_filters: tuple[str, ...] = DEFAULT_FILTERS
     is_volume_booted: bool = False
+    spread: tuple[Spread, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,6 +228,7 @@ class Question:
     """A request with its names looked up in the snapshot: what a constraint is asked about.
 
     ``member_of`` is the request's own, with the names of aggregates replaced by their UUIDs.
+    ``placed`` are servers of the request that are planned already, by their host.
     """
 
     request: PlacementRequest
@@ -230,12 +237,15 @@ class Question:
     server_group: ServerGroup | None = None
     rules: Rules = Rules()
     member_of: MemberOf = field(default_factory=MemberOf)
+    placed: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @cached_property
     def members_on(self) -> Mapping[str, int]:
         """How many servers of the group each host holds, as far as that is known."""
         members = self.server_group.members if self.server_group is not None else ()
-        return Counter(member.host for member in members if member.host is not None)
+        there = Counter(member.host for member in members if member.host is not None)
+        there.update(self.placed)
+        return there
 
     @property
     def project_id(self) -> str | None:

@@ -15,11 +15,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from senlin_affinity.core.assessment import Row, assess, tally
-from senlin_affinity.core.constraint import HostConstraint
+from senlin_affinity.core.constraint import Constraint, HostConstraint
 from senlin_affinity.core.decision import HostReport
+from senlin_affinity.core.domains import survey
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.objects import Host, Question, Resource
-from senlin_affinity.core.server_group import AFFINITY, Member
+from senlin_affinity.core.server_group import AFFINITY
 
 
 @dataclass(frozen=True)
@@ -57,33 +58,26 @@ class Standing:
 
 def stand(
     question: Question,
-    constraints: Sequence[HostConstraint],
+    constraints: Sequence[Constraint],
     hosts: Sequence[Host],
     rows: Sequence[Row],
     chosen: Sequence[int],
 ) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
     placed = Counter(chosen)
-    after = list(rows)
+    after, later = list(rows), question
     if placed:
         affinity = question.server_group is not None and question.server_group.policy == AFFINITY
-        names = {hosts[index].host for index in placed}
+        names = Counter(hosts[index].host for index in chosen)
         changed = [index for index, host in enumerate(hosts) if affinity or host.host in names]
         load = _Load(question.demand)
         loaded = [load.on(hosts[index], placed[index]) for index in changed]
-        found = assess(_after(question, [hosts[index] for index in chosen]), constraints, loaded)
-        for index, row in zip(changed, found, strict=True):
+        later = replace(question, placed=names)
+        of_hosts = [item for item in constraints if isinstance(item, HostConstraint)]
+        for index, row in zip(changed, assess(later, of_hosts, loaded), strict=True):
             after[index] = row
-    return Standing(hosts, after, question.members_on, placed)
-
-
-def _after(question: Question, chosen: Sequence[Host]) -> Question:
-    """The question once the servers are in their group."""
-    group = question.server_group
-    if group is None:
-        return question
-    new = tuple(Member(f'new-{number}', host.host) for number, host in enumerate(chosen, 1))
-    return replace(question, server_group=replace(group, members=group.members + new))
+    found = survey(later, constraints, hosts, after)
+    return Standing(hosts, after if found is None else found.rows, question.members_on, placed)
 
 
 class _Load:

@@ -1,0 +1,130 @@
+"""Servers spread evenly over zones, racks or other domains, and no more than so many in one.
+
+A domain takes servers until it is ``max_skew`` ahead of the emptiest eligible one. Eligible is one
+with a host on which nothing but room is missing; it counts when it is full, too, so it bounds the
+others: if F is the least that any eligible domain can hold in the end, a domain with c servers
+takes F + max_skew - c more at most. That is reached where each server goes to the emptiest domain.
+
+A host of two domains of one criterion, or of none, is not eligible. A soft spread refuses nothing.
+
+Source: Kubernetes' PodTopologySpread; Nomad's spread and distinct_property.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any, ClassVar
+
+from senlin_affinity.constraints.base import Domain, Host, Question, Reason, Verdict
+from senlin_affinity.core.spread import Spread
+from senlin_affinity.core.topology import domains_of, servers
+
+
+class SpreadConstraint:
+    """The spread of the request."""
+
+    name = 'spread'
+    order = 105
+    summary = 'servers spread evenly over zones, racks or other domains'
+    needs = ('hosts', 'aggregates')
+    filters: tuple[str, ...] = ()
+    is_by_name = False
+    is_by_resources = False
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'spread.room': Reason('{by} {domain} has room'),
+        'spread.full': Reason(
+            'holds {servers} servers, max_per_domain is {max_per_domain} for each {by}',
+            advice='raise max_per_domain, or add domains',
+            detail='domain',
+        ),
+        'spread.skew': Reason(
+            '{by} {domain} holds {servers} servers, and the emptiest can hold {least} '
+            '(max_skew {max_skew})',
+            advice='make room in the emptiest domain, or raise max_skew',
+            detail='domain',
+        ),
+        'spread.no_domain': Reason(
+            'in no domain by {by}', advice='put the host into an aggregate with the key, or a zone'
+        ),
+        'spread.several_domains': Reason(
+            'in several domains by {by}: {domains}',
+            advice='leave the host in one aggregate with the key',
+        ),
+        'spread.none': Reason('no spread is asked for that refuses hosts'),
+        'spread.in_domain': Reason('in one domain of each criterion'),
+        'spread.unknown': Reason('in which domain by {by} the host lies is not known'),
+    }
+
+    def has_domains(self, question: Question) -> bool:
+        """Is a spread asked for that refuses anything?"""
+        return bool(_hard(question))
+
+    def check_host(self, question: Question, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`: it must lie in one domain."""
+        spreads = _hard(question)
+        if not spreads:
+            return Verdict.skipped('spread.none')
+        unknown = None
+        for spread in spreads:
+            names = domains_of(question.snapshot, spread.by, host)
+            if names is None:
+                unknown = Verdict.unknown('spread.unknown', by=spread.by)
+            elif not names:
+                return Verdict.rejected('spread.no_domain', by=spread.by)
+            elif len(names) > 1:
+                domains = ', '.join(sorted(names))
+                return Verdict.rejected('spread.several_domains', by=spread.by, domains=domains)
+        return unknown or Verdict.passed('spread.in_domain')
+
+    def shape(self, question: Question, host: Host) -> Hashable:
+        """The domains of the host."""
+        return tuple(domains_of(question.snapshot, spread.by, host) for spread in _hard(question))
+
+    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+        """See :meth:`DomainConstraint.domains`."""
+        found = []
+        for spread in _hard(question):
+            names = domains_of(question.snapshot, spread.by, host)
+            if names is not None and len(names) == 1:
+                found.append(Domain(spread.by, *names))
+        return found
+
+    def check_domains(
+        self, question: Question, rooms: Mapping[Domain, int | None]
+    ) -> Mapping[Domain, Verdict]:
+        """See :meth:`DomainConstraint.check_domains`."""
+        by = {domain.by for domain in rooms}
+        if not by:
+            return {}
+        (spread,) = [item for item in _hard(question) if item.by in by]
+        held = servers(question, spread.by)
+        ends = []
+        for domain, room in rooms.items():
+            most = _left(spread, held[domain.name])
+            least = most if room is None else room if most is None else min(room, most)
+            if least is not None:
+                ends.append(held[domain.name] + least)
+        floor = min(ends, default=None)
+        return {domain: _verdict(spread, domain, held[domain.name], floor) for domain in rooms}
+
+
+def _hard(question: Question) -> tuple[Spread, ...]:
+    return tuple(spread for spread in question.request.spread if spread.is_hard)
+
+
+def _left(spread: Spread, held: int) -> int | None:
+    """What ``max_per_domain`` leaves."""
+    return None if spread.max_per_domain is None else max(0, spread.max_per_domain - held)
+
+
+def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Verdict:
+    facts: dict[str, Any] = {'by': domain.by, 'domain': domain.name, 'servers': held}
+    left = _left(spread, held)
+    if left == 0:
+        return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
+    if floor is None:
+        return Verdict.passed('spread.room', room=left, **facts)
+    ahead = floor + spread.max_skew - held
+    if ahead < 1:
+        return Verdict.rejected('spread.skew', least=floor, max_skew=spread.max_skew, **facts)
+    return Verdict.passed('spread.room', room=ahead if left is None else min(left, ahead), **facts)

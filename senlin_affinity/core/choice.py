@@ -1,0 +1,172 @@
+"""Which host each server goes to, one after the other.
+
+The way of the data: the hosts with their rooms and their domains come in; they are put into cells,
+whose hosts lie in the same domains of the criteria that the servers are spread over (the zone,
+where none is asked for). Each server goes to the cell whose domains hold the fewest servers, and
+in it to the host with the fewest members, then with the most free resources, then the first by its
+name. With affinity, hard or soft, it goes where the most members are, and zones do not count.
+
+The keys of cells and hosts only grow, so two kinds of heaps keep them, and what has grown meanwhile
+is put back when it comes up.
+
+Units: numbers of servers; hosts are called by their places.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from senlin_affinity.core.assessment import Row
+from senlin_affinity.core.domains import Survey
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
+from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.core.topology import domains_of, servers
+
+#: The domains of a cell, in the order of the criteria; '' is none.
+Cell = tuple[str, ...]
+_Key = tuple[int, int, str, int]
+
+
+def choose(
+    question: Question,
+    hosts: Sequence[Host],
+    rows: Sequence[Row],
+    found: Survey | None,
+    number: int,
+) -> list[int]:
+    """The hosts of so many servers, or of as many as can be placed."""
+    if not number:
+        return []
+    choice = _Choice(question, hosts, rows, found)
+    chosen: list[int] = []
+    while len(chosen) < number:
+        index = choice.next()
+        if index is None:
+            break
+        chosen.append(index)
+    return chosen
+
+
+class _Choice:
+    """The servers that are placed so far, and where the next one goes."""
+
+    def __init__(
+        self, question: Question, hosts: Sequence[Host], rows: Sequence[Row], found: Survey | None
+    ) -> None:
+        policy = '' if question.server_group is None else question.server_group.policy
+        is_together = policy in (AFFINITY, SOFT_AFFINITY)
+        self._sign = -1 if is_together else 1
+        self._names = [host.host for host in hosts]
+        self._rooms = [row.certain for row in rows]
+        self._free = [row.free for row in rows]
+        self._held = Counter(question.members_on)
+        self._of_host = found.of_host if found is not None else {}
+        self._left = dict(found.limits) if found is not None else {}
+        self._is_crossing = found is not None and bool(found.crossing)
+        home = None if found is None else found.home
+        spreads = question.request.spread
+        if not (spreads or is_together):
+            spreads = (Spread(ZONE, mode='soft'),)
+        self._spreads = spreads
+        self._counts = [servers(question, spread.by) for spread in spreads]
+        self._cells: dict[Cell, list[_Key]] = {}
+        cell_of: dict[tuple[frozenset[str] | None, ...], Cell] = {}
+        for index, host in enumerate(hosts):
+            if self._rooms[index] and home in (None, host.host):
+                each = (*(domains_of(question.snapshot, item.by, host) for item in spreads),)
+                cell = cell_of.get(each)
+                if cell is None:
+                    cell = cell_of[each] = (*(min(names) if names else '' for names in each),)
+                self._cells.setdefault(cell, []).append(self._key(index))
+        for keys in self._cells.values():
+            heapq.heapify(keys)
+        self._floors = self._eligible(question, hosts, rows)
+        self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
+        heapq.heapify(self._heap)
+
+    def next(self) -> int | None:
+        """The host of one server more; None where there is none."""
+        waiting = []
+        chosen = None
+        while self._heap and chosen is None:
+            key, cell = self._heap[0]
+            index = self._best(cell)
+            if index is None:
+                heapq.heappop(self._heap)
+            elif (now := self._cell_key(cell)) != key:
+                heapq.heapreplace(self._heap, (now, cell))
+            elif self._is_ahead(cell):
+                waiting.append(heapq.heappop(self._heap))
+            else:
+                chosen = index
+                self._place(index, cell)
+        for item in waiting:
+            heapq.heappush(self._heap, item)
+        return chosen
+
+    def _place(self, index: int, cell: Cell) -> None:
+        self._rooms[index] -= 1
+        self._free[index] -= 1
+        self._held[self._names[index]] += 1
+        for key in self._of_host.get(index, ()):
+            left = self._left.get(key)
+            if left is not None:
+                self._left[key] = left - 1
+        for counts, name in zip(self._counts, cell, strict=True):
+            counts[name] += 1
+
+    def _key(self, index: int) -> _Key:
+        name = self._names[index]
+        return (self._sign * self._held[name], -self._free[index], name, index)
+
+    def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
+        counts = (*(counts[name] for counts, name in zip(self._counts, cell, strict=True)),)
+        return counts, self._cells[cell][0]
+
+    def _best(self, cell: Cell) -> int | None:
+        """The host in a cell that is next, which then is the first of its heap."""
+        keys = self._cells[cell]
+        while keys:
+            key = keys[0]
+            index = key[-1]
+            limits = (self._left.get(each) for each in self._of_host.get(index, ()))
+            if not self._rooms[index] or 0 in limits:
+                heapq.heappop(keys)
+            elif (now := self._key(index)) != key:
+                heapq.heapreplace(keys, now)
+            else:
+                return index
+        return None
+
+    def _eligible(
+        self, question: Question, hosts: Sequence[Host], rows: Sequence[Row]
+    ) -> Mapping[int, frozenset[str]]:
+        """Where criteria cross: the domains of each hard spread that bound its others.
+
+        Elsewhere what each domain takes is exact, and the emptiest is always next.
+        """
+        if not self._is_crossing:
+            return {}
+        hard = [place for place, spread in enumerate(self._spreads) if spread.is_hard]
+        return {
+            place: frozenset().union(
+                *(
+                    domains_of(question.snapshot, self._spreads[place].by, host) or ()
+                    for host, row in zip(hosts, rows, strict=True)
+                    if row.is_eligible is not False
+                )
+            )
+            for place in hard
+        }
+
+    def _is_ahead(self, cell: Cell) -> bool:
+        """Would one server more make a domain of the cell fuller than its skew allows?"""
+        return any(
+            self._counts[place][cell[place]]
+            >= min(self._counts[place][name] for name in names) + self._spreads[place].max_skew
+            for place, names in self._floors.items()
+            if names
+        )
