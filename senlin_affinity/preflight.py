@@ -21,6 +21,7 @@ from stevedore.extension import Extension
 from senlin_affinity.constraints.base import (
     NAMESPACE,
     Constraint,
+    DomainConstraint,
     HostConstraint,
     RequestConstraint,
 )
@@ -36,11 +37,15 @@ def plan(
     snapshot: CloudSnapshot,
     constraints: Sequence[Constraint] | None = None,
     rules: Rules | None = None,
+    *,
+    remedies: bool = True,
 ) -> Decision:
-    """Will the request fit, and if not, why? Constraints of None are all that are installed."""
-    return planner.plan(
-        request, snapshot, load_constraints() if constraints is None else constraints, rules
-    )
+    """Will the request fit, and if not, why? Constraints of None are all that are installed.
+
+    :param remedies: whether to look for what would help, which is most of a refusal's cost.
+    """
+    chosen = load_constraints() if constraints is None else constraints
+    return planner.plan(request, snapshot, chosen, rules, remedies=remedies)
 
 
 def take_snapshot(
@@ -97,8 +102,10 @@ def _make(extension: Extension) -> Constraint:
         constraint = extension.plugin()
     except Exception as error:
         raise PluginError(f'{target} can not be made: {error}') from error
-    if not isinstance(constraint, HostConstraint | RequestConstraint):
-        raise PluginError(f'{target} is neither a HostConstraint nor a RequestConstraint')
+    if not isinstance(constraint, HostConstraint | DomainConstraint | RequestConstraint):
+        raise PluginError(
+            f'{target} is none of HostConstraint, DomainConstraint and RequestConstraint'
+        )
     if not isinstance(constraint.order, int) or not isinstance(constraint.reasons, Mapping):
         raise PluginError(f'{target}: order must be an integer, and reasons a mapping')
     if constraint.name != extension.name:

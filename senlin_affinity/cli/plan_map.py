@@ -22,8 +22,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from senlin_affinity.core.decision import Decision, HostReport
+from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.standing import HostReport
 from senlin_affinity.core.verdict import Outcome, Verdict
 
 _MOST_BLOCKS = 16

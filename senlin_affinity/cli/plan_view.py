@@ -29,7 +29,7 @@ from rich.text import Text
 from senlin_affinity.cli import group_view
 from senlin_affinity.cli.plan_map import HostMap, hosts_in_words, indented
 from senlin_affinity.cli.plan_notes import Notes
-from senlin_affinity.core import explain, plain
+from senlin_affinity.core import plain
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.reasons import sentence
@@ -70,7 +70,7 @@ def _parts(
     if notes.of_remedies(decision):
         yield indented(Text(notes.of_remedies(decision), style='dim'))
     if decision.fits is False and not remedies:
-        yield from _list('What the rules advise:', explain.advice(decision))
+        yield from _list('What the rules advise:', decision.advice())
     if decision.fits is not False:
         yield from _list('What is not known:', _unknown(decision, snapshot, notes))
     if notes.group is not None and snapshot.hosts is None:

@@ -1,10 +1,13 @@
 """What the planner answers: how many servers fit, where they go, and why no more.
 
-The way of the data: the planner fills a :class:`Decision` with the numbers; what is only looked at
-(the placements, the report of every host, the line, the remedies) is worked out when somebody
-looks, from the question as it stands after the placements.
+The way of the data: the planner fills a :class:`Decision` with the numbers, the placements, what is
+said of the hosts (:class:`Standing`: once for all that look alike) and the remedies. The report of
+every host and the words are made when somebody looks. It holds nothing of the snapshot but names.
 
-Shapes: :meth:`Decision.as_dict` is what ``plan -f json`` prints.
+Shapes: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is::
+
+    does not fit: 4 of 6 placed; 0/5 hosts left: server_group.host_full on 3, member_of.forbidden
+    on 1, resources.exhausted on 1 (DISK_GB)
 
 Units: numbers of servers. ``capacity`` counts from now on, and is not capped by ``wanted``; None:
 cannot be known. ``HostReport.room`` is what is left on the host after the placements; None: not
@@ -13,18 +16,17 @@ known, or no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from senlin_affinity.core import explain
-from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.assessment import Row
+from senlin_affinity.core.reasons import Reason, sentence
+from senlin_affinity.core.standing import HostReport, Standing
 from senlin_affinity.core.verdict import Verdict
 
-if TYPE_CHECKING:
-    from senlin_affinity.core.assessment import Row
-    from senlin_affinity.core.standing import Standing
+_HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
 
 
 class PlacedServer(NamedTuple):
@@ -33,23 +35,6 @@ class PlacedServer(NamedTuple):
     host: str
     zone: str | None = None
     servergroup: str | None = None
-
-
-class HostReport(NamedTuple):
-    """One host after the placements: what every constraint says, by the constraint's name.
-
-    ``code`` is that of the first REJECT, None where there is none, and ``by`` the constraint that
-    gave it. ``members`` are the servers of the group that it held before, ``placed`` those of this
-    request.
-    """
-
-    host: str
-    room: int | None
-    code: str | None
-    verdicts: Mapping[str, Verdict]
-    members: int = 0
-    placed: int = 0
-    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,59 +58,161 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to one request. ``fits`` is None where it cannot be known.
+    """The answer to one request, a plain value. ``fits`` is None where it cannot be known.
 
-    ``at_most`` says in words why Nova may place fewer than ``capacity``.
+    ``at_most`` says in words why Nova may place fewer than ``capacity``. ``placements`` are where
+    the servers go, one by one: as many as certainly fit, of those wanted. ``remedies`` are what
+    would help, the smallest change first; empty where the request fits.
     """
 
     fits: bool | None
     wanted: int
     capacity: int | None
     at_most: tuple[str, ...]
+    placements: tuple[PlacedServer, ...]
     request: Mapping[str, Verdict] = field(hash=False)
     reasons: Mapping[str, Reason] = field(hash=False, repr=False)
-    place: Callable[[], tuple[PlacedServer, ...]] = field(repr=False, compare=False)
-    stand: Callable[[], Standing | None] = field(repr=False, compare=False)
-    find_remedies: Callable[[Decision], tuple[Remedy, ...]] = field(repr=False, compare=False)
+    standing: Standing | None = field(default=None, repr=False)
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def capacity_is_upper_bound(self) -> bool:
         """Is the capacity "at most"?"""
         return bool(self.at_most)
 
-    @cached_property
-    def placements(self) -> tuple[PlacedServer, ...]:
-        """Where the servers go, one by one: as many as certainly fit, of those wanted."""
-        return self.place()
-
-    @cached_property
+    @property
     def is_hosts_known(self) -> bool:
         """May the caller see the hosts?"""
-        return self._standing is not None
+        return self.standing is not None
 
     @cached_property
     def hosts(self) -> tuple[HostReport, ...]:
         """Every host, in the snapshot's order; empty where they are not known."""
-        return () if self._standing is None else self._standing.reports()
+        return () if self.standing is None else self.standing.reports()
 
     @cached_property
     def tally(self) -> Sequence[tuple[Row, int]]:
         """What is said about the hosts, and about how many of them each."""
-        return () if self._standing is None else self._standing.tally()
-
-    @cached_property
-    def _standing(self) -> Standing | None:
-        return self.stand()
-
-    @cached_property
-    def remedies(self) -> tuple[Remedy, ...]:
-        """What would help, the smallest change first; empty where the request fits."""
-        return self.find_remedies(self) if self.fits is False else ()
+        return () if self.standing is None else self.standing.tally()
 
     def line(self) -> str:
-        """The decision in one line, without the name of any host."""
-        return explain.line(self)
+        """The decision in one line, without the name of any host.
+
+        A host counts under its first REJECT, in the order of the constraints, so the counts and the
+        hosts that are left add up to all hosts. What the request as a whole runs into (a quota)
+        comes after them and is not counted.
+        """
+        parts = [f'{len(self.placements)} of {self.wanted} placed']
+        if self.is_hosts_known:
+            parts.append(_hosts(self))
+        else:
+            parts.append('the hosts are not known')
+        parts += [
+            f'{verdict.code} ({sentence(verdict, self.reasons)})'
+            for verdict in self.request.values()
+            if not verdict
+        ]
+        if self.capacity_is_upper_bound:
+            most = 'perhaps fewer' if self.capacity is None else f'at most {self.capacity}'
+            parts.append(f'{most}, because of {", ".join(self.at_most)}')
+        return f'{_HEADS[self.fits]}: {"; ".join(parts)}'
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON."""
-        return explain.as_dict(self)
+        return {
+            'fits': self.fits,
+            'wanted': self.wanted,
+            'capacity': self.capacity,
+            'capacity_is_upper_bound': self.capacity_is_upper_bound,
+            'at_most': list(self.at_most),
+            'line': self.line(),
+            'placements': [
+                {'host': placed.host, 'zone': placed.zone, 'servergroup': placed.servergroup}
+                for placed in self.placements
+            ],
+            'hosts': [
+                {
+                    'host': report.host,
+                    'room': report.room,
+                    'code': report.code,
+                    'verdicts': _verdicts(report.verdicts),
+                }
+                for report in self.hosts
+            ],
+            'request': _verdicts(self.request),
+            'remedies': [
+                {
+                    'code': remedy.code,
+                    'change': remedy.change,
+                    'capacity': remedy.capacity,
+                    'capacity_is_upper_bound': remedy.capacity_is_upper_bound,
+                }
+                for remedy in self.remedies
+            ],
+        }
+
+    def advice(self) -> Sequence[str]:
+        """What the constraints advise about the hosts that the fewest refuse, and the request.
+
+        Following the advice of one rule helps where it alone refuses a host. Where every host is
+        refused by several, what all of them advise is needed together.
+        """
+        rows = [row for row, _number in self.tally if row.code is not None]
+        refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
+        fewest = min(map(len, refused), default=0)
+        near = [code for codes in refused if len(codes) == fewest for code in codes]
+        codes = [code for code, _number in _count(self.tally) if code in near] + near
+        codes += [verdict.code for verdict in self.request.values() if not verdict]
+        given = (self.reasons[code].advice for code in codes if code in self.reasons)
+        return tuple(dict.fromkeys(words for words in given if words))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def _hosts(decision: Decision) -> str:
+    known = sum(number for _row, number in decision.tally)
+    left = sum(number for row, number in decision.tally if row.code is None)
+    counts = ', '.join(
+        f'{code} on {number}{_details(code, decision)}' for code, number in _count(decision.tally)
+    )
+    return f'{left}/{known} hosts left{f": {counts}" if counts else ""}'
+
+
+def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
+    """How many hosts each first REJECT holds, the most frequent first."""
+    counts: dict[str, int] = {}
+    order: dict[str, int] = {}
+    for row, number in tally:
+        code = row.code
+        if code is not None and row.by is not None:
+            counts[code] = counts.get(code, 0) + number
+            if code not in order:
+                order[code] = list(row.verdicts).index(row.by)
+    return sorted(counts.items(), key=lambda item: (-item[1], order[item[0]], item[0]))
+
+
+def _details(code: str, decision: Decision) -> str:
+    """The facts worth a word, such as the resource classes that ran out."""
+    reason = decision.reasons.get(code)
+    if reason is None or not reason.detail:
+        return ''
+    found = {
+        word
+        for row, _number in decision.tally
+        if row.code == code and row.by is not None
+        for word in str(row.verdicts[row.by].facts.get(reason.detail)).split(', ')
+    }
+    return f' ({", ".join(sorted(found))})'
+
+
+def _verdicts(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    return [
+        {
+            'constraint': name,
+            'outcome': verdict.outcome.value,
+            'code': verdict.code,
+            'facts': dict(verdict.facts),
+        }
+        for name, verdict in verdicts.items()
+    ]

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 
 from senlin_affinity.core import quotas
-from senlin_affinity.core.constraint import Constraint
-from senlin_affinity.core.decision import Decision, Remedy
-from senlin_affinity.core.objects import Host, Question, Quota
+from senlin_affinity.core.decision import Remedy
+from senlin_affinity.core.evaluation import Evaluation, evaluate
+from senlin_affinity.core.objects import Host, Quota
 from senlin_affinity.core.replanner import Replanner
 from senlin_affinity.core.server_group import (
     AFFINITY,
@@ -34,6 +34,7 @@ from senlin_affinity.core.server_group import (
     SOFT_ANTI_AFFINITY,
     ServerGroup,
 )
+from senlin_affinity.core.standing import Standing
 
 _MOST_ZONES = 10
 MOST_NEW_HOSTS = 1000
@@ -42,46 +43,42 @@ _MOST_STEPS = 2**31 - 1
 #: Rules that another kind of change speaks for, or that no change of the request can lift.
 _NOT_DROPPED = ('server_group', 'quota', 'resources', 'availability_zone', 'host_state')
 
-Kind = Iterator[tuple[Remedy, Decision]]
+Kind = Iterator[tuple[Remedy, Evaluation]]
 
 
-def find(
-    question: Question,
-    constraints: Sequence[Constraint],
-    decide: Callable[[Question, Sequence[Constraint]], Decision],
-    now: Decision,
-) -> tuple[Remedy, ...]:
-    """What would help, the smallest change first; ``now`` is the decision as it is."""
-    planner = Replanner(question, constraints, decide, now)
+def find(now: Evaluation, standing: Standing | None) -> tuple[Remedy, ...]:
+    """What would help, the smallest change first; ``now`` is how it is."""
+    planner = Replanner(now)
     changes = [change for kind in _KINDS for change in kind(planner)]
-    enough = [remedy for remedy, decision in changes if decision.fits]
+    changes += _rule_given_up(planner, standing)
+    enough = [remedy for remedy, then in changes if then.fits]
     if enough:
         return tuple(sorted(enough, key=lambda item: (item.size, item.capacity_is_upper_bound)))
-    some = [remedy for remedy, _decision in changes if remedy.capacity > (now.capacity or 0)]
+    some = [remedy for remedy, _then in changes if remedy.capacity > (now.capacity or 0)]
     return tuple(
         sorted(some, key=lambda item: (-item.capacity, item.capacity_is_upper_bound, item.size))
     )
 
 
 def _higher_rule(planner: Replanner) -> Kind:
-    group, wanted = planner.question.server_group, planner.now.wanted
+    group, wanted = planner.question.server_group, planner.wanted
     if group is None or group.max_server_per_host is None:
         return
     now = group.max_server_per_host
 
-    def attempt(limit: int) -> Decision:
+    def attempt(limit: int) -> Evaluation:
         rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
         return planner.plan(server_group=replace(group, rules=rules))
 
     most = max(now, *planner.question.members_on.values(), 0) + wanted
-    limit, decision = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
+    limit, then = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
     change = f'{MAX_SERVER_PER_HOST}: {limit}'
-    yield _remedy(MAX_SERVER_PER_HOST, change, limit - now, decision), decision
+    yield _remedy(MAX_SERVER_PER_HOST, change, limit - now, then), then
 
 
 def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
     """The smallest rule that should do, by the rooms of the hosts as if there were none."""
-    members, wanted = planner.question.members_on, planner.now.wanted
+    members, wanted = planner.question.members_on, planner.wanted
     rooms = planner.rooms(planner.hosts, server_group=replace(group, policy=SOFT_ANTI_AFFINITY))
     held = [members.get(host.host, 0) for host in planner.hosts]
     numbers = Counter(zip(rooms, held, strict=True))
@@ -102,14 +99,14 @@ def _other_zone(planner: Replanner) -> Kind:
         return
     zones = {host.availability_zone for host in planner.hosts} - {None, asked}
     for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
-        decision = planner.plan_request(availability_zone=zone)
-        yield _remedy('availability_zone', f'availability_zone: {zone}', 1, decision), decision
-    decision = planner.plan_request(availability_zone=None)
-    yield _remedy('any_zone', 'no availability_zone', 1, decision), decision
+        then = planner.plan_request(availability_zone=zone)
+        yield _remedy('availability_zone', f'availability_zone: {zone}', 1, then), then
+    then = planner.plan_request(availability_zone=None)
+    yield _remedy('any_zone', 'no availability_zone', 1, then), then
 
 
 def _more_quota(planner: Replanner) -> Kind:
-    question, wanted = planner.question, planner.now.wanted
+    question, wanted = planner.question, planner.wanted
     known = question.snapshot.quotas
     verdict = planner.now.request.get('quota')
     if known is None or verdict is None or verdict:
@@ -126,9 +123,9 @@ def _more_quota(planner: Replanner) -> Kind:
         needed = len(question.server_group.members) + wanted
         if members.limit < needed:
             raised[quotas.SERVER_GROUP_MEMBERS] = replace(members, limit=needed)
-    decision = planner.plan(snapshot=replace(question.snapshot, quotas={**known, **raised}))
+    then = planner.plan(snapshot=replace(question.snapshot, quotas={**known, **raised}))
     change = 'quota ' + ', '.join(f'{name}: {quota.limit}' for name, quota in raised.items())
-    yield _remedy('quota', change, wanted - (verdict.room or 0), decision), decision
+    yield _remedy('quota', change, wanted - (verdict.room or 0), then), then
 
 
 def _more_hosts(planner: Replanner) -> Kind:
@@ -141,12 +138,12 @@ def _more_hosts(planner: Replanner) -> Kind:
     best = empty[rooms.index(room)]
     most = min(missing, max(MOST_NEW_HOSTS, len(empty)))
 
-    def attempt(number: int) -> Decision:
+    def attempt(number: int) -> Evaluation:
         new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
         return planner.plan_hosts([*planner.hosts, *new])
 
-    number, decision = planner.smallest(1, most, -(-missing // room), attempt)
-    if number == most < missing and not decision.fits:
+    number, then = planner.smallest(1, most, -(-missing // room), attempt)
+    if number == most < missing and not then.fits:
         return  # one more would help more: this is not the number to name
     asked = planner.question.demand
     has = ', '.join(
@@ -155,7 +152,7 @@ def _more_hosts(planner: Replanner) -> Kind:
         if name in (best.resources or {})
     )
     change = f'{number} more {_hosts(number)}{f" ({has})" if has else ""}'
-    yield _remedy('hosts', change, number, decision), decision
+    yield _remedy('hosts', change, number, then), then
 
 
 def _started_hosts(planner: Replanner) -> Kind:
@@ -166,7 +163,7 @@ def _started_hosts(planner: Replanner) -> Kind:
     rooms = planner.rooms([replace(host, enabled=True, up=True) for host in idle])
     ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
 
-    def attempt(number: int) -> Decision:
+    def attempt(number: int) -> Evaluation:
         chosen = {host.host for host, _room in ranked[:number]}
         return planner.plan_hosts(
             [
@@ -177,9 +174,9 @@ def _started_hosts(planner: Replanner) -> Kind:
 
     sums = list(accumulate(room for _host, room in ranked))
     guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
-    number, decision = planner.smallest(1, len(idle), guess, attempt)
+    number, then = planner.smallest(1, len(idle), guess, attempt)
     change = f'{number} {_hosts(number)} enabled and started'
-    yield _remedy('started_hosts', change, number, decision), decision
+    yield _remedy('started_hosts', change, number, then), then
 
 
 def _soft_policy(planner: Replanner) -> Kind:
@@ -188,22 +185,22 @@ def _soft_policy(planner: Replanner) -> Kind:
     if group is None or group.policy not in soft:
         return
     policy = soft[group.policy]
-    decision = planner.plan(server_group=replace(group, policy=policy, rules={}))
-    yield _remedy('soft_policy', f'policies: {policy}', planner.now.wanted, decision), decision
+    then = planner.plan(server_group=replace(group, policy=policy, rules={}))
+    yield _remedy('soft_policy', f'policies: {policy}', planner.wanted, then), then
 
 
-def _rule_given_up(planner: Replanner) -> Kind:
-    against = {row.by for row, _number in planner.now.tally}
+def _rule_given_up(planner: Replanner, standing: Standing | None) -> Kind:
+    against = {row.by for row in standing.kinds} if standing is not None else set()
     for constraint in planner.constraints:
         if constraint.name in against and constraint.name not in _NOT_DROPPED:
             others = [item for item in planner.constraints if item is not constraint]
-            decision = planner.decide(planner.question, others)
+            then = evaluate(planner.question, others)
             change = f'without {constraint.name}'
-            yield _remedy('rule_given_up', change, planner.now.wanted, decision), decision
+            yield _remedy('rule_given_up', change, planner.wanted, then), then
 
 
-def _remedy(code: str, change: str, size: int, decision: Decision) -> Remedy:
-    return Remedy(code, change, decision.capacity or 0, size, decision.capacity_is_upper_bound)
+def _remedy(code: str, change: str, size: int, then: Evaluation) -> Remedy:
+    return Remedy(code, change, then.capacity or 0, size, bool(then.room.at_most))
 
 
 def _hosts(number: int) -> str:
@@ -227,5 +224,4 @@ _KINDS = (
     _started_hosts,
     _more_hosts,
     _soft_policy,
-    _rule_given_up,
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 from senlin_affinity.core.assessment import assess
 from senlin_affinity.core.constraint import Constraint, HostConstraint
-from senlin_affinity.core.decision import Decision
+from senlin_affinity.core.evaluation import Evaluation, evaluate
 from senlin_affinity.core.objects import Host, Question
 
 
@@ -20,20 +20,32 @@ from senlin_affinity.core.objects import Host, Question
 class Replanner:
     """The question that did not fit, and how to plan it with something changed."""
 
-    question: Question
-    constraints: Sequence[Constraint]
-    decide: Callable[[Question, Sequence[Constraint]], Decision]
-    now: Decision
+    now: Evaluation
 
-    def plan(self, **changed: Any) -> Decision:
-        """The decision about the question with some of its fields changed."""
-        return self.decide(replace(self.question, **changed), self.constraints)
+    @property
+    def question(self) -> Question:
+        """The question that did not fit."""
+        return self.now.question
 
-    def plan_request(self, **changed: Any) -> Decision:
+    @property
+    def constraints(self) -> Sequence[Constraint]:
+        """The rules that it was asked with."""
+        return self.now.constraints
+
+    @property
+    def wanted(self) -> int:
+        """How many servers are asked for."""
+        return self.question.request.count
+
+    def plan(self, **changed: Any) -> Evaluation:
+        """The evaluation of the question with some of its fields changed."""
+        return evaluate(replace(self.question, **changed), self.constraints)
+
+    def plan_request(self, **changed: Any) -> Evaluation:
         """The same, with some fields of the request changed."""
         return self.plan(request=replace(self.question.request, **changed))
 
-    def plan_hosts(self, hosts: Sequence[Host]) -> Decision:
+    def plan_hosts(self, hosts: Sequence[Host]) -> Evaluation:
         """The same, in a cloud with other hosts."""
         return self.plan(snapshot=replace(self.question.snapshot, hosts=tuple(hosts)))
 
@@ -49,8 +61,8 @@ class Replanner:
         return [row.room or 0 for row in assess(question, judges, hosts)]
 
     def smallest(
-        self, low: int, high: int, guess: int, attempt: Callable[[int], Decision]
-    ) -> tuple[int, Decision]:
+        self, low: int, high: int, guess: int, attempt: Callable[[int], Evaluation]
+    ) -> tuple[int, Evaluation]:
         """The smallest number that gives what is wanted, or as much as the highest number gives.
 
         Each number that is looked at is planned: with a good guess it and the one below, which
@@ -58,7 +70,7 @@ class Replanner:
         """
         plan = cache(attempt)
         guess = min(max(low, guess), high)
-        enough = self.now.wanted
+        enough = self.wanted
         if (plan(guess).capacity or 0) < enough:
             enough = min(enough, plan(high).capacity or 0)
         if enough <= (self.now.capacity or 0):
@@ -77,4 +89,4 @@ class Replanner:
     @property
     def missing(self) -> int:
         """How many of the servers do not fit."""
-        return self.now.wanted - (self.now.capacity or 0)
+        return self.wanted - (self.now.capacity or 0)

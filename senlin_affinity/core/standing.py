@@ -12,60 +12,77 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from senlin_affinity.core.assessment import Row, assess, tally
-from senlin_affinity.core.constraint import Constraint, HostConstraint
-from senlin_affinity.core.decision import HostReport
+from senlin_affinity.core.assessment import Row, assess
+from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.domains import survey
+from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.flavor import Demand
-from senlin_affinity.core.objects import Host, Question, Resource
+from senlin_affinity.core.objects import Host, Resource
 from senlin_affinity.core.server_group import AFFINITY
+from senlin_affinity.core.verdict import Verdict
+
+
+class HostReport(NamedTuple):
+    """One host after the placements: what every constraint says, by the constraint's name.
+
+    ``code`` is that of the first REJECT, None where there is none, and ``by`` the constraint that
+    gave it. ``members`` are the servers of the group that it held before, ``placed`` those of this
+    request.
+    """
+
+    host: str
+    room: int | None
+    code: str | None
+    verdicts: Mapping[str, Verdict]
+    members: int = 0
+    placed: int = 0
+    by: str | None = None
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Every host after the placements.
+    """Every host after the placements, in the snapshot's order.
 
-    ``members`` are counts by the name of the service host, ``placed`` by the place among the hosts.
+    ``kinds`` are the rows of which each host has one: that at its place in ``kind_of``. ``members``
+    are counts by the name of the service host, ``placed`` by the place among the hosts.
     """
 
-    hosts: Sequence[Host]
-    rows: Sequence[Row]
-    members: Mapping[str, int]
-    placed: Mapping[int, int]
+    names: tuple[str, ...]
+    kinds: tuple[Row, ...]
+    kind_of: tuple[int, ...] = field(repr=False)
+    members: Mapping[str, int] = field(hash=False, repr=False)
+    placed: Mapping[int, int] = field(hash=False, repr=False)
 
     def tally(self) -> list[tuple[Row, int]]:
         """What was said, and about how many hosts."""
-        return tally(self.rows)
+        return [(self.kinds[kind], number) for kind, number in Counter(self.kind_of).items()]
 
     def reports(self) -> tuple[HostReport, ...]:
         """Every host by itself."""
         members, placed = self.members, self.placed
+        rows = (self.kinds[kind] for kind in self.kind_of)
         return tuple(
             HostReport(
-                host.host,
+                name,
                 row.room,
                 row.code,
                 row.verdicts,
-                members.get(host.host, 0),
+                members.get(name, 0),
                 placed.get(index, 0),
                 row.by,
             )
-            for index, (host, row) in enumerate(zip(self.hosts, self.rows, strict=True))
+            for index, (name, row) in enumerate(zip(self.names, rows, strict=True))
         )
 
 
-def stand(
-    question: Question,
-    constraints: Sequence[Constraint],
-    hosts: Sequence[Host],
-    rows: Sequence[Row],
-    chosen: Sequence[int],
-) -> Standing:
+def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
+    question, hosts, after = now.question, now.hosts, list(now.rows)
     placed = Counter(chosen)
-    after, later = list(rows), question
+    found = now.found
     if placed:
         affinity = question.server_group is not None and question.server_group.policy == AFFINITY
         names = Counter(hosts[index].host for index in chosen)
@@ -73,11 +90,20 @@ def stand(
         load = _Load(question.demand)
         loaded = [load.on(hosts[index], placed[index]) for index in changed]
         later = replace(question, placed=names)
-        of_hosts = [item for item in constraints if isinstance(item, HostConstraint)]
+        of_hosts = [item for item in now.constraints if isinstance(item, HostConstraint)]
         for index, row in zip(changed, assess(later, of_hosts, loaded), strict=True):
             after[index] = row
-    found = survey(later, constraints, hosts, after)
-    return Standing(hosts, after if found is None else found.rows, question.members_on, placed)
+        found = survey(later, now.constraints, hosts, after)
+    rows = after if found is None else found.rows
+    kinds = {id(row): row for row in rows}
+    places = {key: place for place, key in enumerate(kinds)}
+    return Standing(
+        tuple([host.host for host in hosts]),
+        tuple(kinds.values()),
+        tuple([places[id(row)] for row in rows]),
+        question.members_on,
+        placed,
+    )
 
 
 class _Load:

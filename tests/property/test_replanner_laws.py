@@ -1,5 +1,6 @@
 """Laws of the search for the smallest change: it finds it, whatever the guess, and plans little."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from hypothesis import given
@@ -19,7 +20,8 @@ def search(capacities, wanted, now, guess):
         planned.append(number)
         return SimpleNamespace(capacity=capacities[number - 1])
 
-    replanner = Replanner(QUESTION, (), None, SimpleNamespace(capacity=now, wanted=wanted))
+    question = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
+    replanner = Replanner(SimpleNamespace(question=question, capacity=now))
     number, decision = replanner.smallest(1, len(capacities), guess, attempt)
     assert decision.capacity == capacities[number - 1]
     assert len(planned) == len(set(planned))

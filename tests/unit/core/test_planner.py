@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.core import explain
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
@@ -96,7 +95,7 @@ SIX_ON_TWO = {
 
 def test_the_advice_is_that_of_the_codes_in_the_line():
     """Each once: the hosts' first, then the request's."""
-    assert explain.advice(answer(SIX_ON_TWO)) == (
+    assert answer(SIX_ON_TWO).advice() == (
         'enable the compute service of the host',
         'raise max_server_per_host, or add a host',
         'raise the quota instances, or delete servers',
@@ -133,7 +132,7 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
 def test_the_advice_is_that_of_rules_that_stand_alone(hosts, rules):
     decision = answer({'hosts': hosts, 'flavor': {'vcpus': 5}, 'request': {'count': 1}})
     wanted = [decision.reasons[code].advice for code in rules]
-    found = explain.advice(decision)
+    found = decision.advice()
     assert found
     assert set(found) <= set(wanted)
     assert len(found) == len({code.partition('.')[0] for code in rules})

@@ -1,0 +1,89 @@
+"""What the constraints say of a question, and how many servers fit by that.
+
+The way of the data: every constraint is asked about every host (``assessment``), about sets of
+hosts (``domains``) and about the request; ``capacity`` adds it up. No server is placed here, and
+nothing is put into words: remedies evaluate many questions, and only ask how many fit.
+
+Units: numbers of servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from senlin_affinity.core import domains, filters
+from senlin_affinity.core.assessment import Row, assess
+from senlin_affinity.core.capacity import Capacity, is_open_affinity, measure
+from senlin_affinity.core.choice import choose
+from senlin_affinity.core.constraint import Constraint, HostConstraint, RequestConstraint
+from senlin_affinity.core.domains import Survey
+from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.verdict import Verdict
+
+#: Where criteria cross, no more servers than this are tried one by one.
+_MOST_TRIED = 100_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A question, and what is said about it.
+
+    ``rows`` are those of the hosts by themselves, ``found`` adds what is said of their domains.
+    """
+
+    question: Question
+    constraints: Sequence[Constraint]
+    rows: Sequence[Row]
+    found: Survey | None
+    request: Mapping[str, Verdict]
+    room: Capacity
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        """The hosts that are known."""
+        return self.question.snapshot.hosts or ()
+
+    @property
+    def fits(self) -> bool | None:
+        """Do as many fit as are wanted? None: nobody knows."""
+        return self.room.fits(self.question.request.count)
+
+    @property
+    def capacity(self) -> int | None:
+        """How many fit; None: nobody knows."""
+        return self.room.most
+
+    def chosen(self) -> list[int]:
+        """The hosts of the servers that are wanted, as far as they certainly fit."""
+        number = min(self.question.request.count, self.room.certain)
+        return choose(self.question, self.hosts, self.rows, self.found, number)
+
+
+def evaluate(question: Question, constraints: Sequence[Constraint]) -> Evaluation:
+    """Ask every constraint, and count."""
+    hosts = question.snapshot.hosts
+    request = {
+        item.name: item.check_request(question)
+        for item in constraints
+        if isinstance(item, RequestConstraint)
+    }
+    of_hosts = [item for item in constraints if isinstance(item, HostConstraint)]
+    rows: Sequence[Row] = assess(question, of_hosts, hosts or ())
+    is_together = is_open_affinity(question)
+    found = domains.survey(question, constraints, hosts or (), rows, is_together=is_together)
+    if found is not None and found.crossing:
+        tried = choose(question, hosts or (), rows, found, _MOST_TRIED)
+        found = replace(found, certain=len(tried))
+    told = rows if found is None else found.rows
+    unmodelled = tuple(_unmodelled(question, constraints))
+    room = measure(question, hosts, told, found, request.values(), unmodelled)
+    return Evaluation(question, constraints, rows, found, request, room)
+
+
+def _unmodelled(question: Question, constraints: Sequence[Constraint]) -> Iterator[str]:
+    """What may refuse a host though no constraint knows of it."""
+    modelled = {name for item in constraints for name in item.filters}
+    yield from filters.unmodelled(question, modelled)
+    if question.demand is not None:
+        yield from question.demand.unmodelled
