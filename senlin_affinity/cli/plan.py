@@ -13,7 +13,7 @@ import dataclasses
 import logging
 import reprlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from senlin_affinity.cli import (
     base,
@@ -24,13 +24,11 @@ from senlin_affinity.cli import (
     spec_file,
 )
 from senlin_affinity.core import planner, question
+from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.policy import properties, request
 from senlin_affinity.policy.profile import check_applicable, group_hint
-
-if TYPE_CHECKING:
-    from senlin_affinity.core.decision import Decision
 
 LOG = logging.getLogger(__name__)
 

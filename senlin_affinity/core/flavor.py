@@ -26,10 +26,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from senlin_affinity.core.objects import Flavor
 
 VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
 #: The classes of which every virtual machine asks one; snapshots are taken by them.
@@ -60,6 +56,20 @@ _HARMLESS = frozenset(_SHAPING.split())
 _PINNED = ('dedicated', 'mixed')
 #: Properties of an image by which Nova chooses hosts.
 _CHOOSING = ('hw_', 'img_hv_', 'os_secure_boot', 'architecture', 'hypervisor_', 'vm_mode')
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """A flavor; ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB."""
+
+    id: str
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
+    ephemeral: int = 0
+    swap: int = 0
+    extra_specs: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

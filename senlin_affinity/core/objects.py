@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from senlin_affinity.core import flavor as flavors
 from senlin_affinity.core import zones
 from senlin_affinity.core.flavor import Demand
+from senlin_affinity.core.flavor import Flavor as Flavor
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import Spread
@@ -102,20 +103,6 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
-class Flavor:
-    """A flavor; ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB."""
-
-    id: str
-    name: str
-    vcpus: int
-    ram: int
-    disk: int
-    ephemeral: int = 0
-    swap: int = 0
-    extra_specs: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True)
 class Quota:
     """A limit (None: no limit) and how much of it is used (None: not known, or not counted)."""
 
@@ -169,7 +156,7 @@ class CloudSnapshot:
     @cached_property
     def zones(self) -> Zones:
         """What is known of the availability zones."""
-        return zones.read(self)
+        return zones.read(self.aggregates, self.places)
 
     @cached_property
     def has_shared_services(self) -> bool:

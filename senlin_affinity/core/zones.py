@@ -1,7 +1,7 @@
 """The availability zones of a cloud, as its hosts and its aggregates tell of them.
 
-The way of the data: a snapshot comes in; which aggregates carry which zone, and which zone is the
-default one, goes out.
+The way of the data: aggregates and the places of hosts come in; which aggregates carry which zone,
+and which zone is the default one, goes out.
 
 Source: RX-01. A host is in the zone that one of its aggregates carries, or else in the cloud's
 default zone, which mostly no aggregate carries.
@@ -9,12 +9,21 @@ default zone, which mostly no aggregate carries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from senlin_affinity.core.objects import CloudSnapshot
+
+class Carrier(Protocol):
+    """What an aggregate tells of zones."""
+
+    @property
+    def uuid(self) -> str:
+        """Its UUID."""
+
+    @property
+    def availability_zone(self) -> str | None:
+        """The zone that it carries."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +41,20 @@ class Zones:
     is_by_aggregate: bool
 
 
-def read(snapshot: CloudSnapshot) -> Zones:
-    """The zones of a snapshot."""
+def read(
+    aggregates: Iterable[Carrier] | None, places: Collection[tuple[str | None, frozenset[str]]]
+) -> Zones:
+    """The zones of a cloud.
+
+    :param places: the zone and the aggregates of its hosts.
+    """
     found: dict[str, set[str]] = {}
-    for aggregate in snapshot.aggregates or ():
+    for aggregate in aggregates or ():
         if aggregate.availability_zone is not None:
             found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
     carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
-    places = snapshot.places
     bare = {zone for zone, _of_host in places} - {None, *carried_by}
-    default = next(iter(bare)) if snapshot.aggregates is not None and len(bare) == 1 else None
+    default = next(iter(bare)) if aggregates is not None and len(bare) == 1 else None
     # Of hosts in no aggregate with their zone a cloud has one zone at most, the default one: where
     # there are more, the aggregates are not all there.
     of_none = {

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING
+from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
@@ -36,9 +36,6 @@ from senlin_affinity.extra_specs.conversion import converted
 from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.suggestions import Suggestions
 from senlin_affinity.extra_specs.validators import namespaces
-
-if TYPE_CHECKING:
-    from stevedore.extension import Extension
 
 #: Where plugins are looked for; in Nova's own group only on request, as its modules need nova.
 GROUPS = ('senlin_affinity.extra_spec_validators', 'nova.extra_spec_validators')
@@ -236,8 +233,8 @@ def load(entry_point: EntryPoint) -> Plugin:
     return read_plugin(Extension(entry_point.name, entry_point, source, None))
 
 
-def read_plugin(extension: Extension) -> Plugin:
-    """The definitions of an entry point that was loaded."""
+def read_plugin(extension: Any) -> Plugin:
+    """The definitions of an entry point that was loaded (stevedore's Extension)."""
     plugin = Plugin(extension.name, extension.entry_point_target, ())
     source = extension.plugin
     try:
