@@ -31,6 +31,7 @@ class AggregateMetadataConstraint:
     needs = ('aggregates', 'flavors')
     is_by_name = False
     is_by_resources = False
+    may_be_given_up = True
     filters: tuple[str, ...] = (OURS, NOVAS)
     reasons: ClassVar[Mapping[str, Reason]] = {
         **REASONS,

@@ -15,17 +15,21 @@ nova.conf calls the default zone so.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
+from senlin_affinity.core.decision import Kind
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 #: What Nova calls the zone of hosts that are in none (``default_availability_zone``).
 _DEFAULT = 'nova'
 #: A filter of older Novas, which no longer have it.
 _FILTERS = ('AvailabilityZoneFilter',)
+#: So many other zones are planned at most.
+_MOST_ZONES = 10
 
 
 class AvailabilityZoneConstraint:
@@ -77,6 +81,20 @@ class AvailabilityZoneConstraint:
     def shape(self, question: Question, host: Host) -> Hashable:
         """The zone, and whether an aggregate says the same."""
         return (host.availability_zone, _is_member(question, host))
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Another zone, or none."""
+        asked = planner.question.request.availability_zone
+        if asked is None:
+            return
+        zones = {host.availability_zone for host in planner.hosts} - {None, asked}
+        for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
+            then = planner.plan_request(availability_zone=zone)
+            yield planner.change(
+                'availability_zone', f'availability_zone: {zone}', 1, then, kind=Kind.ASKERS
+            )
+        then = planner.plan_request(availability_zone=None)
+        yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)
 
 
 def _is_member(question: Question, host: Host) -> bool | None:

@@ -25,6 +25,7 @@ class DrsConstraint:
     needs = ('hosts',)
     is_by_name = True
     is_by_resources = False
+    may_be_given_up = True
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'drs.host': Reason('{host} is a DRS host'),

@@ -6,11 +6,16 @@ leaves out the host of a disabled service before any filter runs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from itertools import accumulate
 from typing import ClassVar
 
+from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -45,3 +50,26 @@ class HostStateConstraint:
     def shape(self, question: Question, host: Host) -> Hashable:
         """Both states."""
         return (host.enabled, host.up)
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Hosts that are there, but disabled or down."""
+        idle = [host for host in planner.hosts if not (host.enabled and host.up)]
+        if not idle:
+            return
+        rooms = planner.rooms([replace(host, enabled=True, up=True) for host in idle])
+        ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
+
+        def attempt(number: int) -> Evaluation:
+            chosen = {host.host for host, _room in ranked[:number]}
+            return planner.plan_hosts(
+                [
+                    replace(host, enabled=True, up=True) if host.host in chosen else host
+                    for host in planner.hosts
+                ]
+            )
+
+        sums = list(accumulate(room for _host, room in ranked))
+        guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
+        number, then = planner.smallest(1, len(idle), guess, attempt)
+        change = f'{number} {"host" if number == 1 else "hosts"} enabled and started'
+        yield planner.change('started_hosts', change, number, then)

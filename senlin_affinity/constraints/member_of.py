@@ -24,6 +24,7 @@ class MemberOfConstraint:
     needs = ('aggregates', 'hosts')
     is_by_name = False
     is_by_resources = False
+    may_be_given_up = True
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'member_of.admitted': Reason('its aggregates are what member_of asks for'),

@@ -5,13 +5,14 @@ Source: RX-07; Nova checks them when a server is asked for, and answers 403.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.core import quotas
-from senlin_affinity.core.objects import Question
+from senlin_affinity.core.objects import Question, Quota
 from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -48,6 +49,29 @@ class QuotaConstraint:
             return Verdict.skipped('quota.no_group')
         leasts = [verdict.least for verdict in verdicts if verdict.least is not None]
         return replace(_strictest(verdicts), least=min(leasts, default=None))
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Quotas that are as large as is needed."""
+        question, wanted = planner.question, planner.wanted
+        known = question.snapshot.quotas
+        verdict = planner.now.request.get('quota')
+        if known is None or verdict is None or verdict:
+            return
+        raised: dict[str, Quota] = {}
+        for name, (_least, amount) in quotas.amounts(question.flavor, question.demand).items():
+            quota = known.get(name)
+            if quota is None or quota.used is None or quota.room is None:
+                continue
+            if quota.room < amount * wanted:
+                raised[name] = replace(quota, limit=quota.used + amount * wanted)
+        members = known.get(quotas.SERVER_GROUP_MEMBERS)
+        if question.server_group is not None and members is not None and members.limit is not None:
+            needed = len(question.server_group.members) + wanted
+            if members.limit < needed:
+                raised[quotas.SERVER_GROUP_MEMBERS] = replace(members, limit=needed)
+        then = planner.plan(snapshot=replace(question.snapshot, quotas={**known, **raised}))
+        change = 'quota ' + ', '.join(f'{name}: {quota.limit}' for name, quota in raised.items())
+        yield planner.change('quota', change, wanted - (verdict.room or 0), then)
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:

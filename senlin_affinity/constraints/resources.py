@@ -18,15 +18,21 @@ Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
 
 from senlin_affinity.core.constraint import Domain
+from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
 from senlin_affinity.core.objects import Host, Question, Resource
 from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
+
+#: New hosts are planned one by one: so many are proposed at most, or as many as there are.
+MOST_NEW_HOSTS = 1000
 
 
 class ResourcesConstraint:
@@ -141,6 +147,32 @@ class ResourcesConstraint:
             host.resources.get(PCPU) if asked.may_be_pinned else None,
         )
 
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Hosts like the one that would hold the most if it were empty."""
+        empty = [_empty(host) for host in planner.hosts]
+        rooms = planner.rooms(empty)
+        missing, room = planner.missing, max(rooms, default=0)
+        if missing < 1 or room < 1:
+            return
+        best = empty[rooms.index(room)]
+        most = min(missing, max(MOST_NEW_HOSTS, len(empty)))
+
+        def attempt(number: int) -> Evaluation:
+            new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
+            return planner.plan_hosts([*planner.hosts, *new])
+
+        number, then = planner.smallest(1, most, -(-missing // room), attempt)
+        if number == most < missing and not then.fits:
+            return  # one more would help more: this is not the number to name
+        asked = planner.question.demand
+        has = ', '.join(
+            f'{name} {(best.resources or {})[name].capacity}'
+            for name in (asked.amounts if asked is not None else ())
+            if name in (best.resources or {})
+        )
+        change = f'{number} more {"host" if number == 1 else "hosts"}{f" ({has})" if has else ""}'
+        yield planner.change('hosts', change, number, then)
+
 
 def _is_more_pinned(asked: Demand, host: Host, name: str) -> bool:
     """Would more servers fit here if their CPUs were pinned, as an unread image may ask?"""
@@ -171,3 +203,12 @@ def _too_little(name: str, amount: int, has: Resource) -> Verdict:
 def _enough(room: int | None, is_at_most: bool) -> Verdict:
     """One verdict for all hosts with the same room."""
     return Verdict.passed('resources.room', room=room, is_at_most=is_at_most)
+
+
+def _empty(host: Host) -> Host:
+    """A host like this one, with nothing on it, and enabled."""
+    resources = host.resources and {
+        name: has._replace(used=0) for name, has in host.resources.items()
+    }
+    name = f'{host.host}-new'
+    return replace(host, host=name, enabled=True, up=True, resources=resources)

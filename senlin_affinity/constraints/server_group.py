@@ -7,16 +7,31 @@ Soft policies only weigh: they never reject.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from senlin_affinity.core.constraint import Domain
+from senlin_affinity.core.decision import Kind
+from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY, ServerGroup
+from senlin_affinity.core.replanner import Change, Replanner
+from senlin_affinity.core.server_group import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    MAX_SERVER_PER_HOST,
+    SOFT_AFFINITY,
+    SOFT_ANTI_AFFINITY,
+    ServerGroup,
+)
 from senlin_affinity.core.verdict import Verdict
 
 _BINDING = (AFFINITY, ANTI_AFFINITY)
+#: As many as a range can have.
+_MOST_STEPS = 2**31 - 1
 
 
 class ServerGroupConstraint:
@@ -110,7 +125,57 @@ class ServerGroupConstraint:
             return {}
         return {domain: self._of_host(question, group, domain.name) for domain in rooms}
 
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """A higher ``max_server_per_host``, or a soft policy."""
+        group = planner.question.server_group
+        if group is not None:
+            yield from _higher_rule(planner, group)
+            yield from _soft_policy(planner, group)
+
 
 def _is_vague(group: ServerGroup) -> bool:
     """Is there a member of which nobody knows where it is?"""
     return any(member.host is None for member in group.members)
+
+
+def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
+    now, wanted = group.max_server_per_host, planner.wanted
+    if now is None:
+        return
+
+    def attempt(limit: int) -> Evaluation:
+        rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
+        return planner.plan(server_group=replace(group, rules=rules))
+
+    most = max(now, *planner.question.members_on.values(), 0) + wanted
+    limit, then = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
+    change = f'{MAX_SERVER_PER_HOST}: {limit}'
+    yield planner.change(MAX_SERVER_PER_HOST, change, limit - now, then, kind=Kind.ASKERS)
+
+
+def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
+    """The smallest rule that should do, by the rooms of the hosts as if there were none."""
+    members, wanted = planner.question.members_on, planner.wanted
+    rooms = planner.rooms(planner.hosts, server_group=replace(group, policy=SOFT_ANTI_AFFINITY))
+    held = [members.get(host.host, 0) for host in planner.hosts]
+    numbers = Counter(zip(rooms, held, strict=True))
+    target = min(wanted, sum(rooms))
+
+    def is_enough(limit: int) -> bool:
+        free = ((min(room, max(0, limit - has)), times) for (room, has), times in numbers.items())
+        return sum(room * times for room, times in free) >= target
+
+    # With as many as a host can hold in the end, the rule no longer matters.
+    most = max((room + has for room, has in numbers), default=0)
+    return bisect_left(range(min(most, _MOST_STEPS)), True, key=is_enough)
+
+
+def _soft_policy(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
+    soft = {AFFINITY: SOFT_AFFINITY, ANTI_AFFINITY: SOFT_ANTI_AFFINITY}
+    if group.policy not in soft:
+        return
+    policy = soft[group.policy]
+    then = planner.plan(server_group=replace(group, policy=policy, rules={}))
+    yield planner.change(
+        'soft_policy', f'policies: {policy}', planner.wanted, then, kind=Kind.GIVEN_UP
+    )

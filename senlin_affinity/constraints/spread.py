@@ -30,6 +30,7 @@ class SpreadConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    may_be_given_up = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'spread.room': Reason('{by} {domain} has room'),
         'spread.full': Reason(

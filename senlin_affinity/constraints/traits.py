@@ -30,6 +30,7 @@ class TraitsConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    may_be_given_up = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'traits.present': Reason('has the traits {required}'),
         'traits.missing': Reason(

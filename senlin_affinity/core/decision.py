@@ -16,6 +16,7 @@ known, or no limit.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -37,6 +38,17 @@ class PlacedServer(NamedTuple):
     servergroup: str | None = None
 
 
+class Kind(enum.Enum):
+    """Whose it is to make a change: the asker's, an operator's; or it gives up what was asked for.
+
+    Of changes of one size, they stand in this order.
+    """
+
+    ASKERS = 'askers'
+    OPERATORS = 'operators'
+    GIVEN_UP = 'given_up'
+
+
 @dataclass(frozen=True)
 class Remedy:
     """One change that would help, and the capacity that was planned with it.
@@ -50,6 +62,7 @@ class Remedy:
     capacity: int
     size: int
     capacity_is_upper_bound: bool = False
+    kind: Kind = Kind.OPERATORS
 
     def __str__(self) -> str:
         most = 'at most ' if self.capacity_is_upper_bound else ''

@@ -1,227 +1,66 @@
 """The smallest change that makes a request fit: found by planning again with one thing changed.
 
-The way of the data: the question that did not fit comes in; each kind of change makes questions out
-of it, which the planner answers; the smallest of each kind that fits goes out, smallest first. If
+The way of the data: the question that did not fit comes in; each constraint makes questions out of
+it with something changed, and has them evaluated; the smallest of each kind of change that fits
+goes out, smallest first. If
 no change alone is enough, those that give more than there is go out, the most helpful first;
 of equals, those that are certain stand before those that are "at most". Nothing is proposed that
 was not planned.
 
 Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
 one zone. A soft policy, or a rule given up, weighs as much as all the servers that are asked for.
-New hosts are planned one by one, so they are proposed up to ``MOST_NEW_HOSTS``, or as many as there
+New hosts are planned one by one, so they are proposed up to a thousand, or as many as there
 are: whatever is asked for, a plan with them costs no more than twice the cloud, or than a cloud of
 that size.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
+from typing import Protocol, runtime_checkable
 
-from senlin_affinity.core import quotas
-from senlin_affinity.core.decision import Remedy
+from senlin_affinity.core.decision import Kind, Remedy
 from senlin_affinity.core.evaluation import Evaluation, evaluate
-from senlin_affinity.core.objects import Host, Quota
-from senlin_affinity.core.replanner import Replanner
-from senlin_affinity.core.server_group import (
-    AFFINITY,
-    ANTI_AFFINITY,
-    MAX_SERVER_PER_HOST,
-    SOFT_AFFINITY,
-    SOFT_ANTI_AFFINITY,
-    ServerGroup,
-)
+from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.standing import Standing
 
-_MOST_ZONES = 10
-MOST_NEW_HOSTS = 1000
-#: As many as a range can have.
-_MOST_STEPS = 2**31 - 1
-#: Rules that another kind of change speaks for, or that no change of the request can lift.
-_NOT_DROPPED = ('server_group', 'quota', 'resources', 'availability_zone', 'host_state')
 
-Kind = Iterator[tuple[Remedy, Evaluation]]
+@runtime_checkable
+class Remedying(Protocol):
+    """A constraint that knows what would satisfy it."""
+
+    def remedies(self, planner: Replanner) -> Iterable[Change]:
+        """The changes that would lead to more room by this rule, each planned by the planner."""
 
 
 def find(now: Evaluation, standing: Standing | None) -> tuple[Remedy, ...]:
     """What would help, the smallest change first; ``now`` is how it is."""
     planner = Replanner(now)
-    changes = [change for kind in _KINDS for change in kind(planner)]
-    changes += _rule_given_up(planner, standing)
-    enough = [remedy for remedy, then in changes if then.fits]
+    changes = [
+        change
+        for constraint in now.constraints
+        if isinstance(constraint, Remedying)
+        for change in constraint.remedies(planner)
+    ]
+    changes += _rules_given_up(planner, standing)
+    enough = [change.remedy for change in changes if change.then.fits]
     if enough:
-        return tuple(sorted(enough, key=lambda item: (item.size, item.capacity_is_upper_bound)))
-    some = [remedy for remedy, _then in changes if remedy.capacity > (now.capacity or 0)]
-    return tuple(
-        sorted(some, key=lambda item: (-item.capacity, item.capacity_is_upper_bound, item.size))
-    )
+        return tuple(sorted(enough, key=_effort))
+    some = [change.remedy for change in changes if change.remedy.capacity > (now.capacity or 0)]
+    return tuple(sorted(some, key=lambda item: (-item.capacity, *_effort(item))))
 
 
-def _higher_rule(planner: Replanner) -> Kind:
-    group, wanted = planner.question.server_group, planner.wanted
-    if group is None or group.max_server_per_host is None:
-        return
-    now = group.max_server_per_host
-
-    def attempt(limit: int) -> Evaluation:
-        rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
-        return planner.plan(server_group=replace(group, rules=rules))
-
-    most = max(now, *planner.question.members_on.values(), 0) + wanted
-    limit, then = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
-    change = f'{MAX_SERVER_PER_HOST}: {limit}'
-    yield _remedy(MAX_SERVER_PER_HOST, change, limit - now, then), then
+def _effort(remedy: Remedy) -> tuple[int, bool, int]:
+    """Of one size, what is certain comes first, and what the asker can change."""
+    return remedy.size, remedy.capacity_is_upper_bound, list(Kind).index(remedy.kind)
 
 
-def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
-    """The smallest rule that should do, by the rooms of the hosts as if there were none."""
-    members, wanted = planner.question.members_on, planner.wanted
-    rooms = planner.rooms(planner.hosts, server_group=replace(group, policy=SOFT_ANTI_AFFINITY))
-    held = [members.get(host.host, 0) for host in planner.hosts]
-    numbers = Counter(zip(rooms, held, strict=True))
-    target = min(wanted, sum(rooms))
-
-    def is_enough(limit: int) -> bool:
-        free = ((min(room, max(0, limit - has)), times) for (room, has), times in numbers.items())
-        return sum(room * times for room, times in free) >= target
-
-    # With as many as a host can hold in the end, the rule no longer matters.
-    most = max((room + has for room, has in numbers), default=0)
-    return bisect_left(range(min(most, _MOST_STEPS)), True, key=is_enough)
-
-
-def _other_zone(planner: Replanner) -> Kind:
-    asked = planner.question.request.availability_zone
-    if asked is None:
-        return
-    zones = {host.availability_zone for host in planner.hosts} - {None, asked}
-    for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
-        then = planner.plan_request(availability_zone=zone)
-        yield _remedy('availability_zone', f'availability_zone: {zone}', 1, then), then
-    then = planner.plan_request(availability_zone=None)
-    yield _remedy('any_zone', 'no availability_zone', 1, then), then
-
-
-def _more_quota(planner: Replanner) -> Kind:
-    question, wanted = planner.question, planner.wanted
-    known = question.snapshot.quotas
-    verdict = planner.now.request.get('quota')
-    if known is None or verdict is None or verdict:
-        return
-    raised: dict[str, Quota] = {}
-    for name, (_least, amount) in quotas.amounts(question.flavor, question.demand).items():
-        quota = known.get(name)
-        if quota is None or quota.used is None or quota.room is None:
-            continue
-        if quota.room < amount * wanted:
-            raised[name] = replace(quota, limit=quota.used + amount * wanted)
-    members = known.get(quotas.SERVER_GROUP_MEMBERS)
-    if question.server_group is not None and members is not None and members.limit is not None:
-        needed = len(question.server_group.members) + wanted
-        if members.limit < needed:
-            raised[quotas.SERVER_GROUP_MEMBERS] = replace(members, limit=needed)
-    then = planner.plan(snapshot=replace(question.snapshot, quotas={**known, **raised}))
-    change = 'quota ' + ', '.join(f'{name}: {quota.limit}' for name, quota in raised.items())
-    yield _remedy('quota', change, wanted - (verdict.room or 0), then), then
-
-
-def _more_hosts(planner: Replanner) -> Kind:
-    """Hosts like the one that would hold the most if it were empty."""
-    empty = [_empty(host) for host in planner.hosts]
-    rooms = planner.rooms(empty)
-    missing, room = planner.missing, max(rooms, default=0)
-    if missing < 1 or room < 1:
-        return
-    best = empty[rooms.index(room)]
-    most = min(missing, max(MOST_NEW_HOSTS, len(empty)))
-
-    def attempt(number: int) -> Evaluation:
-        new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
-        return planner.plan_hosts([*planner.hosts, *new])
-
-    number, then = planner.smallest(1, most, -(-missing // room), attempt)
-    if number == most < missing and not then.fits:
-        return  # one more would help more: this is not the number to name
-    asked = planner.question.demand
-    has = ', '.join(
-        f'{name} {(best.resources or {})[name].capacity}'
-        for name in (asked.amounts if asked is not None else ())
-        if name in (best.resources or {})
-    )
-    change = f'{number} more {_hosts(number)}{f" ({has})" if has else ""}'
-    yield _remedy('hosts', change, number, then), then
-
-
-def _started_hosts(planner: Replanner) -> Kind:
-    """Hosts that are there, but disabled or down."""
-    idle = [host for host in planner.hosts if not (host.enabled and host.up)]
-    if not idle:
-        return
-    rooms = planner.rooms([replace(host, enabled=True, up=True) for host in idle])
-    ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
-
-    def attempt(number: int) -> Evaluation:
-        chosen = {host.host for host, _room in ranked[:number]}
-        return planner.plan_hosts(
-            [
-                replace(host, enabled=True, up=True) if host.host in chosen else host
-                for host in planner.hosts
-            ]
-        )
-
-    sums = list(accumulate(room for _host, room in ranked))
-    guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
-    number, then = planner.smallest(1, len(idle), guess, attempt)
-    change = f'{number} {_hosts(number)} enabled and started'
-    yield _remedy('started_hosts', change, number, then), then
-
-
-def _soft_policy(planner: Replanner) -> Kind:
-    group = planner.question.server_group
-    soft = {AFFINITY: SOFT_AFFINITY, ANTI_AFFINITY: SOFT_ANTI_AFFINITY}
-    if group is None or group.policy not in soft:
-        return
-    policy = soft[group.policy]
-    then = planner.plan(server_group=replace(group, policy=policy, rules={}))
-    yield _remedy('soft_policy', f'policies: {policy}', planner.wanted, then), then
-
-
-def _rule_given_up(planner: Replanner, standing: Standing | None) -> Kind:
+def _rules_given_up(planner: Replanner, standing: Standing | None) -> Iterator[Change]:
+    """Without a rule that is in the way, and that says itself that it may be given up."""
     against = {row.by for row in standing.kinds} if standing is not None else set()
     for constraint in planner.constraints:
-        if constraint.name in against and constraint.name not in _NOT_DROPPED:
+        if constraint.name in against and getattr(constraint, 'may_be_given_up', False):
             others = [item for item in planner.constraints if item is not constraint]
             then = evaluate(planner.question, others)
             change = f'without {constraint.name}'
-            yield _remedy('rule_given_up', change, planner.wanted, then), then
-
-
-def _remedy(code: str, change: str, size: int, then: Evaluation) -> Remedy:
-    return Remedy(code, change, then.capacity or 0, size, bool(then.room.at_most))
-
-
-def _hosts(number: int) -> str:
-    return 'host' if number == 1 else 'hosts'
-
-
-def _empty(host: Host) -> Host:
-    """A host like this one, with nothing on it, and enabled."""
-    resources = host.resources and {
-        name: has._replace(used=0) for name, has in host.resources.items()
-    }
-    name = f'{host.host}-new'
-    return replace(host, host=name, enabled=True, up=True, resources=resources)
-
-
-#: What the asker can change comes first; of changes of one size, this is their order.
-_KINDS = (
-    _higher_rule,
-    _other_zone,
-    _more_quota,
-    _started_hosts,
-    _more_hosts,
-    _soft_policy,
-)
+            yield planner.change('rule_given_up', change, planner.wanted, then, kind=Kind.GIVEN_UP)

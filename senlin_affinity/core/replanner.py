@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from senlin_affinity.core.assessment import assess
 from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.decision import Kind, Remedy
 from senlin_affinity.core.evaluation import Evaluation, evaluate
 from senlin_affinity.core.objects import Host, Question
+
+
+class Change(NamedTuple):
+    """A remedy, and the question with it."""
+
+    remedy: Remedy
+    then: Evaluation
 
 
 @dataclass(frozen=True)
@@ -90,3 +98,14 @@ class Replanner:
     def missing(self) -> int:
         """How many of the servers do not fit."""
         return self.wanted - (self.now.capacity or 0)
+
+    def change(
+        self, code: str, change: str, size: int, then: Evaluation, *, kind: Kind = Kind.OPERATORS
+    ) -> Change:
+        """A change that was planned.
+
+        :param change: what is changed, in words.
+        :param size: how much is changed: servers, hosts or values.
+        """
+        bound = bool(then.room.at_most)
+        return Change(Remedy(code, change, then.capacity or 0, size, bound, kind), then)

@@ -146,6 +146,7 @@ class Fence:
     needs = ('hosts',)
     filters = ('FenceFilter',)
     is_by_name = False
+    may_be_given_up = True
     reasons: ClassVar = {
         'fence.open': Reason('there is no fence'),
         'fence.forbidden': Reason('in {aggregates}, which is fenced', advice='open the fence'),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from senlin_affinity.core import remedies, replanner
+from senlin_affinity.constraints.resources import MOST_NEW_HOSTS
+from senlin_affinity.core import replanner
 from senlin_affinity.core.evaluation import evaluate
 from senlin_affinity.core.planner import decide, plan
 from senlin_affinity.core.question import ask
@@ -124,5 +125,5 @@ def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group, mon
 
     monkeypatch.setattr(replanner, 'evaluate', watched)
     decide(question, CONSTRAINTS)
-    assert 2 < max(sizes) <= 2 + remedies.MOST_NEW_HOSTS
+    assert 2 < max(sizes) <= 2 + MOST_NEW_HOSTS
     assert len(sizes) < 300
