@@ -17,9 +17,12 @@ commas.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from senlin_affinity.cli import base
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.core import near
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Rules
 
@@ -50,19 +53,19 @@ def _named(group: str, name: str = _FILTERS) -> str:
     return f'[{group}] {name}'
 
 
-def read(path: str) -> Options:
-    """The options in a file."""
+def read(path: str, constraints: Iterable[Constraint] = ()) -> Options:
+    """The options in a file, with those of these constraints."""
     # Imported here: without a file, a command does not need them.
     from oslo_config import cfg
 
     from senlin_affinity.conf import opts
 
     conf = cfg.ConfigOpts()
-    opts.register(conf)
+    opts.register(conf, constraints)
     conf.register_opt(cfg.ListOpt(_FILTERS), group=_NOVAS)
     try:
         conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
-        rules = opts.rules(conf)
+        rules = opts.rules(conf, constraints)
         ours, novas = tuple(conf.affinity.enabled_filters), conf.filter_scheduler.enabled_filters
     except cfg.ConfigFilesNotFoundError as error:
         raise base.UsageError(f'{path} can not be read: No such file or directory') from error
@@ -70,8 +73,8 @@ def read(path: str) -> Options:
         raise InvalidSpec(' '.join(error.msg.split()), path) from error
     except (cfg.Error, ValueError) as error:
         raise InvalidSpec(' '.join(str(error).split()), path) from error
-    known = [(_OURS, _FILTERS), (_OURS, 'drs_pattern')]
-    known += [(opts.SCHEDULER.name, option.name) for option in opts.SCHEDULER_OPTIONS]
+    declared = opts.options_of(constraints)
+    known = [(_OURS, _FILTERS), *((option.group, option.dest) for option in declared)]
     found = [
         (group, name)
         for group, name in known
@@ -87,3 +90,29 @@ def read(path: str) -> Options:
         tuple(_named(*option) for option in found),
         novas is not None and are_ours and set(novas) != set(ours),
     )
+
+
+def values(
+    given: Iterable[tuple[str, str]], constraints: Iterable[Constraint]
+) -> Mapping[str, object]:
+    """The options of these constraints that a person gave as texts, by their keys."""
+    from oslo_config import cfg
+
+    from senlin_affinity.conf import opts
+
+    known = {option.dest: option for option in opts.options_of(constraints)}
+    read = {}
+    for name, text in given:
+        option = known.get(name)
+        if option is None:
+            raise base.UsageError(f'--option {name}: {near.meant(name, known)}')
+        conf = cfg.ConfigOpts()
+        opts.register(conf, constraints)
+        conf([])
+        try:
+            conf.set_override(name, text, group=option.group)
+        except ValueError as error:
+            raise base.UsageError(f'--option {name}: {error}') from error
+        value = conf[option.group][name]
+        read[option.key] = tuple(value) if isinstance(value, list) else value
+    return read

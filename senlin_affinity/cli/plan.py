@@ -12,7 +12,7 @@ import argparse
 import dataclasses
 import logging
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senlin_affinity.cli import (
@@ -23,6 +23,7 @@ from senlin_affinity.cli import (
     snapshot_source,
     spec_file,
 )
+from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import planner, question
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import InvalidSpec
@@ -95,6 +96,15 @@ class Plan(base.ShowOne):
             "Nova's own)",
         )
         parser.add_argument(
+            '--option',
+            metavar='NAME=VALUE',
+            action='append',
+            default=[],
+            type=_pair,
+            help="an option of a rule, in place of the file's (constraint list names them); may be "
+            'repeated',
+        )
+        parser.add_argument(
             '--config-file',
             metavar='FILE',
             help="options of this project, such as senlin.conf, or nova.conf's enabled_filters",
@@ -115,7 +125,8 @@ class Plan(base.ShowOne):
 
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
-        options = _options(parsed_args)
+        constraints = preflight.load_constraints()
+        options = _options(parsed_args, constraints)
         asked = _asked(parsed_args, options)
         self._snapshot, unknown, project = self._look(parsed_args, asked)
         asked = dataclasses.replace(asked, project_id=project)
@@ -129,7 +140,6 @@ class Plan(base.ShowOne):
         self._notes = dataclasses.replace(
             self._notes, config_file=parsed_args.config_file, options=options.found
         )
-        constraints = preflight.load_constraints()
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(asked_request.enabled_filters, modelled):
             LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
@@ -177,12 +187,26 @@ class Plan(base.ShowOne):
         return taken.snapshot, unknown, None if project is None else taken.snapshot.project_id
 
 
-def _options(parsed_args: argparse.Namespace) -> config_file.Options:
+def _options(
+    parsed_args: argparse.Namespace, constraints: Sequence[Constraint]
+) -> config_file.Options:
+    """Those of the file and those that are given, with a warning where the file says nothing."""
+    options = _of_file(parsed_args, constraints)
+    if not parsed_args.option:
+        return options
+    given = config_file.values(parsed_args.option, constraints)
+    rules = dataclasses.replace(options.rules, options={**options.rules.options, **given})
+    return dataclasses.replace(options, rules=rules)
+
+
+def _of_file(
+    parsed_args: argparse.Namespace, constraints: Sequence[Constraint]
+) -> config_file.Options:
     """Those of the file, with a warning where it says nothing, or two things."""
     path = parsed_args.config_file
     if path is None:
         return config_file.Options()
-    options = config_file.read(path)
+    options = config_file.read(path, constraints)
     if not options.found:
         LOG.warning('%s has none of the options that count in a plan', path)
     if parsed_args.enabled_filters is not None:

@@ -1,5 +1,7 @@
 """The options, declared once for Senlin's engine, for the commands and for the sample file.
 
+What a constraint reads is declared by the constraint; the rest is declared here.
+
 Shapes::
 
     [affinity]
@@ -22,12 +24,16 @@ under their names there. Senlin has no group of that name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oslo_config import cfg
 
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.core.objects import DEFAULT_FILTERS, Rules
+from senlin_affinity.core.options import Option
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 
 AFFINITY = cfg.OptGroup(
@@ -52,12 +58,6 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         'for a service, and a request with all of its answer end after three times as long.',
     ),
     cfg.StrOpt(
-        'drs_pattern',
-        default=Rules.drs_pattern,
-        regex=r'\S',
-        help='What the name of a vSphere DRS host contains, ignoring case.',
-    ),
-    cfg.StrOpt(
         'group_name_prefix',
         default=GROUP_NAME_PREFIX,
         help='How the name of a created server group begins when the spec names none.',
@@ -76,66 +76,62 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         'same on all engines and conductors, which read it when they start.',
     ),
 )
-SCHEDULER_OPTIONS: tuple[Any, ...] = (
-    cfg.StrOpt(
-        'placement_req_required_member_prefix',
-        help='How the metadata keys of reservations begin. A flavor or an image with such a key '
-        'goes only to hosts of an aggregate that carries the same key.',
-    ),
-    cfg.ListOpt(
-        'placement_req_default_forbidden_member_prefix',
-        help='How the metadata keys begin that keep an aggregate free of every server whose '
-        'flavor and image have no key that begins like that.',
-    ),
-    cfg.BoolOpt(
-        'enable_isolated_aggregate_filtering',
-        default=Rules.is_isolation_enforced,
-        help='Whether Nova keeps aggregates with trait:<trait>=required free of servers that do '
-        'not require the trait.',
-    ),
-    cfg.BoolOpt(
-        'limit_tenants_to_placement_aggregate',
-        default=Rules.are_tenants_limited,
-        help='Whether Nova keeps the servers of a project in the aggregates that have the id of '
-        'the project in their metadata, under filter_tenant_id*.',
-    ),
-    cfg.BoolOpt(
-        'placement_aggregate_required_for_tenants',
-        default=Rules.is_tenant_aggregate_required,
-        help='Whether a project without such an aggregate may have no servers at all.',
-    ),
-)
 
-GROUPS: tuple[tuple[Any, tuple[Any, ...]], ...] = (
-    (AFFINITY, AFFINITY_OPTIONS),
-    (SCHEDULER, SCHEDULER_OPTIONS),
-)
+GROUPS: tuple[tuple[Any, tuple[Any, ...]], ...] = ((AFFINITY, AFFINITY_OPTIONS), (SCHEDULER, ()))
+#: Of a constraint of ours: known in every process, also where no constraint is looked for.
+_OURS = (DrsConstraint, ReservationsConstraint)
+_TYPES: Mapping[type, Any] = {
+    bool: cfg.BoolOpt,
+    int: cfg.IntOpt,
+    float: cfg.FloatOpt,
+    tuple: cfg.ListOpt,
+}
 
 
-def register(conf: Any) -> Any:
+def options_of(constraints: Iterable[Any]) -> tuple[Option, ...]:
+    """What constraints declare; those of ours that have options are always among them."""
+    declared = (
+        option for each in (*_OURS, *constraints) for option in getattr(each, 'options', ())
+    )
+    return tuple(dict.fromkeys(declared))
+
+
+def _as_oslo(option: Option) -> Any:
+    kind = _TYPES.get(type(option.default), cfg.StrOpt)
+    default = list(option.default) if isinstance(option.default, tuple) else option.default
+    more: dict[str, Any] = {}
+    if option.minimum is not None:
+        more['min'] = option.minimum
+    if option.pattern is not None:
+        more['regex'] = option.pattern
+    return kind(option.dest, default=default, help=option.help, **more)
+
+
+def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
     """Make all options known to a ``ConfigOpts``; ``conf.affinity`` goes out. Twice is fine."""
-    for group, options in GROUPS:
-        # By its name: every ConfigOpts that a group object is registered with shares its values.
-        conf.register_opts(options, group=group.name)
+    # By its name: every ConfigOpts that a group object is registered with shares its values.
+    conf.register_opts(AFFINITY_OPTIONS, group=AFFINITY.name)
+    for option in options_of(constraints):
+        conf.register_opt(_as_oslo(option), group=option.group)
     return conf.affinity
 
 
-def rules(conf: Any) -> Rules:
-    """The values of the options that reach the constraints."""
-    register(conf)
-    scheduler = conf.scheduler
-    return Rules(
-        drs_pattern=conf.affinity.drs_pattern,
-        required_member_prefix=scheduler.placement_req_required_member_prefix,
-        forbidden_member_prefixes=tuple(
-            scheduler.placement_req_default_forbidden_member_prefix or ()
-        ),
-        is_isolation_enforced=scheduler.enable_isolated_aggregate_filtering,
-        are_tenants_limited=scheduler.limit_tenants_to_placement_aggregate,
-        is_tenant_aggregate_required=scheduler.placement_aggregate_required_for_tenants,
-    )
+def rules(conf: Any, constraints: Iterable[Any] = ()) -> Rules:
+    """The values of the constraints' options, as far as they are not the defaults."""
+    constraints = tuple(constraints)
+    register(conf, constraints)
+    values = {}
+    for option in options_of(constraints):
+        value = conf[option.group][option.dest]
+        values[option.key] = tuple(value) if isinstance(value, list) else value
+    defaults = {option.key: option.default for option in options_of(constraints)}
+    return Rules(options={key: each for key, each in values.items() if each != defaults[key]})
 
 
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:
-    """Answer oslo-config-generator: the groups and their options."""
-    return [(group, list(options)) for group, options in GROUPS]
+    """Answer oslo-config-generator: the groups and their options, of plugins, too."""
+    groups = {group.name: (group, list(of_group)) for group, of_group in GROUPS}
+    for option in options_of(load_constraints()):
+        group = cfg.OptGroup(option.group)
+        groups.setdefault(option.group, (group, []))[1].append(_as_oslo(option))
+    return list(groups.values())

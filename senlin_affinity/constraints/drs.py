@@ -12,8 +12,16 @@ from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
+
+PATTERN = Option(
+    'drs_pattern',
+    'drs',
+    'What the name of a vSphere DRS host contains, ignoring case.',
+    pattern=r'\S',
+)
 
 
 class DrsConstraint:
@@ -27,6 +35,7 @@ class DrsConstraint:
     is_by_resources = False
     may_be_given_up = True
     filters: tuple[str, ...] = ()
+    options = (PATTERN,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'drs.host': Reason('{host} is a DRS host'),
         'drs.no_drs': Reason(
@@ -44,7 +53,7 @@ class DrsConstraint:
         """See :meth:`HostConstraint.check_host`."""
         if not question.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
-        return check_drs_host(host, question.rules.drs_pattern)
+        return check_drs_host(host, question.option(PATTERN))
 
     def shape(self, question: Question, host: Host) -> Hashable:
         """The names, and whether it runs."""

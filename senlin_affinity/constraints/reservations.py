@@ -19,7 +19,8 @@ from typing import ClassVar
 from senlin_affinity.core import host_aggregates as aggregates
 from senlin_affinity.core import isolation
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, Question, Rules
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.reservations import carriers, constrain, reservations
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -30,6 +31,48 @@ NO_RESERVATION = 'reservations.no_reservation'
 ISOLATED = 'reservations.isolated'
 OTHER_TENANT = 'reservations.other_tenant'
 UNKNOWN = 'reservations.unknown'
+
+
+_GROUP = 'scheduler'
+REQUIRED_PREFIX = Option(
+    'required_member_prefix',
+    None,
+    'How the metadata keys of reservations begin. A flavor or an image with such a key '
+    'goes only to hosts of an aggregate that carries the same key.',
+    'placement_req_required_member_prefix',
+    _GROUP,
+)
+FORBIDDEN_PREFIXES = Option(
+    'forbidden_member_prefixes',
+    (),
+    'How the metadata keys begin that keep an aggregate free of every server whose '
+    'flavor and image have no key that begins like that.',
+    'placement_req_default_forbidden_member_prefix',
+    _GROUP,
+)
+ISOLATION = Option(
+    'is_isolation_enforced',
+    False,
+    'Whether Nova keeps aggregates with trait:<trait>=required free of servers that do '
+    'not require the trait.',
+    'enable_isolated_aggregate_filtering',
+    _GROUP,
+)
+TENANTS = Option(
+    'are_tenants_limited',
+    False,
+    'Whether Nova keeps the servers of a project in the aggregates that have the id of '
+    'the project in their metadata, under filter_tenant_id*.',
+    'limit_tenants_to_placement_aggregate',
+    _GROUP,
+)
+TENANT_AGGREGATE = Option(
+    'is_tenant_aggregate_required',
+    False,
+    'Whether a project without such an aggregate may have no servers at all.',
+    'placement_aggregate_required_for_tenants',
+    _GROUP,
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +100,7 @@ class ReservationsConstraint:
     is_by_resources = False
     #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
     filters: tuple[str, ...] = ()
+    options = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ISOLATION, TENANTS, TENANT_AGGREGATE)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'reservations.admitted': Reason('is kept for nobody else'),
         RESERVED: Reason(
@@ -105,20 +149,31 @@ class ReservationsConstraint:
         return aggregates.shape(question, host, *asked) if asked else None
 
 
+def keeps_reserved(rules: Rules) -> bool:
+    """Are there reservations, which nothing but a chosen host keeps to?"""
+    return bool(rules.value(REQUIRED_PREFIX) or any(rules.value(FORBIDDEN_PREFIXES)))
+
+
+def reads_images(rules: Rules) -> bool:
+    """Do the properties of the image count, beside the extra specs of the flavor?"""
+    return keeps_reserved(rules) or bool(rules.value(ISOLATION))
+
+
 def _parts(question: Question) -> tuple[_Part | Verdict, ...]:
     """What the flows that are switched on ask of every host; a Verdict is about all of them."""
     return (*_reservations(question), *_isolation(question), *_tenant(question))
 
 
 def _reservations(question: Question) -> Iterator[_Part | Verdict]:
-    rules, flavor, known = question.rules, question.flavor, question.snapshot.aggregates
-    if not rules.required_member_prefix and not any(rules.forbidden_member_prefixes):
+    flavor, known = question.flavor, question.snapshot.aggregates
+    required, forbidden = question.option(REQUIRED_PREFIX), question.option(FORBIDDEN_PREFIXES)
+    if not keeps_reserved(question.rules):
         return
     if flavor is None or known is None:
         yield _unknown(flavor=flavor, aggregates=known)
         return
     keys = (*flavor.extra_specs, *(question.request.image_properties or ()))
-    asked = reservations(keys, rules.required_member_prefix)
+    asked = reservations(keys, required)
     missing = [key for key in asked if not carriers(key, known)]
     if missing:
         yield Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
@@ -126,8 +181,8 @@ def _reservations(question: Question) -> Iterator[_Part | Verdict]:
     member_of = constrain(
         keys,
         known,
-        required_prefix=rules.required_member_prefix,
-        forbidden_prefixes=rules.forbidden_member_prefixes,
+        required_prefix=required,
+        forbidden_prefixes=forbidden,
     )
     facts = {'reservation': ', '.join(asked)}
     yield _Part(member_of, RESERVED, NOT_RESERVED, facts=facts)
@@ -135,7 +190,7 @@ def _reservations(question: Question) -> Iterator[_Part | Verdict]:
 
 def _isolation(question: Question) -> Iterator[_Part | Verdict]:
     flavor, known = question.flavor, question.snapshot.aggregates
-    if not question.rules.is_isolation_enforced:
+    if not question.option(ISOLATION):
         return
     if flavor is None or known is None:
         yield _unknown(flavor=flavor, aggregates=known)
@@ -147,15 +202,14 @@ def _isolation(question: Question) -> Iterator[_Part | Verdict]:
 
 
 def _tenant(question: Question) -> Iterator[_Part | Verdict]:
-    rules, known = question.rules, question.snapshot.aggregates
-    project = question.project_id
-    if not rules.are_tenants_limited:
+    known, project = question.snapshot.aggregates, question.project_id
+    if not question.option(TENANTS):
         return
     if project is None or known is None:
         yield _unknown(project=project, aggregates=known)
         return
     member_of = isolation.limit_to_tenant(
-        project, known, is_aggregate_required=rules.is_tenant_aggregate_required
+        project, known, is_aggregate_required=question.option(TENANT_AGGREGATE)
     )
     if isinstance(member_of, Verdict):
         yield member_of

@@ -32,7 +32,8 @@ class Constraint(Protocol):
     which it rejects is only full: it is still one of those that the servers are spread over.
     ``may_be_given_up`` says that "without this rule" may be proposed: never for one that protects
     others, and not where it is not declared. What else would satisfy it is its ``remedies`` (see
-    :class:`~senlin_affinity.core.remedies.Remedying`).
+    :class:`~senlin_affinity.core.remedies.Remedying`). ``options`` are what an operator can set
+    (:class:`~senlin_affinity.core.options.Option`); ``question.option`` has their values.
     """
 
     name: str

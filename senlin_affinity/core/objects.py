@@ -20,6 +20,7 @@ from senlin_affinity.core import zones
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.flavor import Flavor as Flavor
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.core.zones import Zones
@@ -189,25 +190,25 @@ class PlacementRequest:
 
 @dataclass(frozen=True)
 class Rules:
-    """Option values that reach the constraints, and their defaults.
+    """What the constraints are told besides the request.
 
-    ``is_pinned`` says that every server will be sent to the host that is planned for it.
+    ``is_drs_required`` says that only DRS hosts will do, ``is_pinned`` that every server will be
+    sent to the host that is planned for it. ``options`` are the values of the constraints' options
+    that are not their defaults, by their keys.
     """
 
-    drs_pattern: str = 'drs'
     is_drs_required: bool = False
     is_pinned: bool = False
-    required_member_prefix: str | None = None
-    forbidden_member_prefixes: tuple[str, ...] = ()
-    is_isolation_enforced: bool = False
-    are_tenants_limited: bool = False
-    is_tenant_aggregate_required: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    @property
-    def reads_images(self) -> bool:
-        """Do the properties of the image count, beside the extra specs of the flavor?"""
-        prefixes = (self.required_member_prefix, *self.forbidden_member_prefixes)
-        return any(prefixes) or self.is_isolation_enforced
+    @classmethod
+    def of(cls, *, is_drs_required: bool = False, is_pinned: bool = False, **options: Any) -> Rules:
+        """With these values of options."""
+        return cls(is_drs_required, is_pinned, options)
+
+    def value(self, option: Option) -> Any:
+        """The value of an option, or its default."""
+        return self.options.get(option.key, option.default)
 
 
 @dataclass(frozen=True)
@@ -267,6 +268,10 @@ class Question:
             self.request.image_properties,
             is_volume_booted=self.request.is_volume_booted,
         )
+
+    def option(self, option: Option) -> Any:
+        """The value of a constraint's option."""
+        return self.rules.value(option)
 
     def is_enforced(self, filters: tuple[str, ...]) -> bool:
         """Does the cloud's scheduler run one of these filters? None named: always enforced."""

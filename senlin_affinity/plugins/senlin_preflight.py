@@ -85,7 +85,7 @@ class EntityPreflight:
             profile=self.entity.rt['profile'].spec,
             project_id=self.entity.project,
             enabled_filters=tuple(options.enabled_filters),
-            rules=opts.rules(cfg.CONF),
+            rules=opts.rules(cfg.CONF, preflight.load_constraints()),
         )
 
     def _preflight(self) -> Preflight:

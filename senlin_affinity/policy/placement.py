@@ -23,9 +23,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
+from senlin_affinity.constraints.drs import PATTERN, DrsConstraint, check_drs_host
 from senlin_affinity.core.errors import BindingError, InvalidSpec
-from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.ports import Inventory
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.whole import whole
@@ -109,7 +108,7 @@ def place(
     count: int,
     inventory: Callable[[], Inventory],
     *,
-    drs_pattern: str = Rules.drs_pattern,
+    drs_pattern: str = str(PATTERN.default),
     plan: Callable[[Binding], Placement | Refusal] | None = None,
 ) -> Placement | Refusal:
     """Where the nodes go; a growth by none needs no binding, and is never refused (RX-03).

@@ -20,6 +20,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from senlin_affinity.constraints.reservations import reads_images
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import AffinityError, CloudError
 from senlin_affinity.core.flavor import PCPU
@@ -108,7 +109,7 @@ def _decide(
         raise CloudError(f'the policy has to choose the host of every node: {why}')
     image = profile.image(asked.profile or {})
     # A host that the policy chooses must have the traits that the image requires, too.
-    if image is not None and (is_pinned or asked.rules.reads_images):
+    if image is not None and (is_pinned or reads_images(asked.rules)):
         asked = replace(asked, image_properties=preflight.image(image))
     elif image is not None and _has_pinned_cpus(snapshot):
         with contextlib.suppress(CloudError):  # then it is not known which CPUs the image asks for
@@ -139,7 +140,7 @@ def _remembered(snapshot: CloudSnapshot, binding: Binding) -> CloudSnapshot:
 
 def _is_image_hidden(asked: Asked) -> bool:
     """Would the properties of the image count, and nobody knows them (a volume's image)?"""
-    return asked.rules.reads_images and profile.image(asked.profile or {}) is None
+    return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
 
 
 def _pinned(

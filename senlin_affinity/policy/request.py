@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from senlin_affinity.constraints.reservations import keeps_reserved
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.core.server_group import ServerGroup
@@ -95,8 +96,7 @@ def must_pin(properties: Properties, rules: Rules) -> bool:
     It does not keep to ``member_of``, to a DRS host, or to the reservations of this project's
     options.
     """
-    keeps_reserved = bool(rules.required_member_prefix or any(rules.forbidden_member_prefixes))
-    return properties.pins_hosts or properties.is_drs_enabled or keeps_reserved
+    return properties.pins_hosts or properties.is_drs_enabled or keeps_reserved(rules)
 
 
 def _group(asked: Asked, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:

@@ -92,7 +92,7 @@ def case(seed: int) -> Case:
         members,
         others,
         dice.choice(zones),
-        Rules(is_isolation_enforced=is_isolating),
+        Rules.of(is_isolation_enforced=is_isolating),
         dice.random() < 0.9,
     )
 

@@ -166,7 +166,7 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
     hypothesis.assume(wanted in {*carried, *(host.availability_zone for host in hosts)})
     snapshot = CloudSnapshot(hosts, known)
     request = PlacementRequest(1, 'f', availability_zone=wanted)
-    question = Question(request, snapshot, rules=Rules(is_pinned=is_pinned))
+    question = Question(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
     required = nova.of_zone(made, wanted, is_pinned=is_pinned)
     for host in hosts:
         verdict = AvailabilityZoneConstraint().check_host(question, host)

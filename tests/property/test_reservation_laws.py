@@ -6,7 +6,13 @@ from dataclasses import replace
 import hypothesis
 from hypothesis import strategies as st
 
-from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.reservations import (
+    FORBIDDEN_PREFIXES,
+    ISOLATION,
+    REQUIRED_PREFIX,
+    TENANTS,
+    ReservationsConstraint,
+)
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import (
     Aggregate,
@@ -83,7 +89,7 @@ def test_r1_31_r1_41_without_a_key_no_host_is_left_that_is_kept(world, prefix, r
     st.none() | KEPT,
     WORLDS,
     st.builds(
-        Rules,
+        Rules.of,
         required_member_prefix=ONE,
         forbidden_member_prefixes=PREFIXES.map(tuple),
         is_isolation_enforced=st.booleans(),
@@ -112,14 +118,14 @@ def test_the_constraint_never_raises_and_says_what_the_flow_says(
     by_flow = left(
         [*keys, *(image or ())],
         world,
-        rules.required_member_prefix,
-        rules.forbidden_member_prefixes,
+        rules.value(REQUIRED_PREFIX),
+        rules.value(FORBIDDEN_PREFIXES),
     )
     assert passed <= by_flow
     # Whatever properties an image that is not known turns out to have for the traits.
-    if image is None and not any((rules.required_member_prefix, *rules.forbidden_member_prefixes)):
+    if image is None and not any((rules.value(REQUIRED_PREFIX), *rules.value(FORBIDDEN_PREFIXES))):
         for properties in ({}, {'trait:X': 'required'}):
             known = replace(asked, request=replace(asked.request, image_properties=properties))
             assert {h.host for h in hosts_of(world) if rule.check_host(known, h)} <= passed
-    if not rules.is_isolation_enforced and not rules.are_tenants_limited:
+    if not rules.value(ISOLATION) and not rules.value(TENANTS):
         assert passed == by_flow

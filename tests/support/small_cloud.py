@@ -134,7 +134,7 @@ def request_of(row):
 
 
 def rules_of(row):
-    return Rules(**row.get('rules', {}))
+    return Rules.of(**row.get('rules', {}))
 
 
 class Fence:

@@ -45,7 +45,7 @@ def test_a_nova_conf(read):
     """Options of many lines, and options that repeat, are Nova's own."""
     assert read(NOVA_CONF) == config_file.Options(
         ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
-        Rules(are_tenants_limited=True),
+        Rules.of(are_tenants_limited=True),
         (NOVAS, LIMITED),
     )
 

@@ -412,7 +412,7 @@ def test_rx_07_a_promise_on_quotas_that_can_not_be_read_is_at_most():
         taken = preflight.take_snapshot(edge.connection(), project_id='p', server_groups=())
 
     said = preflight.plan(
-        PlacementRequest(1, 'small'), taken, rules=Rules(are_tenants_limited=True)
+        PlacementRequest(1, 'small'), taken, rules=Rules.of(are_tenants_limited=True)
     )
     assert "the project's quotas, which are not known" in said.at_most
     codes = {host.host: host.code for host in said.hosts}

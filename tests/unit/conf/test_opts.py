@@ -4,6 +4,7 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.conf import opts
+from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.core.objects import Rules
 from senlin_affinity.policy import affinity
 
@@ -18,7 +19,7 @@ def conf():
 def test_defaults(conf):
     """They are what the decisions take when nobody says anything."""
     assert conf.affinity.request_timeout == 60
-    assert conf.affinity.drs_pattern == Rules.drs_pattern
+    assert conf.affinity.drs_pattern == PATTERN.default
     assert conf.affinity.group_name_prefix == affinity.GROUP_NAME_PREFIX
 
 
@@ -54,7 +55,7 @@ def test_what_reaches_the_constraints_from_a_file(tmp_path):
     path.write_text(FILE, encoding='utf-8')
     conf = cfg.ConfigOpts()
     conf(['--config-file', str(path)], project='some')
-    assert opts.rules(conf) == Rules(
+    assert opts.rules(conf) == Rules.of(
         drs_pattern='vcenter',
         required_member_prefix='reservation:',
         forbidden_member_prefixes=('reservation:', 'licence:'),
@@ -74,7 +75,7 @@ def test_what_reaches_the_constraints_from_a_file(tmp_path):
 )
 def test_each_switch_is_its_own(conf, option, rule):
     conf.set_override(option, True, group='scheduler')
-    assert opts.rules(conf) == Rules(**{rule: True})
+    assert opts.rules(conf) == Rules.of(**{rule: True})
 
 
 def test_the_sample_file_is_made_of_the_same(conf):

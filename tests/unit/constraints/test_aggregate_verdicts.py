@@ -102,7 +102,7 @@ def about_aggregates(row):
         ),
         flavor,
         ServerGroup('g', 'web', 'affinity', project_id=row.get('of_group')),
-        rules=Rules(**rules),
+        rules=Rules.of(**rules),
         member_of=member_of.read(row.get('member_of', []), 'member_of', uuid_of),
     )
     return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, row.get('host', []))))

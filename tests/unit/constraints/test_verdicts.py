@@ -117,7 +117,9 @@ def test_servers_placed_one_by_one(row):
 
 @pytest.mark.parametrize('row', rows('drs_hosts'))
 def test_drs(row):
-    rules = Rules(row.get('pattern', 'drs'), row.get('is_drs_required', True))
+    rules = Rules.of(
+        is_drs_required=row.get('is_drs_required', True), drs_pattern=row.get('pattern', 'drs')
+    )
     verdict = DrsConstraint().check_host(question(rules=rules), Host(**row['host']))
     check(row, verdict, DrsConstraint.reasons)
 
@@ -254,7 +256,7 @@ def test_equal_shapes_have_equal_verdicts(constraint, zone, specs, policy):
         CloudSnapshot(tuple(HOSTS), (Aggregate('one', 'one', 'az'),)),
         Flavor('f', 'small', 1, 512, 1, extra_specs=specs),
         group,
-        Rules(is_drs_required=True),
+        Rules.of(is_drs_required=True),
     )
     judge, seen = constraint(), {}
     for host in HOSTS:

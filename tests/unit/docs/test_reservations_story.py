@@ -7,7 +7,11 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.conf import opts
-from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.reservations import (
+    FORBIDDEN_PREFIXES,
+    REQUIRED_PREFIX,
+    ReservationsConstraint,
+)
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import (
     Aggregate,
@@ -69,8 +73,8 @@ def test_story(story, row):
         return constrain(
             [*listed(flavor), *listed(image)],
             aggregates,
-            required_prefix=rules.required_member_prefix,
-            forbidden_prefixes=rules.forbidden_member_prefixes,
+            required_prefix=rules.value(REQUIRED_PREFIX),
+            forbidden_prefixes=rules.value(FORBIDDEN_PREFIXES),
         )
 
     asked = Question(

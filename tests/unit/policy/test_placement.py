@@ -3,7 +3,6 @@
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
-from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.whole import whole
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
@@ -19,7 +18,7 @@ def test_place(row):
     cloud = cloud_of({key: row[key] for key in ('hosts', 'faults') if key in row})
     wanted = load({'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})})
     bound = None if 'binding' in row else BOUND
-    pattern = row.get('pattern', Rules.drs_pattern)
+    pattern = row.get('pattern', 'drs')
 
     def place():
         return placement.place(wanted, bound, row['count'], lambda: cloud, drs_pattern=pattern)

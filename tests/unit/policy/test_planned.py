@@ -26,7 +26,8 @@ class Story:
         self.row = {'group': {'policy': 'anti-affinity'}, **row}
         self.warnings, self.notes, self.images, self.constraints = [], [], [], []
         given = row.get('rules', {})
-        rules = Rules(**{key: tuple(x) if isinstance(x, list) else x for key, x in given.items()})
+        values = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items()}
+        rules = Rules.of(**values)
         self.properties = load(
             {'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})}
         )

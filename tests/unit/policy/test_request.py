@@ -30,7 +30,7 @@ def asked_of(row):
         if given is None
         else load({'type': TYPE, 'version': '1.1', 'properties': given}),
         profile={'properties': {'flavor': 'small', **row.get('profile', {})}},
-        rules=Rules(**tuples(row.get('rules', {}))),
+        rules=Rules.of(**tuples(row.get('rules', {}))),
         **tuples(row.get('asked', {})),
     )
 
