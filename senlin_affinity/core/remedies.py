@@ -73,8 +73,8 @@ def _higher_rule(planner: Replanner) -> Kind:
         rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
         return planner.plan(server_group=replace(group, rules=rules))
 
-    most = max(now, *planner.question.members_on.values(), 0) + wanted
-    limit, decision = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
+    most = max((now, *planner.question.members_on.values())) + wanted
+    limit, decision = planner.smallest(most, _guess_rule(planner, group), attempt)
     change = f'{MAX_SERVER_PER_HOST}: {limit}'
     yield _remedy(MAX_SERVER_PER_HOST, change, limit - now, decision), decision
 
@@ -91,9 +91,7 @@ def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
         free = ((min(room, max(0, limit - has)), times) for (room, has), times in numbers.items())
         return sum(room * times for room, times in free) >= target
 
-    # With as many as a host can hold in the end, the rule no longer matters.
-    most = max((room + has for room, has in numbers), default=0)
-    return bisect_left(range(min(most, _MOST_STEPS)), True, key=is_enough)
+    return bisect_left(range(_MOST_STEPS), True, key=is_enough)
 
 
 def _other_zone(planner: Replanner) -> Kind:
@@ -145,8 +143,8 @@ def _more_hosts(planner: Replanner) -> Kind:
         new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
         return planner.plan_hosts([*planner.hosts, *new])
 
-    number, decision = planner.smallest(1, most, -(-missing // room), attempt)
-    if number == most < missing and not decision.fits:
+    number, decision = planner.smallest(most, -(-missing // room), attempt)
+    if number == most and not decision.fits:
         return  # one more would help more: this is not the number to name
     asked = planner.question.demand
     has = ', '.join(
@@ -177,7 +175,7 @@ def _started_hosts(planner: Replanner) -> Kind:
 
     sums = list(accumulate(room for _host, room in ranked))
     guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
-    number, decision = planner.smallest(1, len(idle), guess, attempt)
+    number, decision = planner.smallest(len(idle), guess, attempt)
     change = f'{number} {_hosts(number)} enabled and started'
     yield _remedy('started_hosts', change, number, decision), decision
 
@@ -188,7 +186,7 @@ def _soft_policy(planner: Replanner) -> Kind:
     if group is None or group.policy not in soft:
         return
     policy = soft[group.policy]
-    decision = planner.plan(server_group=replace(group, policy=policy, rules={}))
+    decision = planner.plan(server_group=replace(group, policy=policy))
     yield _remedy('soft_policy', f'policies: {policy}', planner.now.wanted, decision), decision
 
 
