@@ -162,15 +162,10 @@ def _is_by_resources(constraint: HostConstraint) -> bool:
 
 
 def _row(verdicts: Mapping[str, Verdict]) -> Row:
-    room: int | None = None
-    is_certain, is_at_most, by = True, False, None
+    said = verdicts.values()
     for name, verdict in verdicts.items():
         if verdict.outcome is Outcome.REJECT:
-            by = by or name
-        elif verdict.room is not None and (room is None or verdict.room < room):
-            room = verdict.room
-        is_certain = is_certain and verdict.is_known
-        is_at_most = is_at_most or verdict.is_at_most
-    if by is not None:
-        return Row(verdicts, 0, True, False, by)
-    return Row(verdicts, room, is_certain and room is not None, is_at_most, None)
+            return Row(verdicts, 0, True, False, name)
+    room = min((verdict.room for verdict in said if verdict.room is not None), default=None)
+    is_certain = room is not None and all(verdict.is_known for verdict in said)
+    return Row(verdicts, room, is_certain, any(verdict.is_at_most for verdict in said), None)

@@ -15,7 +15,7 @@ from senlin_affinity.core.question import ask
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
-from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
 
@@ -127,6 +127,11 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
             {'cmp-1': {'disabled': True}, 'cmp-2': {'resources': TOO_SMALL}},
             ['host_state.disabled', 'resources.exhausted'],
             id='each of two hosts is refused by one',
+        ),
+        pytest.param(
+            {'cmp-1': {'disabled': True}, 'cmp-2': {}},
+            ['host_state.disabled'],
+            id='one host is left',
         ),
     ],
 )
@@ -332,7 +337,10 @@ class Says:
     """A rule of nobody's about the request as a whole."""
 
     name, order, summary, needs, filters = 'says', 950, 'what it is told to say', (), ()
-    reasons: ClassVar = {'says.so': Reason('it says so')}
+    reasons: ClassVar = {
+        'says.so': Reason('it says so', advice='ask nobody'),
+        'says.no': Reason('it says no'),
+    }
 
     def __init__(self, verdict):
         self._verdict = verdict
@@ -345,18 +353,29 @@ class Says:
     ('verdict', 'fits', 'capacity', 'placed'),
     [
         pytest.param(Verdict.unknown('says.so'), None, 20, 0, id='not known: any room or none'),
-        pytest.param(Verdict(Outcome.REJECT, 'says.so'), False, 0, 0, id='no number is no room'),
-        pytest.param(Verdict.rejected('says.so'), False, 0, 0, id='no room'),
+        pytest.param(Verdict(Outcome.REJECT, 'says.no'), False, 0, 0, id='no number is no room'),
+        pytest.param(Verdict.rejected('says.no'), False, 0, 0, id='no room'),
         pytest.param(Verdict.passed('says.so', room=7, least=1), None, 7, 1, id='one for certain'),
         pytest.param(Verdict.passed('says.so', least=3), True, 20, 2, id='enough for certain'),
         pytest.param(Verdict.skipped('says.so'), True, 20, 2, id='nothing to say'),
     ],
 )
 def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
-    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'request': {'count': 2}}
+    quotas = {'instances': [20, 0]}
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'quotas': quotas, 'request': {'count': 2}}
     decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Says(verdict)))
     assert (decision.fits, decision.capacity, len(decision.placements)) == (fits, capacity, placed)
     assert decision.capacity_is_upper_bound is (fits is None or verdict.least is not None)
+    assert explain.advice(decision) == ()
+
+
+def test_a_code_that_is_not_declared_has_no_advice():
+    row = {'hosts': {'cmp-1': {'aggregates': ['fenced']}}}
+    fence = Fence()
+    fence.reasons = {}
+    decision = plan(request_of(row), snapshot_of(row), [fence])
+    assert decision.line().endswith('0/1 hosts left: fence.forbidden on 1')
+    assert explain.advice(decision) == ()
 
 
 def test_what_is_looked_at_is_worked_out_once():
