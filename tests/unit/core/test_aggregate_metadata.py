@@ -86,6 +86,7 @@ def test_none_is_taken_for_empty(rule):
     assert verdict == rule.check({'ssd': 'false'}, [{}, ssd], ['a', 'b'])
     assert verdict.facts['aggregates'] == 'b'
     assert rule.check(ssd, [None, ssd])
+    assert rule.check({'ssd': 'false'}, [ssd, ssd], ['one name only']).facts['aggregates']
     assert rule.check({5: 'a', '5': 'a'}, [{'5': 'a'}])
     assert warnings(verdict, None) == warnings(verdict, [None]) == ()
 
