@@ -327,6 +327,12 @@ def test_a_zone_that_a_plain_user_sees_is_not_there():
         plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
 
 
+@pytest.mark.parametrize(('hosts', 'is_so'), [('', False), ('ab', False), ('aba', True)])
+def test_whether_a_service_host_has_several_hypervisors(hosts, is_so):
+    snapshot = CloudSnapshot(tuple(Host(name, f'n{at}') for at, name in enumerate(hosts)))
+    assert snapshot.has_shared_services is is_so
+
+
 def test_no_constraint_at_all():
     """Then nobody says what a host has room for."""
     decision = plan(PlacementRequest(1, '1'), THINGS, ())
