@@ -93,7 +93,6 @@ def _choose(
     rooms = [row.certain for row in rows]
     waiting: dict[str, list[int]] = {}
     if service_hosts.are_counted(question):
-        rooms = service_hosts.shares(question, hosts, rooms)
         places = service_hosts.by_name(hosts)
         waiting = {name: [index for index in each if rooms[index]] for name, each in places}
         firsts = [each.pop(0) for each in waiting.values() if each]

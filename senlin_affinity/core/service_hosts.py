@@ -46,15 +46,3 @@ def by_name(hosts: Iterable[Host]) -> Iterable[tuple[str, list[int]]]:
     for index, host in enumerate(hosts):
         found.setdefault(host.host, []).append(index)
     return found.items()
-
-
-def shares(question: Question, hosts: Sequence[Host], rooms: Sequence[int]) -> list[int]:
-    """The rooms, as far as the slots of their service hosts go: the first ones take them."""
-    shared = list(rooms)
-    for name, indexes in by_name(hosts):
-        left = slots(question, name)
-        if left is not None and len(indexes) > 1:
-            for index in indexes:
-                shared[index] = min(shared[index], left)
-                left -= shared[index]
-    return shared

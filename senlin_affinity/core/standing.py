@@ -82,7 +82,7 @@ def _after(question: Question, chosen: Sequence[Host]) -> Question:
     group = question.server_group
     if group is None:
         return question
-    new = tuple(Member(f'new-{number}', host.host) for number, host in enumerate(chosen, 1))
+    new = tuple(Member(f'new-{number}', host.host) for number, host in enumerate(chosen))
     return replace(question, server_group=replace(group, members=group.members + new))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from senlin_affinity.core import explain
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.question import ask
@@ -254,10 +255,13 @@ def test_names_that_do_not_lead_to_one_thing(asked, path, words):
         ({'flavor': 5}, 'flavor'),
         ({'flavor': '1', 'server_group': 5}, 'server_group'),
         ({'flavor': '1', 'availability_zone': b'nova'}, 'availability_zone'),
+        ({'flavor': '1', 'enabled_filters': 'ComputeFilter'}, 'enabled_filters'),
+        ({'flavor': '1', 'enabled_filters': 5}, 'enabled_filters'),
     ],
 )
 def test_what_is_no_name(asked, path):
-    with pytest.raises(InvalidSpec, match=f'{path}: must be a name or an id, as a string, not '):
+    kind = 'tuple of names' if path == 'enabled_filters' else 'name or an id, as a string'
+    with pytest.raises(InvalidSpec, match=f'^{path}: must be a {kind}, not '):
         plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS)
 
 
@@ -308,6 +312,19 @@ def test_whose_group_a_name_means(project, name, found):
 
 
 @pytest.mark.parametrize(
+    ('values', 'asked'),
+    [
+        ((), MemberOf()),
+        (('in:A,b', '!c'), MemberOf((frozenset('Ab'),), frozenset('c'))),
+    ],
+)
+def test_names_of_aggregates_that_are_not_known_stay(values, asked):
+    assert ask(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
+    with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: without an aggregate'):
+        ask(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
+
+
+@pytest.mark.parametrize(
     'snapshot',
     [
         pytest.param(CloudSnapshot(), id='nothing is known'),
@@ -322,8 +339,8 @@ def test_a_zone_that_may_be_there(snapshot):
 
 
 def test_a_zone_that_a_plain_user_sees_is_not_there():
-    snapshot = CloudSnapshot(availability_zones=frozenset({'nova'}))
-    with pytest.raises(InvalidSpec, match='there is no availability zone'):
+    snapshot = CloudSnapshot(availability_zones=frozenset('abcdefghijkl'))
+    with pytest.raises(InvalidSpec, match='zone .az-9.; there are a, b, c, d, e, f, g, h, i, j$'):
         plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
 
 
@@ -382,6 +399,27 @@ def test_a_code_that_is_not_declared_has_no_advice():
     decision = plan(request_of(row), snapshot_of(row), [fence])
     assert decision.line().endswith('0/1 hosts left: fence.forbidden on 1')
     assert explain.advice(decision) == ()
+
+
+def test_only_hosts_with_new_servers_are_asked_about_again():
+    """With what these take."""
+    asked = []
+
+    class Watch(Fence):
+        def check_host(self, question, host):
+            asked.append(host)
+            return super().check_host(question, host)
+
+        def shape(self, question, host):
+            return id(host)
+
+    gpu = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_GPU': [2, 1]}
+    row = {'hosts': {'cmp-1': {'resources': gpu}, 'cmp-2': {'free': 0}}}
+    row |= {'flavor': {'vcpus': 2}, 'request': {'count': 2}}
+    assert plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Watch())).hosts
+    assert [host.host for host in asked] == ['cmp-1', 'cmp-2', 'cmp-1']
+    used = {name: has.used for name, has in asked[-1].resources.items()}
+    assert used == {'VCPU': 4, 'MEMORY_MB': 1024, 'DISK_GB': 2, 'CUSTOM_GPU': 1}
 
 
 def test_what_is_looked_at_is_worked_out_once():
