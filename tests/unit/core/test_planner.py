@@ -112,8 +112,8 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
     [
         pytest.param(
             {
-                'cmp-1': {'resources': TOO_SMALL},
-                'cmp-2': {'resources': TOO_SMALL, 'disabled': True},
+                'cmp-1': {'resources': TOO_SMALL, 'disabled': True},
+                'cmp-2': {'resources': TOO_SMALL},
                 'cmp-3': {'resources': TOO_SMALL, 'down': True},
             },
             ['resources.too_large', 'resources.exhausted'],
