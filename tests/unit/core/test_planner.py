@@ -416,7 +416,8 @@ def test_only_hosts_with_new_servers_are_asked_about_again():
     gpu = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_GPU': [2, 1]}
     row = {'hosts': {'cmp-1': {'resources': gpu}, 'cmp-2': {'free': 0}}}
     row |= {'flavor': {'vcpus': 2}, 'request': {'count': 2}}
-    assert plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Watch())).hosts
+    decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Watch()))
+    assert [report.placed for report in decision.hosts] == [2, 0]
     assert [host.host for host in asked] == ['cmp-1', 'cmp-2', 'cmp-1']
     used = {name: has.used for name, has in asked[-1].resources.items()}
     assert used == {'VCPU': 4, 'MEMORY_MB': 1024, 'DISK_GB': 2, 'CUSTOM_GPU': 1}
