@@ -45,7 +45,7 @@ class AggregateMetadataConstraint:
 
     def check_host(self, question: Question, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        enforced = [name for name in self.filters if question.is_enforced((name,))]
+        enforced = [name for name in self.filters if question.is_enforced(name)]
         if not enforced:
             return Verdict.skipped('aggregate_metadata.not_enforced')
         if question.flavor is None or question.snapshot.aggregates is None:

@@ -27,7 +27,7 @@ from senlin_affinity.core.verdict import Verdict
 #: What Nova calls the zone of hosts that are in none (``default_availability_zone``).
 _DEFAULT = 'nova'
 #: A filter of older Novas, which no longer have it.
-_FILTERS = ('AvailabilityZoneFilter',)
+_FILTER = 'AvailabilityZoneFilter'
 #: So many other zones are planned at most.
 _MOST_ZONES = 10
 
@@ -69,7 +69,7 @@ class AvailabilityZoneConstraint:
             return Verdict.passed('availability_zone.in_zone', zone=wanted)
         if zone == wanted or (zone is None and is_member is False):
             return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
-        if not (question.rules.is_pinned or question.is_enforced(_FILTERS)):
+        if not (question.rules.is_pinned or question.is_enforced(_FILTER)):
             if wanted == snapshot.zones.default:
                 return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
             if snapshot.aggregates is None and wanted == _DEFAULT:
@@ -101,6 +101,6 @@ def _is_member(question: Question, host: Host) -> bool | None:
     """Is the host in an aggregate that carries the zone? None: this does not decide."""
     zones = question.snapshot.zones
     carrying = zones.carried_by.get(question.request.availability_zone or '')
-    if carrying is None or not zones.is_by_aggregate or question.is_enforced(_FILTERS):
+    if carrying is None or not zones.is_by_aggregate or question.is_enforced(_FILTER):
         return None
     return not carrying.isdisjoint(host.aggregates)

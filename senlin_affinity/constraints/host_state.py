@@ -70,6 +70,6 @@ class HostStateConstraint:
 
         sums = list(accumulate(room for _host, room in ranked))
         guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
-        number, then = planner.smallest(1, len(idle), guess, attempt)
+        number, then = planner.smallest(len(idle), guess, attempt)
         change = f'{number} {"host" if number == 1 else "hosts"} enabled and started'
         yield planner.change('started_hosts', change, number, then)

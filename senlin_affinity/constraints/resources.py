@@ -161,8 +161,8 @@ class ResourcesConstraint:
             new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
             return planner.plan_hosts([*planner.hosts, *new])
 
-        number, then = planner.smallest(1, most, -(-missing // room), attempt)
-        if number == most < missing and not then.fits:
+        number, then = planner.smallest(most, -(-missing // room), attempt)
+        if number == most and not then.fits:
             return  # one more would help more: this is not the number to name
         asked = planner.question.demand
         has = ', '.join(

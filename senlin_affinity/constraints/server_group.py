@@ -147,8 +147,8 @@ def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
         rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
         return planner.plan(server_group=replace(group, rules=rules))
 
-    most = max(now, *planner.question.members_on.values(), 0) + wanted
-    limit, then = planner.smallest(now + 1, most, _guess_rule(planner, group), attempt)
+    most = max((now, *planner.question.members_on.values())) + wanted
+    limit, then = planner.smallest(most, _guess_rule(planner, group), attempt)
     change = f'{MAX_SERVER_PER_HOST}: {limit}'
     yield planner.change(MAX_SERVER_PER_HOST, change, limit - now, then, kind=Kind.ASKERS)
 
@@ -165,9 +165,7 @@ def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
         free = ((min(room, max(0, limit - has)), times) for (room, has), times in numbers.items())
         return sum(room * times for room, times in free) >= target
 
-    # With as many as a host can hold in the end, the rule no longer matters.
-    most = max((room + has for room, has in numbers), default=0)
-    return bisect_left(range(min(most, _MOST_STEPS)), True, key=is_enough)
+    return bisect_left(range(_MOST_STEPS), True, key=is_enough)
 
 
 def _soft_policy(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
@@ -175,7 +173,7 @@ def _soft_policy(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
     if group.policy not in soft:
         return
     policy = soft[group.policy]
-    then = planner.plan(server_group=replace(group, policy=policy, rules={}))
+    then = planner.plan(server_group=replace(group, policy=policy))
     yield planner.change(
         'soft_policy', f'policies: {policy}', planner.wanted, then, kind=Kind.GIVEN_UP
     )

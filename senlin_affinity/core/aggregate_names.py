@@ -51,7 +51,7 @@ def resolve(
             raise InvalidSpec(
                 f'{shown(part)} means {len(found)} aggregates: write the UUID of one, {listed}'
             )
-        return min(found)
+        return found.pop()
 
     try:
         return read(expressions, path, look_up)

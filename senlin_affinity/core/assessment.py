@@ -188,22 +188,20 @@ class Kinds(NamedTuple):
 
 def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     """What follows from all that is said about a host."""
-    room: int | None = None
-    is_certain, is_at_most, by = True, False, None
-    for name, verdict in verdicts.items():
-        if verdict.outcome is Outcome.REJECT:
-            by = by or name
-        elif verdict.room is not None and (room is None or verdict.room < room):
-            room = verdict.room
-        is_certain = is_certain and verdict.is_known
-        is_at_most = is_at_most or verdict.is_at_most
-    is_eligible: bool | None = is_certain or None
-    if by is not None:
-        against = (name for name, verdict in verdicts.items() if not verdict)
-        if not kinds.about_room.issuperset(against):
-            is_eligible = False
-        return Row(verdicts, 0, True, False, by, is_eligible)
-    rooms = [verdicts[name].room for name in kinds.by_resources if name in verdicts]
-    free = min((each for each in rooms if each is not None), default=0)
-    is_certain = is_certain and room is not None
-    return Row(verdicts, room, is_certain, is_at_most, None, is_eligible, free)
+    said = verdicts.values()
+    is_known = all(verdict.is_known for verdict in said)
+    against = [name for name, verdict in verdicts.items() if verdict.outcome is Outcome.REJECT]
+    if against:
+        is_eligible = (is_known or None) if kinds.about_room.issuperset(against) else False
+        return Row(verdicts, 0, True, False, against[0], is_eligible)
+    room = min((verdict.room for verdict in said if verdict.room is not None), default=None)
+    free = [verdicts[name].room for name in kinds.by_resources if name in verdicts]
+    return Row(
+        verdicts,
+        room,
+        is_known and room is not None,
+        any(verdict.is_at_most for verdict in said),
+        None,
+        is_known or None,
+        min((each for each in free if each is not None), default=0),
+    )

@@ -65,7 +65,7 @@ def measure(
     at_most = dict.fromkeys(unmodelled)
     if is_open_affinity(question):
         at_most['affinity without members (Nova chooses the host)'] = None
-    elif any(row.is_at_most and row.room for row, _number in counted):
+    elif any(row.is_at_most for row, _number in counted):
         at_most |= dict.fromkeys(_vague(question, hosts or (), rows))
     if most is not None and certain < most:
         if found is not None and found.crossing:

@@ -172,8 +172,8 @@ class Decision:
         """
         rows = [row for row, _number in self.tally if row.code is not None]
         refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
-        fewest = min(map(len, refused), default=0)
-        near = [code for codes in refused if len(codes) == fewest for code in codes]
+        refused.sort(key=len)
+        near = [code for codes in refused if len(codes) == len(refused[0]) for code in codes]
         codes = [code for code, _number in _count(self.tally) if code in near] + near
         codes += [verdict.code for verdict in self.request.values() if not verdict]
         given = (self.reasons[code].advice for code in codes if code in self.reasons)
@@ -197,8 +197,8 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
     order: dict[str, int] = {}
     for row, number in tally:
-        code = row.code
-        if code is not None and row.by is not None:
+        if row.by is not None:
+            code = row.verdicts[row.by].code
             counts[code] = counts.get(code, 0) + number
             if code not in order:
                 order[code] = list(row.verdicts).index(row.by)

@@ -49,10 +49,6 @@ _ALL_IN = '<all-in>'
 _CAN_NOT_JUDGE = (TypeError, ValueError, OverflowError)
 
 
-def _nothing(_value: Any) -> bool:
-    return False
-
-
 def _no_answer(value: Any) -> bool:
     raise ValueError(value)
 
@@ -70,7 +66,7 @@ class Condition:
     word: str = ''
     literals: frozenset[str] = frozenset()
     is_satisfiable: bool = False
-    test: Callable[[Any], bool] = field(default=_nothing, compare=False, repr=False)
+    test: Callable[[Any], bool] = field(default=lambda _value: False, compare=False, repr=False)
 
     def accepts(self, value: Any) -> bool:
         """Is this one of the values?"""

@@ -11,6 +11,7 @@ listed here is a stranger: it may read anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from senlin_affinity.core.objects import Question
 
@@ -54,8 +55,8 @@ def _reads_capabilities(question: Question) -> bool:
     )
 
 
-def _with_prefix(*prefixes: str) -> Callable[[Question], bool]:
-    return lambda question: any(key.startswith(prefixes) for key in _specs(question))
+def _reads_specs(prefixes: tuple[str, ...], question: Question) -> bool:
+    return any(key.startswith(prefixes) for key in _specs(question))
 
 
 def _reads_image(question: Question) -> bool:
@@ -84,8 +85,8 @@ _READING: Mapping[str, Callable[[Question], bool]] = {
     'ComputeCapabilitiesFilter': _reads_capabilities,
     'ImagePropertiesFilter': _reads_image,
     'AggregateImagePropertiesIsolation': _has_image,
-    'NUMATopologyFilter': _with_prefix('hw:', 'pci_passthrough:', 'resources'),
-    'PciPassthroughFilter': _with_prefix('pci_passthrough:', 'resources'),
+    'NUMATopologyFilter': partial(_reads_specs, ('hw:', 'pci_passthrough:', 'resources')),
+    'PciPassthroughFilter': partial(_reads_specs, ('pci_passthrough:', 'resources')),
 }
 
 #: All that are listed here.

@@ -132,7 +132,7 @@ def union(parts: Iterable[States]) -> States:
     # Written in another way ("<or> !"), it is still the same.
     if any(part.is_forbidden for part in distinct):
         is_alone = all(part.is_forbidden and not part.fault for part in distinct)
-        return States(text, is_alone, is_forbidden=True, fault='' if is_alone else ILLEGAL)
+        return States(text, is_alone, fault='' if is_alone else ILLEGAL)
     conditions = {condition for part in distinct for condition in part.conditions}
     return States(
         text,

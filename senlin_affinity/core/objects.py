@@ -273,9 +273,9 @@ class Question:
         """The value of a constraint's option."""
         return self.rules.value(option)
 
-    def is_enforced(self, filters: tuple[str, ...]) -> bool:
-        """Does the cloud's scheduler run one of these filters? None named: always enforced."""
-        return not filters or any(name in self.request.enabled_filters for name in filters)
+    def is_enforced(self, name: str) -> bool:
+        """Does the cloud's scheduler run this filter?"""
+        return name in self.request.enabled_filters
 
     def once(self, work: Callable[[Question], _Worked]) -> _Worked:
         """What ``work`` makes of this question, worked out when it is first wanted."""

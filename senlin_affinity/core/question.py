@@ -125,7 +125,7 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
 
 def _near(wanted: str, names: Iterable[str]) -> str:
     names = sorted(set(names))
-    near = difflib.get_close_matches(wanted, names, n=1)
+    near = difflib.get_close_matches(wanted, names)
     if near:
         return f': did you mean {near[0]}?'
     if len(names) == 1:

@@ -69,18 +69,22 @@ class Replanner:
         return [row.room or 0 for row in assess(question, judges, hosts)]
 
     def smallest(
-        self, low: int, high: int, guess: int, attempt: Callable[[int], Evaluation]
+        self, high: int, guess: int, attempt: Callable[[int], Evaluation]
     ) -> tuple[int, Evaluation]:
-        """The smallest number that gives what is wanted, or as much as the highest number gives.
+        """The smallest number from 1 on that gives what is wanted, or as much as the highest gives.
 
         Each number that is looked at is planned: with a good guess it and the one below, which
         is not enough.
         """
         plan = cache(attempt)
-        guess = min(max(low, guess), high)
+
+        def capacity(number: int) -> int:
+            return plan(number).capacity or 0
+
+        low, guess = 1, min(max(1, guess), high)
         enough = self.wanted
-        if (plan(guess).capacity or 0) < enough:
-            enough = min(enough, plan(high).capacity or 0)
+        if capacity(guess) < enough:
+            enough = min(enough, capacity(high))
         if enough <= (self.now.capacity or 0):
             return high, plan(high)  # of no help
         tries = iter((guess, guess - 1) if guess < high else (guess - 1,))
@@ -88,7 +92,7 @@ class Replanner:
             middle = next(tries, high)
             if not low <= middle < high:
                 middle = (low + high) // 2
-            if (plan(middle).capacity or 0) >= enough:
+            if capacity(middle) >= enough:
                 high = middle
             else:
                 low = middle + 1

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.member_of import shown
 from senlin_affinity.core.whole import whole
 
 AFFINITY = 'affinity'
@@ -97,7 +98,7 @@ class ServerGroup:
             raise CloudError(f'a server group must be a JSON object, not {inner!r}')
         name, identity = inner.get('name'), inner.get('id')
         if not isinstance(name, str) or not isinstance(identity, str):
-            raise CloudError(f'a server group without id or name: {_cut(inner)}')
+            raise CloudError(f'a server group without id or name: {shown(inner)}')
         policy, rules = _policy_of(inner)
         # A rule of a later Nova may be something else than a number; it is not ours to judge.
         parsed = {key: value for key, value in rules.items() if type(value) is int}
@@ -200,17 +201,13 @@ def check_name(value: object, path: str) -> str:
         raise InvalidSpec(f'must be a string, not {value!r}', path)
     if not 1 <= len(value) <= _NAME_LENGTH:
         raise InvalidSpec(f'must have 1 to {_NAME_LENGTH} characters, not {len(value)}', path)
-    if _is_blank(value[0]) or _is_blank(value[-1]):
+    if value != value.strip():
         raise InvalidSpec(f'must not begin or end with a blank: {value!r}', path)
     for character in value:
         category = unicodedata.category(character)
         if ord(character) > 0xFFFF or category[0] == 'C' or category in ('Zl', 'Zp'):
             raise InvalidSpec(f'holds a character that Nova refuses: {character!r}', path)
     return value
-
-
-def _is_blank(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character).startswith('Z')
 
 
 def _policy_of(inner: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -222,7 +219,7 @@ def _policy_of(inner: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     elif policy is None and isinstance(inner.get('policies'), list | tuple):
         policy = (*inner['policies'], '')[0]
     if not isinstance(policy, str) or not isinstance(rules or {}, Mapping):
-        raise CloudError(f'a server group without a policy that can be read: {_cut(inner)}')
+        raise CloudError(f'a server group without a policy that can be read: {shown(inner)}')
     return policy, rules or {}
 
 
@@ -252,8 +249,3 @@ def _only(
         if key not in known:
             raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
     return value
-
-
-def _cut(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + '...'

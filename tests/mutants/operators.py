@@ -6,7 +6,8 @@ the diff of its lines (as ``ast.unparse`` writes them, so that comments and the 
 file do not count).
 
 Only bodies of functions are mutated: a function's code can be exchanged in a running process.
-Sentences are left alone (a text with a blank in it), keys and codes are not.
+Sentences are left alone (a text with a blank in it), keys and codes are not. So is the strictness
+of a ``zip``.
 """
 
 from __future__ import annotations
@@ -127,6 +128,8 @@ def _within(
         body = getattr(node, 'body', None)
         end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
         lines = range(node.lineno, max(node.lineno, end) + 1)
+    if _is_strict(node, parent) and ast.literal_eval(node.value):
+        return
     for change in _of(node, parent):
         yield place, lines, change
     for field, value in ast.iter_fields(node):
@@ -167,7 +170,7 @@ def _of(node: ast.AST, parent: ast.AST) -> Iterator[_Change]:
             yield lambda twin: setattr(twin, 'ifs', [])
     if isinstance(node, ast.Call):
         for index, keyword in enumerate(node.keywords):
-            if keyword.arg is not None:
+            if keyword.arg is not None and not _is_strict(keyword, node):
                 yield lambda twin, i=index: twin.keywords.pop(i)
     if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(
         node.test, ast.Compare | ast.UnaryOp
@@ -205,6 +208,16 @@ def _of_statement(node: ast.stmt) -> Iterator[_Change]:
             yield lambda twin: become(twin, ast.Break())
         case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]):
             yield lambda twin: become(twin, ast.Pass())
+
+
+def _is_strict(node: ast.AST, parent: ast.AST) -> bool:
+    """Is it how strict a ``zip`` is?
+
+    ``strict=True`` is an assertion: no mistake but another one makes the lengths differ. And
+    ``strict=False`` is what a zip does that leaves it out.
+    """
+    is_zip = isinstance(parent, ast.Call) and ast.unparse(parent.func) == 'zip'
+    return is_zip and isinstance(node, ast.keyword) and node.arg == 'strict'
 
 
 def _is_part(parent: ast.AST) -> bool:

@@ -41,7 +41,10 @@ def raises(row: dict[str, Any]) -> bool:
 
 
 def check_error(row: dict[str, Any], error: errors.AffinityError) -> None:
-    """The error is the row's: its class, its path if the row has one, and all words of ``says``."""
+    """The error is the row's: its class, its path if the row has one, and all words of ``says``.
+
+    ``message`` is the whole text, with the path.
+    """
     assert type(error).__name__ == row['outcome'], error
     if 'path' in row:
         assert error.path == row['path'], error
@@ -49,4 +52,5 @@ def check_error(row: dict[str, Any], error: errors.AffinityError) -> None:
     says = row.get('says', ())
     for words in [says] if isinstance(says, str) else says:
         assert words in str(error)
+    assert str(error) == row.get('message', str(error))
     assert 'says_not' not in row or row['says_not'] not in str(error)

@@ -30,6 +30,8 @@ def changed(source):
         ("return 'some words'", [['return None']]),
         ("return f'{a}!'", [['return None']]),
         ('return None', []),
+        ('return zip(a, b, strict=True)', [['return None']]),
+        ('return zip(a, strict=False)', [['return None'], ['return zip(a, strict=True)']]),
         ('raise a', [['pass']]),
         ('a(b=True)', [['pass'], ['a()'], ['a(b=False)']]),
         ('return [x for x in a if x]', [['return None'], ['return [x for x in a]']]),

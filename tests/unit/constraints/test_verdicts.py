@@ -127,6 +127,7 @@ def test_drs(row):
 @pytest.mark.parametrize('row', rows('quota_groups'))
 def test_quota_of_groups(row):
     check(row, quotas.room_for_group(quotas_of(row)), quotas.REASONS)
+    assert quotas.room_for_members({}, 'web', (), 1).code == 'quota.unknown'
 
 
 @pytest.mark.parametrize('row', rows('quota_members'))

@@ -77,7 +77,7 @@ def test_what_is_no_text_does_not_match(value, requirement):
 
 @pytest.mark.parametrize('rule', [aggregate_metadata, aggregate_extra_specs])
 def test_none_is_taken_for_empty(rule):
-    """R0-32: on either side, and for one of several aggregates."""
+    """R0-32: on either side, and for one of several aggregates; a key may be no text."""
     ssd = {'ssd': 'true'}
     for none, empty in (((None, None), ({}, [])), ((ssd, None), (ssd, []))):
         assert rule.check(*none) == rule.check(*empty)
@@ -86,6 +86,8 @@ def test_none_is_taken_for_empty(rule):
     assert verdict == rule.check({'ssd': 'false'}, [{}, ssd], ['a', 'b'])
     assert verdict.facts['aggregates'] == 'b'
     assert rule.check(ssd, [None, ssd])
+    assert rule.check({'ssd': 'false'}, [ssd, ssd], ['one name only']).facts['aggregates']
+    assert rule.check({5: 'a', '5': 'a'}, [{'5': 'a'}])
     assert warnings(verdict, None) == warnings(verdict, [None]) == ()
 
 

@@ -74,8 +74,10 @@ def test_a_rule_that_says_nothing_of_names_is_taken_for_one_by_name():
     nosy = Nosy(is_by_name=True)
     del nosy.is_by_name
     nosy.shape = lambda _question, host: host.host
-    assess(QUESTION, [nosy], [HOST, dataclasses.replace(HOST, host='cmp-2')])
-    assert len(nosy.asked) == 2
+    for host in (HOST, dataclasses.replace(HOST, resources=None)):
+        nosy.asked.clear()
+        assess(QUESTION, [nosy], [dataclasses.replace(host, host=name) for name in ('a', 'b')])
+        assert len(nosy.asked) == 2
 
 
 @pytest.mark.parametrize('is_by_resources', [True, False, None])
@@ -88,6 +90,23 @@ def test_hosts_with_other_resources_are_asked_about_if_these_count(is_by_resourc
     other = dataclasses.replace(HOST, resources={'VCPU': Resource(4, 3)})
     assess(QUESTION, [nosy], [HOST, other, HOST])
     assert len(nosy.asked) == (1 if is_by_resources is False else 2)
+
+
+def test_a_rule_says_no_more_often_than_needed_what_it_looks_at():
+    """Of each host where the name counts, and of those that differ in what else counts."""
+    said = []
+
+    def rule(is_by_name, is_by_resources):
+        nosy = Nosy(is_by_name)
+        nosy.is_by_resources = is_by_resources
+        nosy.shape = lambda _question, host: said.append(nosy) or (is_by_name and host.host)
+        nosy.check_host = lambda _question, _host: Verdict.passed('nosy.seen')
+        return nosy
+
+    rules = [rule(False, False), rule(True, False), rule(False, True)]
+    other = dataclasses.replace(HOST, resources={'VCPU': Resource(4, 1)})
+    assess(QUESTION, rules, [HOST, other, dataclasses.replace(HOST, host='cmp-2')])
+    assert [said.count(each) for each in rules] == [1, 3 + 2, 3]
 
 
 @pytest.mark.parametrize(

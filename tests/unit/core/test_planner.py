@@ -8,13 +8,14 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.question import ask
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
-from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
 
@@ -110,8 +111,8 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
     [
         pytest.param(
             {
-                'cmp-1': {'resources': TOO_SMALL},
-                'cmp-2': {'resources': TOO_SMALL, 'disabled': True},
+                'cmp-1': {'resources': TOO_SMALL, 'disabled': True},
+                'cmp-2': {'resources': TOO_SMALL},
                 'cmp-3': {'resources': TOO_SMALL, 'down': True},
             },
             ['resources.too_large', 'resources.exhausted'],
@@ -126,6 +127,11 @@ TOO_SMALL = {'VCPU': [4, 0], 'MEMORY_MB': [512, 0], 'DISK_GB': [10, 0]}
             {'cmp-1': {'disabled': True}, 'cmp-2': {'resources': TOO_SMALL}},
             ['host_state.disabled', 'resources.exhausted'],
             id='each of two hosts is refused by one',
+        ),
+        pytest.param(
+            {'cmp-1': {'disabled': True}, 'cmp-2': {}},
+            ['host_state.disabled'],
+            id='one host is left',
         ),
     ],
 )
@@ -248,10 +254,13 @@ def test_names_that_do_not_lead_to_one_thing(asked, path, words):
         ({'flavor': 5}, 'flavor'),
         ({'flavor': '1', 'server_group': 5}, 'server_group'),
         ({'flavor': '1', 'availability_zone': b'nova'}, 'availability_zone'),
+        ({'flavor': '1', 'enabled_filters': 'ComputeFilter'}, 'enabled_filters'),
+        ({'flavor': '1', 'enabled_filters': 5}, 'enabled_filters'),
     ],
 )
 def test_what_is_no_name(asked, path):
-    with pytest.raises(InvalidSpec, match=f'{path}: must be a name or an id, as a string, not '):
+    kind = 'tuple of names' if path == 'enabled_filters' else 'name or an id, as a string'
+    with pytest.raises(InvalidSpec, match=f'^{path}: must be a {kind}, not '):
         plan(PlacementRequest(1, **asked), THINGS, CONSTRAINTS)
 
 
@@ -302,6 +311,19 @@ def test_whose_group_a_name_means(project, name, found):
 
 
 @pytest.mark.parametrize(
+    ('values', 'asked'),
+    [
+        ((), MemberOf()),
+        (('in:A,b', '!c'), MemberOf((frozenset('Ab'),), frozenset('c'))),
+    ],
+)
+def test_names_of_aggregates_that_are_not_known_stay(values, asked):
+    assert ask(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
+    with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: without an aggregate'):
+        ask(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
+
+
+@pytest.mark.parametrize(
     'snapshot',
     [
         pytest.param(CloudSnapshot(), id='nothing is known'),
@@ -316,9 +338,15 @@ def test_a_zone_that_may_be_there(snapshot):
 
 
 def test_a_zone_that_a_plain_user_sees_is_not_there():
-    snapshot = CloudSnapshot(availability_zones=frozenset({'nova'}))
-    with pytest.raises(InvalidSpec, match='there is no availability zone'):
+    snapshot = CloudSnapshot(availability_zones=frozenset('abcdefghijkl'))
+    with pytest.raises(InvalidSpec, match='zone .az-9.; there are a, b, c, d, e, f, g, h, i, j$'):
         plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
+
+
+@pytest.mark.parametrize(('hosts', 'is_so'), [('', False), ('ab', False), ('aba', True)])
+def test_whether_a_service_host_has_several_hypervisors(hosts, is_so):
+    snapshot = CloudSnapshot(tuple(Host(name, f'n{at}') for at, name in enumerate(hosts)))
+    assert snapshot.has_shared_services is is_so
 
 
 def test_no_constraint_at_all():
@@ -331,7 +359,10 @@ class Says:
     """A rule of nobody's about the request as a whole."""
 
     name, order, summary, needs, filters = 'says', 950, 'what it is told to say', (), ()
-    reasons: ClassVar = {'says.so': Reason('it says so')}
+    reasons: ClassVar = {
+        'says.so': Reason('it says so', advice='ask nobody'),
+        'says.no': Reason('it says no'),
+    }
 
     def __init__(self, verdict):
         self._verdict = verdict
@@ -344,18 +375,51 @@ class Says:
     ('verdict', 'fits', 'capacity', 'placed'),
     [
         pytest.param(Verdict.unknown('says.so'), None, 20, 0, id='not known: any room or none'),
-        pytest.param(Verdict(Outcome.REJECT, 'says.so'), False, 0, 0, id='no number is no room'),
-        pytest.param(Verdict.rejected('says.so'), False, 0, 0, id='no room'),
+        pytest.param(Verdict(Outcome.REJECT, 'says.no'), False, 0, 0, id='no number is no room'),
+        pytest.param(Verdict.rejected('says.no'), False, 0, 0, id='no room'),
         pytest.param(Verdict.passed('says.so', room=7, least=1), None, 7, 1, id='one for certain'),
         pytest.param(Verdict.passed('says.so', least=3), True, 20, 2, id='enough for certain'),
         pytest.param(Verdict.skipped('says.so'), True, 20, 2, id='nothing to say'),
     ],
 )
 def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
-    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'request': {'count': 2}}
+    quotas = {'instances': [20, 0]}
+    row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'quotas': quotas, 'request': {'count': 2}}
     decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Says(verdict)))
     assert (decision.fits, decision.capacity, len(decision.placements)) == (fits, capacity, placed)
     assert decision.capacity_is_upper_bound is (fits is None or verdict.least is not None)
+    assert explain.advice(decision) == ()
+
+
+def test_a_code_that_is_not_declared_has_no_advice():
+    row = {'hosts': {'cmp-1': {'aggregates': ['fenced']}}}
+    fence = Fence()
+    fence.reasons = {}
+    decision = plan(request_of(row), snapshot_of(row), [fence])
+    assert decision.line().endswith('0/1 hosts left: fence.forbidden on 1')
+    assert explain.advice(decision) == ()
+
+
+def test_only_hosts_with_new_servers_are_asked_about_again():
+    """With what these take."""
+    asked = []
+
+    class Watch(Fence):
+        def check_host(self, question, host):
+            asked.append(host)
+            return super().check_host(question, host)
+
+        def shape(self, question, host):
+            return id(host)
+
+    gpu = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_GPU': [2, 1]}
+    row = {'hosts': {'cmp-1': {'resources': gpu}, 'cmp-2': {'free': 0}}}
+    row |= {'flavor': {'vcpus': 2}, 'request': {'count': 2}}
+    decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Watch()))
+    assert [report.placed for report in decision.hosts] == [2, 0]
+    assert [host.host for host in asked] == ['cmp-1', 'cmp-2', 'cmp-1']
+    used = {name: has.used for name, has in asked[-1].resources.items()}
+    assert used == {'VCPU': 4, 'MEMORY_MB': 1024, 'DISK_GB': 2, 'CUSTOM_GPU': 1}
 
 
 def test_what_is_looked_at_is_worked_out_once():

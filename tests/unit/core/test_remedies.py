@@ -1,5 +1,7 @@
 """What would help, row by row; and that nothing is proposed that was not planned."""
 
+from collections import Counter
+
 import pytest
 
 from senlin_affinity.constraints.resources import MOST_NEW_HOSTS
@@ -100,6 +102,22 @@ def test_a_number_is_the_smallest_that_is_enough(row):
         number = int(change.split(': ')[1] if ': ' in change else change.split()[0])
         less = change.replace(str(number), str(number - 1), 1)
         assert answer(changed(row, code, less)).fits is False
+
+
+@pytest.mark.parametrize('row', [row for row in ROWS if row.values[0]['outcome'] == 'enough'])
+def test_a_number_is_guessed(row):
+    """It and the one below are planned, and no others."""
+    question = ask(request_of(row), snapshot_of(row), rules_of(row))
+    known, planned = question.snapshot.hosts, Counter()
+
+    def watched(changed, constraints):
+        group, hosts = changed.server_group, changed.snapshot.hosts
+        kind = bool(group and group.rules), hosts != known, len(hosts) > len(known)
+        planned[kind] += any(kind)
+        return decide(changed, constraints)
+
+    remedies.find(question, CONSTRAINTS, watched, decide(question, CONSTRAINTS))
+    assert max(planned.values()) <= 2
 
 
 @pytest.mark.parametrize(('used', 'size'), [(2, 4), (3, 5)])

@@ -4,7 +4,7 @@ import pytest
 
 from senlin_affinity.core import isolation
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.objects import Aggregate, Rules
 from senlin_affinity.core.provider_tree import Provider, admitted
 from senlin_affinity.core.reservations import constrain
 from senlin_affinity.core.verdict import Verdict
@@ -133,3 +133,16 @@ def test_limit_to_tenant(row):
         assert answer == Verdict.rejected('reservations.no_tenant_aggregate', project='p1')
     else:
         assert answer.to_query() == row['query']
+
+
+@pytest.mark.parametrize(
+    ('given', 'are_read'),
+    [
+        ({}, False),
+        ({'required_member_prefix': PREFIX}, True),
+        ({'forbidden_member_prefixes': (PREFIX,)}, True),
+        ({'is_isolation_enforced': True}, True),
+    ],
+)
+def test_whether_properties_of_images_count(given, are_read):
+    assert Rules(**given).reads_images is are_read
