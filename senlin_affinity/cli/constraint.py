@@ -13,7 +13,12 @@ from cliff.columns import FormattableColumn
 
 from senlin_affinity import preflight
 from senlin_affinity.cli import base
-from senlin_affinity.constraints.base import Constraint, HostConstraint
+from senlin_affinity.constraints.base import (
+    Constraint,
+    DomainConstraint,
+    HostConstraint,
+    RequestConstraint,
+)
 from senlin_affinity.core import near
 
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter')
@@ -89,11 +94,20 @@ class _Codes(FormattableColumn):  # type: ignore[misc]
 def _row(constraint: Constraint) -> tuple[str, ...]:
     return (
         constraint.name,
-        'host' if isinstance(constraint, HostConstraint) else 'request',
+        _level(constraint),
         constraint.summary,
         ', '.join(constraint.needs),
         ' or '.join(constraint.filters) or '(always)',
     )
+
+
+def _level(constraint: Constraint) -> str:
+    levels = {
+        'host': isinstance(constraint, HostConstraint),
+        'domain': isinstance(constraint, DomainConstraint),
+        'request': isinstance(constraint, RequestConstraint),
+    }
+    return ' and '.join(level for level, is_one in levels.items() if is_one)
 
 
 def _codes(constraint: Constraint) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ def _make(extension: Extension) -> Constraint:
         raise PluginError(f'{target} can not be made: {error}') from error
     if not isinstance(constraint, HostConstraint | DomainConstraint | RequestConstraint):
         raise PluginError(
-            f'{target} is none of HostConstraint, DomainConstraint and RequestConstraint'
+            f'{target} is neither a HostConstraint, a DomainConstraint nor a RequestConstraint'
         )
     if not isinstance(constraint.order, int) or not isinstance(constraint.reasons, Mapping):
         raise PluginError(f'{target}: order must be an integer, and reasons a mapping')

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
@@ -21,7 +20,6 @@ from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.core.spread import Spread
 from tests.support.small_cloud import CONSTRAINTS
 
-RULES = tuple(sorted((*CONSTRAINTS, SpreadConstraint()), key=lambda rule: rule.order))
 RACKS = ('r1', 'r2', 'r3', 'r1,r2')
 ZONES = ('az-1', 'az-2', 'az-3')
 AGGREGATES = {name: Aggregate(name, name, None, {'rack': name}) for name in RACKS} | {
@@ -173,7 +171,7 @@ def check_placements(trial, decision):
 def holds_for_nested(cloud):
     request, snapshot = cloud
     trial = Trial(request, snapshot)
-    decision = plan(request, snapshot, RULES)
+    decision = plan(request, snapshot, CONSTRAINTS)
     assert decision.capacity == trial.most()
     if trial.group.policy != 'affinity' or trial.members:
         assert decision.at_most == ()
@@ -184,7 +182,7 @@ def holds_for_nested(cloud):
 def holds_for_crossing(cloud):
     request, snapshot = cloud
     trial = Trial(request, snapshot)
-    decision = plan(request, snapshot, RULES)
+    decision = plan(request, snapshot, CONSTRAINTS)
     most = trial.most()
     assert most <= decision.capacity
     assert decision.at_most or most == decision.capacity

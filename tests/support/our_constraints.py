@@ -9,6 +9,7 @@ from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 
 OURS = (
@@ -20,6 +21,7 @@ OURS = (
     AggregateMetadataConstraint,
     TraitsConstraint,
     ServerGroupConstraint,
+    SpreadConstraint,
     ResourcesConstraint,
     QuotaConstraint,
 )

@@ -7,7 +7,8 @@ Shapes::
     group: {policy: anti-affinity, rules: {max_server_per_host: 2}, members: [cmp-1, cmp-1, null]}
     quotas: {instances: [10, 4], cores: [null, 7]}                     limit (null: none) and used
     flavor: {vcpus: 2, extra_specs: {...}}                             null: not known
-    request: {count: 6, availability_zone: az-1}
+    request: {count: 6, availability_zone: az-1, spread: [{by: rack, max_skew: 2}]}
+    pools: {nfs: {DISK_GB: [9, 0]}}                    of hosts with {DISK_GB: {..., pool: nfs}}
     project: ours                                      whose snapshot it is; a group may have one
 
 Units: ``free`` is a number of servers of the flavor ``small``, of 1 VCPU, 512 MiB and 1 GB; a host
@@ -24,6 +25,7 @@ from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core.objects import (
     Aggregate,
@@ -37,6 +39,7 @@ from senlin_affinity.core.objects import (
 )
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.core.spread import Spread
 from senlin_affinity.core.verdict import Verdict
 
 GROUP = 'web'
@@ -106,6 +109,10 @@ def aggregates_of(given):
     )
 
 
+def pools_of(row):
+    return {name: resources_of(each, 0) for name, each in row.get('pools', {}).items()}
+
+
 def snapshot_of(row):
     """The cloud of a row. What a row does not name is there, and empty or without a limit."""
     group = row.get('group')
@@ -119,6 +126,7 @@ def snapshot_of(row):
         quotas=quotas_of(row.get('quotas')),
         availability_zones=None if zones is None else frozenset(zones),
         project_id=row.get('project'),
+        pools=pools_of(row),
     )
 
 
@@ -128,6 +136,7 @@ def request_of(row):
     if 'group' in row:
         given.setdefault('server_group', 'g')
     given['member_of'] = tuple(given.get('member_of', ()))
+    given['spread'] = tuple(Spread(**each) for each in given.get('spread', ()))
     if 'enabled_filters' in given:
         given['enabled_filters'] = tuple(given['enabled_filters'])
     return PlacementRequest(**given)
@@ -171,6 +180,7 @@ CONSTRAINTS = tuple(
             DrsConstraint(),
             TraitsConstraint(),
             ServerGroupConstraint(),
+            SpreadConstraint(),
             ResourcesConstraint(),
             QuotaConstraint(),
             Fence(),

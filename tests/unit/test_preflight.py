@@ -8,7 +8,7 @@ import pytest
 from stevedore.extension import Extension
 
 from senlin_affinity import preflight
-from senlin_affinity.constraints.base import HostConstraint, RequestConstraint
+from senlin_affinity.constraints.base import DomainConstraint, HostConstraint, RequestConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
@@ -51,7 +51,7 @@ def test_order():
 @pytest.mark.parametrize('kind', OURS)
 def test_ours_keep_the_protocol(kind):
     (constraint,) = preflight.check_constraints([extension(kind.name, kind)])
-    assert isinstance(constraint, HostConstraint | RequestConstraint)
+    assert isinstance(constraint, HostConstraint | DomainConstraint | RequestConstraint)
     assert constraint.summary
     assert constraint.reasons
 

@@ -23,8 +23,10 @@ OF_HOSTS = (
     'aggregate_metadata',
     'traits',
     'server_group',
+    'spread',
     'resources',
 )
+OF_DOMAINS = ('server_group', 'spread', 'resources')
 ENTRY_POINT = '[senlin_affinity.constraints]\nrack = third_party.rack:Rack\n'
 
 
@@ -33,7 +35,7 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     assert (done.returncode, done.stderr) == (0, '')
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
-        *((name, 'host') for name in OF_HOSTS),
+        *((name, 'host and domain' if name in OF_DOMAINS else 'host') for name in OF_HOSTS),
         ('quota', 'request'),
     ]
     assert all(row['rule'] and row['needs'] for row in rows)
@@ -130,7 +132,7 @@ def test_the_table_fits_a_terminal_of_80_columns():
     assert [word.strip() for word in lines[1].split('|')[1:-1]] == ['name', 'level', 'rule']
     for name in (*OF_HOSTS, 'quota'):
         assert any(line.startswith(f'| {name} ') for line in lines)
-    assert len(lines) < 30
+    assert len(lines) < 32
 
 
 def test_the_long_table_has_all_columns(run):

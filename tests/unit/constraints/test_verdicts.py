@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
+from senlin_affinity.constraints.base import Domain
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import quotas
 from senlin_affinity.core.objects import (
@@ -26,7 +28,15 @@ from senlin_affinity.core.objects import (
 )
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.server_group import Member, ServerGroup
-from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
+from senlin_affinity.core.spread import Spread
+from tests.support.small_cloud import (
+    aggregates_of,
+    flavor_of,
+    host_of,
+    pools_of,
+    request_of,
+    rules_of,
+)
 from tests.support.tables import read, rows
 
 #: A table that needs no more than a host and a question, by its constraint.
@@ -35,6 +45,7 @@ OF_HOSTS = {
     'availability_zone': AvailabilityZoneConstraint,
     'traits': TraitsConstraint,
     'resources': ResourcesConstraint,
+    'spread': SpreadConstraint,
 }
 
 
@@ -85,10 +96,17 @@ def test_host(constraint, row):
         host_of(f'in-{name}', {'zone': zone, 'aggregates': [name]})
         for name, zone in row.get('members', {}).items()
     ]
-    snapshot = CloudSnapshot((host, *others), aggregates_of(row.get('aggregates', {})))
+    known = aggregates_of(row.get('aggregates', {}))
+    snapshot = CloudSnapshot((host, *others), known, pools=pools_of(row))
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
-    asked = Question(request_of(row), snapshot, flavor, rules=rules_of(row))
-    check(row, constraint().check_host(asked, host), constraint.reasons)
+    asked = Question(request_of(row), snapshot, flavor, group_of(row), rules_of(row))
+    if 'domain' not in row:
+        check(row, constraint().check_host(asked, host), constraint.reasons)
+        return
+    by, name = row['domain']
+    rooms = {Domain(by, each): room for each, room in row['rooms'].items()}
+    assert (by, name) in constraint().domains(asked, host)
+    check(row, constraint().check_domains(asked, rooms)[by, name], constraint.reasons)
 
 
 @pytest.mark.parametrize('row', rows('server_group_hosts'))
@@ -240,6 +258,7 @@ HOSTS = [
 ]
 SPECS = {'trait:CUSTOM_A': 'required', 'trait:CUSTOM_B': 'forbidden'}
 MEMBERS = (Member('s1', 'cmp-1'), Member('s2', 'cmp-1'))
+SPREADS = (Spread('availability_zone'), Spread('rack'))
 
 
 @pytest.mark.parametrize('policy', [None, 'affinity', 'anti-affinity', 'soft-affinity'])
@@ -253,8 +272,8 @@ MEMBERS = (Member('s1', 'cmp-1'), Member('s2', 'cmp-1'))
 def test_equal_shapes_have_equal_verdicts(constraint, zone, specs, policy):
     group = policy and ServerGroup('g', 'web', policy, {'max_server_per_host': 2}, MEMBERS)
     asked = Question(
-        PlacementRequest(1, 'f', policy and 'g', zone),
-        CloudSnapshot(tuple(HOSTS), (Aggregate('one', 'one', 'az'),)),
+        PlacementRequest(1, 'f', policy and 'g', zone, spread=SPREADS),
+        CloudSnapshot(tuple(HOSTS), (Aggregate('one', 'one', 'az', {'rack': 'r1'}),)),
         Flavor('f', 'small', 1, 512, 1, extra_specs=specs),
         group,
         Rules.of(is_drs_required=True),
