@@ -1,10 +1,10 @@
 """An even spread of servers over the domains of a criterion: what is asked for.
 
-The way of the data: a mapping that a person wrote becomes a :class:`Spread`.
+The way of the data: a list of mappings that a person wrote becomes a tuple of :class:`Spread`.
 
 Shapes::
 
-    {'by': 'rack', 'max_skew': 1, 'max_per_domain': 4, 'mode': 'hard'}
+    [{'by': 'rack', 'max_skew': 1, 'max_per_domain': 4, 'mode': 'hard'}]
 
 Units: numbers of servers. ``max_skew`` is the servers in the fullest domain less those in the
 emptiest eligible one, 1 or more; ``max_per_domain`` of None is no limit.
@@ -16,7 +16,8 @@ Source: Kubernetes' PodTopologySpread for ``max_skew``; Nomad's spread and disti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ from senlin_affinity.core.whole import whole
 ZONE = 'availability_zone'
 HARD, SOFT = 'hard', 'soft'
 _KEYS = ('by', 'max_skew', 'max_per_domain', 'mode')
+_EXAMPLE = '{by: rack, max_skew: 1}'
+_CRITERIA = f'{ZONE}, or a metadata key of aggregates, such as rack'
 
 
 @dataclass(frozen=True)
@@ -44,25 +47,47 @@ class Spread:
         return self.mode == HARD
 
 
+def read_all(values: Any, path: str) -> tuple[Spread, ...]:
+    """What a person wrote: a list of spreads, each over other domains."""
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise InvalidSpec(f'must be a list such as [{_EXAMPLE}], not {reprlib.repr(values)}', path)
+    spreads: dict[str, Spread] = {}
+    for number, value in enumerate(values):
+        spread = read(value, f'{path}[{number}]')
+        if spread.by in spreads:
+            first = list(spreads).index(spread.by)
+            raise InvalidSpec(
+                f'{spread.by!r} is that of {path}[{first}], too: write both as one',
+                f'{path}[{number}].by',
+            )
+        spreads[spread.by] = spread
+    return tuple(spreads.values())
+
+
 def read(value: Any, path: str) -> Spread:
     """What a person wrote: one spread."""
     if not isinstance(value, Mapping):
-        raise InvalidSpec(f'must be a mapping with by, max_skew, ..., not {value!r}', path)
+        raise InvalidSpec(f'must be a mapping such as {_EXAMPLE}, not {reprlib.repr(value)}', path)
     for key in value:
         if key not in _KEYS:
-            raise InvalidSpec(f'is not known: {meant(str(key), _KEYS)}', f'{path}.{key}')
-    by = value.get('by')
-    if not isinstance(by, str) or not by.strip():
-        raise InvalidSpec(
-            'must be availability_zone, or a metadata key of aggregates, such as rack', f'{path}.by'
-        )
-    mode = value.get('mode', HARD)
+            raise InvalidSpec(f'unknown key: {meant(str(key), _KEYS)}', f'{path}.{key}')
+    mode, most = value.get('mode', HARD), value.get('max_per_domain')
     if mode not in (HARD, SOFT):
-        raise InvalidSpec(f'must be {HARD} or {SOFT}, not {mode!r}', f'{path}.mode')
-    most = value.get('max_per_domain')
+        raise InvalidSpec(f'must be {HARD} or {SOFT}, not {reprlib.repr(mode)}', f'{path}.mode')
     return Spread(
-        by,
+        _by(value, f'{path}.by'),
         whole(value.get('max_skew', 1), f'{path}.max_skew', 1),
         None if most is None else whole(most, f'{path}.max_per_domain', 1),
         mode,
     )
+
+
+def _by(value: Mapping[str, Any], path: str) -> str:
+    if 'by' not in value:
+        raise InvalidSpec(f'is missing: write {_CRITERIA}', path)
+    by = value['by']
+    if not isinstance(by, str) or not by:
+        raise InvalidSpec(f'must be {_CRITERIA}, not {reprlib.repr(by)}', path)
+    if by != by.strip():
+        raise InvalidSpec(f'{reprlib.repr(by)} has blanks around it: leave them out', path)
+    return by
