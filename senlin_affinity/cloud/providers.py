@@ -13,6 +13,9 @@ requests in most clouds, and four at most:
 4. ``GET /resource_providers?resources=MEMORY_MB:1``, where hosts are missing still: is it true that
    no memory is left there, or was an answer cut (Placement's max_allocation_candidates)?
 
+A class of which a host has none itself, and which one sharing provider gives it, is exact: the
+provider is a pool. The sum of several providers is "at most", and so is what another host shares.
+
 What is not told is not known (``is_partial``): of a host that is missing everything but that it has
 no memory left, and what a sharing provider without a free GB of disk gives to anybody. CPUs and
 memory are taken to be a host's own.
@@ -33,8 +36,9 @@ Source: the placement API reference; trees and all classes are in the summaries 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import reading
@@ -59,13 +63,16 @@ _ASKED = (*_OWN, DISK_GB)
 class Room:
     """What the providers of one tree have together; ``is_nested``: there are several.
 
-    ``is_partial``: of a class that is not in ``resources`` nothing is known.
+    ``is_partial``: of a class that is not in ``resources`` nothing is known. ``pools`` are the
+    providers that the resources name, with all they have. A tree of one provider that takes
+    whatever others give it from pools alone is not nested.
     """
 
     resources: Mapping[str, Resource]
     traits: frozenset[str]
     is_nested: bool = False
     is_partial: bool = False
+    pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict)
 
 
 _NOTHING = Resource(0, 0)
@@ -76,6 +83,7 @@ FULL = Room({MEMORY_MB: _NOTHING}, frozenset(), is_partial=True)
 class _Provider(NamedTuple):
     """What is kept of a summary."""
 
+    uuid: str
     root: str
     amounts: Mapping[str, Any]
     traits: frozenset[str]
@@ -84,6 +92,11 @@ class _Provider(NamedTuple):
         """Is there a unit left?"""
         amount = self.amounts.get(name)
         return amount is not None and amount['used'] < amount['capacity']
+
+    def resource(self, name: str, **more: Any) -> Resource:
+        """What it has of a class. What is used beyond the capacity does not count."""
+        amount = self.amounts[name]
+        return Resource(amount['capacity'], min(amount['used'], amount['capacity']), **more)
 
 
 class _Answers:
@@ -103,7 +116,7 @@ class _Answers:
                 if traits is None:
                     traits = self._traits[names] = frozenset(names)
                 root = summary['root_provider_uuid']
-                self.providers[uuid] = _Provider(root, summary['resources'], traits)
+                self.providers[uuid] = _Provider(uuid, root, summary['resources'], traits)
                 self.trees.setdefault(root, []).append(uuid)
 
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> Room:
@@ -119,13 +132,20 @@ class _Answers:
             }
         else:
             traits = frozenset().union(*(provider.traits for provider in (*own, *strangers)))
-            resources = _sum(own, strangers, largest)
-        is_nested = len(own) > 1 or bool(strangers)
-        if shared is None or shared.is_known(root):
-            return Room(resources, traits, is_nested)
-        names = (name for name in (*resources, *_ASKED) if shared.is_whole(root, name))
-        known = {name: resources.get(name, _NOTHING) for name in names}
-        return Room(known, traits, is_nested, is_partial=True)
+            pooled = shared.pooled(own, strangers) if shared is not None else {}
+            resources = _sum(own, strangers, largest, pooled)
+        is_nested = len(own) > 1 or not all(_is_pool(each, resources, own) for each in strangers)
+        is_partial = not (shared is None or shared.is_known(root))
+        if shared is not None and is_partial:
+            names = (name for name in (*resources, *_ASKED) if shared.is_whole(root, name))
+            resources = {name: resources.get(name, _NOTHING) for name in names}
+        named = {has.pool for has in resources.values()} if strangers else ()
+        pools = {
+            each.uuid: {name: each.resource(name) for name in each.amounts}
+            for each in strangers
+            if each.uuid in named
+        }
+        return Room(resources, traits, is_nested, is_partial, pools)
 
 
 class _Shared:
@@ -136,8 +156,16 @@ class _Shared:
     or shares another class, is ``hidden``: it may give any host anything but disk.
     """
 
-    def __init__(self, sharing: frozenset[str], answers: _Answers, first: Any, second: Any) -> None:
+    def __init__(
+        self,
+        sharing: frozenset[str],
+        hosts: Collection[str],
+        answers: _Answers,
+        first: Any,
+        second: Any,
+    ) -> None:
         self._providers = providers = answers.providers
+        self._hosts = hosts
         self._givers: dict[str, set[str]] = {}
         self._with_disk: set[str] = set()
         for request in second['allocation_requests']:
@@ -162,6 +190,19 @@ class _Shared:
     def given_to(self, root: str) -> list[_Provider]:
         """The providers that share with a tree."""
         return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
+
+    def pooled(
+        self, own: Iterable[_Provider], strangers: Iterable[_Provider]
+    ) -> Mapping[str, _Provider]:
+        """The classes that one provider alone gives, which is no host and uses nothing itself."""
+        every = Counter(name for provider in (*own, *strangers) for name in provider.amounts)
+        return {
+            name: provider
+            for provider in strangers
+            if provider.root not in self._hosts
+            for name in provider.amounts
+            if every[name] == 1
+        }
 
     def is_known(self, root: str) -> bool:
         """Is there nothing more that the tree might be given?"""
@@ -201,7 +242,7 @@ def rooms(
         if sharing:
             second = _candidates(placement, f'{MEMORY_MB}:1,{DISK_GB}:1')
             answers.add(second)
-            shared = _Shared(sharing, answers, first, second)
+            shared = _Shared(sharing, hosts, answers, first, second)
         elif is_missing and most >= MOST_REQUESTS:
             answers.add(_candidates(placement, f'{VCPU}:1'))
         found: dict[str, Room | None] = {
@@ -230,17 +271,24 @@ def _listed(placement: Rest, key: str, **query: str) -> frozenset[str]:
 
 
 def _sum(
-    own: Iterable[_Provider], strangers: Iterable[_Provider], largest: Mapping[str, int]
+    own: Iterable[_Provider],
+    strangers: Iterable[_Provider],
+    largest: Mapping[str, int],
+    pooled: Mapping[str, _Provider],
 ) -> dict[str, Resource]:
     """What several providers have together: those of the tree, and those that share with it.
 
-    What is used of a provider beyond its capacity is not taken from the others.
+    What is used of a provider beyond its capacity is not taken from the others. What is pooled is
+    no sum.
     """
     resources: dict[str, Resource] = {}
     for providers, is_stranger in ((own, False), (strangers, True)):
         for provider in providers:
-            for name, amount in provider.amounts.items():
-                capacity, used = amount['capacity'], min(amount['used'], amount['capacity'])
+            for name in provider.amounts:
+                if name in pooled:
+                    resources[name] = provider.resource(name, pool=provider.uuid)
+                    continue
+                capacity, used = provider.resource(name)[:2]
                 before = resources.get(name)
                 if before is not None:
                     capacity, used = before.capacity + capacity, before.used + used
@@ -248,3 +296,13 @@ def _sum(
                 max_unit = None if is_sum else largest.get(name)
                 resources[name] = Resource(capacity, used, max_unit, is_sum=is_sum)
     return resources
+
+
+def _is_pool(
+    stranger: _Provider, resources: Mapping[str, Resource], own: Iterable[_Provider]
+) -> bool:
+    """Is all that it gives pooled, and has it no trait that the tree lacks?"""
+    its_own = frozenset().union(*(provider.traits for provider in own))
+    return stranger.traits <= its_own | {SHARING} and all(
+        resources[name].pool == stranger.uuid for name in stranger.amounts
+    )

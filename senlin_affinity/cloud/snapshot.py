@@ -34,7 +34,7 @@ from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Quota
+from senlin_affinity.core.objects import CloudSnapshot, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy.matching import is_uuid
 
@@ -102,12 +102,13 @@ class _Taking:
         aggregates, aggregates_of = self._part(
             'aggregates', lambda: hosts.aggregates(self._compute), hosts.AGGREGATE_UUIDS
         ) or (None, {})
-        built = zones = None
+        built = zones = rooms = None
         if found is not None:
             zone_of = self._part('availability_zones', lambda: hosts.zones(self._compute))
             is_listed = wanted is not None and bool(servers)
             most = providers.MOST_REQUESTS - is_listed
-            built = hosts.hosts(found, zone_of or {}, aggregates_of, self._rooms(found, most))
+            rooms = self._rooms(found, most)
+            built = hosts.hosts(found, zone_of or {}, aggregates_of, rooms)
             zones = None if zone_of is None else frozenset(zone_of.values())
         else:
             zones = self._part('availability_zones', inventory.availability_zones)
@@ -129,6 +130,7 @@ class _Taking:
                 availability_zones=zones,
                 user_id=self._user,
                 project_id=project,
+                pools=_pools(rooms),
             ),
             self._unknown,
         )
@@ -249,6 +251,17 @@ def _groups_called(
         if group is not None:
             found[group.id] = group
     return tuple(found.values())
+
+
+def _pools(
+    rooms: Mapping[str, providers.Room | None] | None,
+) -> dict[str, Mapping[str, Resource]]:
+    """The pools of all hosts."""
+    found: dict[str, Mapping[str, Resource]] = {}
+    for room in (rooms or {}).values():
+        if room is not None:
+            found.update(room.pools)
+    return found
 
 
 def _are_named(wanted: Collection[str] | None) -> bool:

@@ -25,7 +25,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from senlin_affinity.cloud import snapshot_writer as writer
 from senlin_affinity.cloud.json_walk import TWICE, Walk
 from senlin_affinity.cloud.snapshot_hosts import Hosts
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
 
 FORMAT = 1
 #: How files of gzip, bzip2, xz, zstd and zip begin.
@@ -136,6 +136,8 @@ def _read(text: str) -> CloudSnapshot:
     if parts.pop('format', None) is None:
         raise InvalidSpec(f'is missing: write "format": {FORMAT}', 'format')
     _check_aggregates(parts.get('hosts') or (), parts.get('aggregates') or ())
+    parts['pools'] = parts.get('pools') or {}
+    _check_pools(parts.get('hosts') or (), parts['pools'])
     return CloudSnapshot(**parts)
 
 
@@ -152,6 +154,17 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
         f'{name!r} is the name of an aggregate: write its uuid, {uuids[name]!r}',
         f'hosts[{number}].aggregates',
     )
+
+
+def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]) -> None:
+    """What a host has from a pool, that pool has."""
+    for number, host in enumerate(hosts):
+        for name, has in (host.resources or {}).items():
+            if has.pool is not None and name not in pools.get(has.pool, ()):
+                raise InvalidSpec(
+                    f'{has.pool!r} has no {name}: write what it has below pools',
+                    f'hosts[{number}].resources.{name}.pool',
+                )
 
 
 def _part(name: str, walk: Walk) -> Any:

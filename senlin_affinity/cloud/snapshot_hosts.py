@@ -15,6 +15,7 @@ from typing import Any
 from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud.json_fields import Field, wrong
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.member_of import spelt
 from senlin_affinity.core.objects import Host, Resource
 
 HOST_KEYS = (
@@ -36,11 +37,23 @@ RESOURCE = (
     Field('max_unit', partial(fields.or_null, fields.SIZE), None),
     Field('step_size', fields.SIZE, 1),
     Field('is_sum', fields.flag, False),
+    Field('pool', partial(fields.or_null, lambda value: spelt(fields.text(value))), None),
 )
 _KNOWN_HOST_KEYS = frozenset(HOST_KEYS)
 _KNOWN_RESOURCE_KEYS = frozenset(field.key for field in RESOURCE)
-_CLASS = re.compile('[A-Z0-9_]+')
 _LIST_OF_TEXTS = 'must be a list of strings'
+
+
+_CLASS = re.compile('[A-Z0-9_]+')
+
+
+def resource_class(name: str) -> str:
+    """The name of a resource class."""
+    if not _CLASS.fullmatch(name):
+        raise InvalidSpec(
+            'is no resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU', name
+        )
+    return name
 
 
 class Hosts:
@@ -50,6 +63,7 @@ class Hosts:
         self._sets: dict[tuple[str, ...], frozenset[str]] = {}
         self._texts: dict[str, str] = {}
         self._classes: dict[str, str] = {}
+        self._pools: dict[str, str] = {}
 
     def read(self, item: Any) -> Host:
         """One host."""
@@ -99,6 +113,12 @@ class Hosts:
             known = self._texts[value] = fields.shown(value, path)
         return known
 
+    def _pool(self, value: str, path: str) -> str:
+        known = self._pools.get(value)
+        if known is None:
+            known = self._pools[value] = spelt(fields.shown(value, path))
+        return known
+
     def _set(self, value: Any, path: str) -> frozenset[str]:
         if type(value) is not list and value != ():
             raise wrong(_LIST_OF_TEXTS, value, path)
@@ -122,12 +142,10 @@ class Hosts:
         for name, amount in item.items():
             shared = classes.get(name)
             if shared is None:
-                if not _CLASS.fullmatch(name):
-                    raise InvalidSpec(
-                        'is no resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU',
-                        f'resources.{name}',
-                    )
-                shared = classes[name] = name
+                try:
+                    shared = classes[name] = resource_class(name)
+                except InvalidSpec as error:
+                    raise fields.below('resources', error) from error
             if type(amount) is not dict or not amount.keys() <= _KNOWN_RESOURCE_KEYS:
                 raise _wrong_amount(amount, f'resources.{name}')
             capacity, used = amount.get('capacity'), amount.get('used')
@@ -137,15 +155,18 @@ class Hosts:
                 resources[shared] = Resource(capacity, used)
                 continue
             largest, step = amount.get('max_unit'), amount.get('step_size', 1)
-            is_sum = amount.get('is_sum', False)
+            is_sum, pool = amount.get('is_sum', False), amount.get('pool')
             if (
                 (largest is not None and (type(largest) is not int or largest < 1))
                 or type(step) is not int
                 or step < 1
                 or type(is_sum) is not bool
+                or (pool is not None and type(pool) is not str)
             ):
                 raise _wrong_amount(amount, f'resources.{name}')
-            resources[shared] = Resource(capacity, used, largest, step, is_sum)
+            if pool is not None:
+                pool = self._pool(pool, f'resources.{name}.pool')
+            resources[shared] = Resource(capacity, used, largest, step, is_sum, pool)
         return resources
 
 

@@ -11,9 +11,12 @@ from typing import Any
 
 from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud.json_fields import Field
+from senlin_affinity.cloud.snapshot_hosts import RESOURCE, resource_class
 from senlin_affinity.cloud.snapshot_writer import NO_LIMIT
 from senlin_affinity.core import quotas
-from senlin_affinity.core.objects import Aggregate, Flavor, Quota
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.member_of import spelt
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup, check_policy, check_rules
 
 
@@ -59,6 +62,8 @@ GROUP = (
     Field('members', lambda value: fields.each(value, _member, 'server'), []),
     Field('project_id', _TEXT_OR_NULL, None),
 )
+#: A resource of a pool is no sum, and names no pool.
+POOL = RESOURCE[:4]
 QUOTA = (Field('limit', _limit), Field('used', partial(fields.or_null, fields.AMOUNT), None))
 QUOTAS = tuple(
     Field(name, partial(fields.or_null, lambda value: Quota(*fields.values(value, QUOTA))), None)
@@ -97,6 +102,34 @@ def _quotas(item: Any) -> dict[str, Quota]:
     }
 
 
+def _pools(item: Any) -> dict[str, dict[str, Resource]]:
+    if type(item) is not dict:
+        raise fields.wrong('must be an object such as {"<uuid>": {"DISK_GB": {...}}}', item)
+    pools: dict[str, dict[str, Resource]] = {}
+    for name, resources in item.items():
+        uuid = spelt(name)
+        if uuid in pools:
+            raise InvalidSpec(f'is {uuid}, which is there already', name)
+        try:
+            pools[uuid] = _resources(resources)
+        except InvalidSpec as error:
+            raise fields.below(name, error) from error
+    return pools
+
+
+def _resources(item: Any) -> dict[str, Resource]:
+    if type(item) is not dict:
+        raise fields.wrong('must be an object such as {"DISK_GB": {...}}', item)
+    resources = {}
+    for name, amount in item.items():
+        resource_class(name)
+        try:
+            resources[name] = Resource(*fields.values(amount, POOL))
+        except InvalidSpec as error:
+            raise fields.below(name, error) from error
+    return resources
+
+
 def _zones(item: Any) -> frozenset[str]:
     return frozenset(fields.each(item, fields.text, '__str__'))
 
@@ -111,4 +144,5 @@ PARTS: Mapping[str, Callable[[Any], Any]] = {
     'flavors': lambda items: fields.each(items, _flavor, 'id'),
     'server_groups': lambda items: fields.each(items, _server_group, 'id'),
     'quotas': _quotas,
+    'pools': _pools,
 }

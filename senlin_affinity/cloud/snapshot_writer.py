@@ -1,7 +1,7 @@
 """A snapshot as the text of its file: a line for each host, flavor and group.
 
 What has no order is sorted: the same snapshot is the same text. Fields that few things have
-(``max_unit``, ``is_nested``, ...) are written where they say something.
+(``max_unit``, ``is_nested``, ``pool``, ...) are written where they say something.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ def text(snapshot: CloudSnapshot, file_format: int) -> Iterator[str]:
                 yield separator + _ENCODE(as_dict(thing))
                 separator = ',\n  '
             yield ']'
+    if snapshot.pools:
+        pools = _by_name(snapshot.pools, lambda resources: _by_name(resources, _resource))
+        yield f',\n "pools": {_ENCODE(pools)}'
     if snapshot.quotas is not None:
         yield f',\n "quotas": {_ENCODE(_by_name(snapshot.quotas, _quota))}'
     yield '}\n'
@@ -89,6 +92,8 @@ def _resource(resource: Resource) -> dict[str, Any]:
         written['step_size'] = resource.step_size
     if resource.is_sum:
         written['is_sum'] = True
+    if resource.pool is not None:
+        written['pool'] = resource.pool
     return written
 
 

@@ -5,9 +5,13 @@ Source: RX-01. Placement grants an amount when it is a multiple of ``step_size``
 a time: the room is the least, over the classes that are asked for, of free // amount.
 
 At most: a vSphere host is the sum over a cluster, and no server can be larger than what its largest
-ESXi host has free; a tree of several providers, and shared storage, are sums as well. Of a class
-besides VCPU, MEMORY_MB and DISK_GB no list tells ``max_unit`` and ``step_size``: where the snapshot
-has no ``max_unit``, one server may not get that much.
+ESXi host has free; a tree of several providers is a sum as well, and so is shared storage beside
+more of it. Of a class besides VCPU, MEMORY_MB and DISK_GB no list tells ``max_unit`` and
+``step_size``: where the snapshot has no ``max_unit``, one server may not get that much.
+
+Storage from one pool is exact: its hosts together have room for no more than it has. But where Nova
+asks Placement for aggregates (a zone, tenants, isolation), the pool must be in them as well, and
+the snapshot does not tell whether it is: at most.
 
 Not known: a class that is not listed on a host of which only a part is known (``is_partial``), or
 on one that lists nothing at all, unless a unit class is asked for.
@@ -92,12 +96,13 @@ class ResourcesConstraint:
                 continue
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
-            capacity, used, max_unit, step_size, is_sum, _pool = has
+            capacity, used, max_unit, step_size, is_sum, pool = has
             here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
                 return _too_little(name, amount, has)
             room = here if room is None else min(here, room)
             is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
+            is_at_most = is_at_most or (pool is not None and _are_aggregates_asked(question))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
         return _enough(room, is_at_most)
@@ -172,6 +177,16 @@ class ResourcesConstraint:
         )
         change = f'{number} more {"host" if number == 1 else "hosts"}{f" ({has})" if has else ""}'
         yield planner.change('hosts', change, number, then)
+
+
+def _are_aggregates_asked(question: Question) -> bool:
+    """May Nova ask Placement for aggregates, in which a pool must be as well?"""
+    rules = question.rules
+    return (
+        question.request.availability_zone is not None
+        or rules.are_tenants_limited
+        or rules.is_isolation_enforced
+    )
 
 
 def _is_more_pinned(asked: Demand, host: Host, name: str) -> bool:

@@ -118,5 +118,7 @@ def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> It
             for name, has in (host.resources or {}).items()
         ):
             yield 'resource classes whose unit limits Placement does not tell'
+        elif any(item.pool for item in (host.resources or {}).values()):
+            yield 'shared resources'
         else:
             yield 'members whose host is not known'

@@ -202,9 +202,8 @@ def check(forest, trees, found, asked, is_gold):
                 'cmp', 'cmp', traits=room.traits, resources=room.resources,
                 is_nested=room.is_nested, is_partial=room.is_partial,
             )  # fmt: skip
-        snapshot = CloudSnapshot(
-            (host,), (), (Flavor('f', 'f', 1, 1, 1, extra_specs=specs),), (), {}
-        )
+        flavor = Flavor('f', 'f', 1, 1, 1, extra_specs=specs)
+        snapshot = CloudSnapshot((host,), (), (flavor,), (), {}, pools=room.pools if room else {})
         decision = plan(PlacementRequest(1, 'f'), snapshot, CONSTRAINTS)
         is_granted = any(tree & request for request in granted)
         said = (asked, is_gold, room, granted, decision.line())

@@ -291,7 +291,7 @@ def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
         microversion='1.29',
     )
     try:
-        host = by_name(snapshot.take(admin))['cmp-2']
+        taken = snapshot.take(admin)
     finally:
         generation = admin.placement.get(path, microversion='1.29').json()['generation']
         admin.placement.put(
@@ -311,8 +311,11 @@ def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
             microversion='1.29',
         )
 
-    assert host.is_nested
-    assert host.resources['DISK_GB'] == Resource(5000, 0, is_sum=True)
+    host = by_name(taken)['cmp-2']
+    ((pool, has),) = taken.snapshot.pools.items()
+    assert has == {'DISK_GB': Resource(5000, 0)}
+    assert not host.is_nested
+    assert host.resources['DISK_GB'] == Resource(5000, 0, pool=pool)
     assert host.resources['MEMORY_MB'] == Resource(131072, 0, max_unit=131072)
 
 

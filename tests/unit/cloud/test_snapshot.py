@@ -604,34 +604,76 @@ def test_what_is_overused_of_one_provider_is_not_taken_from_another(edge):
     assert hosts(edge)['cmp-1'].resources['VGPU'] == Resource(6, 3, is_sum=True)
 
 
-def share(edge, amounts, *numbers, traits=()):
+WITHOUT_DISK = {'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)}
+
+
+def share(edge, amounts, *numbers, traits=(), uuid='shared'):
     """A provider that shares with hosts, which are named by their numbers."""
     roots = tuple(edge.nova.hypervisor_id(number) for number in numbers)
     edge.placement.providers.append(
-        FakeProvider('shared', amounts, (SHARING, *traits), shares_with=roots)
+        FakeProvider(uuid, amounts, (SHARING, *traits), shares_with=roots)
     )
 
 
 def test_shared_storage_counts_for_the_hosts_that_may_use_it(edge):
-    without_disk = {'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)}
-    with_resources(edge, cmp_1=without_disk, cmp_2=without_disk)
+    with_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0)
 
     found = hosts(edge)
 
     assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_DISK]
-    assert found['cmp-1'].resources['DISK_GB'] == Resource(5000, 7, is_sum=True)
-    assert found['cmp-1'].is_nested
+    assert found['cmp-1'].resources['DISK_GB'] == Resource(5000, 7, pool='shared')
+    assert not found['cmp-1'].is_nested
     assert 'DISK_GB' not in found['cmp-2'].resources
     assert found['vc-1'].resources['DISK_GB'] == Resource(2000, 0)
     assert not any(host.is_partial for host in found.values())
 
 
-def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
-    share(edge, {'DISK_GB': (5000, 7)}, 0)
+def test_what_is_overused_of_a_pool_is_all_of_it(edge):
+    with_resources(edge, cmp_1=WITHOUT_DISK, vc_1=WITHOUT_DISK)
+    share(edge, {'DISK_GB': (50, 7), 'CUSTOM_LICENSE': (4, 9)}, 0, 2)
+
+    taken = take(edge).snapshot
+
+    pool = {'DISK_GB': Resource(50, 7), 'CUSTOM_LICENSE': Resource(4, 4)}
+    assert taken.pools == {'shared': pool}
+    for host in (taken.hosts[0], taken.hosts[2]):
+        assert {name: host.resources[name]._replace(pool=None) for name in pool} == pool
+        assert host.resources['DISK_GB'].pool == 'shared'
+    assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
+
+
+def test_a_trait_of_a_pool_that_is_not_the_host_s_makes_a_tree(edge):
+    """Placement grants what requires it only where something is taken from the pool."""
+    with_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
+    share(edge, {'DISK_GB': (5000, 7)}, 0, traits=('CUSTOM_GOLD',))
+    share(edge, {'DISK_GB': (5000, 7)}, 1, traits=('COMPUTE_NODE',), uuid='other')
 
     found = hosts(edge)
 
+    assert [found[name].is_nested for name in ('cmp-1', 'cmp-2')] == [True, False]
+    assert found['cmp-1'].resources['DISK_GB'].pool == 'shared'
+
+
+def test_two_providers_that_share_are_a_sum(edge):
+    with_resources(edge, cmp_1=WITHOUT_DISK)
+    share(edge, {'DISK_GB': (5000, 7)}, 0)
+    share(edge, {'DISK_GB': (50, 1), 'CUSTOM_LICENSE': (4, 0)}, 0, uuid='other')
+
+    taken = take(edge).snapshot
+
+    assert taken.hosts[0].resources['DISK_GB'] == Resource(5050, 8, is_sum=True)
+    assert taken.hosts[0].is_nested
+    assert list(taken.pools) == ['other']
+
+
+def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
+    share(edge, {'DISK_GB': (5000, 7)}, 0)
+
+    taken = take(edge).snapshot
+    found = {host.host: host for host in taken.hosts}
+
+    assert taken.pools == {}
     assert found['cmp-1'].resources['DISK_GB'] == Resource(5100, 7, is_sum=True)
     assert found['cmp-2'].resources['DISK_GB'].capacity == 2000
 
@@ -691,7 +733,8 @@ def test_a_class_that_comes_with_shared_disk_is_known(edge):
 
     found = hosts(edge)
 
-    assert found['cmp-1'].resources['CUSTOM_LICENSE'] == Resource(5, 0, is_sum=True)
+    assert found['cmp-1'].resources['CUSTOM_LICENSE'] == Resource(5, 0, pool='shared')
+    assert found['cmp-1'].is_nested
     assert 'CUSTOM_LICENSE' not in found['cmp-2'].resources
     assert not found['cmp-2'].is_partial
 

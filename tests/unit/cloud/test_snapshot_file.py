@@ -35,6 +35,7 @@ DOCUMENT = {
                 'VCPU': {'capacity': 64, 'used': 10, 'max_unit': 16},
                 'MEMORY_MB': {'capacity': 131072, 'used': 2048, 'step_size': 2},
                 'DISK_GB': {'capacity': 2000, 'used': 20, 'is_sum': True},
+                'CUSTOM_LICENSE': {'capacity': 5, 'used': 1, 'pool': OTHER},
             },
             'is_nested': True,
             'is_partial': True,
@@ -84,6 +85,12 @@ DOCUMENT = {
         'instances': {'limit': 10, 'used': 2},
         'server_group_members': {'limit': 10},
     },
+    'pools': {
+        OTHER: {
+            'CUSTOM_LICENSE': {'capacity': 5, 'used': 1},
+            'DISK_GB': {'capacity': 9, 'used': 2, 'max_unit': 4, 'step_size': 2},
+        }
+    },
 }
 SNAPSHOT = CloudSnapshot(
     hosts=(
@@ -100,6 +107,7 @@ SNAPSHOT = CloudSnapshot(
                 'VCPU': Resource(64, 10, max_unit=16),
                 'MEMORY_MB': Resource(131072, 2048, step_size=2),
                 'DISK_GB': Resource(2000, 20, is_sum=True),
+                'CUSTOM_LICENSE': Resource(5, 1, pool=OTHER),
             },
             is_nested=True,
             is_partial=True,
@@ -124,6 +132,7 @@ SNAPSHOT = CloudSnapshot(
         'server_group_members': Quota(10),
     },
     taken_at='2026-01-01T00:00:00Z',
+    pools={OTHER: {'CUSTOM_LICENSE': Resource(5, 1), 'DISK_GB': Resource(9, 2, 4, 2)}},
 )
 
 
