@@ -21,7 +21,6 @@ Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -124,14 +123,15 @@ class ResourcesConstraint:
         asked, pools = question.demand, question.snapshot.pools
         if asked is None:
             return {}
-        planned: Counter[Domain] = Counter()
+        names: dict[Domain, set[str]] = {domain: set() for domain in rooms}
         for host in question.snapshot.hosts or () if question.placed else ():
             for domain in self.domains(question, host):
-                planned[domain] += question.placed.get(host.host, 0)
+                names.setdefault(domain, set()).add(host.host)
         verdicts = {}
         for domain in rooms:
             amount, has = asked.amounts[domain.by], pools[domain.name][domain.by]
-            has = has._replace(used=has.used + planned[domain] * amount)
+            planned = sum(question.placed.get(name, 0) for name in names[domain])
+            has = has._replace(used=has.used + planned * amount)
             room = (has.capacity - has.used) // amount
             verdicts[domain] = (
                 _too_little(domain.by, amount, has) if room < 1 else _enough(room, is_at_most=False)
