@@ -212,6 +212,18 @@ def check(forest, trees, found, asked, is_gold):
             assert is_granted, said
 
 
+def test_a_pool_that_is_not_in_the_aggregate_of_a_zone_gives_nothing(judge):
+    """Why a number that is counted from a pool is "at most" where Nova asks for aggregates."""
+    zone, nfs = str(uuid.uuid4()), str(uuid.uuid4())
+    with Forest(judge) as forest:
+        forest.add({'VCPU': (4, 0)}, aggregates=[zone, nfs])
+        forest.add({'DISK_GB': (12, 0)}, [SHARING], [nfs])
+        query = {'resources': 'VCPU:1,DISK_GB:1'}
+        for more, number in ({}, 1), ({'member_of': f'in:{nfs}'}, 1), ({'member_of': zone}, 0):
+            body = forest.get('/allocation_candidates', '', None, query | more)
+            assert len(body['allocation_requests']) == number
+
+
 def test_the_judge_has_no_providers_left(judge):
     """So that the questions of other tests are about their own."""
     with Forest(judge) as forest:
