@@ -124,7 +124,7 @@ def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Ve
     if left == 0:
         return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
     if floor is None:
-        return Verdict.passed('spread.room', room=left, **facts)
+        return Verdict.passed('spread.room', **facts)  # there is no limit, either
     ahead = floor + spread.max_skew - held
     if ahead < 1:
         return Verdict.rejected('spread.skew', least=floor, max_skew=spread.max_skew, **facts)

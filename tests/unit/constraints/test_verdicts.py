@@ -109,6 +109,13 @@ def test_host(constraint, row):
     check(row, constraint().check_domains(asked, rooms)[by, name], constraint.reasons)
 
 
+@pytest.mark.parametrize(
+    'constraint', [ServerGroupConstraint, SpreadConstraint, ResourcesConstraint]
+)
+def test_of_no_domains_nothing_is_said(constraint):
+    assert constraint().check_domains(question(), {}) == {}
+
+
 @pytest.mark.parametrize('row', rows('server_group_hosts'))
 def test_server_group(row):
     asked = question(group_of(row), asked=row.get('asked'))
