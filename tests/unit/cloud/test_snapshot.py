@@ -21,7 +21,7 @@ from senlin_affinity.core.server_group import Member
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
-from tests.support.fake_placement import SHARING, FakePlacement, FakeProvider
+from tests.support.fake_placement import SHARING, TRAITS, FakePlacement, FakeProvider
 
 GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
 AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'
@@ -647,7 +647,7 @@ def test_a_trait_of_a_pool_that_is_not_the_host_s_makes_a_tree(edge):
     """Placement grants what requires it only where something is taken from the pool."""
     with_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0, traits=('CUSTOM_GOLD',))
-    share(edge, {'DISK_GB': (5000, 7)}, 1, traits=('COMPUTE_NODE',), uuid='other')
+    share(edge, {'DISK_GB': (5000, 7)}, 1, traits=TRAITS, uuid='other')
 
     found = hosts(edge)
 
