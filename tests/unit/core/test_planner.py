@@ -388,7 +388,7 @@ def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
     decision = plan(request_of(row), snapshot_of(row), (*CONSTRAINTS, Says(verdict)))
     assert (decision.fits, decision.capacity, len(decision.placements)) == (fits, capacity, placed)
     assert decision.capacity_is_upper_bound is (fits is None or verdict.least is not None)
-    assert explain.advice(decision) == ()
+    assert decision.advice() == ()
 
 
 def test_a_code_that_is_not_declared_has_no_advice():
@@ -397,7 +397,7 @@ def test_a_code_that_is_not_declared_has_no_advice():
     fence.reasons = {}
     decision = plan(request_of(row), snapshot_of(row), [fence])
     assert decision.line().endswith('0/1 hosts left: fence.forbidden on 1')
-    assert explain.advice(decision) == ()
+    assert decision.advice() == ()
 
 
 def test_only_hosts_with_new_servers_are_asked_about_again():
