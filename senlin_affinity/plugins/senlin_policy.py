@@ -90,7 +90,7 @@ def _schema(item: declared.Property) -> schema.PropertySchema:
     }
     more: dict[str, Any] = {}
     if item.kind == 'list':
-        more['schema'] = {'*': schema.String('One of them.')}
+        more['schema'] = schema.String('One of them.')
     if item.children:
         more['schema'] = {child.name: _schema(child) for child in item.children}
     if item.allowed:

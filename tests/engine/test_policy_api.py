@@ -178,5 +178,6 @@ def test_policy_type_shows_its_schema(demo):
         }
     ]
     assert schema['member_of']['type'] == 'List'
+    assert schema['member_of']['schema']['*']['type'] == 'String'
     assert group['rules']['schema']['max_server_per_host']['type'] == 'Integer'
     assert all(item['description'] for item in (*schema.values(), *group.values()))
