@@ -27,7 +27,8 @@ from senlin_affinity.core.whole import whole
 
 ZONE = 'availability_zone'
 HARD, SOFT = 'hard', 'soft'
-_KEYS = ('by', 'max_skew', 'max_per_domain', 'mode')
+_MOST = 'max_per_domain'
+_KEYS = ('by', 'max_skew', _MOST, 'mode')
 _EXAMPLE = '{by: rack, max_skew: 1}'
 _CRITERIA = f'{ZONE}, or a metadata key of aggregates, such as rack'
 
@@ -71,13 +72,13 @@ def read(value: Any, path: str) -> Spread:
     for key in value:
         if key not in _KEYS:
             raise InvalidSpec(f'unknown key: {meant(str(key), _KEYS)}', f'{path}.{key}')
-    mode, most = value.get('mode', HARD), value.get('max_per_domain')
+    mode = value.get('mode', HARD)
     if mode not in (HARD, SOFT):
         raise InvalidSpec(f'must be {HARD} or {SOFT}, not {reprlib.repr(mode)}', f'{path}.mode')
     return Spread(
         _by(value, f'{path}.by'),
         whole(value.get('max_skew', 1), f'{path}.max_skew', 1),
-        None if most is None else whole(most, f'{path}.max_per_domain', 1),
+        whole(value[_MOST], f'{path}.{_MOST}', 1) if _MOST in value else None,
         mode,
     )
 

@@ -89,10 +89,11 @@ def _schema(item: declared.Property) -> schema.PropertySchema:
         'map': schema.Map,
     }
     more: dict[str, Any] = {}
-    if item.kind == 'list':
-        more['schema'] = schema.String('One of them.')
     if item.children:
         more['schema'] = {child.name: _schema(child) for child in item.children}
+    if item.kind == 'list':
+        one = schema.Map if item.children else schema.String
+        more['schema'] = one('One of them.', **more)
     if item.allowed:
         more['constraints'] = [senlin_constraints.AllowedValues(item.allowed)]
     if item.since != properties.VERSIONS[0]:
@@ -157,10 +158,10 @@ class AffinityPolicy(base.Policy):
 
         def decide() -> Any:
             self._refuse_second(cluster)
-            wanted = self._wanted()
+            wanted, spec = self._wanted(), cluster.rt['profile'].spec
+            profile.check_zone(spec, wanted.spread)
             cloud = self._ports(cluster.user, cluster.project)
             aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
-            spec = cluster.rt['profile'].spec
             attached = affinity.attach(
                 wanted,
                 affinity.Cluster(

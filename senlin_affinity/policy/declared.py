@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.core.server_group import ANTI_AFFINITY, MAX_SERVER_PER_HOST, POLICIES
+from senlin_affinity.core.spread import HARD, SOFT
 
 #: What a detach does with a server group that the policy created.
 DELETE, KEEP = 'delete', 'keep'
@@ -21,9 +22,9 @@ DELETE, KEEP = 'delete', 'keep'
 class Property:
     """The declaration of one key: what the schema, the reference page and the reader share.
 
-    ``kind`` is ``string``, ``integer``, ``boolean``, ``list`` (of strings) or ``map``; ``since``
-    the version of the spec that brought it; ``default`` None means that leaving it out is a value
-    of its own.
+    ``kind`` is ``string``, ``integer``, ``boolean``, ``list`` (of strings; of maps where it has
+    ``children``) or ``map``; ``since`` the version of the spec that brought it; ``default`` None
+    means that leaving it out is a value of its own.
     """
 
     name: str
@@ -114,8 +115,44 @@ PIN_HOSTS = Property(
     'pin_hosts',
     'boolean',
     'Whether the policy chooses the host of every node (clusters owned by an administrator); with '
-    'member_of it does.',
+    'member_of, or a spread by a metadata key, it does.',
     since='1.1',
+)
+SPREAD = Property(
+    'spread',
+    'list',
+    'Spreads of the nodes over zones (for everybody), or over other domains (clusters owned by an '
+    'administrator).',
+    since='1.1',
+    children=(
+        Property(
+            'by',
+            'string',
+            'What makes a domain: availability_zone, or a metadata key of aggregates such as rack.',
+            since='1.1',
+        ),
+        Property(
+            'max_skew',
+            'integer',
+            'By how many servers a domain may be ahead of the emptiest one.',
+            since='1.1',
+            default=1,
+        ),
+        Property(
+            'max_per_domain',
+            'integer',
+            'Servers of the group that one domain may hold; no limit when left out.',
+            since='1.1',
+        ),
+        Property(
+            'mode',
+            'string',
+            'Whether the spread refuses what it does not allow, or is only preferred.',
+            since='1.1',
+            default=HARD,
+            allowed=(HARD, SOFT),
+        ),
+    ),
 )
 DECLARED = (
     SERVERGROUP,
@@ -125,4 +162,5 @@ DECLARED = (
     PREFLIGHT,
     MEMBER_OF,
     PIN_HOSTS,
+    SPREAD,
 )

@@ -11,10 +11,11 @@ them beside it: both places are read, the real one first (Q3-5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.spread import ZONE, Spread
 
 APPLICABLE = 'os.nova.server-1.0'
 
@@ -53,6 +54,17 @@ def availability_zone(spec: Mapping[str, Any]) -> str | None:
 def names_host(spec: Mapping[str, Any]) -> bool:
     """Does the spec name the host of its servers (``zone:host``), so that nobody chooses one?"""
     return any(_zone(spec).split(':')[1:])
+
+
+def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
+    """Refuse a zone, or a host in it, of servers that are spread over the zones."""
+    zone = _zone(spec)
+    if zone and any(item.by == ZONE for item in spreads):
+        raise InvalidSpec(
+            f'the profile names {zone!r}, and its servers are to be spread over the zones: take '
+            f'it out of the profile, or leave out the spread by {ZONE}',
+            'properties.availability_zone',
+        )
 
 
 def image(spec: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,8 @@ Shapes::
      'properties': {'servergroup': {'name': 'web', 'policies': 'anti-affinity',
                                     'rules': {'max_server_per_host': 3}},
                     'availability_zone': 'nova', 'enable_drs_extension': False,
-                    'member_of': ['in:agg-a,agg-b', '!agg-licensed']}}
+                    'member_of': ['in:agg-a,agg-b', '!agg-licensed'],
+                    'spread': [{'by': 'rack', 'max_skew': 1, 'mode': 'soft'}]}}
 
 Errors: InvalidSpec, whose path is the property's.
 
@@ -26,7 +27,7 @@ from typing import Any
 
 from oslo_utils import strutils
 
-from senlin_affinity.core import member_of, near
+from senlin_affinity.core import member_of, near, spread
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import (
     ANTI_AFFINITY,
@@ -34,7 +35,15 @@ from senlin_affinity.core.server_group import (
     check_policy,
     check_rules,
 )
-from senlin_affinity.policy.declared import DECLARED, DELETE, EXTRA_SPECS, SERVERGROUP, Property
+from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.policy.declared import (
+    DECLARED,
+    DELETE,
+    EXTRA_SPECS,
+    SERVERGROUP,
+    SPREAD,
+    Property,
+)
 
 TYPE = 'senlin.policy.affinity'
 VERSIONS = ('1.0', '1.1')
@@ -50,7 +59,7 @@ class Properties:
     :mod:`senlin_affinity.extra_specs`. ``member_of`` is as it was written, names and all.
     ``pins_hosts`` says whether the policy chooses the host of every node. ``preflight`` is
     ``enforce``, ``warn`` or ``off``; a spec 1.0, which is older than the preflight, has ``off``.
-    ``on_detach`` is ``delete`` or ``keep``.
+    ``on_detach`` is ``delete`` or ``keep``. ``spread`` has one spread for each criterion.
     """
 
     version: str
@@ -64,6 +73,7 @@ class Properties:
     pins_hosts: bool = False
     preflight: str = 'off'
     on_detach: str = DELETE
+    spread: tuple[Spread, ...] = ()
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
@@ -95,7 +105,8 @@ def load(spec: Mapping[str, Any]) -> Properties:
     # A spec 1.0 is of a time before flavors and room were checked.
     is_old = version < EXTRA_SPECS.since
     mode = 'off' if is_old else values['extra_specs']
-    expression = values['member_of'] or ()
+    expression, spreads = values['member_of'] or (), values['spread'] or ()
+    _check_zones(spreads, zone, is_drs_enabled)
     return Properties(
         version,
         group['name'],
@@ -105,9 +116,10 @@ def load(spec: Mapping[str, Any]) -> Properties:
         is_drs_enabled,
         mode,
         expression,
-        _pins_hosts(expression, values['pin_hosts']),
+        _pins_hosts(expression, spreads, values['pin_hosts']),
         'off' if is_old else values['preflight'],
         group['on_detach'],
+        spreads,
     )
 
 
@@ -133,15 +145,31 @@ def _as_in_tree(declared: tuple[Property, ...], value: Any) -> Any:
     return read
 
 
-def _pins_hosts(expression: tuple[str, ...], is_said: bool | None) -> bool:
-    """Nothing but a host of the policy's choice makes Nova keep to a cluster's member_of."""
-    if expression and is_said is False:
+def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: bool) -> None:
+    """A spread over the zones beside a property that decides on the zone of every node."""
+    other = 'availability_zone' if zone else 'enable_drs_extension' if is_drs_enabled else None
+    for number, item in enumerate(spreads):
+        if item.by == ZONE and other is not None:
+            raise InvalidSpec(
+                f'must not be {ZONE} beside the property {other}, which decides on the zone of '
+                'every node: leave one of them out',
+                f'{PROPERTIES}.spread[{number}].by',
+            )
+
+
+def _pins_hosts(
+    expression: tuple[str, ...], spreads: tuple[Spread, ...], is_said: bool | None
+) -> bool:
+    """Nova keeps to member_of, and to a spread over anything but zones, by no other means."""
+    needing = ['member_of'] if expression else []
+    needing += [f'a spread by {item.by}' for item in spreads if item.by != ZONE]
+    if needing and is_said is False:
         raise InvalidSpec(
-            'must not be false beside member_of, which Nova keeps to only where the policy chooses '
-            'the hosts: leave pin_hosts out, or member_of',
+            f'must not be false beside {needing[0]}, which Nova keeps to only where the policy '
+            f'chooses the hosts: leave pin_hosts out, or {needing[0]}',
             f'{PROPERTIES}.pin_hosts',
         )
-    return bool(expression) or bool(is_said)
+    return bool(needing) or bool(is_said)
 
 
 def _version(value: object) -> str:
@@ -185,7 +213,7 @@ def _read(item: Property, value: object, path: str, version: str) -> Any:
         return _read_map(item.children, value, path, version)
     if value is False and 'off' in item.allowed:
         value = 'off'  # a YAML reader makes a boolean of the bare word
-    value = _READERS[item.kind](value, path)
+    value = (spread.read_all if item is SPREAD else _READERS[item.kind])(value, path)
     if item.allowed and value not in item.allowed:
         raise InvalidSpec(f'must be one of {", ".join(item.allowed)}, not {value!r}', path)
     return value

@@ -20,6 +20,7 @@ from senlin_affinity.constraints.reservations import keeps_reserved
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.matching import mismatch
 from senlin_affinity.policy.properties import Properties
@@ -32,8 +33,9 @@ _NEW_GROUP = 'new-server-group'
 class Asked:
     """What is asked for, before it is looked up.
 
-    ``server_group`` (an id or a name) wins over what the specs name. ``rules`` are the option
-    values; what the properties say is added to them.
+    ``server_group`` (an id or a name) wins over what the specs name, a ``spread`` over that of the
+    properties by the same criterion. ``rules`` are the option values; what the properties say is
+    added to them.
     """
 
     count: int
@@ -47,6 +49,7 @@ class Asked:
     project_id: str | None = None
     enabled_filters: tuple[str, ...] | None = None
     rules: Rules = dataclasses.field(default_factory=Rules)
+    spread: tuple[Spread, ...] = ()
 
 
 def groups(asked: Asked) -> tuple[str, ...]:
@@ -72,6 +75,9 @@ def build(asked: Asked, snapshot: CloudSnapshot) -> tuple[PlacementRequest, Clou
             is_pinned=must_pin(properties, rules),
         )
     zone = asked.availability_zone or (properties.availability_zone if properties else None)
+    spreads = _spread(asked, zone)
+    if any(item.by != ZONE for item in spreads):
+        rules = dataclasses.replace(rules, is_pinned=True)
     if zone is None and profile.names_host(spec) and not rules.is_pinned:
         # Most filters are not asked about a host that is named: only the quotas are sure to count.
         snapshot = dataclasses.replace(snapshot, hosts=None)
@@ -84,6 +90,7 @@ def build(asked: Asked, snapshot: CloudSnapshot) -> tuple[PlacementRequest, Clou
         asked.image_properties,
         asked.project_id,
         is_volume_booted=profile.is_volume_booted(spec),
+        spread=spreads,
     )
     if asked.enabled_filters is not None:
         request = dataclasses.replace(request, enabled_filters=asked.enabled_filters)
@@ -93,10 +100,27 @@ def build(asked: Asked, snapshot: CloudSnapshot) -> tuple[PlacementRequest, Clou
 def must_pin(properties: Properties, rules: Rules) -> bool:
     """Must the policy choose the host of every node, since Nova does not keep to what is asked?
 
-    It does not keep to ``member_of``, to a DRS host, or to the reservations of this project's
-    options.
+    It does not keep to ``member_of``, to a spread over anything but zones (``pins_hosts`` is True
+    with either), to a DRS host, or to the reservations of this project's options.
     """
     return properties.pins_hosts or properties.is_drs_enabled or keeps_reserved(rules)
+
+
+def _spread(asked: Asked, zone: str | None) -> tuple[Spread, ...]:
+    """One spread for each criterion.
+
+    :param zone: the one that is asked for, besides that of the profile.
+    """
+    of_properties = asked.properties.spread if asked.properties is not None else ()
+    spreads = (*{item.by: item for item in (*of_properties, *asked.spread)}.values(),)
+    profile.check_zone(asked.profile or {}, spreads)
+    if zone is not None and any(item.by == ZONE for item in spreads):
+        raise InvalidSpec(
+            f'must not be {zone!r} for servers that are spread over the zones: leave out the zone, '
+            f'or the spread by {ZONE}',
+            'availability_zone',
+        )
+    return spreads
 
 
 def _group(asked: Asked, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:

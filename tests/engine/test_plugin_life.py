@@ -32,10 +32,14 @@ TRIGGERS = [
 ]
 
 
+def profile(**properties):
+    """A server profile with more properties."""
+    return {**SERVER_PROFILE, 'properties': {**SERVER_PROFILE['properties'], **properties}}
+
+
 def hinted(group):
-    """A server profile that names a group."""
-    properties = {**SERVER_PROFILE['properties'], 'scheduler_hints': {'group': group}}
-    return {**SERVER_PROFILE, 'properties': properties}
+    """One that names a group."""
+    return profile(scheduler_hints={'group': group})
 
 
 def test_r3_01_name_priority_and_versions():
@@ -78,6 +82,17 @@ def test_r3_02_other_profile_type_is_not_applicable(desk):
     assert desk.policy().attach(cluster) == (
         False,
         'Policy not applicable on profile type: os.heat.stack-1.0',
+    )
+    assert desk.edge.nova.requests() == []
+
+
+def test_a_profile_with_a_zone_is_not_spread_over_the_zones(desk):
+    done, why = desk.policy(spec(spread=[{'by': 'availability_zone', 'mode': 'soft'}])).attach(
+        desk.cluster(profile=profile(availability_zone='nova:cmp-1'))
+    )
+    assert (done, why.partition(',')[0]) == (
+        False,
+        "properties.availability_zone: the profile names 'nova:cmp-1'",
     )
     assert desk.edge.nova.requests() == []
 

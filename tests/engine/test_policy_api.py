@@ -98,6 +98,7 @@ def test_zone_that_can_not_be_looked_up_is_no_400(demo, cloud):
         {'servergroup': {'rules': {'max_server_per_host': '3'}}, 'preflight': 'off'},
         {'availability_zone': 'nova', 'enable_drs_extension': 'true'},
         {'member_of': [], 'pin_hosts': False},
+        {'spread': [{'by': 'availability_zone'}, {'by': 'rack', 'max_skew': 2, 'mode': 'soft'}]},
     ],
     ids=str,
 )
@@ -177,7 +178,8 @@ def test_policy_type_shows_its_schema(demo):
             'type': 'AllowedValues',
         }
     ]
-    assert schema['member_of']['type'] == 'List'
+    assert schema['member_of']['type'] == schema['spread']['type'] == 'List'
     assert schema['member_of']['schema']['*']['type'] == 'String'
+    assert schema['spread']['schema']['*']['schema']['mode']['default'] == 'hard'
     assert group['rules']['schema']['max_server_per_host']['type'] == 'Integer'
     assert all(item['description'] for item in (*schema.values(), *group.values()))

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from senlin_affinity.core import errors
+from senlin_affinity.core.spread import Spread
 
 #: In C where libyaml is: Python's own takes seconds for 400 kB of tables.
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
@@ -33,6 +34,16 @@ def keep(path: Path, row: dict[str, Any]) -> None:
 def rows(table: str) -> list[Any]:
     """All rows of a table, for ``pytest.mark.parametrize('row', rows(...))``."""
     return [pytest.param(row, id=row['name']) for row in read(table)]
+
+
+def as_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """The values as a frozen dataclass has them: no list, and a spread for each map in one."""
+    return {
+        key: tuple(Spread(**each) if isinstance(each, dict) else each for each in value)
+        if isinstance(value, list)
+        else value
+        for key, value in values.items()
+    }
 
 
 def raises(row: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
 from senlin_affinity.policy import affinity, declared, properties
 from tests.support.fake_cloud import FakeCloud
-from tests.support.tables import check_error, raises, rows
+from tests.support.tables import as_tuples, check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('policy_spec'))
@@ -17,10 +17,7 @@ def test_load(row):
             properties.load(row['spec'])
         check_error(row, caught.value)
         return
-    wanted = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in row['properties'].items()
-    }
+    wanted = as_tuples(row['properties'])
     added = {'extra_specs': 'permissive', 'preflight': 'enforce'}
     defaults = {} if wanted['version'] == '1.0' else added
     assert properties.load(row['spec']) == properties.Properties(**{**defaults, **wanted})
@@ -53,7 +50,8 @@ def test_declarations_are_whole(item):
     assert item.kind in ('string', 'integer', 'boolean', 'list', 'map')
     assert item.since in properties.VERSIONS
     assert item.description.endswith('.')
-    assert (item.kind == 'map') is bool(item.children)
+    assert item.kind != 'map' or item.children
+    assert not item.children or item.kind in ('map', 'list')
     assert item.default is None or not item.allowed or item.default in item.allowed
 
 

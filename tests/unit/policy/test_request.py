@@ -11,15 +11,11 @@ from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy import request
 from senlin_affinity.policy.properties import TYPE, load
 from senlin_affinity.policy.request import Asked
-from tests.support.tables import check_error, raises, rows
+from tests.support.tables import as_tuples, check_error, raises, rows
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
 FLAVOR = Flavor('f', 'small', vcpus=1, ram=512, disk=1)
 SNAPSHOT = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1'),), server_groups=(WEB,))
-
-
-def tuples(values):
-    return {key: tuple(each) if isinstance(each, list) else each for key, each in values.items()}
 
 
 def asked_of(row):
@@ -30,8 +26,8 @@ def asked_of(row):
         if given is None
         else load({'type': TYPE, 'version': '1.1', 'properties': given}),
         profile={'properties': {'flavor': 'small', **row.get('profile', {})}},
-        rules=Rules.of(**tuples(row.get('rules', {}))),
-        **tuples(row.get('asked', {})),
+        rules=Rules.of(**as_tuples(row.get('rules', {}))),
+        **as_tuples(row.get('asked', {})),
     )
 
 
@@ -44,7 +40,7 @@ def test_build(row):
         check_error(row, caught.value)
         return
     made, snapshot, rules = request.build(asked, SNAPSHOT)
-    wanted = tuples(row['request'])
+    wanted = as_tuples(row['request'])
     group = row.get('group')
     if group is not None:
         (found,) = (
