@@ -24,7 +24,7 @@ from senlin_affinity.cli import (
     spec_file,
 )
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.core import planner, question
+from senlin_affinity.core import planner, question, spread
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot
@@ -36,6 +36,7 @@ LOG = logging.getLogger(__name__)
 _STATUS = {True: 0, False: 3, None: 1}
 #: Every server that fits is placed: more would only cost memory, for the capacity is the same.
 _MOST = 1_000_000
+_SPREAD = 'by=rack[,max_skew=N][,max_per_domain=N][,mode=soft]'
 
 
 class Plan(base.ShowOne):
@@ -75,6 +76,15 @@ class Plan(base.ShowOne):
             default=[],
             help='aggregates that their hosts must or must not be in, by name or id: in:a,b or !c; '
             'may be repeated',
+        )
+        parser.add_argument(
+            '--spread',
+            metavar='S',
+            action='append',
+            default=[],
+            type=_pairs,
+            help=f'domains that they are spread over, {_SPREAD}; by a metadata key of aggregates, '
+            'or availability_zone; may be repeated',
         )
         parser.add_argument(
             '--image-property',
@@ -138,7 +148,10 @@ class Plan(base.ShowOne):
             asked_request, self._snapshot, snapshot, unknown, looked_up.server_group
         )
         self._notes = dataclasses.replace(
-            self._notes, config_file=parsed_args.config_file, options=options.found
+            self._notes,
+            config_file=parsed_args.config_file,
+            options=options.found,
+            question=looked_up,
         )
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(asked_request.enabled_filters, modelled):
@@ -234,6 +247,7 @@ def _asked(parsed_args: argparse.Namespace, options: config_file.Options) -> req
         dict(parsed_args.image_property) or None,
         enabled_filters=filters,
         rules=options.rules,
+        spread=spread.read_all(parsed_args.spread, 'spread'),
     )
 
 
@@ -261,6 +275,15 @@ def _count(text: str) -> int:
         shown = reprlib.repr(text)
         raise argparse.ArgumentTypeError(f'must be a number from 0 to {_MOST:,}, not {shown}')
     return int(digits)
+
+
+def _pairs(text: str) -> Mapping[str, str]:
+    """What ``core.spread`` reads, with its numbers as they were written."""
+    pairs = [part.partition('=') for part in text.split(',')]
+    values = {key.strip(): value.strip() for key, equals, value in pairs if equals}
+    if len(values) < len(pairs):
+        raise argparse.ArgumentTypeError(f'must be {_SPREAD}, each key once, not {text!r}')
+    return values
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -57,10 +57,12 @@ def hosts_in_words(number: int) -> str:
 
 
 class HostMap:
-    """The hosts and their servers; ``zones`` by host, empty where they are not worth a column."""
+    """The hosts and their servers; ``columns`` are zones and the like: a title, a text by host."""
 
-    def __init__(self, decision: Decision, zones: Mapping[str, str], console: Console) -> None:
-        self._reasons, self._zones, self._console = decision.reasons, zones, console
+    def __init__(
+        self, decision: Decision, columns: Mapping[str, Mapping[str, str]], console: Console
+    ) -> None:
+        self._reasons, self._columns, self._console = decision.reasons, columns, console
         self._is_limited = _is_limited(decision)
         self._signs = _ASCII_SIGNS if console.options.ascii_only else _SIGNS
         ranked = sorted(decision.hosts, key=_interest)
@@ -116,12 +118,12 @@ class HostMap:
 
     @property
     def _titles(self) -> Sequence[str]:
-        return ('host', 'zone', 'servers', 'room') if self._zones else ('host', 'servers', 'room')
+        return ('host', *self._columns, 'servers', 'room')
 
     def _cells(self, report: HostReport) -> list[Text]:
-        zone = [Text(self._zones[report.host])] if self._zones else []
+        columns = [Text(by_host[report.host]) for by_host in self._columns.values()]
         room = '?' if report.room is None else f'{report.room:,}'
-        return [Text(report.host), *zone, self._servers(report), Text(room)]
+        return [Text(report.host), *columns, self._servers(report), Text(room)]
 
     def notes(self) -> Iterator[RenderableType]:
         """How many hosts are not shown, and what the signs mean."""

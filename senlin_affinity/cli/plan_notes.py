@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.filters import KNOWN
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import ZONE
 
 #: Remedies that change the rule or the policy of a group.
 _OF_A_GROUP = ('max_server_per_host', 'soft_policy')
@@ -32,7 +33,8 @@ class Notes:
 
     ``unknown`` says why parts of a live cloud are not known, ``missing`` which parts that matter
     are not in a file; ``is_group_there`` that the group is none that an attach would create.
-    ``options`` are those that count in a plan and are in the ``config_file``.
+    ``options`` are those that count in a plan and are in the ``config_file``. ``question`` is what
+    was asked.
     """
 
     unknown: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ class Notes:
     has_no_hosts: bool = False
     config_file: str | None = None
     options: tuple[str, ...] = ()
+    question: Question | None = None
 
     def of_remedies(self, decision: Decision) -> str:
         """What to know of the remedies that are shown; '' for nothing."""
@@ -77,11 +80,13 @@ def missing(
 
     :param told: parts whose reason is told elsewhere.
     """
+    keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
+    of_keys = f'the domains by {keys} are not known'
     lacking = {
         'hosts': (snapshot.hosts, 'Nova shows them to administrators only'),
         'aggregates': (
-            snapshot.aggregates if request.member_of else (),
-            'the names in member_of can not be looked up',
+            snapshot.aggregates if request.member_of or keys else (),
+            'the names in member_of can not be looked up' if request.member_of else of_keys,
         ),
         'flavors': (snapshot.flavors, f'nobody checked that there is {request.flavor!r}'),
         'server_groups': (

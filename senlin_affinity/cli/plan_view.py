@@ -26,7 +26,7 @@ from rich.console import Console, Group, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from senlin_affinity.cli import group_view
+from senlin_affinity.cli import group_view, spread_view
 from senlin_affinity.cli.plan_map import HostMap, hosts_in_words, indented
 from senlin_affinity.cli.plan_notes import Notes
 from senlin_affinity.core import plain
@@ -61,8 +61,15 @@ def _parts(
         yield from ('', indented(Text('the snapshot has no hosts', style='dim')))
     if decision.hosts:
         zones = {host.host: host.availability_zone or '?' for host in snapshot.hosts or ()}
-        picture = HostMap(decision, zones if len(set(zones.values())) > 1 else {}, console)
+        columns = {'zone': zones} if len(set(zones.values())) > 1 else {}
+        if notes.question is not None:
+            columns |= spread_view.columns(notes.question)
+        picture = HostMap(decision, columns, console)
         yield from ('', indented(picture.rows()), *picture.notes())
+    if notes.question is not None:
+        for spread in notes.question.request.spread:
+            title = f'Servers by {spread_view.in_words(spread)}:'
+            yield from _list(title, spread_view.lines(notes.question, spread, decision))
     remedies, title = decision.remedies, 'What would help, the smallest change first:'
     if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
         title = 'No single change is enough. What would help most:'

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from senlin_affinity.cli import base, spec_file
+from senlin_affinity.cli import base, spec_file, spread_view
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.policy import affinity, aggregates, flavor, profile, properties
 
@@ -48,6 +48,7 @@ class ValidatePolicy(base.ShowOne):
             try:
                 given = profile.check_applicable(spec_file.read(parsed_args.profile))
                 hint, wanted_flavor = profile.group_hint(given), profile.flavor(given)
+                profile.check_zone(given, wanted.spread)
             except InvalidSpec as error:
                 raise InvalidSpec(str(error), parsed_args.profile) from error
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
@@ -61,6 +62,7 @@ class ValidatePolicy(base.ShowOne):
             'DRS extension': 'on' if wanted.is_drs_enabled else 'off',
             'extra specs': wanted.extra_specs,
             'member_of': ' and '.join(wanted.member_of) or '(any aggregates)',
+            'spread': ' and '.join(map(spread_view.in_words, wanted.spread)) or '(none)',
             'hosts': 'chosen by the policy' if is_chosen else "chosen by Nova's scheduler",
             'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor, parsed_args.timeout),
         }

@@ -459,6 +459,9 @@ def test_rules_without_a_policy_are_those_of_the_library(answer, tmp_path):
         (('--availability-zone', 'az-3'), 'availability_zone: there is no availability zone '),
         (('--member-of', 'sdd'), 'member_of[0]: '),
         (('--member-of', '!in:'), 'member_of[0]: '),
+        (('--spread', 'by=a', '--spread', 'by=a,max_skw=1'), 'spread[1].max_skw: is not known: '),
+        (('--spread', 'by=a,max_skew=0'), 'spread[0].max_skew: must be an integer of 1 or more'),
+        (('--spread', 'by=availability_zone', '--availability-zone', 'az-1'), 'availability_zon'),
         (('--policy', 'nowhere.yaml'), 'nowhere.yaml can not be read: No such file'),
         (('--profile', 'nowhere.yaml'), 'nowhere.yaml can not be read: No such file'),
         (('--snapshot', 'nowhere.json'), 'nowhere.json can not be read: No such file'),
@@ -484,6 +487,8 @@ def test_a_name_or_a_file_that_is_not_there(plan, options, said):
         (('--flavor', 'f'), 'the following arguments are required: --count'),
         (('--count', '1'), 'error: name a flavor with --flavor, or a profile with --profile'),
         (('--count', '1', '--flavor', 'f', '--image-property', 'k'), "must be K=V, not 'k'"),
+        (('--count', '1', '--flavor', 'f', '--spread', 'rack'), 'argument --spread: must be by='),
+        (('--count', '1', '--flavor', 'f', '--spread', 'by=a,by=b'), "once, not 'by=a,by=b'"),
         (
             ('--count', '1', '--flavor', 'f'),
             'error: name a cloud with --os-cloud, or a file with --snapshot',
@@ -672,6 +677,51 @@ def test_rooms_that_the_quotas_do_not_leave(plan):
     lines = rows(plan(2, cloud=cloud))
     assert lines[1] == 'capacity: 3 (1 more after these)'
     assert lines[-1] == '  □ new   · free   room: by host, without quotas'
+
+
+RACKS = {
+    'hosts': [
+        host('cmp-1', aggregates=['a1']), host('cmp-2', aggregates=['a1', 'a2']),
+        host('cmp-3', aggregates=['a2'], enabled=False), host('cmp-4'),
+    ],
+    'aggregates': [
+        {'uuid': f'a{number}', 'name': '', 'metadata': {'rack': f'r{number}'}} for number in (1, 2)
+    ],
+}  # fmt: skip
+
+
+def test_the_view_of_a_spread(plan):
+    group, zones = ('--server-group', 'web'), ('--spread', 'by=availability_zone, max_skew = 9')
+    hard = rows(plan(1, *group, '--spread', 'by=rack,max_per_domain=1', cloud=RACKS))
+    assert hard[4:9] == [
+        '  host    by rack   servers   room   host_state   spread',
+        '  cmp-1   r1        ■            0   ✓            ✗ full (r1)',
+        '  cmp-2   r1, r2                 0   ✓            ✗ several_domains',
+        '  cmp-3   r2                     0   ✗ disabled   ✓',
+        '  cmp-4   -                      0   ✓            ✗ no_domain',
+    ]
+    soft = rows(plan(3, *group, '--spread', 'by=rack,mode=soft', *zones, cloud=RACKS))
+    assert soft[-7:] == [
+        'Servers by rack (max_skew 1, soft):',
+        '  1 server: r1',
+        '  0 servers: r2',
+        '  3 servers: on hosts that are not in one of them',
+        '',
+        'Servers by availability_zone (max_skew 9):',
+        '  4 servers: az-1',
+    ]
+
+
+def test_the_view_of_a_spread_over_many_domains_or_unknown_ones(plan):
+    hosts = [host(f'h{number}', availability_zone=f'z{number}') for number in range(1021)]
+    lines = rows(plan(1, '--spread', 'by=availability_zone', cloud={'hosts': hosts}))
+    assert '  1 server: z0' in lines
+    assert lines[-2].endswith(', ... and')
+    assert lines[-1] == '  1,000 more'
+    lines = rows(plan(1, '--spread', 'by=rack', cloud={'aggregates': None}))
+    assert lines[5].split()[:3] == ['cmp-1', 'az-1', '?']
+    assert '  aggregates: not in the snapshot (the domains by rack are not known)' in lines
+    assert not any(line.startswith('Servers by') for line in lines)
 
 
 def test_a_cloud_without_hosts_says_so(plan):

@@ -40,7 +40,7 @@ def test_a_command_prints_what_is_shown(shown_command, folder, output):
 
 def test_all_of_them_are_found():
     names = [param.id for param in shown()]
-    assert names == ['README-1', *(f'command.rst-{number}' for number in (1, 2, 3, 4))]
+    assert names == ['README-1', *(f'command.rst-{number}' for number in (1, 2, 3, 4, 5))]
 
 
 def test_the_library_call_of_the_readme(capsys, monkeypatch):

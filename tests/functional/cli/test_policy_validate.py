@@ -39,6 +39,7 @@ def test_valid_as_json(run, write):
         'DRS extension': 'off',
         'extra specs': 'permissive',
         'member_of': '(any aggregates)',
+        'spread': '(none)',
         'hosts': "chosen by Nova's scheduler",
         'in the cloud': 'not asked (name a cloud with --os-cloud)',
     }
@@ -50,6 +51,20 @@ def test_member_of(run, write):
     assert (done.returncode, done.stderr) == (0, '')
     shown = json.loads(done.stdout)
     assert (shown['member_of'], shown['hosts']) == ('in:a,b and !c', 'chosen by the policy')
+
+
+def test_spread(run, write):
+    spreads = 'spread: [{by: availability_zone}, {by: rack, max_per_domain: 4, mode: soft}]'
+    path = write('spec.yaml', SPEC.replace('availability_zone: nova_1', spreads))
+    shown = json.loads(run('policy', 'validate', '-f', 'json', path).stdout)
+    assert shown['spread'] == (
+        'availability_zone (max_skew 1) and rack (max_skew 1, max_per_domain 4, soft)'
+    )
+    assert shown['hosts'] == 'chosen by the policy'
+    profile = write('profile.yaml', PROFILE.replace('{', '{availability_zone: nova, ', 1))
+    done = run('policy', 'validate', path, '--profile', profile)
+    assert done.returncode == 3
+    assert done.stderr.startswith('error: profile.yaml: properties.availability_zone: the profile')
 
 
 def test_a_json_file(run, write):

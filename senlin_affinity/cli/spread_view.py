@@ -1,0 +1,70 @@
+"""A spread for the eyes: what is asked for, the domains of each host, the servers in each domain.
+
+Shapes::
+
+    in_words(Spread('rack', max_per_domain=4)) == 'rack (max_skew 1, max_per_domain 4)'
+    columns(question) == {'by rack': {'cmp-1': 'r1', 'cmp-2': '-', 'cmp-3': 'r1, r2'}}
+    tuple(lines(question, spread, decision)) == ('2 servers: r1, r3', '1 server: r2')
+
+Units: numbers of servers of the group, with those that are placed. Domains that are not known are
+"?". Zones have a column already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from senlin_affinity.core.decision import Decision
+from senlin_affinity.core.objects import Question
+from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.core.topology import domains_of, servers
+
+_MOST_NAMES = 20
+
+
+def in_words(spread: Spread) -> str:
+    """What is asked for."""
+    most = f', max_per_domain {spread.max_per_domain}' if spread.max_per_domain else ''
+    return f'{spread.by} (max_skew {spread.max_skew}{most}{"" if spread.is_hard else ", soft"})'
+
+
+def columns(question: Question) -> dict[str, dict[str, str]]:
+    """For each criterion, the domains of each host."""
+    return {
+        f'by {spread.by}': {
+            host.host: _names(domains_of(question.snapshot, spread.by, host))
+            for host in question.snapshot.hosts or ()
+        }
+        for spread in question.request.spread
+        if spread.by != ZONE
+    }
+
+
+def _names(domains: frozenset[str] | None) -> str:
+    return '?' if domains is None else ', '.join(sorted(domains)) or '-'
+
+
+def lines(question: Question, spread: Spread, decision: Decision) -> Iterator[str]:
+    """How many servers each domain holds, the fullest first."""
+    snapshot = question.snapshot
+    found = [domains_of(snapshot, spread.by, host) for host in snapshot.hosts or ()]
+    names = sorted({*names}.pop() for names in found if names is not None and len(names) == 1)
+    placed = Counter(each.host for each in decision.placements)
+    later = replace(question, placed=placed)
+    held = servers(later, spread.by)
+    with_number: dict[int, list[str]] = {}
+    for name in dict.fromkeys(names):
+        with_number.setdefault(held[name], []).append(name)
+    for number, each in sorted(with_number.items(), reverse=True):
+        more = len(each) - _MOST_NAMES
+        shown = [*each[:_MOST_NAMES], *([f'... and {more:,} more'] if more > 0 else [])]
+        yield f'{_number(number)}: {", ".join(shown)}'
+    outside = sum(later.members_on.values()) - sum(held.values())
+    if names and outside:
+        yield f'{_number(outside)}: on hosts that are not in one of them'
+
+
+def _number(number: int) -> str:
+    return f'{number:,} server{"" if number == 1 else "s"}'
