@@ -26,6 +26,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
 
+from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
@@ -181,12 +182,8 @@ class ResourcesConstraint:
 
 def _are_aggregates_asked(question: Question) -> bool:
     """May Nova ask Placement for aggregates, in which a pool must be as well?"""
-    rules = question.rules
-    return (
-        question.request.availability_zone is not None
-        or rules.are_tenants_limited
-        or rules.is_isolation_enforced
-    )
+    is_limited = question.option(TENANTS) or question.option(ISOLATION)
+    return question.request.availability_zone is not None or bool(is_limited)
 
 
 def _is_more_pinned(asked: Demand, host: Host, name: str) -> bool:
