@@ -14,8 +14,6 @@ from senlin_affinity.sandbox.identities import ADMIN, DEMO
 from tests.recordings import files
 from tests.recordings.exchanges import Normaliser
 
-PATH = files.HERE / 'snapshot.json'
-
 
 def _quota_set(project: str) -> str:
     return f'/os-quota-sets/{project}/detail'
@@ -91,7 +89,7 @@ def record(connections: Mapping[str, Any]) -> dict[str, Any]:
 
 def load() -> dict[str, Any]:
     """The record, as it is in its file."""
-    loaded: dict[str, Any] = json.loads(PATH.read_text(encoding='utf-8'))
+    loaded: dict[str, Any] = json.loads(files.SNAPSHOT.read_text(encoding='utf-8'))
     return loaded
 
 

@@ -120,8 +120,8 @@ class FakeServer:
 @cache
 def recordings() -> Mapping[Microversion, Mapping[str, Any]]:
     """The recorded answers, by the microversion that was really asked for."""
-    loaded = (files.load(recorded) for recorded in exchanges.MICROVERSIONS)
-    return {parse(content['microversion']): content['answers'] for content in loaded}
+    records = files.load().values()
+    return {parse(record['microversion']): record['answers'] for record in records}
 
 
 def parse(microversion: str) -> Microversion:
