@@ -103,10 +103,7 @@ class HttpCloud:
         parts = urlsplit(target)
         service, _, path = parts.path.lstrip('/').partition('/')
         if service == 'identity' and method == 'POST':
-            urls = {
-                'compute': f'{self.url}/compute/v2.1',
-                'placement': f'{self.url}/placement',
-            }
+            urls = {'compute': f'{self.url}/compute/v2.1', 'placement': f'{self.url}/placement'}
             return Reply(201, fake_keystone.token('admin', urls))
         if service == 'identity' and self.is_locked:
             return Reply(401, fake_keystone.UNAUTHORIZED)

@@ -5,9 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from nova.scheduler.filters.aggregate_instance_extra_specs import (
-    AggregateInstanceExtraSpecsFilter,
-)
+from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInstanceExtraSpecsFilter
 from oslo_utils import strutils
 
 from senlin_affinity.core import aggregate_metadata
