@@ -6,16 +6,13 @@ It knows what a snapshot asks: unit queries, trees, sharing providers, and an an
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from tests.recordings import snapshot
 from tests.recordings.exchanges import Reply
-from tests.support.fake_nova import FakeNova, NoRoute
+from tests.support.fake_nova import FakeNova, NoRoute, snapshot_answer
 
 Amounts = Mapping[str, tuple[int, int]]
 TRAITS = ('COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND')
@@ -79,13 +76,13 @@ class FakePlacement:
     ) -> Reply:
         """Answer one GET."""
         if path == '/':
-            reply = _recorded('placement version')
+            reply = snapshot_answer('placement version')
             reply.body['versions'][0]['max_version'] = self.newest
             return reply
         assert microversion == '1.29', microversion
         self.asked.append(f'GET {path}?{"&".join("=".join(item) for item in query.items())}')
         if user != 'admin':
-            return _recorded('candidates, not allowed')
+            return snapshot_answer('candidates, not allowed')
         asked = filter(None, query.get('resources', '').split(','))
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
@@ -136,7 +133,7 @@ class FakePlacement:
         }
 
     def _listed(self, wanted: Mapping[str, int], trait: str | None) -> Reply:
-        template = _recorded('providers').body['resource_providers'][0]
+        template = snapshot_answer('providers').body['resource_providers'][0]
         return Reply(
             200,
             {
@@ -166,13 +163,3 @@ def _choices(
     return itertools.product(
         *([item for item in usable if item.has(*asked)] for asked in wanted.items())
     )
-
-
-@cache
-def _record() -> Mapping[str, Any]:
-    return snapshot.load()
-
-
-def _recorded(name: str) -> Reply:
-    answer = _record()[name]
-    return Reply(answer['status'], copy.deepcopy(answer['body']))

@@ -6,7 +6,7 @@ from tests.recordings import exchanges, files
 from tests.support import fake_nova
 
 REPLAYED = exchanges.exchange_all(
-    fake_nova.FakeNova(quota=exchanges.SERVER_GROUPS_QUOTA, hosts=fake_nova.RECORDED_HOSTS)
+    fake_nova.FakeNova(quota=exchanges.SERVER_GROUPS_QUOTA, url='http://nova.test/v2.1')
 )
 RECORDED = files.load()
 
