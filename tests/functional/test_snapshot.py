@@ -1,6 +1,7 @@
 """A snapshot of the real Nova and Placement, held against what the sandbox was made of."""
 
 import json
+import os
 import stat
 import uuid
 
