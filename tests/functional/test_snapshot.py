@@ -1,7 +1,6 @@
 """A snapshot of the real Nova and Placement, held against what the sandbox was made of."""
 
 import json
-import os
 import stat
 import uuid
 
