@@ -91,11 +91,7 @@ def _compare(case: clouds.Case, nova: _Nova) -> Result:
     while placed <= TOO_MANY and nova.is_placed('asked', group, case.zone):
         placed += 1
     return Result(
-        case.seed,
-        decision.capacity,
-        decision.capacity_is_upper_bound,
-        placed,
-        decision.line(),
+        case.seed, decision.capacity, decision.capacity_is_upper_bound, placed, decision.line()
     )
 
 

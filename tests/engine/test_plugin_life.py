@@ -58,10 +58,7 @@ def test_entry_point_is_installed_and_leaves_senlins_own_name_alone():
         if found.value.startswith('senlin_affinity')
     ]
     assert ours == [
-        (
-            'senlin.policy.affinity-1.1',
-            'senlin_affinity.plugins.senlin_policy:AffinityPolicy',
-        )
+        ('senlin.policy.affinity-1.1', 'senlin_affinity.plugins.senlin_policy:AffinityPolicy')
     ]
 
 

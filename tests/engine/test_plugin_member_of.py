@@ -8,8 +8,8 @@ from senlin.common import exception as senlin_exception
 
 from tests.engine.support import Desk, spec
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
-from tests.support.fake_candidates import FakeCandidates
 from tests.support.fake_nova import FakeAggregate
+from tests.support.fake_placement import FakePlacement
 
 AGGREGATES = (FakeAggregate('agg-a'), FakeAggregate('agg-l'))
 WANTED = spec(member_of=['agg-a', '!agg-l'])
@@ -23,7 +23,7 @@ OLD = (
 
 @pytest.fixture
 def desk(_database):
-    with Edge(placement=FakeCandidates(), aggregates=AGGREGATES) as edge:
+    with Edge(placement=FakePlacement(), aggregates=AGGREGATES) as edge:
         yield Desk(edge)
 
 
@@ -58,7 +58,7 @@ def test_r1_17_attach_with_an_aggregate_that_is_not_there(desk, value, words):
 
 
 def test_rx_08_r1_42_attach_to_a_cloud_that_is_too_old(_database):
-    with Edge(placement=FakeCandidates('1.31'), aggregates=AGGREGATES) as edge:
+    with Edge(placement=FakePlacement(newest='1.31'), aggregates=AGGREGATES) as edge:
         desk = Desk(edge)
         done, why = desk.policy(WANTED).attach(desk.cluster())
         assert (done, OLD in why) == (False, True), why

@@ -38,9 +38,7 @@ def test_r3_07_counts_of_other_policies_and_of_texts(demo, truth):
     cluster, _policy, group = demo.bound(demo.policy(servergroup=ANYWHERE))
     entry = {'servergroup': group}
     scaling = demo.policy_of(
-        'senlin.policy.scaling',
-        event='CLUSTER_SCALE_OUT',
-        adjustment={'type': MORE, 'number': 3},
+        'senlin.policy.scaling', event='CLUSTER_SCALE_OUT', adjustment={'type': MORE, 'number': 3}
     )
     keeping = demo.policy_of(
         'senlin.policy.deletion', destroy_after_deletion=True, reduce_desired_capacity=False

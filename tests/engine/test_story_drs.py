@@ -8,11 +8,7 @@ EIGHT = {'rules': {'max_server_per_host': 8}}
 DRS_ZONE = f'vsphere:{DRS_HOST}'
 
 
-WANTED = {
-    'enable_drs_extension': True,
-    'availability_zone': 'vsphere',
-    'servergroup': EIGHT,
-}
+WANTED = {'enable_drs_extension': True, 'availability_zone': 'vsphere', 'servergroup': EIGHT}
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 
 

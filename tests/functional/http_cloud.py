@@ -103,10 +103,7 @@ class HttpCloud:
         parts = urlsplit(target)
         service, _, path = parts.path.lstrip('/').partition('/')
         if service == 'identity' and method == 'POST':
-            urls = {
-                'compute': f'{self.url}/compute/v2.1',
-                'placement': f'{self.url}/placement',
-            }
+            urls = {'compute': f'{self.url}/compute/v2.1', 'placement': f'{self.url}/placement'}
             return Reply(201, fake_keystone.token('admin', urls))
         if service == 'identity' and self.is_locked:
             return Reply(401, fake_keystone.UNAUTHORIZED)
@@ -114,11 +111,11 @@ class HttpCloud:
             return Reply(200, fake_keystone.version(f'{self.url}/identity/v3'))
         microversion = headers.get('OpenStack-API-Version')
         microversion = microversion and microversion.partition(' ')[2]
-        user, query = headers.get('X-Auth-Token', 'nobody'), dict(parse_qsl(parts.query))
+        user, query = headers.get('X-Auth-Token', 'nobody'), parse_qsl(parts.query)
         if service == 'placement':
             return self.placement.send(user, f'/{path}', microversion, query)
         path = path.removeprefix('v2.1') or '/'
-        return self.nova.send(user, method, path, microversion, query, body)
+        return self.nova.send(user, method, path, microversion, dict(query), body)
 
 
 class _Server(http.server.ThreadingHTTPServer):

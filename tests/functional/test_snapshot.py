@@ -296,10 +296,7 @@ def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
         generation = admin.placement.get(path, microversion='1.29').json()['generation']
         admin.placement.put(
             f'{path}/aggregates',
-            json={
-                'resource_provider_generation': generation,
-                'aggregates': belongs['aggregates'],
-            },
+            json={'resource_provider_generation': generation, 'aggregates': belongs['aggregates']},
             microversion='1.29',
         )
         admin.placement.put(

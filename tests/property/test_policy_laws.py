@@ -33,7 +33,7 @@ STORED = [
             'version': '1.1',
             'data': {'servergroup_id': 'g', 'inherited_group': True, 'policy': 'x', 'rules': {}},
         }
-    },
+    }
 ]
 PROFILES = [
     {

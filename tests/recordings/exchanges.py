@@ -28,11 +28,7 @@ MICROVERSIONS = ('2.1', '2.14', '2.53', '2.63', '2.64', NEWEST)
 #: The cloud that is recorded: a host that matches "drs" by its service host, one by its
 #: hypervisor's name, and one that does not; the quota that one group too many meets; and an
 #: aggregate.
-HOSTS = {
-    'cmp-1': 'cmp-1',
-    'kvm-3': 'KVM-DRS-3',
-    'vsphere-drs-1': 'domain-c7.b52f9a5e',
-}
+HOSTS = {'cmp-1': 'cmp-1', 'kvm-3': 'KVM-DRS-3', 'vsphere-drs-1': 'domain-c7.b52f9a5e'}
 SERVER_GROUPS_QUOTA = 4
 FLAVORS = {'m1.tiny': {'id': 'tiny', 'extra_specs': {'hw:cpu_policy': 'shared'}}}
 AGGREGATES = {'ssd': {'hosts': ['cmp-1', 'kvm-3'], 'metadata': {'ssd': 'true'}}}

@@ -1,7 +1,7 @@
 """Records the answers of the sandbox's real Nova: ``python -m tests.recordings.record``.
 
-Writes one file a microversion beside this module; the tests that replace Nova answer with them,
-and ``tests/functional/test_recordings.py`` notices when the real one does not any more.
+Writes the files beside this module; the tests that replace Nova answer with them, and
+``tests/functional/test_recordings.py`` notices when the real one does not any more.
 """
 
 from __future__ import annotations
@@ -109,10 +109,9 @@ def record_snapshot() -> dict[str, Any]:
 
 def main() -> None:
     """Write the files, and say which of them changed."""
-    written = {files.path(recorded): content for recorded, content in record().items()}
-    written[snapshot.PATH] = record_snapshot()
+    written = {files.NOVA: files.merge(record()), files.SNAPSHOT: record_snapshot()}
     for path, content in written.items():
-        text = files.render(content)
+        text = files.render(content) + '\n'
         is_same = path.exists() and path.read_text(encoding='utf-8') == text
         path.write_text(text, encoding='utf-8')
         sys.stdout.write(f'{path.name}: {"as it was" if is_same else "changed"}\n')

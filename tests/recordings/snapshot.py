@@ -14,8 +14,6 @@ from senlin_affinity.sandbox.identities import ADMIN, DEMO
 from tests.recordings import files
 from tests.recordings.exchanges import Normaliser
 
-PATH = files.HERE / 'snapshot.json'
-
 
 def _quota_set(project: str) -> str:
     return f'/os-quota-sets/{project}/detail'
@@ -32,13 +30,7 @@ REQUESTS: Mapping[str, tuple[str, str, str, str, Mapping[str, str]]] = {
     ),
     'aggregates': ('admin', 'compute', '/os-aggregates', '2.41', {}),
     'aggregates, not allowed': ('demo', 'compute', '/os-aggregates', '2.41', {}),
-    'flavors': (
-        'demo',
-        'compute',
-        '/flavors/detail',
-        '2.61',
-        {'is_public': 'None', 'limit': '1'},
-    ),
+    'flavors': ('demo', 'compute', '/flavors/detail', '2.61', {'is_public': 'None', 'limit': '1'}),
     'servers': ('admin', 'compute', '/servers/detail', '2.1', {'all_tenants': '1', 'limit': '1'}),
     'servers of the project': ('demo', 'compute', '/servers/detail', '2.1', {'limit': '1'}),
     'servers, not allowed': ('demo', 'compute', '/servers/detail', '2.1', {'all_tenants': '1'}),
@@ -91,7 +83,7 @@ def record(connections: Mapping[str, Any]) -> dict[str, Any]:
 
 def load() -> dict[str, Any]:
     """The record, as it is in its file."""
-    loaded: dict[str, Any] = json.loads(PATH.read_text(encoding='utf-8'))
+    loaded: dict[str, Any] = json.loads(files.SNAPSHOT.read_text(encoding='utf-8'))
     return loaded
 
 

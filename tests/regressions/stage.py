@@ -31,13 +31,7 @@ HYDRA = 'kvm-hydra-01'
 DRS_1, DRS_2 = 'vsphere-drs-1', 'vsphere-drs-2'
 _VSPHERE = {'hypervisor_type': 'VMware vCenter Server', 'disabled': True}
 #: All in the zone "nova"; the hosts of the DRS stories are disabled until a story enables them.
-HOSTS = {
-    'cmp-1': {},
-    'cmp-2': {},
-    HYDRA: {'disabled': True},
-    DRS_1: _VSPHERE,
-    DRS_2: _VSPHERE,
-}
+HOSTS = {'cmp-1': {}, 'cmp-2': {}, HYDRA: {'disabled': True}, DRS_1: _VSPHERE, DRS_2: _VSPHERE}
 
 _UUID = re.compile(r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}')
 _OWN_NAME = re.compile(r'\b(policy|cluster)-\d+-[0-9a-f]{6}\b')

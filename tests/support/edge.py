@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import requests
 import requests_mock
@@ -36,7 +36,6 @@ from openstack.connection import Connection
 from senlin_affinity.cloud.connection import Ports, ports
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
-from tests.support.fake_candidates import FakeCandidates
 from tests.support.fake_glance import FakeGlance
 from tests.support.fake_nova import FakeNova, NoRoute, newest
 from tests.support.fake_placement import FakePlacement
@@ -154,7 +153,7 @@ class Edge:
         *,
         user: str = 'admin',
         services: tuple[str, ...] = ('compute',),
-        placement: FakeCandidates | None = None,
+        placement: FakePlacement | None = None,
         glance: FakeGlance | None = None,
         projects: Mapping[str, str] | None = None,
         **nova: Any,
@@ -293,11 +292,9 @@ class Edge:
                 pass
         if url.startswith(PLACEMENT) and 'placement' in self._services:
             path, asked = url.removeprefix(PLACEMENT) or '/', _microversion(request)
-            if isinstance(self.placement, FakeCandidates):
-                query = parse_qs(urlsplit(request.url).query)
-                return self.placement.send(path, asked, query), {}
+            query = parse_qsl(urlsplit(request.url).query)
             user = request.headers.get('X-Auth-Token', 'nobody')
-            return self.placement.send(user, path, asked, _query(request)), {}
+            return self.placement.send(user, path, asked, query), {}
         if url.startswith(GLANCE) and self.glance is not None:
             return self.glance.send(GLANCE, url.removeprefix(GLANCE), _query(request)), {}
         self.unmatched.append(f'{request.method} {request.url}')
@@ -356,6 +353,4 @@ def _microversion(request: Any) -> str | None:
 
 def _query(request: Any) -> dict[str, str]:
     """requests-mock writes a query in lower case; the real one is in the URL."""
-    query = requests.compat.urlparse(request.url).query
-    pairs = (item.partition('=') for item in query.split('&') if item)
-    return {key: requests.compat.unquote_plus(value) for key, _, value in pairs}
+    return dict(parse_qsl(urlsplit(request.url).query, keep_blank_values=True))

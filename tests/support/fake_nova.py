@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.recordings import exchanges, files
 from tests.recordings import snapshot as snapshot_record
@@ -71,11 +72,12 @@ class FakeHost:
 
 @dataclass(frozen=True)
 class FakeFlavor:
-    """A flavor; all are of one size."""
+    """A flavor; ``size`` has what differs from the recorded one."""
 
     id: str
     name: str
     extra_specs: Mapping[str, str] = field(default_factory=dict)
+    size: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,8 @@ class FakeServer:
 @cache
 def recordings() -> Mapping[Microversion, Mapping[str, Any]]:
     """The recorded answers, by the microversion that was really asked for."""
-    loaded = (files.load(recorded) for recorded in exchanges.MICROVERSIONS)
-    return {parse(content['microversion']): content['answers'] for content in loaded}
+    records = files.load().values()
+    return {parse(record['microversion']): record['answers'] for record in records}
 
 
 def parse(microversion: str) -> Microversion:
@@ -142,6 +144,7 @@ class FakeNova:
 
     :param newest: the newest microversion that it offers; '' is a Nova without microversions.
     :param quota: server groups that the project may have; -1: as many as it likes.
+    :param url: where the links of its answers lead.
     """
 
     def __init__(
@@ -153,12 +156,14 @@ class FakeNova:
         flavors: Iterable[FakeFlavor] = RECORDED_FLAVORS,
         aggregates: Iterable[FakeAggregate] = RECORDED_AGGREGATES,
         longest_page: int = LONGEST_PAGE,
+        url: str = 'http://behind.a.proxy',
     ) -> None:
+        self.url = url
         self.longest_page = longest_page
         self.newest = newest
         self.quota = quota
         self.hosts = tuple(hosts)
-        self.flavors: list[Any] = list(flavors)
+        self.flavors = list(flavors)
         self.aggregates = list(aggregates)
         self.groups: list[dict[str, Any]] = []
         self.servers: list[FakeServer] = []
@@ -188,9 +193,11 @@ class FakeNova:
         group['members'].append(self.servers[-1].id)
         return self.servers[-1].id
 
-    def add_flavor(self, name: str, **more: Any) -> None:
+    def add_flavor(
+        self, name: str, id: str | None = None, extra_specs: Any = (), **size: Any
+    ) -> None:
         """A flavor; its id is its name unless told otherwise."""
-        self.flavors.append({'id': name, 'name': name, 'extra_specs': {}, **more})
+        self.flavors.append(FakeFlavor(id or name, name, dict(extra_specs), size))
 
     def add_aggregate(self, name: str, hosts: Iterable[str] = (), **metadata: str) -> str:
         """An aggregate; gives its UUID."""
@@ -314,11 +321,11 @@ class FakeNova:
     def _quota_set(self, question: _Question) -> Reply:
         (project,) = question.found
         if question.user != 'admin' and project != f'{question.user}-project':
-            return _snapshot_answer('quota set, not allowed')
+            return snapshot_answer('quota set, not allowed')
         if project not in self.quota_sets:
-            reply = _snapshot_answer('quota set, no project')
+            reply = snapshot_answer('quota set, no project')
             return _reworded(reply, {reply.body['badRequest']['message'].split()[2]: project})
-        reply = _snapshot_answer('quota set')
+        reply = snapshot_answer('quota set')
         for name, (limit, used) in self.quota_sets[project].items():
             reply.body['quota_set'][name] |= {'limit': limit, 'in_use': used}
         return reply
@@ -361,41 +368,28 @@ class FakeNova:
                 reply = self._recorded('hypervisors, no match', question.microversion)
                 return _reworded(reply, {'nowhere': pattern})
         template = self._recorded('hypervisors', question.microversion).body['hypervisors'][0]
-        more: dict[str, Any] = {}
-        if pattern is None and question.microversion >= (2, 33):
-            ids = [_numbered(template['id'], len(self.hosts) + number) for number, _ in found]
-            marker = question.query.get('marker')
-            start = 1 + ids.index(marker) if marker else 0
-            longest = self.longest_page
-            found, rest = found[start : start + longest], found[start + longest :]
-            if rest:
-                href = f'/os-hypervisors/detail?marker={ids[found[-1][0]]}'
-                more['hypervisors_links'] = [{'rel': 'next', 'href': href}]
         has_servers = 'with_servers' in question.query and question.microversion >= (2, 53)
         servers = self._servers_by_host() if has_servers else {}
-        return Reply(
-            200,
+        shown = [
             {
-                **more,
-                'hypervisors': [
-                    {
-                        **template,
-                        'id': _numbered(template['id'], len(self.hosts) + number),
-                        'hypervisor_hostname': host.hypervisor,
-                        'state': host.state,
-                        'status': host.status,
-                        'service': {
-                            **template['service'],
-                            'id': _numbered(template['service']['id'], number),
-                            'host': host.host,
-                        },
-                        **_of_host(host, template),
-                        **({'servers': servers[host.host]} if host.host in servers else {}),
-                    }
-                    for number, host in found
-                ],
-            },
-        )
+                **template,
+                'id': _numbered(template['id'], len(self.hosts) + number),
+                'hypervisor_hostname': host.hypervisor,
+                'state': host.state,
+                'status': host.status,
+                'service': {
+                    **template['service'],
+                    'id': _numbered(template['service']['id'], number),
+                    'host': host.host,
+                },
+                **_of_host(host, template),
+                **({'servers': servers[host.host]} if host.host in servers else {}),
+            }
+            for number, host in found
+        ]
+        if pattern is None and question.microversion >= (2, 33):
+            return self._page('hypervisors', '/os-hypervisors/detail', question, shown)
+        return Reply(200, {'hypervisors': shown})
 
     def _flavor(self, question: _Question) -> Reply:
         (flavor_id,) = question.found
@@ -406,21 +400,8 @@ class FakeNova:
         return _reworded(reply, {'m1.tiny': flavor_id})
 
     def _flavors(self, question: _Question) -> Reply:
-        if any(isinstance(flavor, Mapping) for flavor in self.flavors):
-            template = _snapshot_answer('flavors').body['flavors'][0]
-            return self._page('flavors', question, [{**template, **item} for item in self.flavors])
-        ids = [flavor.id for flavor in self.flavors]
-        marker = question.query.get('marker')
-        start = 1 + ids.index(marker) if marker else 0
-        limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
-        page = self.flavors[start : start + limit]
-        shown = [self._flavor_shown(flavor, question.microversion) for flavor in page]
-        body: dict[str, Any] = {'flavors': shown}
-        if len(page) == limit:
-            reply = self._recorded('flavors, a page', question.microversion)
-            old = {'limit=1&marker=tiny': f'limit={limit}&marker={page[-1].id}'}
-            body['flavors_links'] = _reworded(reply, old).body['flavors_links']
-        return Reply(200, body)
+        shown = [self._flavor_shown(flavor, question.microversion) for flavor in self.flavors]
+        return self._page('flavors', '/flavors/detail', question, shown)
 
     def _extra_specs(self, question: _Question) -> Reply:
         (found,) = (flavor for flavor in self.flavors if flavor.id == question.found[0])
@@ -431,7 +412,7 @@ class FakeNova:
         reply = self._recorded('flavor', max(asked, (2, 63)) if has_specs else asked)
         shown = _reworded(reply, {'/flavors/tiny': f'/flavors/{flavor.id}'}).body['flavor']
         specs = {'extra_specs': dict(flavor.extra_specs)} if has_specs else {}
-        return {**shown, 'id': flavor.id, 'name': flavor.name, **specs}
+        return {**shown, 'id': flavor.id, 'name': flavor.name, **flavor.size, **specs}
 
     def _aggregates(self, question: _Question) -> Reply:
         if question.user != 'admin':
@@ -461,9 +442,9 @@ class FakeNova:
     def _servers(self, question: _Question) -> Reply:
         is_admin = question.user == 'admin'
         if 'all_tenants' in question.query and not is_admin:
-            return _snapshot_answer('servers, not allowed')
+            return snapshot_answer('servers, not allowed')
         name = 'servers' if is_admin else 'servers of the project'
-        template = _snapshot_answer(name).body['servers'][0]
+        template = snapshot_answer(name).body['servers'][0]
         project = question.query.get('project_id')
         if 'all_tenants' not in question.query:
             project = f'{question.user}-project'
@@ -475,20 +456,19 @@ class FakeNova:
             if is_admin:
                 own['OS-EXT-SRV-ATTR:host'] = server.host
             shown.append({**template, **own})
-        return self._page('servers', question, shown)
+        return self._page('servers', '/servers/detail', question, shown)
 
-    def _page(self, key: str, question: _Question, items: list[dict[str, Any]]) -> Reply:
-        """A page by limit and marker, with a link to the next."""
-        ids = [item['id'] for item in items]
+    def _page(self, key: str, path: str, question: _Question, items: list[dict[str, Any]]) -> Reply:
+        """A page by limit and marker; a full one has a link to the next."""
+        ids = [str(item['id']) for item in items]
         marker = question.query.get('marker')
         start = 1 + ids.index(marker) if marker else 0
-        limit = min(int(question.query.get('limit', self.longest_page)), self.longest_page)
-        page = items[start : start + limit]
-        links = {}
-        if len(items) > start + limit:
-            href = f'http://behind.a.proxy/{key}/detail?marker={page[-1]["id"]}'
-            links = {f'{key}_links': [{'rel': 'next', 'href': href}]}
-        return Reply(200, {key: page, **links})
+        limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
+        body: dict[str, Any] = {key: items[start : start + limit]}
+        if len(body[key]) == limit:
+            query = urlencode({**question.query, 'limit': limit, 'marker': body[key][-1]['id']})
+            body[f'{key}_links'] = [{'rel': 'next', 'href': f'{self.url}{path}?{query}'}]
+        return Reply(200, body)
 
     # -- what the answers are made of
 
@@ -553,12 +533,10 @@ def _reworded(reply: Reply, words: Mapping[str, str]) -> Reply:
     return Reply(reply.status, json.loads(text))
 
 
-@cache
-def _snapshot_record() -> Mapping[str, Any]:
-    return snapshot_record.load()
+_snapshot_record = cache(snapshot_record.load)
 
 
-def _snapshot_answer(name: str) -> Reply:
+def snapshot_answer(name: str) -> Reply:
     """A fresh copy of what was recorded for the snapshot."""
     answer = _snapshot_record()[name]
     return Reply(answer['status'], copy.deepcopy(answer['body']))

@@ -1,21 +1,21 @@
 """A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
 
-It knows what a snapshot asks: unit queries, trees, sharing providers, and an answer that is cut.
-``tests/functional/test_snapshot.py`` holds it against the real Placement.
+It knows what a snapshot asks: unit queries, trees, sharing providers, and an answer that is cut;
+and which roots an expression of aggregates admits. ``tests/functional`` holds it against the real
+Placement (``test_snapshot``, ``test_candidates``). A request that the real one would refuse is a
+mistake of the code under test, and fails at once.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from tests.recordings import snapshot
+from senlin_affinity.core.member_of import MemberOf
 from tests.recordings.exchanges import Reply
-from tests.support.fake_nova import FakeNova, NoRoute
+from tests.support.fake_nova import FakeNova, NoRoute, parse, snapshot_answer
 
 Amounts = Mapping[str, tuple[int, int]]
 TRAITS = ('COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND')
@@ -36,6 +36,7 @@ class FakeProvider:
     parent: str | None = None
     name: str = ''
     shares_with: tuple[str, ...] = ()
+    aggregates: frozenset[str] = frozenset()
 
     def has(self, name: str, amount: int) -> bool:
         """Is there so much left?"""
@@ -51,6 +52,7 @@ class FakePlacement:
     newest: str = '1.39'
     cut: int | None = None
     asked: list[str] = field(default_factory=list)
+    microversions: list[str | None] = field(default_factory=list)
 
     @classmethod
     def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
@@ -75,30 +77,38 @@ class FakePlacement:
         )
 
     def send(
-        self, user: str, path: str, microversion: str | None, query: Mapping[str, str]
+        self, user: str, path: str, microversion: str | None, query: Sequence[tuple[str, str]]
     ) -> Reply:
         """Answer one GET."""
         if path == '/':
-            reply = _recorded('placement version')
+            reply = snapshot_answer('placement version')
             reply.body['versions'][0]['max_version'] = self.newest
             return reply
-        assert microversion == '1.29', microversion
-        self.asked.append(f'GET {path}?{"&".join("=".join(item) for item in query.items())}')
+        asked_at = parse(microversion or '1.0')
+        assert asked_at <= parse(self.newest), f'{microversion} is not offered'
+        self.asked.append(f'GET {path}?{"&".join(map("=".join, query))}')
+        self.microversions.append(microversion)
         if user != 'admin':
-            return _recorded('candidates, not allowed')
-        asked = filter(None, query.get('resources', '').split(','))
+            return snapshot_answer('candidates, not allowed')
+        single = dict(query)
+        asked = filter(None, single.get('resources', '').split(','))
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
-            return self._candidates(wanted)
+            values = [value for key, value in query if key == 'member_of']
+            assert asked_at >= (1, 32) or '!' not in ''.join(values), values
+            assert asked_at >= (1, 24) or len(values) < 2, values
+            return self._candidates(wanted, MemberOf.parse(values))
         if path == '/resource_providers':
-            return self._listed(wanted, query.get('required'))
+            return self._listed(wanted, single.get('required'))
         raise NoRoute(f'the fake Placement has no {path}')
 
-    def _candidates(self, wanted: Mapping[str, int]) -> Reply:
+    def _candidates(self, wanted: Mapping[str, int], member_of: MemberOf) -> Reply:
+        admitted = {item.uuid for item in self.providers if member_of.admits(item.aggregates)}
         by_root: dict[str, list[FakeProvider]] = {}
         for provider in self.providers:
-            by_root.setdefault(self._root(provider), []).append(provider)
-        sharing = [provider for provider in self.providers if SHARING in provider.traits]
+            if self._root(provider) in admitted:
+                by_root.setdefault(self._root(provider), []).append(provider)
+        sharing = [item for tree in by_root.values() for item in tree if SHARING in item.traits]
         requests: dict[frozenset[tuple[str, str]], dict[str, Any]] = {}
         seen: dict[str, FakeProvider] = {}
         for root, tree in by_root.items():
@@ -136,7 +146,7 @@ class FakePlacement:
         }
 
     def _listed(self, wanted: Mapping[str, int], trait: str | None) -> Reply:
-        template = _recorded('providers').body['resource_providers'][0]
+        template = snapshot_answer('providers').body['resource_providers'][0]
         return Reply(
             200,
             {
@@ -166,13 +176,3 @@ def _choices(
     return itertools.product(
         *([item for item in usable if item.has(*asked)] for asked in wanted.items())
     )
-
-
-@cache
-def _record() -> Mapping[str, Any]:
-    return snapshot.load()
-
-
-def _recorded(name: str) -> Reply:
-    answer = _record()[name]
-    return Reply(answer['status'], copy.deepcopy(answer['body']))

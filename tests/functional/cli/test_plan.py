@@ -263,11 +263,7 @@ def test_other_formats_name_the_options_in_the_log(run, plan, write):
 @pytest.mark.parametrize(
     ('text', 'options', 'said'),
     [
-        (
-            '[DEFAULT]\ndebug = true\n',
-            (),
-            'some.conf has none of the options that count in a plan',
-        ),
+        ('[DEFAULT]\ndebug = true\n', (), 'some.conf has none of the options that count in a plan'),
         (
             '[affinity]\nenabled_filters = A\n[filter_scheduler]\nenabled_filters = B\n',
             (),
@@ -603,10 +599,7 @@ def test_ctrl_c_while_the_cloud_is_silent(tmp_path):
 
 @pytest.mark.parametrize(
     'arguments',
-    [
-        ['plan', '--help'],
-        ['plan', '--count', '1', '--flavor', 'small', '--snapshot', 'cloud.json'],
-    ],
+    [['plan', '--help'], ['plan', '--count', '1', '--flavor', 'small', '--snapshot', 'cloud.json']],
     ids=['help', 'a file'],
 )
 def test_no_sdk_is_imported(tmp_path, write, arguments):
@@ -858,10 +851,7 @@ def test_the_view_where_no_change_is_enough(plan):
 
 def test_the_view_where_only_advice_helps(plan):
     lines = rows(plan(1, cloud={'hosts': [host('a', 0)]}))
-    assert lines[-2:] == [
-        'What the rules advise:',
-        '  free or add hosts, or use a smaller flavor',
-    ]
+    assert lines[-2:] == ['What the rules advise:', '  free or add hosts, or use a smaller flavor']
 
 
 @pytest.mark.parametrize(

@@ -47,11 +47,7 @@ def test_one_token_and_one_discovery_serve_all_requests(edge):
 
     assert edge.tokens == 1
     assert edge.discoveries == 1
-    assert edge.nova.requests() == [
-        'GET /os-server-groups',
-        'GET /limits',
-        'GET /os-server-groups',
-    ]
+    assert edge.nova.requests() == ['GET /os-server-groups', 'GET /limits', 'GET /os-server-groups']
 
 
 def test_nobody_waits_before_a_request_is_tried_again():

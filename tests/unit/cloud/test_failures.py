@@ -23,11 +23,7 @@ OWN_NAME = 'senlin-affinity-c1'
 
 def spec(**group):
     return properties.load(
-        {
-            'type': 'senlin.policy.affinity',
-            'version': '1.1',
-            'properties': {'servergroup': group},
-        }
+        {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': {'servergroup': group}}
     )
 
 

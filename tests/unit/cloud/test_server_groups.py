@@ -167,13 +167,7 @@ def test_another_group_that_can_not_be_read_does_not_matter(edge):
 
 @pytest.mark.parametrize(
     'text',
-    [
-        '{}',
-        '[]',
-        '{"server_groups": null}',
-        '{"server_groups": {}}',
-        '{"server_groups": [1]}',
-    ],
+    ['{}', '[]', '{"server_groups": null}', '{"server_groups": {}}', '{"server_groups": [1]}'],
 )
 def test_an_odd_list(edge, text):
     edge.fail('GET', '/os-server-groups', Failure('odd', '', 200, text=text))

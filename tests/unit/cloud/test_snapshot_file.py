@@ -126,11 +126,7 @@ SNAPSHOT = CloudSnapshot(
             'p',
         ),
     ),
-    quotas={
-        'cores': Quota(None, 0),
-        'instances': Quota(10, 2),
-        'server_group_members': Quota(10),
-    },
+    quotas={'cores': Quota(None, 0), 'instances': Quota(10, 2), 'server_group_members': Quota(10)},
     taken_at='2026-01-01T00:00:00Z',
     pools={OTHER: {'CUSTOM_LICENSE': Resource(5, 1), 'DISK_GB': Resource(9, 2, 4, 2)}},
 )

@@ -23,11 +23,7 @@ def test_parse_create(row):
 
 def test_parse_create_takes_no_number_that_python_can_not_write():
     """A digit string beyond Python's limit for conversions is an InvalidSpec, too (Q2-2)."""
-    body = {
-        'name': 'web',
-        'policy': 'anti-affinity',
-        'rules': {'max_server_per_host': '9' * 5000},
-    }
+    body = {'name': 'web', 'policy': 'anti-affinity', 'rules': {'max_server_per_host': '9' * 5000}}
     with pytest.raises(AffinityError) as caught:
         parse_create({'server_group': body})
     assert caught.value.path == 'server_group.rules.max_server_per_host'

@@ -5,9 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from nova.scheduler.filters.aggregate_instance_extra_specs import (
-    AggregateInstanceExtraSpecsFilter,
-)
+from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInstanceExtraSpecsFilter
 from oslo_utils import strutils
 
 from senlin_affinity.core import aggregate_metadata
@@ -25,17 +23,18 @@ def test_the_page_has_all_use_cases():
     assert examples == ['introduction', *numbered, 'a zone of its own', 'the scope in the metadata']
 
 
-@pytest.mark.parametrize('block', worked_examples.blocks(), ids=lambda block: block['example'])
-def test_an_example_is_about_what_it_has(block):
-    hosts = block.get('hosts') or block['aggregates']
-    assert set(block['takes']) == set(block['flavors'])
-    assert all(set(taken) <= set(hosts) for taken in block['takes'].values())
+def test_an_example_is_about_what_it_has():
+    for block in worked_examples.blocks():
+        hosts = block.get('hosts') or block['aggregates']
+        assert set(block['takes']) == set(block['flavors'])
+        assert {host for taken in block['takes'].values() for host in taken} <= set(hosts)
 
 
-@pytest.mark.parametrize('cell', worked_examples.cells(), ids=str)
-def test_the_rule_says_what_an_example_says(cell):
-    verdict = aggregate_metadata.check(cell.extra_specs, cell.aggregates)
-    assert bool(verdict) is cell.is_taken, verdict
+def test_the_rule_says_what_the_examples_say():
+    cells = worked_examples.cells()
+    verdicts = [aggregate_metadata.check(cell.extra_specs, cell.aggregates) for cell in cells]
+    pairs = zip(cells, verdicts, strict=True)
+    assert [(str(cell), said) for cell, said in pairs if bool(said) is not cell.is_taken] == []
 
 
 @pytest.mark.parametrize('row', DIFFERENCES, ids=lambda row: f'{row[0]} on {row[1]}')

@@ -10,12 +10,7 @@ from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs import validate, validators
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.extra_specs.index import Index
-from senlin_affinity.extra_specs.registry import (
-    GROUPS,
-    Registry,
-    load,
-    read_plugin,
-)
+from senlin_affinity.extra_specs.registry import GROUPS, Registry, load, read_plugin
 from senlin_affinity.extra_specs.validators import namespaces
 
 

@@ -107,19 +107,19 @@ def test_a_namespace_is_what_glance_takes(namespace):
     assert text == metadef.text(metadef.namespace(namespace))
 
 
-@pytest.mark.parametrize('namespace', NAMESPACES, ids=render.slug)
-def test_a_property_judges_like_its_definition(namespace):
+def test_a_property_judges_like_its_definition():
     """R4-17: the names are found again, and nothing that is wrong here is right there."""
-    found = metadef.namespace(namespace)
-    prefix = found['resource_type_associations'][0].get('prefix', '')
-    assert prefix == (f'{namespace.name}:' if namespace.name else '')
-    for key, schema in found['properties'].items():
-        validator = REGISTRY.find(f'{prefix}{key}')
-        assert validator in namespace.validators
-        for text in ('', '0', '-1', 'true', 'x', '1,^2', 'required', '<or> a'):
-            value = {'integer': as_number, 'boolean': as_boolean}.get(schema['type'], str)(text)
-            if value is not None and validator.complaint(text) is None:
-                jsonschema.validate(value, schema)
+    for namespace in NAMESPACES:
+        found = metadef.namespace(namespace)
+        prefix = found['resource_type_associations'][0].get('prefix', '')
+        assert prefix == (f'{namespace.name}:' if namespace.name else '')
+        for key, schema in found['properties'].items():
+            validator = REGISTRY.find(f'{prefix}{key}')
+            assert validator in namespace.validators
+            for text in ('', '0', '-1', 'true', 'x', '1,^2', 'required', '<or> a'):
+                value = {'integer': as_number, 'boolean': as_boolean}.get(schema['type'], str)(text)
+                if value is not None and validator.complaint(text) is None:
+                    jsonschema.validate(value, schema)
 
 
 def as_number(text):
@@ -193,14 +193,14 @@ def test_limits_of_glance():
 # -- pages
 
 
-@pytest.mark.parametrize('namespace', NAMESPACES, ids=render.slug)
-def test_a_page_tells_every_definition(namespace):
+def test_a_page_tells_every_definition():
     """R4-16."""
-    page = render.page(namespace)
-    assert page.startswith(f'{namespace.title}\n====')
-    for validator in namespace.validators:
-        assert f'\n``{validator.name}``\n    ' in page
-    assert page == render.page(namespace)
+    for namespace in NAMESPACES:
+        page = render.page(namespace)
+        assert page.startswith(f'{namespace.title}\n====')
+        for validator in namespace.validators:
+            assert f'\n``{validator.name}``\n    ' in page
+        assert page == render.page(namespace)
 
 
 def test_the_manual_has_a_page_for_every_namespace():

@@ -20,10 +20,7 @@ from senlin_affinity.plugins.nova_extra_specs import NovaValidator
             {'type': str, 'pattern': r'[a-z]+'},
             {'type': str, 'description': '', 'pattern': '[a-z]+'},
         ),
-        (
-            {'type': str, 'enum': ['a', 'b']},
-            {'type': str, 'description': '', 'enum': ('a', 'b')},
-        ),
+        ({'type': str, 'enum': ['a', 'b']}, {'type': str, 'description': '', 'enum': ('a', 'b')}),
         ({'type': bool}, {'type': bool, 'description': ''}),
     ],
 )

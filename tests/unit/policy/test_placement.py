@@ -99,12 +99,7 @@ def test_every_node_with_a_host_of_its_own():
 
 @pytest.mark.parametrize(
     ('preflight', 'pins_hosts', 'is_planned'),
-    [
-        ('off', False, False),
-        ('off', True, True),
-        ('warn', False, True),
-        ('enforce', False, True),
-    ],
+    [('off', False, False), ('off', True, True), ('warn', False, True), ('enforce', False, True)],
 )
 def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
