@@ -25,7 +25,9 @@ from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.core.topology import domains_of, servers
 
-#: The domains of a cell, in the order of the criteria; '' is none.
+#: The hosts that are in no one domain come after all others.
+_LAST = 2**62
+#: The domains of a cell, in the order of the criteria; '' is none, or not just one.
 Cell = tuple[str, ...]
 _Key = tuple[int, int, str, int]
 
@@ -79,7 +81,7 @@ class _Choice:
                 each = (*(domains_of(question.snapshot, item.by, host) for item in spreads),)
                 cell = cell_of.get(each)
                 if cell is None:
-                    cell = cell_of[each] = (*(min(names) if names else '' for names in each),)
+                    cell = cell_of[each] = (*map(_one, each),)
                 self._cells.setdefault(cell, []).append(self._key(index))
         for keys in self._cells.values():
             heapq.heapify(keys)
@@ -123,7 +125,8 @@ class _Choice:
         return (self._sign * self._held[name], -self._free[index], name, index)
 
     def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
-        counts = (*(counts[name] for counts, name in zip(self._counts, cell, strict=True)),)
+        each = zip(self._counts, cell, strict=True)
+        counts = (*(counts[name] if name else _LAST for counts, name in each),)
         return counts, self._cells[cell][0]
 
     def _best(self, cell: Cell) -> int | None:
@@ -170,3 +173,7 @@ class _Choice:
             for place, names in self._floors.items()
             if names
         )
+
+
+def _one(names: frozenset[str] | None) -> str:
+    return next(iter(names)) if names is not None and len(names) == 1 else ''

@@ -21,7 +21,7 @@ UUIDS = st.uuids().map(str)
 SETS = st.frozensets(TEXTS, max_size=4)
 BY_NAME = st.dictionaries(STORED, STORED, max_size=3)
 CLASSES = st.sampled_from(['VCPU', 'MEMORY_MB', 'DISK_GB', 'CUSTOM_GPU_1'])
-RESOURCES = st.builds(Resource, COUNTS, COUNTS, st.none() | UNITS, UNITS, st.booleans())
+RESOURCES = st.builds(Resource, COUNTS, COUNTS, st.none() | UNITS, UNITS, st.booleans(), st.none())
 HOSTS = st.builds(
     Host,
     NAMES,

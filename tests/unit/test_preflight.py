@@ -127,10 +127,10 @@ class NoCheck:
         pytest.param('none', None, 'can not be made', id='it is no class'),
         pytest.param('needs', lambda _one: None, 'can not be made', id='it wants arguments'),
         pytest.param(
-            'no_reasons', NoReasons, 'is none of HostConstraint', id='it declares no reasons'
+            'no_reasons', NoReasons, 'is neither a HostConstraint', id='it declares no reasons'
         ),
-        pytest.param('no_check', NoCheck, 'is none of HostConstraint', id='it checks nothing'),
-        pytest.param('text', str, 'is none of HostConstraint', id='it is something else'),
+        pytest.param('no_check', NoCheck, 'is neither a HostConstraint', id='it checks nothing'),
+        pytest.param('text', str, 'is neither a HostConstraint', id='it is something else'),
         pytest.param('rock', Rack, 'calls itself rack', id='its name is another'),
         pytest.param('foreign', Foreign, 'code server_group.full', id="another's code"),
     ],

@@ -74,7 +74,7 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     [
         pytest.param('import no_such_module\n', 'no_such_module', id='its import breaks'),
         pytest.param('Rock = 1\n', 'Rack', id='it is not there'),
-        pytest.param('class Rack: pass\n', 'is none of HostConstraint', id='it is none'),
+        pytest.param('class Rack: pass\n', 'is neither a HostConstraint', id='it is none'),
     ],
 )
 def test_a_constraint_that_does_not_load(run, third_party, tmp_path, text, words):

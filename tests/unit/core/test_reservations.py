@@ -2,6 +2,7 @@
 
 import pytest
 
+from senlin_affinity.constraints.reservations import reads_images
 from senlin_affinity.core import isolation
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, Rules
@@ -145,4 +146,4 @@ def test_limit_to_tenant(row):
     ],
 )
 def test_whether_properties_of_images_count(given, are_read):
-    assert Rules(**given).reads_images is are_read
+    assert reads_images(Rules.of(**given)) is are_read
