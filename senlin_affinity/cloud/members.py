@@ -23,6 +23,7 @@ from senlin_affinity.core.server_group import Member, ServerGroup
 
 _SERVERS = 'list the servers'
 _HOST = 'OS-EXT-SRV-ATTR:host'
+_ZONE = 'OS-EXT-AZ:availability_zone'
 
 
 def on_hypervisors(hypervisors: Iterable[Hypervisor]) -> dict[str, Member]:
@@ -66,4 +67,5 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
 def _member(server: Mapping[str, Any]) -> Member:
     host = server.get(_HOST) or None
     host_id = None if host else server.get('hostId') or None
-    return Member(server['id'], host, server.get('user_id'), host_id)
+    zone = server.get(_ZONE) or None
+    return Member(server['id'], host, server.get('user_id'), host_id, zone)

@@ -54,13 +54,14 @@ class Member:
     """A server of a group; its compute service host and its user are None where not known.
 
     ``host_id`` is what a plain user sees in place of the host: the same for all servers of one
-    project on one host, and no name.
+    project on one host, and no name. ``zone`` is the availability zone that the server is in.
     """
 
     server: str
     host: str | None = None
     user: str | None = None
     host_id: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True)

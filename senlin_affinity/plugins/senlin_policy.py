@@ -53,6 +53,7 @@ from senlin_affinity.policy import (
     declared,
     ownership,
     placement,
+    planned,
     profile,
     properties,
 )
@@ -181,7 +182,9 @@ class AffinityPolicy(base.Policy):
             engine.forget_notes(cluster)
             if attached.gone is not None:
                 engine.forget_group(cluster.nodes, attached.gone)
-            self._preflight(cluster, wanted, attached.binding).warn_of_ceiling()
+            preflight.warn_of_ceiling(
+                self.name, cluster, wanted, attached.binding, self._connecting(cluster)
+            )
             line = attached.line()
             if not enabled:
                 state = _DISABLED.format(policy=self.name, group=attached.binding.servergroup_id)
@@ -246,16 +249,11 @@ class AffinityPolicy(base.Policy):
         count = engine.count(action)
         if count is None:
             return None
-        wanted, entity = self._wanted(), action.entity
+        entity = action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
-        answer = placement.place(
-            wanted,
-            bound,
-            count,
-            lambda: self._ports(entity.user, entity.project).inventory,
-            drs_pattern=self._options().drs_pattern,
-            plan=lambda bound: self._preflight(entity, wanted, bound).place(count),
-        )
+        asks = preflight.growth(entity, count, self._wanted(), bound)
+        seen = preflight.look(planned.needs(asks), self._connecting(entity))
+        answer = preflight.place(self.name, entity.name, asks, seen)
         if engine.is_cancelled(action):
             words = 'the action was cancelled before its nodes were placed'
             return placement.Refusal(words, words)
@@ -282,12 +280,9 @@ class AffinityPolicy(base.Policy):
         is_served = self.type == senlin_registry.NAME
         return properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
 
-    def _preflight(
-        self, entity: Any, wanted: properties.Properties, bound: binding.Binding
-    ) -> preflight.EntityPreflight:
-        return preflight.EntityPreflight(
-            self.name, entity, wanted, bound, lambda: self._connection(entity.user, entity.project)
-        )
+    def _connecting(self, entity: Any) -> Callable[[], Any]:
+        """Makes the owner's connection."""
+        return lambda: self._connection(entity.user, entity.project)
 
     def _refusal(self, action: Any, error: Exception) -> placement.Refusal:
         if not isinstance(error, AffinityError):

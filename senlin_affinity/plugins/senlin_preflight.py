@@ -1,114 +1,128 @@
-"""The preflight of a cluster or a node of Senlin's: what it asks for, and the cloud it is in.
+"""What a cluster or a node of Senlin's asks for, and what is seen of the cloud it is in.
 
-The way of the data: a cluster or a node comes in with its profile, its binding and its owner's
-connection; what ``policy.planned`` decides goes out. The cloud is looked at when it is asked, and
-not before.
+The way of the data: a cluster or a node comes in with its profile and its binding, and a
+:class:`~senlin_affinity.policy.planned.Growth` goes out; :func:`look` answers what that needs, by
+the owner's connection. What is decided by it, ``policy.planned`` decides.
 
-Errors: CloudError, PluginError for a constraint that does not load.
+Errors: none out of :func:`look`: why nothing was seen is a part of what it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from senlin_affinity import preflight
 from senlin_affinity.cloud import images, snapshot
+from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf import opts
-from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.errors import AffinityError, in_words
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.core.errors import AffinityError, CloudError, in_words
+from senlin_affinity.core.flavor import PCPU
+from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.policy import planned
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
-from senlin_affinity.policy.planned import Preflight
+from senlin_affinity.policy.planned import Growth, Needs, Sight
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.policy.request import Asked, must_pin
+from senlin_affinity.policy.request import Asked
 
 LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class EntityPreflight:
-    """What can be asked about a cluster or a node (``entity``) that is bound to a policy.
+def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -> Growth:
+    """What a cluster or a node asks for."""
+    options = opts.register(cfg.CONF)
+    constraints: Sequence[Constraint] = ()
+    error = None
+    if count and is_planned(wanted):
+        try:
+            constraints = load_constraints()
+        except AffinityError as failure:
+            error = failure
+    asked = Asked(
+        count,
+        profile=entity.rt['profile'].spec,
+        project_id=entity.project,
+        enabled_filters=tuple(options.enabled_filters),
+        rules=opts.rules(cfg.CONF, constraints),
+    )
+    return Growth(asked, wanted, bound, constraints, error)
 
-    ``policy`` is the policy's name, for the log; ``connect`` makes the owner's connection.
+
+def look(needs: Needs | None, connect: Callable[[], Any]) -> Sight:
+    """What is needed of the cloud behind the owner's connection."""
+    timeout = opts.register(cfg.CONF).request_timeout
+    try:
+        if needs is None:
+            return Sight()
+        if needs.drs_pattern is not None:
+            inventory = ports(connect(), timeout).inventory
+            return Sight(drs_hosts=tuple(inventory.hosts_named_like(needs.drs_pattern)))
+        groups = () if needs.server_group is None else (needs.server_group,)
+        taken = snapshot.take(connect(), server_groups=groups, timeout=timeout)
+        image = _image(needs, taken.snapshot, connect, timeout)
+        return Sight(taken.snapshot, taken.unknown, image)
+    except AffinityError as error:
+        return Sight(error=error)
+
+
+def _image(
+    needs: Needs, cloud: CloudSnapshot, connect: Callable[[], Any], timeout: float
+) -> Mapping[str, str] | None:
+    if needs.image is None:
+        return None
+    if needs.is_image_needed:
+        return images.properties(connect(), needs.image, timeout)
+    if any(PCPU in (host.resources or {}) for host in cloud.hosts or ()):
+        with contextlib.suppress(CloudError):  # then it is not known which CPUs it asks for
+            return images.properties(connect(), needs.image, timeout)
+    return None
+
+
+def place(policy: str, name: str, asks: Growth, seen: Sight) -> Placement | Refusal:
+    """Where the nodes go, with words for the log.
+
+    A mistake of our own refuses nothing that Nova can place.
     """
+    try:
+        outcome = planned.decide(asks, seen)
+    except Exception as error:
+        if isinstance(error, AffinityError) or asks.is_pinned:
+            raise
+        LOG.exception('affinity policy %s: the preflight failed', policy)
+        return planned.unpinned(asks)
+    if outcome.warning is not None:
+        LOG.warning('affinity policy %s, %s: preflight: %s', policy, name, outcome.warning)
+    if outcome.note is not None:
+        LOG.debug('affinity policy %s, %s: preflight: %s', policy, name, outcome.note)
+    return outcome.answer
 
-    policy: str
-    entity: Any
-    wanted: Properties
-    bound: Binding
-    connect: Callable[[], Any]
 
-    def place(self, count: int) -> Placement | Refusal:
-        """Where so many nodes go. A mistake of our own refuses nothing that Nova can place."""
-        asked = self._asked(count)
-        try:
-            return planned.place(asked, self.wanted, self.bound, self._preflight())
-        except Exception as error:
-            if isinstance(error, AffinityError) or must_pin(self.wanted, asked.rules):
-                raise
-            LOG.exception('affinity policy %s: the preflight failed', self.policy)
-            return planned.unpinned(asked, self.wanted, self.bound)
-
-    def warn_of_ceiling(self) -> None:
-        """Say in the log where the cluster can not have its largest size. Never raises."""
-        cluster = self.entity
-        try:
-            growth = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
-            if growth < 1 or not is_planned(self.wanted):
-                return
-            why = planned.ceiling(self._asked(growth), self.wanted, self.bound, self._preflight())
-        except Exception as error:
-            if not isinstance(error, AffinityError):
-                LOG.exception('affinity policy %s: the preflight failed', self.policy)
-            why = f'could not be found out: {in_words(error)}'
-        if why is not None:
-            LOG.warning(
-                'affinity policy %s, cluster %s: whether it can grow to its max_size of %s: %s',
-                self.policy,
-                cluster.id,
-                cluster.max_size,
-                why,
-            )
-
-    def _asked(self, count: int) -> Asked:
-        options = opts.register(cfg.CONF)
-        return Asked(
-            count,
-            properties=self.wanted,
-            profile=self.entity.rt['profile'].spec,
-            project_id=self.entity.project,
-            enabled_filters=tuple(options.enabled_filters),
-            rules=opts.rules(cfg.CONF, preflight.load_constraints()),
+def warn_of_ceiling(
+    policy: str, cluster: Any, wanted: Properties, bound: Binding, connect: Callable[[], Any]
+) -> None:
+    """Say in the log where the cluster can not have its largest size. Never raises."""
+    try:
+        more = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
+        if more < 1 or not is_planned(wanted):
+            return
+        asks = growth(cluster, more, wanted, bound)
+        seen = look(planned.needs(asks), connect)
+        why = planned.ceiling(asks, seen)
+    except Exception as error:
+        if not isinstance(error, AffinityError):
+            LOG.exception('affinity policy %s: the preflight failed', policy)
+        why = f'could not be found out: {in_words(error)}'
+    if why is not None:
+        LOG.warning(
+            'affinity policy %s, cluster %s: whether it can grow to its max_size of %s: %s',
+            policy,
+            cluster.id,
+            cluster.max_size,
+            why,
         )
-
-    def _preflight(self) -> Preflight:
-        timeout = opts.register(cfg.CONF).request_timeout
-        said = ('affinity policy %s, %s: preflight: %s', self.policy, self.entity.name)
-        return Preflight(
-            snapshot=lambda: self._look(timeout),
-            image=lambda name: images.properties(self.connect(), name, timeout),
-            plan=_plan,
-            warn=lambda words: LOG.warning(*said, words),
-            note=lambda words: LOG.debug(*said, words),
-        )
-
-    def _look(self, timeout: float) -> tuple[CloudSnapshot, Mapping[str, str]]:
-        groups = (self.bound.servergroup_id,)
-        taken = snapshot.take(self.connect(), server_groups=groups, timeout=timeout)
-        return taken.snapshot, taken.unknown
-
-
-def _plan(
-    request: PlacementRequest, cloud: CloudSnapshot, rules: Rules, only: tuple[str, ...] | None
-) -> Decision:
-    constraints = preflight.load_constraints()
-    if only is not None:
-        constraints = tuple(item for item in constraints if item.name in only)
-    return preflight.plan(request, cloud, constraints, rules)

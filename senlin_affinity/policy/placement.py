@@ -1,8 +1,7 @@
-"""The hook before nodes are created: how many, and the placement data of each.
+"""What goes into ``action.data`` before nodes are created: how many, and the data of each.
 
 The way of the data: what other policies and the user decided (``creation``, ``count``) becomes a
-number; the binding and the properties become one entry for each node; only the DRS extension asks
-the cloud, and only when there is a node to place. The answer goes into ``action.data``.
+number; the binding and the properties become one entry for each node.
 
 Shapes (document 003)::
 
@@ -14,22 +13,23 @@ Shapes (document 003)::
 
 Units: a count is a whole number, 0 or more; a string of digits is one, too (a receiver's).
 
-Errors: InvalidSpec for any other count, BindingError without a binding, CloudError.
+Errors: InvalidSpec for any other count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.constraints.drs import PATTERN, DrsConstraint, check_drs_host
-from senlin_affinity.core.errors import BindingError, InvalidSpec
-from senlin_affinity.core.ports import Inventory
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import Host
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.whole import whole
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.request import Asked
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
@@ -98,47 +98,30 @@ def decided_count(data: Mapping[str, Any]) -> int | None:
 
 
 def is_planned(properties: Properties) -> bool:
-    """Is the preflight asked, for whether the nodes fit or for their hosts?"""
-    return properties.preflight != 'off' or properties.pins_hosts
+    """Is the preflight asked: for whether the nodes fit, for their hosts, or for their zones?"""
+    return properties.preflight != 'off' or properties.pins_hosts or bool(properties.spread)
 
 
-def place(
-    properties: Properties,
-    binding: Binding | None,
-    count: int,
-    inventory: Callable[[], Inventory],
-    *,
-    drs_pattern: str = str(PATTERN.default),
-    plan: Callable[[Binding], Placement | Refusal] | None = None,
+def unplanned(
+    properties: Properties, binding: Binding, asked: Asked, drs_hosts: Iterable[Host]
 ) -> Placement | Refusal:
-    """Where the nodes go; a growth by none needs no binding, and is never refused (RX-03).
+    """Where the nodes go without a preflight: into the zone, with the DRS extension to its host.
 
-    :param inventory: makes the connection; called for the DRS extension only.
-    :param plan: asks the preflight (see ``policy.planned``), where the spec wants it.
+    :param drs_hosts: those with the pattern in their names.
     """
-    if count == 0:
-        return Placement(0, '')
-    if binding is None:
-        raise BindingError(
-            'the policy is bound to this cluster without a server group: '
-            'detach the policy and attach it again'
-        )
-    if plan is not None and is_planned(properties):
-        return plan(binding)
     zone = properties.availability_zone
     if properties.is_drs_enabled:
-        zone = zone or DEFAULT_DRS_ZONE
-        host = _drs_host(inventory(), drs_pattern)
+        host = _drs_host(drs_hosts, asked.rules.value(PATTERN))
         if isinstance(host, Refusal):
             return host
-        zone = f'{zone}:{host}'
-    return Placement(count, binding.servergroup_id, zone)
+        zone = f'{zone or DEFAULT_DRS_ZONE}:{host}'
+    return Placement(asked.count, binding.servergroup_id, zone)
 
 
-def _drs_host(inventory: Inventory, pattern: str) -> str | Refusal:
+def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
     """The service host of the first DRS host that runs (Q3-3, Q3-11), or why there is none."""
     rejected: dict[str, list[str]] = {}
-    for host in inventory.hosts_named_like(pattern):
+    for host in hosts:
         verdict = check_drs_host(host, pattern)
         if verdict:
             return host.host

@@ -1,31 +1,36 @@
-"""The hook where the preflight is asked: refuses what can not fit, and chooses hosts.
+"""The hook: from what a cluster asks for to where its nodes go, or why nowhere.
 
-The way of the data: properties, the binding and what the cluster asks for come in; the cloud is
-looked at once (``snapshot``) and planned (``plan``); a Placement or a Refusal goes out.
+The way of the data: what was read of the cluster (:class:`Growth`) says what has to be looked at
+(:func:`needs`, a value); what was seen of the cloud (:class:`Sight`) goes with it into
+:func:`decide`, which asks nobody, and comes out as an :class:`Outcome`.
 
 Modes: ``enforce`` refuses what does not fit, and a spec that this cloud can not answer; ``warn``
 says so and goes on. What could not be found out is a warning in either. Where a host must be
-chosen (``pin_hosts``, ``member_of``, the DRS extension, reservations), a node without a host is a
-refusal in every mode, for there is nothing to send it to.
+chosen (``pin_hosts``, ``member_of``, the DRS extension, reservations), or a zone (a hard spread), a
+node without one is a refusal in every mode, for there is nothing to send it to.
 
-Shapes: a pinned node's entry is ``{'zone': 'az-1:cmp-3', 'servergroup': '...'}``.
+Shapes: a pinned node's entry is ``{'zone': 'az-1:cmp-3', 'servergroup': '...'}``, that of a node
+which is spread over the zones ``{'zone': 'az-1', 'servergroup': '...'}``.
 
-Errors: InvalidSpec for a spec that this cloud can not answer; CloudError only where a host must be
-chosen.
+Errors: InvalidSpec for a spec that this cloud can not answer; BindingError without a binding;
+CloudError only where a host or a zone must be chosen.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import reads_images
+from senlin_affinity.core import planner
 from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.errors import AffinityError, CloudError
-from senlin_affinity.core.flavor import PCPU
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
-from senlin_affinity.policy import profile
+from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
+from senlin_affinity.core.objects import CloudSnapshot, Host
+from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.policy import placement, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import DEFAULT_DRS_ZONE, NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import Properties
@@ -37,91 +42,200 @@ _LASTING = ('availability_zone', 'member_of', 'reservations', 'drs', 'server_gro
 
 
 @dataclass(frozen=True)
-class Preflight:
-    """How the cloud is looked at, how it is planned, and where the words go.
+class Growth:
+    """What a cluster or a node asks for: so many nodes more (``asked.count``) of its profile.
 
-    ``snapshot`` answers with the cloud, and why a part of it is not known, by the part's name;
-    ``image`` with the properties of the image that is called so. ``plan`` takes the names of the
-    only constraints that count; None is all of them. ``warn`` is for what somebody should look at,
-    ``note`` for what is as usual.
+    ``constraints`` are the rules that are asked, ``error`` is why there are none.
     """
 
-    snapshot: Callable[[], tuple[CloudSnapshot, Mapping[str, str]]]
-    image: Callable[[str], Mapping[str, str]]
-    plan: Callable[[PlacementRequest, CloudSnapshot, Rules, tuple[str, ...] | None], Decision]
-    warn: Callable[[str], None]
-    note: Callable[[str], None]
+    asked: Asked
+    properties: Properties
+    binding: Binding | None
+    constraints: Sequence[Constraint] = ()
+    error: AffinityError | None = None
+
+    @property
+    def is_pinned(self) -> bool:
+        """Must the policy choose the host of every node?"""
+        return must_pin(self.properties, self.asked.rules)
+
+    @property
+    def zones(self) -> Spread | None:
+        """The spread over zones, if there is one."""
+        return next((item for item in self.properties.spread if item.by == ZONE), None)
 
 
-def unpinned(asked: Asked, properties: Properties, binding: Binding) -> Placement:
-    """The nodes in their group and zone; Nova's scheduler chooses the hosts."""
-    return Placement(asked.count, binding.servergroup_id, properties.availability_zone)
+@dataclass(frozen=True)
+class Needs:
+    """What must be seen of the cloud.
 
-
-def place(
-    asked: Asked, properties: Properties, binding: Binding, preflight: Preflight
-) -> Placement | Refusal:
-    """Where the nodes of a cluster with such a policy go, or why nowhere.
-
-    :param asked: with the count of nodes, 1 or more.
+    ``server_group`` asks for a snapshot of the cloud with this group. ``image`` is the image whose
+    properties count: where ``is_image_needed``, whatever it takes, and else where a host has CPUs
+    of the kind that an image can ask for in place of the common one. ``drs_pattern`` asks for no
+    more than the hosts with this in their names.
     """
-    is_pinned, is_enforced = must_pin(properties, asked.rules), properties.preflight == 'enforce'
+
+    server_group: str | None = None
+    image: str | None = None
+    is_image_needed: bool = False
+    drs_pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What was seen. ``unknown`` says why a part of the snapshot is not known, by its name.
+
+    ``error`` is why nothing was seen.
+    """
+
+    snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    image: Mapping[str, str] | None = None
+    drs_hosts: tuple[Host, ...] = ()
+    error: AffinityError | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the nodes go, or why nowhere; what somebody should look at, and what is as usual."""
+
+    answer: Placement | Refusal
+    warning: str | None = None
+    note: str | None = None
+
+
+def needs(growth: Growth) -> Needs | None:
+    """What must be seen; None for a growth that asks nobody."""
+    asked, properties = growth.asked, growth.properties
+    if asked.count == 0:
+        return None
+    if growth.binding is None:
+        raise BindingError(
+            'the policy is bound to this cluster without a server group: '
+            'detach the policy and attach it again'
+        )
+    if placement.is_planned(properties):
+        # A host that the policy chooses must have the traits that the image requires, too.
+        is_image_needed = growth.is_pinned or reads_images(asked.rules)
+        image = profile.image(asked.profile or {})
+        return Needs(growth.binding.servergroup_id, image, is_image_needed)
+    if properties.is_drs_enabled:
+        return Needs(drs_pattern=asked.rules.value(PATTERN))
+    return None
+
+
+def decide(growth: Growth, seen: Sight) -> Outcome:
+    """Where the nodes of a cluster with such a policy go, or why nowhere. It asks nobody."""
+    asked, properties, binding = growth.asked, growth.properties, growth.binding
+    if asked.count == 0 or binding is None:
+        return Outcome(Placement(0, ''))  # a growth by none is never refused
+    if not placement.is_planned(properties):
+        if seen.error is not None:
+            raise seen.error
+        return Outcome(placement.unplanned(properties, binding, asked, seen.drs_hosts))
+    is_enforced = properties.preflight == 'enforce'
     try:
-        decision, unknown = _decide(asked, properties, binding, preflight)
+        decision = _decide(growth, seen, growth.constraints)
     except AffinityError as error:
-        if is_pinned or (is_enforced and not isinstance(error, CloudError)):
+        is_chosen = growth.is_pinned or (growth.zones is not None and growth.zones.is_hard)
+        if is_chosen or (is_enforced and not isinstance(error, CloudError)):
             raise
-        preflight.warn(f'could not find out whether {asked.count} node(s) fit: {error}')
-        return unpinned(asked, properties, binding)
-    if is_pinned:
-        return _pinned(decision, unknown, binding.servergroup_id, properties)
+        warning = f'could not find out whether {asked.count} node(s) fit: {error}'
+        return Outcome(unpinned(growth), warning)
+    if growth.is_pinned:
+        return Outcome(_pinned(decision, seen.unknown, binding.servergroup_id, properties))
     if decision.fits is False and is_enforced and not _is_image_hidden(asked):
-        return _refusal(decision)
+        return Outcome(_refusal(decision))
+    answer = _zoned(growth, growth.zones, seen.snapshot, decision) if growth.zones else None
+    answer = answer or unpinned(growth)
+    if properties.preflight == 'off':
+        return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
-        preflight.warn(_words(decision, unknown))
-    elif decision.fits is None:  # as ever for a user who may not see hosts
-        preflight.note(decision.line())
-    return unpinned(asked, properties, binding)
+        return Outcome(answer, _words(decision, seen.unknown))
+    # As ever for a user who may not see hosts.
+    return Outcome(answer, note=decision.line() if decision.fits is None else None)
 
 
-def ceiling(
-    asked: Asked, properties: Properties, binding: Binding, preflight: Preflight
-) -> str | None:
+def unpinned(growth: Growth) -> Placement:
+    """The nodes in their group and zone; Nova's scheduler chooses the hosts."""
+    group = '' if growth.binding is None else growth.binding.servergroup_id
+    return Placement(growth.asked.count, group, growth.properties.availability_zone)
+
+
+def ceiling(growth: Growth, seen: Sight) -> str | None:
     """Why the cluster can not have so many nodes, whatever hosts are freed; None where it can.
 
-    :param asked: with the nodes that it may still grow by.
+    :param growth: by the nodes that it may still grow by.
     """
-    decision, _unknown = _decide(asked, properties, binding, preflight, _LASTING)
+    lasting = [item for item in growth.constraints if item.name in _LASTING]
+    decision = _decide(growth, seen, lasting)
     return _words(decision) if decision.fits is False else None
 
 
-def _decide(
-    asked: Asked,
-    properties: Properties,
-    binding: Binding,
-    preflight: Preflight,
-    only: tuple[str, ...] | None = None,
-) -> tuple[Decision, Mapping[str, str]]:
-    is_pinned = must_pin(properties, asked.rules)
-    snapshot, unknown = preflight.snapshot()
-    if is_pinned and snapshot.hosts is None:
-        why = unknown.get('hosts', 'the hosts are not known')
+def _decide(growth: Growth, seen: Sight, constraints: Sequence[Constraint]) -> Decision:
+    for error in (growth.error, seen.error):
+        if error is not None:
+            raise error
+    if growth.binding is None:
+        raise BindingError('there is no server group')
+    if growth.is_pinned and seen.snapshot.hosts is None:
+        why = seen.unknown.get('hosts', 'the hosts are not known')
         raise CloudError(f'the policy has to choose the host of every node: {why}')
-    image = profile.image(asked.profile or {})
-    # A host that the policy chooses must have the traits that the image requires, too.
-    if image is not None and (is_pinned or reads_images(asked.rules)):
-        asked = replace(asked, image_properties=preflight.image(image))
-    elif image is not None and _has_pinned_cpus(snapshot):
-        with contextlib.suppress(CloudError):  # then it is not known which CPUs the image asks for
-            asked = replace(asked, image_properties=preflight.image(image))
-    asked = replace(asked, properties=properties, server_group=binding.servergroup_id)
-    request, snapshot, rules = build(asked, _remembered(snapshot, binding))
-    return preflight.plan(request, snapshot, rules, only), unknown
+    asked = replace(
+        growth.asked,
+        properties=growth.properties,
+        server_group=growth.binding.servergroup_id,
+        image_properties=seen.image,
+    )
+    request, snapshot, rules = build(asked, _remembered(seen.snapshot, growth.binding))
+    return planner.plan(request, snapshot, constraints, rules)
 
 
-def _has_pinned_cpus(snapshot: CloudSnapshot) -> bool:
-    """Does a host have CPUs of the kind that an image can ask for in place of the common one?"""
-    return any(PCPU in (host.resources or {}) for host in snapshot.hosts or ())
+def _zoned(
+    growth: Growth, spread: Spread, snapshot: CloudSnapshot, decision: Decision
+) -> Placement | Refusal | None:
+    """A zone for every node: as planned, or where nobody sees the hosts, the emptiest each time."""
+    group = growth.binding.servergroup_id if growth.binding is not None else ''
+    count = growth.asked.count
+    planned = [placed.zone for placed in decision.placements if placed.zone is not None]
+    if len(planned) == count:
+        return Placement(count, group, hosts=tuple(planned))
+    zones: Iterable[str | None] | None = snapshot.availability_zones
+    if snapshot.hosts is not None:
+        zones = {host.availability_zone for host in snapshot.hosts}
+    held = Counter(planned)
+    held.update(_zones_of_members(snapshot, group))
+    chosen = planned
+    while len(chosen) < count:
+        free = [
+            zone
+            for zone in sorted(filter(None, zones or ()))
+            if spread.max_per_domain is None or held[zone] < spread.max_per_domain
+        ]
+        if not free:
+            if not spread.is_hard:
+                return None
+            if not zones:
+                raise CloudError('the policy has to choose the zone of every node: none is known')
+            words = f'every zone holds max_per_domain: {spread.max_per_domain} servers'
+            return Refusal(words, words)
+        best = min(free, key=lambda zone: (held[zone], zone))
+        held[best] += 1
+        chosen.append(best)
+    return Placement(count, group, hosts=tuple(chosen))
+
+
+def _zones_of_members(snapshot: CloudSnapshot, group_id: str) -> Counter[str]:
+    """The servers of the group in each zone, as far as that is known."""
+    of_host = {host.host: host.availability_zone for host in snapshot.hosts or ()}
+    members = [
+        member
+        for group in snapshot.server_groups or ()
+        if group.id == group_id
+        for member in group.members
+    ]
+    zones = (member.zone or of_host.get(member.host or '') for member in members)
+    return Counter(zone for zone in zones if zone is not None)
 
 
 def _remembered(snapshot: CloudSnapshot, binding: Binding) -> CloudSnapshot:

@@ -5,6 +5,7 @@ more.
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import openstack.resource
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.policy import affinity, placement, planned, properties
+from senlin_affinity.plugins import senlin_preflight
+from senlin_affinity.policy import affinity, planned, properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.request import Asked
 from tests.functional.http_cloud import HttpCloud
@@ -72,12 +74,10 @@ def detach(cloud, group_id, *, is_inherited=False):
 
 
 def place(cloud, *, is_drs, count=3):
-    return placement.place(
-        spec(is_drs),
-        Binding('XYZ-ABCD', is_inherited=True),
-        count,
-        lambda: ports(cloud.connection()).inventory,
-    )
+    wanted = replace(spec(is_drs), preflight='off')
+    growth = planned.Growth(Asked(count), wanted, Binding('XYZ-ABCD', is_inherited=True))
+    seen = senlin_preflight.look(planned.needs(growth), cloud.connection)
+    return planned.decide(growth, seen).answer
 
 
 # -- the hook
@@ -136,17 +136,15 @@ def hook(cloud, *, count, **wanted):
     for _ in range(2):
         nova.boot(group, nova.hosts[0].host, project='p')
     connection = cloud.connection()
-    seen = planned.Preflight(
-        snapshot=lambda: (snapshot.take(connection, server_groups=(group,)).snapshot, {}),
-        image=lambda _name: {},
-        plan=lambda request, found, rules, _only: preflight.plan(request, found, rules=rules),
-        warn=pytest.fail,
-        note=pytest.fail,
-    )
     asked = Asked(count, profile={'properties': {'flavor': 'm1.tiny'}})
     read = properties.load({'type': properties.TYPE, 'version': '1.1', 'properties': wanted})
-    answer = planned.place(asked, read, Binding(group, is_inherited=True), seen)
-    return answer, [request.replace(group, 'ID') for request in nova.requests()]
+    bound = Binding(group, is_inherited=True)
+    growth = planned.Growth(asked, read, bound, preflight.load_constraints())
+    outcome = planned.decide(
+        growth, senlin_preflight.look(planned.needs(growth), lambda: connection)
+    )
+    assert (outcome.warning, outcome.note) == (None, None)
+    return outcome.answer, [request.replace(group, 'ID') for request in nova.requests()]
 
 
 @pytest.mark.parametrize('wanted', [{}, {'pin_hosts': True}], ids=['plain', 'pinned'])

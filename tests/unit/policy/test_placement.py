@@ -3,10 +3,12 @@
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
+from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.whole import whole
-from senlin_affinity.policy import placement
+from senlin_affinity.policy import placement, planned
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
+from senlin_affinity.policy.request import Asked
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
 
@@ -16,12 +18,17 @@ BOUND = Binding('XYZ-ABCD', True)
 @pytest.mark.parametrize('row', rows('policy_placement'))
 def test_place(row):
     cloud = cloud_of({key: row[key] for key in ('hosts', 'faults') if key in row})
-    wanted = load({'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})})
+    given = {'preflight': 'off', **row.get('properties', {})}
+    wanted = load({'type': TYPE, 'version': '1.1', 'properties': given})
     bound = None if 'binding' in row else BOUND
     pattern = row.get('pattern', 'drs')
 
     def place():
-        return placement.place(wanted, bound, row['count'], lambda: cloud, drs_pattern=pattern)
+        asked = Asked(row['count'], rules=Rules.of(drs_pattern=pattern))
+        growth = planned.Growth(asked, wanted, bound)
+        needs = planned.needs(growth)
+        hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
+        return planned.decide(growth, planned.Sight(drs_hosts=tuple(hosts))).answer
 
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -38,14 +45,12 @@ def test_place(row):
         assert cloud.requests == row['requests']
 
 
-def test_no_connection_is_made_without_drs():
+def test_nothing_is_needed_without_drs():
     """R3-22: whoever needs no hypervisor asks for none."""
-
-    def connect():
-        raise AssertionError('nothing is to be asked')
-
-    placement.place(Properties('1.1', availability_zone='nova'), BOUND, 2, connect)
-    placement.place(Properties('1.1', is_drs_enabled=True), BOUND, 0, connect)
+    zone, drs = Properties('1.1', availability_zone='nova'), Properties('1.1', is_drs_enabled=True)
+    assert planned.needs(planned.Growth(Asked(2), zone, BOUND)) is None
+    assert planned.needs(planned.Growth(Asked(0), drs, BOUND)) is None
+    assert planned.needs(planned.Growth(Asked(1), drs, BOUND)) == planned.Needs(drs_pattern='drs')
 
 
 def test_entries_are_not_shared():
@@ -104,12 +109,8 @@ def test_every_node_with_a_host_of_its_own():
 def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
-    answer = placement.Placement(7, 'planned')
-
-    def place(count, bound=BOUND):
-        return placement.place(wanted, bound, count, None, plan=lambda _bound: answer)
-
-    assert (place(2) is answer) == is_planned
-    assert place(0) == placement.Placement(0, '')
+    needs = planned.needs(planned.Growth(Asked(2), wanted, BOUND))
+    assert (needs is not None) == is_planned
+    assert planned.needs(planned.Growth(Asked(0), wanted, None)) is None
     with pytest.raises(AffinityError):
-        place(2, None)
+        planned.needs(planned.Growth(Asked(2), wanted, None))

@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, CloudError
 from senlin_affinity.core.objects import Rules
 from senlin_affinity.policy import planned
@@ -24,7 +23,7 @@ class Story:
 
     def __init__(self, row):
         self.row = {'group': {'policy': 'anti-affinity'}, **row}
-        self.warnings, self.notes, self.images, self.constraints = [], [], [], []
+        self.warnings, self.notes, self.images = [], [], []
         given = row.get('rules', {})
         values = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items()}
         rules = Rules.of(**values)
@@ -34,32 +33,34 @@ class Story:
         spec = {'properties': {**PROFILE, **row.get('profile', {})}}
         self.asked = Asked(row['count'], profile=spec, rules=rules)
         self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
-        self.preflight = planned.Preflight(
-            self.look, self.image, self.plan, self.warnings.append, self.notes.append
-        )
 
-    def look(self):
+    def growth(self, constraints):
+        return planned.Growth(self.asked, self.properties, self.bound, constraints)
+
+    def seen(self):
+        """What an adapter answers, by what is needed."""
+        needs = planned.needs(self.growth(()))
         if 'fails' in self.row:
-            raise CloudError(self.row['fails'])
-        return snapshot_of(self.row), self.row.get('unknown', {})
-
-    def image(self, name):
-        self.images.append(name)
-        if 'image_fails' in self.row:
-            raise CloudError(self.row['image_fails'])
-        return {}
-
-    def plan(self, request, snapshot, rules, only):
-        assert request.server_group == 'g'
-        self.constraints.append(only)
-        chosen = [item for item in CONSTRAINTS if only is None or item.name in only]
-        return planner.plan(request, snapshot, chosen, rules)
+            return planned.Sight(error=CloudError(self.row['fails']))
+        assert needs.server_group == 'g'
+        snapshot, image = snapshot_of(self.row), None
+        has_pinned = any('PCPU' in (host.resources or {}) for host in snapshot.hosts or ())
+        if needs.image is not None and (needs.is_image_needed or has_pinned):
+            self.images.append(needs.image)
+            if 'image_fails' not in self.row:
+                image = {}
+            elif needs.is_image_needed:
+                return planned.Sight(error=CloudError(self.row['image_fails']))
+        return planned.Sight(snapshot, self.row.get('unknown', {}), image)
 
     def place(self):
-        return planned.place(self.asked, self.properties, self.bound, self.preflight)
+        outcome = planned.decide(self.growth(CONSTRAINTS), self.seen())
+        self.warnings += [outcome.warning] * (outcome.warning is not None)
+        self.notes += [outcome.note] * (outcome.note is not None)
+        return outcome.answer
 
     def ceiling(self):
-        return planned.ceiling(self.asked, self.properties, self.bound, self.preflight)
+        return planned.ceiling(self.growth(CONSTRAINTS), self.seen())
 
 
 @pytest.mark.parametrize('row', rows('policy_planned'))
