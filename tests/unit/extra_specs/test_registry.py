@@ -1,7 +1,8 @@
 """Where definitions come from, which one wins, and what is an error."""
 
+import sys
 from importlib.metadata import EntryPoint
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from stevedore.extension import Extension
@@ -10,7 +11,19 @@ from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs import validate, validators
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.extra_specs.index import Index
-from senlin_affinity.extra_specs.registry import GROUPS, Registry, load, read_plugin
+from senlin_affinity.extra_specs.registry import (
+    GROUPS,
+    NOVA_GROUP,
+    READERS,
+    Plugin,
+    Registry,
+    Unanswered,
+    available,
+    installed,
+    load,
+    needed,
+    read_plugin,
+)
 from senlin_affinity.extra_specs.validators import namespaces
 
 
@@ -189,6 +202,92 @@ class TestPlugins:
         """Q4-3."""
         with pytest.raises(PluginError, match=r'custom \(custom\.package:VALIDATORS\)'):
             read_plugin(extension(source))
+
+
+class TestInstalled:
+    """What the process knows, with other packages than this environment's."""
+
+    def test_each_group_is_read_once(self, install):
+        """R4-13, Q4-4: an entry point that is in two of them as well; Nova's own on request."""
+        loaded = []
+
+        def validators():
+            loaded.append('once')
+            return [definition('acme:x')]
+
+        for group in GROUPS:
+            install('acme', validators, group)
+            install(f'acme{group[0]}', [definition(f'acme:{group[0]}')], group)
+        install('other', [definition('acme:y')], NOVA_GROUP)
+        ours = 'senlin_affinity.plugins.nova_extra_specs'
+        install('senlin_affinity', group=NOVA_GROUP, target=ours)
+        install('reader', lambda _entry_points: pytest.fail('nothing is left'), READERS)
+        names = ['acme:x', 'acme:s', 'acme:n']
+        assert [each.name for each in installed().added] == names
+        assert installed() is available() is needed(['hw:cpu_policy', 'foo'])
+        assert loaded == ['once']
+        found = installed(with_nova=True)
+        assert [each.name for each in found.added] == [*names, 'acme:y']
+        assert found.shadowed == ()
+        assert needed([5]) is needed(['hw:cpu_policy', 'hw:numa_cpus.0']) is not installed()
+
+    @pytest.mark.parametrize(
+        ('present', 'why'),
+        [
+            ((), "; 'nova' is not a package"),
+            (('nova',), "; 'nova' is not a package"),
+            (('nova', 'nova.conf'), ''),
+        ],
+    )
+    def test_nova_is_out_of_sight(self, install, monkeypatch, present, why):
+        """Q4-4: unless it is at home here; then nothing is read elsewhere."""
+        for name in ('nova', 'nova.conf'):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        for name in present:
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+            sys.modules[name].__path__ = []
+        before = sys.modules.get('nova')
+        install('acme', target='nova.acme:VALIDATORS')
+        install('broken', target='nova.acme:OTHERS')
+        if 'nova.conf' in present:
+            install('reader', lambda _entry_points: pytest.fail('Nova is here'), READERS)
+        with pytest.raises(PluginError) as caught:
+            installed()
+        missing = available().missing
+        assert [str(each) for each in missing] == [
+            f'extra spec validators {name} (nova.acme:{attribute}) do not load: '
+            f"No module named 'nova.acme'{why}"
+            for name, attribute in (('acme', 'VALIDATORS'), ('broken', 'OTHERS'))
+        ]
+        assert str(caught.value) == '; '.join(map(str, missing))
+        assert caught.value.__cause__ is missing[0]
+        assert sys.modules.get('nova') is before
+
+    def test_what_does_not_load_here_is_read_elsewhere(self, install):
+        """R4-13, Q4-3: all of it at once, again where there was no answer; a bad reader is told."""
+        answers = [
+            [Unanswered('late'), PluginError('broken')],
+            [Plugin('acme', 'no.acme:V', (definition('acme:x'),)), PluginError('broken')],
+            [],
+        ]
+        asked = []
+
+        def reader(entry_points):
+            asked.append([each.name for each in entry_points])
+            return answers[len(asked) - 1]
+
+        install('acme', target='no.acme:V')
+        install('here', [definition('acme:y')])
+        install('broken', target='no.broken:V')
+        install('reader', reader, READERS)
+        assert [each.name for each in available().added] == ['acme:y']
+        found = available()
+        assert [each.name for each in found.added] == ['acme:x', 'acme:y']
+        assert [str(each) for each in found.missing] == ['broken']
+        assert available() is found
+        with pytest.raises(ValueError, match='shorter'):
+            available(with_nova=True)
+        assert asked == [['acme', 'broken']] * 3
 
 
 def nova_s(**changes):
