@@ -51,6 +51,7 @@ class TestOwn:
 
     def test_every_namespace_is_there(self):
         """R4-12, RX-05."""
+        namespaces.cache_clear()
         counts = {each.name: len(each.validators) for each in namespaces()}
         assert counts.pop('trait') > 300
         assert counts.pop('resources') > 20
@@ -246,7 +247,7 @@ class TestInstalled:
         for name in present:
             monkeypatch.setitem(sys.modules, name, ModuleType(name))
             sys.modules[name].__path__ = []
-        before = sys.modules.get('nova')
+        before = sys.modules.get('nova', 'not there')
         install('acme', target='nova.acme:VALIDATORS')
         install('broken', target='nova.acme:OTHERS')
         if 'nova.conf' in present:
@@ -261,7 +262,7 @@ class TestInstalled:
         ]
         assert str(caught.value) == '; '.join(map(str, missing))
         assert caught.value.__cause__ is missing[0]
-        assert sys.modules.get('nova') is before
+        assert sys.modules.get('nova', 'not there') is before
 
     def test_what_does_not_load_here_is_read_elsewhere(self, install):
         """R4-13, Q4-3: all of it at once, again where there was no answer; a bad reader is told."""
@@ -308,22 +309,26 @@ class TestConversion:
         """Q4-4, D4-03."""
         found = self.converted(
             name='foo:bar.{num}',
+            value={'type': int, 'min': 1, 'max': 9, 'description': 'n'},
             parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd', 'odd': 1}],
             deprecated=True,
         )
         assert found == definition(
             'foo:bar.{num}',
             parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd'}],
-            value={'type': int, 'min': 1},
+            value={'type': int, 'min': 1, 'max': 9, 'description': 'n'},
             deprecated=True,
         )
 
     def test_what_nova_ignores_is_left_out(self):
         found = self.converted(
-            description='', value={'type': str, 'min': 1, 'odd': 2},
-            parameters=[{'name': 'unused', 'pattern': 'a'}],
+            name='foo:{x}', description='', value={'type': str, 'min': 1, 'odd': 2},
+            parameters=[{'name': 'unused', 'pattern': 'a'}, {'name': 'x', 'pattern': 'b'}],
         )  # fmt: skip
-        assert found == definition(description='foo:bar')
+        parameters = [{'name': 'x', 'pattern': 'b'}]
+        assert found == definition('foo:{x}', description='foo:{x}', parameters=parameters)
+        least = SimpleNamespace(name='foo:bar', value={'type': str})
+        assert read_plugin(extension([least])).validators == (definition(description='foo:bar'),)
 
     def test_only_the_pattern_counts_beside_an_enum(self):
         """D4-11: as in Nova."""
@@ -335,12 +340,20 @@ class TestConversion:
         assert self.converted(value={'type': str, 'enum': ['a', 'a']}).value.enum == ('a',)
 
     @pytest.mark.parametrize(
-        'changes',
-        [{'value': {'type': float}}, {'name': 'foo:{x}'}, {'value': None}, {'parameters': [{}]}],
+        ('changes', 'says'),
+        [
+            ({'value': {'type': float}}, ': foo:bar.value.type: must be int, bool or str, not '),
+            ({'name': 'foo:{x}'}, ': foo:{x}.parameters.x: the placeholder has no parameter'),
+            ({'value': None}, ': must be definitions (ExtraSpecValidator), not namespace('),
+            ({'name': 5}, ': must be definitions (ExtraSpecValidator), not namespace('),
+            ({'parameters': [{}]}, " can not be read: 'name'; the entry point must be a list of "),
+        ],
     )
-    def test_what_can_not_be_converted(self, changes):
-        with pytest.raises(PluginError, match=r'custom\.package'):
+    def test_what_can_not_be_converted(self, changes, says):
+        with pytest.raises(PluginError) as caught:
             self.converted(**changes)
+        words = 'extra spec validators custom (custom.package:VALIDATORS)'
+        assert str(caught.value).startswith(f'{words}{says}')
 
 
 class TestIndex:
@@ -350,11 +363,13 @@ class TestIndex:
             definition('foo:{x}', parameters=[{'name': 'x', 'type': str}]),
             definition('foo:a{x}', parameters=[{'name': 'x', 'type': str}]),
             definition('foo:a{x}b', parameters=[{'name': 'x', 'type': str}]),
+            # Of equally many, the first in the alphabet.
+            definition('foo:{y}', parameters=[{'name': 'y', 'type': str}]),
         ]
         for order in (found, found[::-1]):
             index = Index(order)
             assert [index.find(name).name for name in ('foo:1', 'foo:a1', 'foo:a1b')] == [
-                each.name for each in found
+                each.name for each in found[:3]
             ]
 
     @pytest.mark.parametrize(
@@ -381,8 +396,9 @@ class TestIndex:
         assert Index().find('') is None
 
     def test_namespaces_that_begin_alike_are_kept_apart(self):
-        one = definition('foo{x}:a', parameters=[{'name': 'x', 'pattern': '[0-9]'}])
-        other = definition('foo{x}:b', parameters=[{'name': 'x', 'pattern': '[a-z]'}])
+        none = {'name': 'y', 'pattern': ''}
+        one = definition('foo{x}{y}:a', parameters=[{'name': 'x', 'pattern': '[0-9]'}, none])
+        other = definition('foo{x}{y}:b', parameters=[{'name': 'x', 'pattern': '[a-z]'}, none])
         index = Index([one, other])
         assert [index.find(name) for name in ('foo1:a', 'foox:b')] == [one, other]
         assert [index.find(name) for name in ('foo1:b', 'foox:a')] == [None, None]
