@@ -24,7 +24,7 @@ def converted(item: declared.Property) -> schema.PropertySchema:
     }
     more: dict[str, Any] = {}
     if item.kind == 'list':
-        more['schema'] = {'*': schema.String('One of them.')}
+        more['schema'] = schema.String('One of them.')
     if item.children:
         more['schema'] = {child.name: converted(child) for child in item.children}
     if item.allowed:

@@ -12,6 +12,8 @@ from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
+from senlin_affinity.plugins.senlin_schema import converted
+from senlin_affinity.policy.declared import Property
 from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
 from tests.support.edge import (
     FAILURES,
@@ -45,6 +47,29 @@ def test_r3_01_name_priority_and_versions():
     assert AffinityPolicy.VERSIONS['1.0'] == [{'status': 'SUPPORTED', 'since': '2016.10'}]
     assert AffinityPolicy.PROFILE_TYPE == ['os.nova.server-1.0']
     assert issubclass(AffinityPolicy, base.Policy)
+
+
+def test_a_property_in_senlins_form():
+    """What ``GET /policy-types`` shows of it; a list as those of Senlin's own policies."""
+    kinds = {'string': 'String', 'integer': 'Integer', 'boolean': 'Boolean', 'list': 'List'}
+    children = [Property(kind, kind, f'A {kind}.', default=False) for kind in kinds]
+    choice = Property('choice', 'string', 'A choice.', '1.1', 'a', ('a', 'b'))
+    shown = converted(Property('map', 'map', 'A map.', children=(*children, choice)))
+    plain = {'required': False, 'updatable': False}
+    schema = {
+        kind: {'type': name, 'description': f'A {kind}.', 'default': False, **plain}
+        for kind, name in kinds.items()
+    }
+    schema['list']['schema'] = {'*': {'type': 'String', 'description': 'One of them.', **plain}}
+    schema['choice'] = {
+        **plain,
+        'type': 'String',
+        'description': 'A choice.',
+        'default': 'a',
+        'constraints': [{'type': 'AllowedValues', 'constraint': ['a', 'b']}],
+    }
+    assert dict(shown) == {'type': 'Map', 'description': 'A map.', 'schema': schema, **plain}
+    assert [each.min_version for each in shown.schema.values()] == [*[None] * 4, '1.1']
 
 
 def test_entry_point_is_installed_and_leaves_senlins_own_name_alone():
