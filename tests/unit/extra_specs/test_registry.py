@@ -9,7 +9,7 @@ from stevedore.extension import Extension
 
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs import validate, validators
-from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.registry import (
     GROUPS,
@@ -205,6 +205,14 @@ class TestPlugins:
             read_plugin(extension(source))
 
 
+def test_no_suggestion_without_sense():
+    """R4-05: neither the name itself, nor a name without a namespace behind a colon."""
+    name = 'long_word_of_a_template.{x}'
+    template = definition(name, parameters=[{'name': 'x', 'type': int}])
+    registry = Registry([Namespace('', 'Bare', 'Bare.', (template, definition('key')))])
+    assert [registry.suggest(each) for each in (name, 'h:key')] == [None, None]
+
+
 class TestInstalled:
     """What the process knows, with other packages than this environment's."""
 
@@ -357,18 +365,19 @@ class TestConversion:
 
 
 class TestIndex:
-    def test_the_one_with_more_letters_is_found(self):
+    @pytest.mark.parametrize('prefix', ['foo:', ''])
+    def test_the_one_with_more_letters_is_found(self, prefix):
         """Whatever the order."""
         found = [
-            definition('foo:{x}', parameters=[{'name': 'x', 'type': str}]),
-            definition('foo:a{x}', parameters=[{'name': 'x', 'type': str}]),
-            definition('foo:a{x}b', parameters=[{'name': 'x', 'type': str}]),
+            definition(f'{prefix}{{x}}', parameters=[{'name': 'x', 'type': str}]),
+            definition(f'{prefix}a{{x}}', parameters=[{'name': 'x', 'type': str}]),
+            definition(f'{prefix}a{{x}}b', parameters=[{'name': 'x', 'type': str}]),
             # Of equally many, the first in the alphabet.
-            definition('foo:{y}', parameters=[{'name': 'y', 'type': str}]),
+            definition(f'{prefix}{{y}}', parameters=[{'name': 'y', 'type': str}]),
         ]
         for order in (found, found[::-1]):
             index = Index(order)
-            assert [index.find(name).name for name in ('foo:1', 'foo:a1', 'foo:a1b')] == [
+            assert [index.find(prefix + name).name for name in '1 a1 a1b'.split()] == [
                 each.name for each in found[:3]
             ]
 

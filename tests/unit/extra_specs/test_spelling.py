@@ -30,6 +30,7 @@ def test_words_that_share_no_pair_of_letters(others):
         ('', 'ab', ('', 'ab'), 2),
         ('ab', 'b', ('a', ''), 1),
         ('b', 'ab', ('', 'a'), 1),
+        ('ba', 'b', ('a', ''), 1),
         ('xab', 'yab', ('x', 'y'), 1),
         ('abab', 'ab', ('ab', ''), 2),
         ('aaa', 'a', ('aa', ''), 2),
