@@ -22,6 +22,8 @@ from tests.support.edge import (
     NOT_FOUND,
     PROXY_PAGE,
     SERVER_ERROR,
+    TIMEOUT,
+    UNAVAILABLE,
     Edge,
 )
 from tests.support.fake_nova import FakeFlavor
@@ -324,14 +326,16 @@ def test_r3_26_unknown_zone(desk):
         policy.validate(desk.context, validate_props=True)
 
 
-def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database):
+@pytest.mark.parametrize(('failure', 'code'), [(UNAVAILABLE, 503), (TIMEOUT, 500)], ids=str)
+def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database, failure, code):
     with Edge() as edge:
         desk = Desk(edge)
-        edge.fail('GET', '/os-availability-zone', SERVER_ERROR)
+        edge.fail('GET', '/os-availability-zone', failure)
         policy = desk.policy(spec(availability_zone='nova'))
         with pytest.raises(senlin_exception.InternalError, match='could not be checked') as caught:
             policy.validate(desk.context, validate_props=True)
-        assert SERVER_ERROR.words in str(caught.value)
+        assert failure.words in str(caught.value)
+        assert caught.value.code == code
 
 
 def test_q3_09_what_an_attach_left_is_not_deleted_under_another_cluster(desk):
@@ -502,6 +506,26 @@ def test_an_enabled_attach_leaves_the_clusters_status_alone(desk):
     before = cluster.status_reason
     assert desk.policy().attach(cluster)[0]
     assert cluster.status_reason == before
+
+
+def test_each_decision_is_one_line(desk, caplog):
+    cluster, policy = desk.cluster(), desk.policy()
+    with caplog.at_level('INFO', logger='senlin_affinity'):
+        _done, data = policy.attach(cluster)
+        desk.bind(cluster, policy, data)
+        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
+        policy.detach(cluster)
+    assert [line.split(': ')[0].split(', ') for line in caplog.messages] == [
+        ['affinity policy web', f'cluster {cluster.id}', what]
+        for what in ('attach', 'CLUSTER_SCALE_OUT', 'detach')
+    ]
+
+
+def test_an_option_names_the_groups(desk, option):
+    option('group_name_prefix', 'ours-')
+    cluster = desk.cluster()
+    assert desk.policy().attach(cluster)[0]
+    assert [group['name'] for group in desk.edge.nova.groups] == [f'ours-{cluster.id}']
 
 
 def test_an_ordinary_refusal_is_one_line_and_no_traceback(desk, caplog):

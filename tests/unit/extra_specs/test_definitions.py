@@ -55,6 +55,7 @@ def test_a_definition_never_changes():
         validator.name = 'foo:baz'
     assert validator == definition()
     assert hash(validator) == hash(definition())
+    assert hash(definition(value={'type': str, 'enum': ['a']}))
     assert validator != definition(deprecated=True)
 
 
