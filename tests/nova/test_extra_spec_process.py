@@ -1,4 +1,4 @@
-"""Packages that need Nova, read in another process: here, a fork of this one."""
+"""Packages that need Nova, read in another process: here, it is this one."""
 
 import contextlib
 import os
@@ -37,29 +37,40 @@ def even(number):
 CHECKED = ExtraSpecValidator('acme:even', 'Even.', {'type': int}, check=even)
 
 
+class Ended(BaseException):
+    """The end of what would be a process."""
+
+
 @pytest.fixture
-def forked(monkeypatch):
-    """``subprocess.run`` with a fork of this process in place of a Python; what each has said."""
+def played(monkeypatch):
+    """``subprocess.run`` with the code run here, in place of another Python; what each has said."""
     said = []
+
+    def end(status):
+        raise Ended(status)
 
     def run(command, *, input, capture_output, timeout, check):
         python, option, code = command
         assert (python, option, timeout) == (sys.executable, '-c', extra_spec_process.TIMEOUT)
         assert (capture_output, check) == (True, False)
-        with contextlib.ExitStack() as stack:
+        status, kept = None, [os.dup(number) for number in range(3)]
+        with contextlib.ExitStack() as stack, monkeypatch.context() as patch:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             files[0].write(input)
             files[0].seek(0)
-            child = os.fork()
-            if child == 0:
-                for number, file in enumerate(files):
-                    os.dup2(file.fileno(), number)
-                try:
-                    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, 'w')
-                    exec(code, {})
-                finally:
-                    os._exit(70)
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            for number, file in enumerate(files):
+                os.dup2(file.fileno(), number)
+            patch.setattr(os, '_exit', end)
+            patch.setattr(sys, 'stdin', stack.enter_context(open(0, closefd=False)))
+            patch.setattr(sys, 'stdout', stack.enter_context(open(1, 'w', closefd=False)))
+            try:
+                exec(code, {})
+            except Ended as ended:
+                (status,) = ended.args
+            finally:
+                for number, file in enumerate(kept):
+                    os.dup2(file, number)
+                    os.close(file)
             for file in files[1:]:
                 file.seek(0)
             said.append(CompletedProcess(command, status, *(file.read() for file in files[1:])))
@@ -69,7 +80,7 @@ def forked(monkeypatch):
     return said
 
 
-def test_r4_13_definitions_are_as_they_were_written(install, forked):
+def test_r4_13_definitions_are_as_they_were_written(install, played):
     """And so is why there are none; what a package prints is no answer."""
 
     def validators():
@@ -84,16 +95,16 @@ def test_r4_13_definitions_are_as_they_were_written(install, forked):
         PluginError,
         'extra spec validators broken (broken:VALIDATORS)',
     )
-    assert [(done.returncode, done.stderr) for done in forked] == [(0, b'acme is loaded\n')]
+    assert [(done.returncode, done.stderr) for done in played] == [(0, b'acme is loaded\n')]
 
 
-def test_r4_20_a_check_is_made_by_the_other_process(install, forked):
+def test_r4_20_a_check_is_made_by_the_other_process(install, played):
     ((plugin),) = extra_spec_process.read([install('acme', [OURS, CHECKED, CHECKED])])
     ours, checked = plugin.validators
     assert (ours.check, checked.complaint('2'), checked.complaint('3')) == (None, None, '3 is odd')
     with pytest.raises(PluginError, match='^the check of acme:even fails: LookupError'):
         checked.complaint('4')
-    assert [done.returncode for done in forked] == [0] * 4
+    assert [done.returncode for done in played] == [0] * 4
 
 
 @pytest.mark.parametrize(

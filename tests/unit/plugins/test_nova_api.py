@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from senlin_affinity.core.errors import PluginError
 from senlin_affinity.plugins.nova_api import ExtraSpecValidation, filter_factory
 
 PATH = '/flavors/1/os-extra_specs'
@@ -205,6 +206,12 @@ def test_nova_s_own_rule_is_asked(send, nova, method, path, rule):
     body = FAULTY if method == 'POST' else b'{"foo": "x"}'
     status, _, _ = send(method, path, body, **{'nova.context': context})
     assert (status, context.asked) == ('400 Bad Request', list(context.allowed))
+
+
+def test_q4_3_a_package_that_does_not_load_keeps_nova_api_from_starting(install, nova):
+    install('broken', 5)
+    with pytest.raises(PluginError, match='broken'):
+        ExtraSpecValidation(nova, lambda: '2.104')
 
 
 def test_an_option_is_refused():
