@@ -81,7 +81,6 @@ class EntityPreflight:
         options = opts.register(cfg.CONF)
         return Asked(
             count,
-            properties=self.wanted,
             profile=self.entity.rt['profile'].spec,
             project_id=self.entity.project,
             enabled_filters=tuple(options.enabled_filters),

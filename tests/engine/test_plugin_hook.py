@@ -472,6 +472,8 @@ def test_hook_writes_the_data_alone_so_a_cancel_survives(_database, name, refuse
         policy.pre_op(made.id, action)
         after = desk.row(action).to_dict()
         assert after['status'] == 'CANCELLED'
+        words = 'the action was cancelled before its nodes were placed'
+        assert refuses or after['data']['reason'] == words
         assert objects.Action.signal_query(desk.context, action.id) == control == 'CANCEL'
         assert after.pop('data') != before.pop('data')
         assert {**after, 'updated_at': None} == {**before, 'updated_at': None}

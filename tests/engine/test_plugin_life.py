@@ -14,7 +14,7 @@ from senlin.policies import base
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from senlin_affinity.plugins.senlin_schema import converted
 from senlin_affinity.policy.declared import Property
-from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
+from tests.engine.support import HEAT_PROFILE, PROJECT, SERVER_PROFILE, Desk, binding, spec
 from tests.support.edge import (
     FAILURES,
     FORBIDDEN,
@@ -209,16 +209,19 @@ def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
     assert desk.edge.nova.groups == []
 
 
-def test_q3_9_group_of_another_clusters_binding_stays(desk):
+@pytest.mark.parametrize(('project', 'stays'), [(PROJECT, True), ('elsewhere', False)])
+def test_q3_9_group_of_another_clusters_binding_stays(desk, project, stays):
+    """Of the same project: a group of Nova's belongs to one."""
     group = desk.edge.nova.add_group('shared')
     cluster, policy = desk.cluster(), desk.policy()
-    other, others = desk.cluster(), desk.policy()
+    other, others = desk.cluster(project=project), desk.policy()
     desk.bind(cluster, policy, binding(group, inherited=False))
+    desk.bind(other, desk.policy(), {'AffinityPolicy': 'odd'})
     desk.bind(other, others, binding(group))
     is_detached, said = policy.detach(cluster)
     assert is_detached, said
-    assert said.endswith('stays: cluster cluster uses it')
-    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+    assert said.endswith('stays: cluster cluster uses it') is stays
+    assert [known['id'] for known in desk.edge.nova.groups] == [group] * stays
 
 
 def test_detach_takes_the_group_out_of_the_nodes_data(desk):
@@ -240,6 +243,13 @@ def test_inherited_group_stays_in_the_nodes_data(desk):
     node = desk.node(cluster, {'placement': {'servergroup': group}})
     assert policy.detach(desk.load_cluster(cluster.id))[0]
     assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+
+
+def test_policies_of_other_types_are_left_alone(desk):
+    cluster, policy = desk.cluster(), desk.policy()
+    scaling = SimpleNamespace(id='scaling', name='grow', type='senlin.policy.scaling-1.0')
+    cluster.rt['policies'] = [policy, scaling]
+    assert policy.attach(cluster)[0]
 
 
 def test_second_affinity_policy_is_refused_whatever_its_version(desk):
@@ -405,11 +415,12 @@ def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
     again = desk.load_cluster(cluster.id)
     assert again.data == {'senlin_affinity': {'kept': group}}
     assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+    again.data['other'] = 1
     is_attached, data = desk.policy().attach(again)
     assert is_attached, data
     assert data['AffinityPolicy']['data']['servergroup_id'] == group
     assert data['AffinityPolicy']['data']['inherited_group'] is False
-    assert again.data == {}
+    assert again.data == {'other': 1}
     assert len(desk.edge.nova.groups) == 1
 
 
@@ -546,9 +557,9 @@ def test_an_unknown_error_is_logged_with_its_traceback(desk, monkeypatch, caplog
     def driver(*_arguments):
         raise KeyError('odd')
 
-    cluster, policy = desk.cluster(), desk.policy()
+    cluster, policy = desk.bound(spec('1.0', enable_drs_extension=True))
     monkeypatch.setattr(policy, 'nova', driver)
     with caplog.at_level('ERROR', logger='senlin_affinity'):
         assert not policy.attach(cluster)[0]
-    (record,) = caplog.records
-    assert isinstance(record.exc_info[1], KeyError)
+        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
+    assert [type(record.exc_info[1]) for record in caplog.records] == [KeyError] * 2
