@@ -20,5 +20,9 @@ hypothesis.settings.register_profile(
 )  # fmt: skip
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))
 
-# The fixtures that need a cloud, or a Placement alone; one of each serves the whole session.
-pytest_plugins = ['tests.support.cloud_fixtures', 'tests.support.placement_judge']
+# Fixtures of more than one folder; of a cloud, or a Placement alone, one serves the whole session.
+pytest_plugins = [
+    'tests.support.cloud_fixtures',
+    'tests.support.packages',
+    'tests.support.placement_judge',
+]

@@ -64,7 +64,6 @@ class Index:
     """Definitions by the names that they match."""
 
     def __init__(self, validators: Iterable[ExtraSpecValidator] = ()) -> None:
-        self._exact: dict[str, ExtraSpecValidator] = {}
         #: Names without a colon, and those with one by the namespace before it.
         self._bare = _Keys()
         self._plain: dict[str, _Keys] = {}
@@ -73,13 +72,10 @@ class Index:
         for validator in validators:
             self._add(validator)
         #: Most requests are about the same few namespaces.
-        self._keys_of = lru_cache(maxsize=256)(self._matching)
+        self._keys_of = lru_cache(self._matching)
 
     def find(self, name: str) -> ExtraSpecValidator | None:
         """The definition that a name belongs to; None: there is none."""
-        found = self._exact.get(name)
-        if found is not None:
-            return found
         namespace, colon, key = name.partition(':')
         if not colon:
             return self._bare.find(name)
@@ -104,8 +100,6 @@ class Index:
 
     def _add(self, validator: ExtraSpecValidator) -> None:
         namespace, _ = validator.parts
-        if validator.is_literal:
-            self._exact[validator.name] = validator
         if namespace is None:
             self._bare.add(validator)
         elif namespace.is_literal:

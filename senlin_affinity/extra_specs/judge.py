@@ -82,22 +82,18 @@ def judge(
     if not isinstance(extra_specs, Mapping):
         raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
     names = sorted(extra_specs, key=str)
-    if registry is None and mode != OFF:
-        registry = needed(names)
     found = (_judge(name, extra_specs[name], mode, registry) for name in names)
     return tuple(finding for finding in found if finding is not None)
 
 
-def check_mode(mode: object) -> str:
+def check_mode(mode: object) -> None:
     """One of the three modes, spelt exactly so."""
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidSpec(f'the mode must be one of {", ".join(MODES)}, not {mode!r}')
-    return mode
 
 
 def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Finding | None:
-    if mode not in MODES:
-        check_mode(mode)
+    check_mode(mode)
     if mode == OFF:
         return None
     if not isinstance(name, str):

@@ -51,7 +51,7 @@ def _added(registry: Registry) -> Iterator[Namespace]:
     for validator in registry.added:
         name = validator.namespace
         summary = 'Extra specs that an installed package defines.'
-        yield Namespace(name, name or 'Without a namespace', summary, (validator,))
+        yield Namespace(name, name, summary, (validator,))
 
 
 def slug(namespace: Namespace) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 _MOST = 3
 _CANDIDATES = 6
@@ -61,7 +62,7 @@ def distance(one: str, other: str) -> int:
 
 
 class Vocabulary:
-    """Many known words, of which only those are compared that share rare pairs of letters."""
+    """Many known words, of which only those are compared that share most pairs of letters."""
 
     def __init__(self, words: Collection[str]) -> None:
         self.words = tuple(words)
@@ -78,15 +79,12 @@ class Vocabulary:
         """The known word that is nearest, if one is near enough to be meant."""
         if len(self.words) <= _CANDIDATES:
             return nearest(word, self.words)
-        lists = sorted((self._by_pair.get(pair, ()) for pair in _pairs(word)), key=len)
         shared: Counter[str] = Counter()
-        # A pair that most words have tells little; half of the pairs, the rare ones, are enough
-        # for a word with three wrong letters to share some.
-        for words in lists[: len(lists) // 2 + 2]:
-            shared.update(words)
+        for pair in _pairs(word):
+            shared.update(self._by_pair.get(pair, ()))
         return nearest(word, (each for each, _ in shared.most_common(_CANDIDATES)))
 
 
-def _pairs(word: str) -> set[str]:
-    framed = f'^{word}$'
-    return {framed[i : i + 2] for i in range(len(framed) - 1)}
+def _pairs(word: str) -> Collection[str]:
+    """Each pair once; in order, as the order decides among words that share equally many."""
+    return dict.fromkeys(map(''.join, pairwise(f'^{word}$')))

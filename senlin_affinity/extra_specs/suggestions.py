@@ -57,11 +57,12 @@ class Suggestions:
     def _meant(self, name: str) -> Iterator[str]:
         yield from self._known_once_folded(name)
         namespace, colon, key = name.partition(':')
-        if not colon:
-            if name in self._images:
-                yield self._images[name]
-            yield from self._elsewhere(name)
-            yield from self._near('', '', name)
+        if not colon or not namespace:
+            bare = key if colon else name
+            if bare in self._images:
+                yield self._images[bare]
+            yield from self._elsewhere(bare)
+            yield from self._near('', '', bare)
             return
         stem = self._stem(namespace)
         if stem is not None:

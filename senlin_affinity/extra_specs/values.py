@@ -180,7 +180,7 @@ def shown(value: object) -> str:
 
 
 def _words(enum: object) -> tuple[str, ...]:
-    if isinstance(enum, str) or not isinstance(enum, list | tuple):
+    if not isinstance(enum, list | tuple):
         raise InvalidSpec(f'must be a list of strings, not {enum!r}', 'value.enum')
     for word in enum:
         if not isinstance(word, str):

@@ -199,7 +199,6 @@ def _refuse(words: str, microversion: str) -> webob.Response:
     body = json.dumps({'badRequest': {'code': 400, 'message': words}}).encode()
     headers = [
         ('Content-Type', 'application/json; charset=UTF-8'),
-        ('Content-Length', str(len(body))),
         (VERSION_HEADER, f'compute {microversion}'),
         (LEGACY_VERSION_HEADER, microversion),
         ('Vary', VERSION_HEADER),

@@ -53,8 +53,8 @@ def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
     """A function that stores such a note in the cluster's data; None takes it out."""
 
     def note(group: str | None) -> None:
-        others = {each: noted(cluster, each) for each in (CREATING, KEPT) if each != what}
-        notes = {key: value for key, value in {**others, what: group}.items() if value is not None}
+        known = {each: noted(cluster, each) for each in (CREATING, KEPT)}
+        notes = {key: value for key, value in {**known, what: group}.items() if value is not None}
         forget_notes(cluster)
         if notes:
             cluster.data = {**cluster.data, _NOTE: notes}
@@ -76,7 +76,7 @@ def is_being_deleted(cluster: Any) -> bool:
         lock = session.query(models.ClusterLock).get(cluster.id)
         holders = () if lock is None else tuple(lock.action_ids)
     context = senlin_context.get_admin_context()
-    actions = (action_object.Action.get(context, each, project_safe=False) for each in holders)
+    actions = (action_object.Action.get(context, each) for each in holders)
     return any(action and action.action == consts.CLUSTER_DELETE for action in actions)
 
 
@@ -84,9 +84,7 @@ def other_clusters(cluster: Any, group_id: str) -> list[str]:
     """Names of the project's other clusters whose affinity policy is bound to this group."""
     context = senlin_context.get_admin_context()
     found = []
-    for other in cluster_object.Cluster.get_all(
-        context, filters={'project': cluster.project}, project_safe=False
-    ):
+    for other in cluster_object.Cluster.get_all(context, filters={'project': cluster.project}):
         if other.id == cluster.id:
             continue
         for bound in binding_object.ClusterPolicy.get_all(context, other.id):
@@ -100,8 +98,8 @@ def other_clusters(cluster: Any, group_id: str) -> list[str]:
 
 
 def own_servers(cluster: Any) -> list[str]:
-    """The ids of the servers of a cluster's nodes."""
-    return [node.physical_id for node in cluster.nodes if node.physical_id]
+    """The ids of the servers of a cluster's nodes; a node without one is in no group."""
+    return [node.physical_id for node in cluster.nodes]
 
 
 def outside(cluster_id: str, group_id: str) -> int:
@@ -206,7 +204,7 @@ def is_cancelled(action: Any) -> bool:
 
     A cancel by signal is left to the engine, which looks for it when it waits for the nodes.
     """
-    stored = action_object.Action.get(action.context, action.id, project_safe=False)
+    stored = action_object.Action.get(senlin_context.get_admin_context(), action.id)
     return stored is not None and stored.status == consts.ACTION_CANCELLED
 
 

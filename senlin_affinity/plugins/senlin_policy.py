@@ -23,14 +23,12 @@ the hook never raises.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
-from senlin.common import constraints as senlin_constraints
-from senlin.common import consts, schema
+from senlin.common import consts
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
@@ -44,8 +42,9 @@ from senlin_affinity.core.errors import (
     in_words,
 )
 from senlin_affinity.plugins import senlin_engine as engine
+from senlin_affinity.plugins import senlin_outside, senlin_registry
 from senlin_affinity.plugins import senlin_preflight as preflight
-from senlin_affinity.plugins import senlin_registry
+from senlin_affinity.plugins.senlin_schema import converted
 from senlin_affinity.policy import (
     affinity,
     aggregates,
@@ -66,42 +65,6 @@ _DISABLED = (
 )
 
 
-@functools.lru_cache(maxsize=10_000)
-def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
-    """Warn of servers outside of the group: once in this process for each number of them."""
-    LOG.warning(
-        'affinity policy %s, cluster %s: %s server(s) of the cluster are not in server group %s, '
-        'which does not count them: they were created before the policy was attached, or while it '
-        'was disabled',
-        policy,
-        cluster_id,
-        number,
-        group_id,
-    )
-
-
-def _schema(item: declared.Property) -> schema.PropertySchema:
-    """Senlin's form of a property's declaration, which ``GET /policy-types`` shows."""
-    kinds: dict[str, Callable[..., schema.PropertySchema]] = {
-        'string': schema.String,
-        'integer': schema.Integer,
-        'boolean': schema.Boolean,
-        'list': schema.List,
-        'map': schema.Map,
-    }
-    more: dict[str, Any] = {}
-    if item.children:
-        more['schema'] = {child.name: _schema(child) for child in item.children}
-    if item.kind == 'list':
-        one = schema.Map if item.children else schema.String
-        more['schema'] = one('One of them.', **more)
-    if item.allowed:
-        more['constraints'] = [senlin_constraints.AllowedValues(item.allowed)]
-    if item.since != properties.VERSIONS[0]:
-        more['min_version'] = item.since
-    return kinds[item.kind](item.description, default=item.default, **more)
-
-
 class AffinityPolicy(base.Policy):
     """Places the nodes of a cluster by a Nova server group."""
 
@@ -117,7 +80,7 @@ class AffinityPolicy(base.Policy):
         ('BEFORE', consts.NODE_CREATE),
     ]
     PROFILE_TYPE = [profile.APPLICABLE]
-    properties_schema = {item.name: _schema(item) for item in declared.DECLARED}
+    properties_schema = {item.name: converted(item) for item in declared.DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
@@ -258,22 +221,8 @@ class AffinityPolicy(base.Policy):
             words = 'the action was cancelled before its nodes were placed'
             return placement.Refusal(words, words)
         if bound is not None:
-            self._warn_of_servers_outside(cluster_id, entity, bound)
+            senlin_outside.warn(self.name, cluster_id, entity, bound)
         return answer
-
-    def _warn_of_servers_outside(
-        self, cluster_id: str, entity: Any, bound: binding.Binding
-    ) -> None:
-        """Say it in the log; whatever is wrong with that refuses nothing."""
-        try:
-            if profile.group_hint(entity.rt['profile'].spec):
-                return  # every server of the profile joins the group, policy or not
-            number = engine.outside(cluster_id, bound.servergroup_id)
-        except Exception:
-            LOG.exception('affinity policy %s: the nodes could not be looked at', self.name)
-            return
-        if number:
-            _say_once(self.name, cluster_id, number, bound.servergroup_id)
 
     def _wanted(self) -> properties.Properties:
         """The spec; one of the type that Senlin brings is read as Senlin reads it."""

@@ -69,6 +69,9 @@ def look(needs: Needs | None, connect: Callable[[], Any]) -> Sight:
         return Sight(taken.snapshot, taken.unknown, image)
     except AffinityError as error:
         return Sight(error=error)
+    except Exception as error:
+        LOG.exception('affinity policy: the look at the cloud failed')
+        return Sight(error=CloudError(in_words(error)))
 
 
 def _image(

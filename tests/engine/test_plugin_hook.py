@@ -47,6 +47,16 @@ VECTORS = [
         1,
     ),
     ('more_than_max_strict', RESIZE, {'size': 2, 'max_size': 3}, resize(MORE, 2), {}, None),
+    (
+        'not_strict_unless_it_says_so',
+        RESIZE,
+        {'size': 2, 'max_size': 3},
+        {'adjustment_type': MORE, 'number': 2},
+        {},
+        1,
+    ),
+    ('number_as_text', RESIZE, {'size': 2}, resize(EXACT, '4'), {}, 2),
+    ('number_0_as_text', RESIZE, {'size': 2}, resize(MORE, '0'), {}, 0),
     ('only_min_size', RESIZE, {'size': 2}, resize(min_size=4, strict=False), {}, 2),
     ('empty_with_desired_3', RESIZE, {'desired': 3}, resize(EXACT, 5), {}, 5),
     ('creation_in_resize', RESIZE, {'size': 2}, resize(EXACT, 9), {'creation': {'count': 1}}, 1),
@@ -232,11 +242,19 @@ def test_a_size_that_no_cluster_may_have_is_refused_before_it_is_written_out(des
     assert 'placement' not in desk.row(action).data
 
 
-def test_a_size_beyond_the_clusters_own_is_refused_in_the_engines_words(desk):
-    made, policy = desk.bound(max_size=3, size=2)
-    action = desk.action(made, OUT, {'count': 2})
+@pytest.mark.parametrize(
+    ('name', 'inputs', 'size', 'path'),
+    [(OUT, {'count': 2}, 2, 'count'), (RESIZE, resize(EXACT, 4), 0, 'inputs')],
+)
+def test_a_size_beyond_the_clusters_own_is_refused_in_the_engines_words(
+    desk, name, inputs, size, path
+):
+    made, policy = desk.bound(max_size=3, size=size)
+    action = desk.action(made, name, inputs)
     policy.pre_op(made.id, action)
-    assert "is greater than the cluster's max_size (3)" in action.data['reason']
+    assert action.data['reason'] == (
+        f"{path}: The target capacity (4) is greater than the cluster's max_size (3)."
+    )
 
 
 def test_a_decided_resize_beyond_all_limits_is_refused(desk):
@@ -265,12 +283,22 @@ def test_rx_03_no_growth_is_not_blocked_without_a_binding_either(desk):
     assert action.data['placement'] == {'count': 0, 'placements': []}
 
 
-@pytest.mark.parametrize('number', [2.5, float('nan'), float('inf')])
-def test_a_size_that_is_no_whole_number_is_refused_in_words(desk, number):
+@pytest.mark.parametrize(
+    ('number', 'why'),
+    [
+        (2.5, 'leads to 2.5 nodes: must be an integer'),
+        (float('nan'), 'leads to nan nodes: must be an integer'),
+        (float('inf'), 'leads to inf nodes: must be an integer'),
+        (True, 'must be a number, not True'),
+        ([1], 'must be a number, not [1]'),
+        ('-1', 'must be an integer of 0 or more, not '),
+    ],
+)
+def test_a_size_that_is_no_whole_number_is_refused_in_words(desk, number, why):
     made, policy = desk.bound(size=1)
     action = desk.action(made, RESIZE, resize(EXACT, number))
     policy.pre_op(made.id, action)
-    assert action.data['reason'].startswith('inputs.number: ')
+    assert action.data['reason'].startswith(f'inputs.number: {why}')
 
 
 def test_a_good_run_leaves_nothing_of_a_refused_one(desk):
@@ -444,6 +472,8 @@ def test_hook_writes_the_data_alone_so_a_cancel_survives(_database, name, refuse
         policy.pre_op(made.id, action)
         after = desk.row(action).to_dict()
         assert after['status'] == 'CANCELLED'
+        words = 'the action was cancelled before its nodes were placed'
+        assert refuses or after['data']['reason'] == words
         assert objects.Action.signal_query(desk.context, action.id) == control == 'CANCEL'
         assert after.pop('data') != before.pop('data')
         assert {**after, 'updated_at': None} == {**before, 'updated_at': None}

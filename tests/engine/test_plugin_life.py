@@ -12,7 +12,9 @@ from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.engine.support import HEAT_PROFILE, SERVER_PROFILE, Desk, binding, spec
+from senlin_affinity.plugins.senlin_schema import converted
+from senlin_affinity.policy.declared import Property
+from tests.engine.support import HEAT_PROFILE, PROJECT, SERVER_PROFILE, Desk, binding, spec
 from tests.support.edge import (
     FAILURES,
     FORBIDDEN,
@@ -20,6 +22,8 @@ from tests.support.edge import (
     NOT_FOUND,
     PROXY_PAGE,
     SERVER_ERROR,
+    TIMEOUT,
+    UNAVAILABLE,
     Edge,
 )
 from tests.support.fake_nova import FakeFlavor
@@ -49,6 +53,29 @@ def test_r3_01_name_priority_and_versions():
     assert AffinityPolicy.VERSIONS['1.0'] == [{'status': 'SUPPORTED', 'since': '2016.10'}]
     assert AffinityPolicy.PROFILE_TYPE == ['os.nova.server-1.0']
     assert issubclass(AffinityPolicy, base.Policy)
+
+
+def test_a_property_in_senlins_form():
+    """What ``GET /policy-types`` shows of it; a list as those of Senlin's own policies."""
+    kinds = {'string': 'String', 'integer': 'Integer', 'boolean': 'Boolean', 'list': 'List'}
+    children = [Property(kind, kind, f'A {kind}.', default=False) for kind in kinds]
+    choice = Property('choice', 'string', 'A choice.', '1.1', 'a', ('a', 'b'))
+    shown = converted(Property('map', 'map', 'A map.', children=(*children, choice)))
+    plain = {'required': False, 'updatable': False}
+    schema = {
+        kind: {'type': name, 'description': f'A {kind}.', 'default': False, **plain}
+        for kind, name in kinds.items()
+    }
+    schema['list']['schema'] = {'*': {'type': 'String', 'description': 'One of them.', **plain}}
+    schema['choice'] = {
+        **plain,
+        'type': 'String',
+        'description': 'A choice.',
+        'default': 'a',
+        'constraints': [{'type': 'AllowedValues', 'constraint': ['a', 'b']}],
+    }
+    assert dict(shown) == {'type': 'Map', 'description': 'A map.', 'schema': schema, **plain}
+    assert [each.min_version for each in shown.schema.values()] == [*[None] * 4, '1.1']
 
 
 def test_entry_point_is_installed_and_leaves_senlins_own_name_alone():
@@ -197,16 +224,19 @@ def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
     assert desk.edge.nova.groups == []
 
 
-def test_q3_9_group_of_another_clusters_binding_stays(desk):
+@pytest.mark.parametrize(('project', 'stays'), [(PROJECT, True), ('elsewhere', False)])
+def test_q3_9_group_of_another_clusters_binding_stays(desk, project, stays):
+    """Of the same project: a group of Nova's belongs to one."""
     group = desk.edge.nova.add_group('shared')
     cluster, policy = desk.cluster(), desk.policy()
-    other, others = desk.cluster(), desk.policy()
+    other, others = desk.cluster(project=project), desk.policy()
     desk.bind(cluster, policy, binding(group, inherited=False))
+    desk.bind(other, desk.policy(), {'AffinityPolicy': 'odd'})
     desk.bind(other, others, binding(group))
     is_detached, said = policy.detach(cluster)
     assert is_detached, said
-    assert said.endswith('stays: cluster cluster uses it')
-    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+    assert said.endswith('stays: cluster cluster uses it') is stays
+    assert [known['id'] for known in desk.edge.nova.groups] == [group] * stays
 
 
 def test_detach_takes_the_group_out_of_the_nodes_data(desk):
@@ -228,6 +258,13 @@ def test_inherited_group_stays_in_the_nodes_data(desk):
     node = desk.node(cluster, {'placement': {'servergroup': group}})
     assert policy.detach(desk.load_cluster(cluster.id))[0]
     assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+
+
+def test_policies_of_other_types_are_left_alone(desk):
+    cluster, policy = desk.cluster(), desk.policy()
+    scaling = SimpleNamespace(id='scaling', name='grow', type='senlin.policy.scaling-1.0')
+    cluster.rt['policies'] = [policy, scaling]
+    assert policy.attach(cluster)[0]
 
 
 def test_second_affinity_policy_is_refused_whatever_its_version(desk):
@@ -314,14 +351,16 @@ def test_r3_26_unknown_zone(desk):
         policy.validate(desk.context, validate_props=True)
 
 
-def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database):
+@pytest.mark.parametrize(('failure', 'code'), [(UNAVAILABLE, 503), (TIMEOUT, 500)], ids=str)
+def test_zone_that_can_not_be_looked_up_is_not_an_invalid_spec(_database, failure, code):
     with Edge() as edge:
         desk = Desk(edge)
-        edge.fail('GET', '/os-availability-zone', SERVER_ERROR)
+        edge.fail('GET', '/os-availability-zone', failure)
         policy = desk.policy(spec(availability_zone='nova'))
         with pytest.raises(senlin_exception.InternalError, match='could not be checked') as caught:
             policy.validate(desk.context, validate_props=True)
-        assert SERVER_ERROR.words in str(caught.value)
+        assert failure.words in str(caught.value)
+        assert caught.value.code == code
 
 
 def test_q3_09_what_an_attach_left_is_not_deleted_under_another_cluster(desk):
@@ -391,11 +430,12 @@ def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
     again = desk.load_cluster(cluster.id)
     assert again.data == {'senlin_affinity': {'kept': group}}
     assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+    again.data['other'] = 1
     is_attached, data = desk.policy().attach(again)
     assert is_attached, data
     assert data['AffinityPolicy']['data']['servergroup_id'] == group
     assert data['AffinityPolicy']['data']['inherited_group'] is False
-    assert again.data == {}
+    assert again.data == {'other': 1}
     assert len(desk.edge.nova.groups) == 1
 
 
@@ -494,6 +534,26 @@ def test_an_enabled_attach_leaves_the_clusters_status_alone(desk):
     assert cluster.status_reason == before
 
 
+def test_each_decision_is_one_line(desk, caplog):
+    cluster, policy = desk.cluster(), desk.policy()
+    with caplog.at_level('INFO', logger='senlin_affinity'):
+        _done, data = policy.attach(cluster)
+        desk.bind(cluster, policy, data)
+        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
+        policy.detach(cluster)
+    assert [line.split(': ')[0].split(', ') for line in caplog.messages] == [
+        ['affinity policy web', f'cluster {cluster.id}', what]
+        for what in ('attach', 'CLUSTER_SCALE_OUT', 'detach')
+    ]
+
+
+def test_an_option_names_the_groups(desk, option):
+    option('group_name_prefix', 'ours-')
+    cluster = desk.cluster()
+    assert desk.policy().attach(cluster)[0]
+    assert [group['name'] for group in desk.edge.nova.groups] == [f'ours-{cluster.id}']
+
+
 def test_an_ordinary_refusal_is_one_line_and_no_traceback(desk, caplog):
     """Only what the policy does not know is logged with a traceback."""
     desk.edge.nova.add_group('web', policy='affinity')
@@ -512,9 +572,9 @@ def test_an_unknown_error_is_logged_with_its_traceback(desk, monkeypatch, caplog
     def driver(*_arguments):
         raise KeyError('odd')
 
-    cluster, policy = desk.cluster(), desk.policy()
+    cluster, policy = desk.bound(spec('1.0', enable_drs_extension=True))
     monkeypatch.setattr(policy, 'nova', driver)
     with caplog.at_level('ERROR', logger='senlin_affinity'):
         assert not policy.attach(cluster)[0]
-    (record,) = caplog.records
-    assert isinstance(record.exc_info[1], KeyError)
+        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
+    assert [type(record.exc_info[1]) for record in caplog.records] == [KeyError] * 2

@@ -3,10 +3,11 @@
 import logging
 
 import pytest
+import requests
 from oslo_config import cfg
 from senlin.common import consts
 
-from senlin_affinity import preflight as door
+from senlin_affinity.core import planner
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.plugins import senlin_preflight
 from tests.engine.support import PROJECT, SERVER_PROFILE, USER, Desk, spec
@@ -141,6 +142,26 @@ def test_what_the_hook_asks(desk):
     assert desk.edge.glance.asked == ['GET /v2/images']
 
 
+def test_the_options_count(desk, option, monkeypatch):
+    seen, request = set(), requests.Session.request
+
+    def spy(self, method, url, **more):
+        seen.add(more['timeout'])
+        return request(self, method, url, **more)
+
+    monkeypatch.setattr(requests.Session, 'request', spy)
+    option('request_timeout', 7)
+    option('enabled_filters', ['AcmeFilter'])
+    option('drs_pattern', 'win')
+    action, _group = run(desk, spec(), 4)
+    assert 'AcmeFilter' in refusal(action)
+    for wanted in (drs(), spec('1.0', enable_drs_extension=True)):
+        action, _group = run(desk, wanted, 1)
+        assert zones(action) == ['nova:win-1']
+    assert seen
+    assert max(seen) <= 7
+
+
 @pytest.mark.parametrize(('wanted', 'size'), [(spec(), 2), (spec(pin_hosts=True), 2)])
 def test_rx_03_no_growth_asks_nobody(desk, wanted, size):
     made, policy = desk.bound(wanted, size=size)
@@ -254,7 +275,7 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
     def broken():
         raise PluginError('constraint odd does not load')
 
-    monkeypatch.setattr(door, 'load_constraints', broken)
+    monkeypatch.setattr(senlin_preflight, 'load_constraints', broken)
     action, _group = run(desk, spec())
     assert refusal(action) == 'constraint odd does not load'
     action, _group = run(desk, spec(preflight='warn'))
@@ -265,7 +286,7 @@ def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, capl
     def mistaken(*_arguments):
         raise KeyError('oops')
 
-    monkeypatch.setattr(door, 'plan', mistaken)
+    monkeypatch.setattr(planner, 'plan', mistaken)
     action, _group = run(desk, spec())
     assert zones(action) == [None] * 2
     assert 'KeyError' in caplog.text
@@ -420,6 +441,10 @@ def test_a_max_size_that_the_quota_can_not_hold(desk, caplog):
     wanted = spec(servergroup={'policies': 'soft-anti-affinity'})
     (said,) = attach(desk, caplog, wanted, max_size=11)
     assert 'quota server_group_members: 11' in said
+    caplog.clear()
+    desk.edge.nova.limits['maxTotalInstances'] = 0
+    (said,) = attach(desk, caplog, wanted, max_size=1)
+    assert 'quota instances: 1' in said
 
 
 def test_hosts_that_are_disabled_or_full_are_no_limit_of_the_size(_database, caplog):
@@ -433,6 +458,14 @@ def test_the_ceiling_never_fails_the_attach(desk, caplog, failure):
     desk.edge.fail('GET', '/os-hypervisors/detail', failure)
     (said,) = attach(desk, caplog, max_size=4)
     assert 'could not be found out: could not list the hypervisors: ' in said
+    assert 'Traceback' not in caplog.text
+
+
+def test_a_mistake_never_fails_the_attach(desk, caplog, monkeypatch):
+    monkeypatch.setattr(planner, 'plan', lambda *_arguments: {}['oops'])
+    (said,) = attach(desk, caplog, max_size=4)
+    assert 'could not be found out: KeyError' in said
+    assert 'Traceback' in caplog.text
 
 
 @pytest.mark.parametrize(

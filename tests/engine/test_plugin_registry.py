@@ -1,5 +1,7 @@
 """Which class a Senlin environment has under the name of the policy that Senlin brings."""
 
+import inspect
+
 import pytest
 from oslo_config import cfg
 from senlin.common import exception as senlin_exception
@@ -8,6 +10,7 @@ from senlin.policies import base
 from senlin.policies.affinity_policy import AffinityPolicy as InTree
 
 from senlin_affinity.conf import opts
+from senlin_affinity.plugins import senlin_registry
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from tests.engine.support import binding, spec
 
@@ -16,6 +19,14 @@ NAME = 'senlin.policy.affinity-1.0'
 
 class Another(InTree):
     """The policy of a third party."""
+
+
+@pytest.fixture(autouse=True)
+def offered(monkeypatch):
+    """Our policy, offered to Senlin's own environment once more."""
+    own = inspect.unwrap(environment.Environment.register_policy)
+    monkeypatch.setattr(environment.Environment, 'register_policy', own)
+    senlin_registry.offer(AffinityPolicy)
 
 
 @pytest.fixture

@@ -72,8 +72,11 @@ class TestNovasList:
 
     @pytest.mark.parametrize('found', [None, (), [], 'nothing'])
     def test_a_nova_that_is_otherwise_is_a_warning_and_no_error(self, in_tree, caplog, found):
+        caplog.set_level('DEBUG', 'senlin_affinity')
         if found != 'nothing':
             in_tree.EXTRA_SPEC_VALIDATORS = found
         assert {each.name for each in nova_extra_specs.register()} == set(OWN)
         (record,) = (record for record in caplog.records if record.levelname == 'WARNING')
         assert 'depends on the order' in record.getMessage()
+        tracebacks = [bool(each.exc_info) for each in caplog.records if each.levelname == 'DEBUG']
+        assert tracebacks == [True] * (found in (None, 'nothing'))

@@ -67,23 +67,18 @@ _CPUS = (
 )
 
 
-def _topology(key: str, what: str, ceiling: bool) -> ExtraSpecValidator:
-    if ceiling:
-        name, words = f'cpu_max_{key}', f'The most {what} that an image may ask for.'
-    else:
-        name, words = f'cpu_{key}', f'How many {what} the guest sees.'
-    return ExtraSpecValidator(
-        name=f'hw:{name}',
-        description=words,
+_TOPOLOGY = tuple(
+    ExtraSpecValidator(
+        name=f'hw:{name}_{key}',
+        description=words.format(what),
         value={'type': int, 'min': 1},
-        image_property=f'hw_{name}',
+        image_property=f'hw_{name}_{key}',
         drivers=_LIBVIRT,
     )
-
-
-_TOPOLOGY = tuple(
-    _topology(key, what, ceiling)
-    for ceiling in (False, True)
+    for name, words in (
+        ('cpu', 'How many {} the guest sees.'),
+        ('cpu_max', 'The most {} that an image may ask for.'),
+    )
     for key, what in (
         ('sockets', 'CPU sockets'),
         ('cores', 'cores in each socket'),
@@ -179,32 +174,60 @@ _MEMORY = (
 )
 
 
-def _switch(key: str, words: str, has_image_property: bool = True) -> ExtraSpecValidator:
-    return ExtraSpecValidator(
+_SWITCHES = tuple(
+    ExtraSpecValidator(
         name=f'hw:{key}',
         description=words,
         value={'type': bool},
-        image_property=f'hw_{key}' if has_image_property else None,
-        drivers=_LIBVIRT,
-    )
-
-
-def _model(key: str, words: str, *models: str) -> ExtraSpecValidator:
-    return ExtraSpecValidator(
-        name=f'hw:{key}',
-        description=words,
-        value={'type': str, 'enum': models},
         image_property=f'hw_{key}',
         drivers=_LIBVIRT,
     )
+    for key, words in (
+        ('boot_menu', 'Show a boot menu when the guest starts.'),
+        ('ephemeral_encryption', 'Encrypt the local disks of the guest.'),
+        ('pmu', 'Show the guest a unit that counts the events of its CPUs (for ``perf``).'),
+        ('vif_multiqueue_enabled', 'Give virtio network cards a queue for each guest CPU.'),
+        ('virtio_packed_ring', 'Let the guest use the packed form of virtio queues.'),
+    )
+)
 
+_MODELS = tuple(
+    ExtraSpecValidator(
+        name=f'hw:{key}',
+        description=words,
+        value={'type': str, 'enum': models.split()},
+        image_property=f'hw_{key}',
+        drivers=_LIBVIRT,
+    )
+    for key, words, models in (
+        (
+            'sound_model',
+            'The kind of sound card. Without it, there is none.',
+            'sb16 es1370 pcspk ac97 ich6 ich9 usb virtio',
+        ),
+        ('tpm_model', 'The kind of virtual TPM.', 'tpm-tis tpm-crb'),
+        ('tpm_version', 'The version of the virtual TPM.', '1.2 2.0'),
+        (
+            'usb_model',
+            'The kind of USB controller. Without it, there is none.',
+            'none nec-xhci qemu-xhci',
+        ),
+        ('viommu_model', 'The kind of virtual IOMMU.', 'intel smmuv3 virtio auto'),
+        (
+            'watchdog_action',
+            'What happens to the guest when its watchdog is not fed.',
+            'none pause poweroff reset disabled',
+        ),
+    )
+)
 
 _DEVICES = (
-    _switch('boot_menu', 'Show a boot menu when the guest starts.'),
-    _switch('hide_hypervisor_id', 'Hide from the guest which hypervisor it runs on.', False),
-    _switch('vif_multiqueue_enabled', 'Give virtio network cards a queue for each guest CPU.'),
-    _switch('pmu', 'Show the guest a unit that counts the events of its CPUs (for ``perf``).'),
-    _switch('virtio_packed_ring', 'Let the guest use the packed form of virtio queues.'),
+    ExtraSpecValidator(
+        name='hw:hide_hypervisor_id',
+        description='Hide from the guest which hypervisor it runs on.',
+        value={'type': bool},
+        drivers=_LIBVIRT,
+    ),
     ExtraSpecValidator(
         name='hw:serial_port_count',
         description='How many serial ports the guest has. An image may ask for fewer.',
@@ -220,8 +243,6 @@ _DEVICES = (
         drivers=_LIBVIRT,
         depends_on=('hw:usb_model',),
     ),
-    _model('tpm_model', 'The kind of virtual TPM.', 'tpm-tis', 'tpm-crb'),
-    _model('tpm_version', 'The version of the virtual TPM.', '1.2', '2.0'),
     ExtraSpecValidator(
         name='hw:tpm_secret_security',
         description=(
@@ -232,26 +253,6 @@ _DEVICES = (
         drivers=_LIBVIRT,
         depends_on=('hw:tpm_version',),
     ),
-    _model(
-        'watchdog_action',
-        'What happens to the guest when its watchdog is not fed.',
-        *('none', 'pause', 'poweroff', 'reset', 'disabled'),
-    ),
-    _model('viommu_model', 'The kind of virtual IOMMU.', 'intel', 'smmuv3', 'virtio', 'auto'),
-    _model(
-        'sound_model',
-        'The kind of sound card. Without it, there is none.',
-        *('sb16', 'es1370', 'pcspk', 'ac97', 'ich6', 'ich9', 'usb', 'virtio'),
-    ),
-    _model(
-        'usb_model',
-        'The kind of USB controller. Without it, there is none.',
-        *('none', 'nec-xhci', 'qemu-xhci'),
-    ),
-)
-
-_DISKS = (
-    _switch('ephemeral_encryption', 'Encrypt the local disks of the guest.'),
     ExtraSpecValidator(
         name='hw:ephemeral_encryption_format',
         description='The format in which local disks are encrypted.',
@@ -266,5 +267,5 @@ NAMESPACE = Namespace(
     name='hw',
     title='Virtual hardware',
     summary='The CPUs, memory and devices that the guest sees, and where they come from.',
-    validators=_CPUS + _TOPOLOGY + _NUMA + _MEMORY + _DEVICES + _DISKS,
+    validators=_CPUS + _TOPOLOGY + _NUMA + _MEMORY + _SWITCHES + _MODELS + _DEVICES,
 )

@@ -8,8 +8,15 @@ _VMWARE = ('vmwareapi',)
 _LIBVIRT = ('libvirt',)
 
 
-def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
-    return (
+_SHARES = tuple(
+    validator
+    for key, what, unit in (
+        ('cpu', 'CPU time', 'MHz'),
+        ('memory', 'memory', 'MB'),
+        ('disk_io', 'disk traffic', 'Operations in a second'),
+        ('vif', 'network traffic', 'Mbit in a second'),
+    )
+    for validator in (
         ExtraSpecValidator(
             name=f'quota:{key}_limit',
             description=f'The most {what} that a server gets, even on an idle host; 0: no limit.',
@@ -39,7 +46,7 @@ def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
             depends_on=(f'quota:{key}_shares_level',),
         ),
     )
-
+)
 
 _CPU = (
     ExtraSpecValidator(
@@ -93,13 +100,5 @@ NAMESPACE = Namespace(
     name='quota',
     title='Quotas',
     summary="How much of a host's CPU, memory, disk and network a server may use.",
-    validators=(
-        *_vmware('cpu', 'CPU time', 'MHz'),
-        *_vmware('memory', 'memory', 'MB'),
-        *_vmware('disk_io', 'disk traffic', 'Operations in a second'),
-        *_vmware('vif', 'network traffic', 'Mbit in a second'),
-        *_CPU,
-        *_DISK,
-        *_NETWORK,
-    ),
+    validators=_SHARES + _CPU + _DISK + _NETWORK,
 )

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
 from senlin_affinity.extra_specs.values import Value
 from tests.support.tables import check_error, raises, rows
 
@@ -47,11 +47,15 @@ def definition(**changes):
 
 
 def test_a_definition_never_changes():
+    parameters = [{'name': 'x', 'pattern': 'a'}]
+    read = definition(name='foo:{x}', value=Value(str), parameters=[Parameter('x', 'a')])
+    assert read == definition(name='foo:{x}', parameters=parameters)
     validator = definition()
     with pytest.raises(dataclasses.FrozenInstanceError):
         validator.name = 'foo:baz'
     assert validator == definition()
     assert hash(validator) == hash(definition())
+    assert hash(definition(value={'type': str, 'enum': ['a']}))
     assert validator != definition(deprecated=True)
 
 
@@ -100,8 +104,9 @@ def test_a_check_that_breaks_is_an_error_of_its_plugin():
 
 @pytest.mark.parametrize('check', ['even', 5])
 def test_a_check_must_be_callable(check):
-    with pytest.raises(InvalidSpec, match=r'foo:bar\.check'):
+    with pytest.raises(InvalidSpec) as caught:
         definition(check=check)
+    assert caught.value.path == 'foo:bar.check'
 
 
 @pytest.mark.parametrize('value', [None, 5, 1.0, True, ['a'], b'a'])

@@ -1,16 +1,29 @@
 """Where definitions come from, which one wins, and what is an error."""
 
+import sys
 from importlib.metadata import EntryPoint
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from stevedore.extension import Extension
 
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs import validate, validators
-from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.index import Index
-from senlin_affinity.extra_specs.registry import GROUPS, Registry, load, read_plugin
+from senlin_affinity.extra_specs.registry import (
+    GROUPS,
+    NOVA_GROUP,
+    READERS,
+    Plugin,
+    Registry,
+    Unanswered,
+    available,
+    installed,
+    load,
+    needed,
+    read_plugin,
+)
 from senlin_affinity.extra_specs.validators import namespaces
 
 
@@ -38,6 +51,7 @@ class TestOwn:
 
     def test_every_namespace_is_there(self):
         """R4-12, RX-05."""
+        namespaces.cache_clear()
         counts = {each.name: len(each.validators) for each in namespaces()}
         assert counts.pop('trait') > 300
         assert counts.pop('resources') > 20
@@ -191,6 +205,100 @@ class TestPlugins:
             read_plugin(extension(source))
 
 
+def test_no_suggestion_without_sense():
+    """R4-05: neither the name itself, nor a name without a namespace behind a colon."""
+    name = 'long_word_of_a_template.{x}'
+    template = definition(name, parameters=[{'name': 'x', 'type': int}])
+    registry = Registry([Namespace('', 'Bare', 'Bare.', (template, definition('key')))])
+    assert [registry.suggest(each) for each in (name, 'h:key')] == [None, None]
+
+
+class TestInstalled:
+    """What the process knows, with other packages than this environment's."""
+
+    def test_each_group_is_read_once(self, install):
+        """R4-13, Q4-4: an entry point that is in two of them as well; Nova's own on request."""
+        loaded = []
+
+        def validators():
+            loaded.append('once')
+            return [definition('acme:x')]
+
+        for group in GROUPS:
+            install('acme', validators, group)
+            install(f'acme{group[0]}', [definition(f'acme:{group[0]}')], group)
+        install('other', [definition('acme:y')], NOVA_GROUP)
+        ours = 'senlin_affinity.plugins.nova_extra_specs'
+        install('senlin_affinity', group=NOVA_GROUP, target=ours)
+        install('reader', lambda _entry_points: pytest.fail('nothing is left'), READERS)
+        names = ['acme:x', 'acme:s', 'acme:n']
+        assert [each.name for each in installed().added] == names
+        assert installed() is available() is needed(['hw:cpu_policy', 'foo'])
+        assert loaded == ['once']
+        found = installed(with_nova=True)
+        assert [each.name for each in found.added] == [*names, 'acme:y']
+        assert found.shadowed == ()
+        assert needed([5]) is needed(['hw:cpu_policy', 'hw:numa_cpus.0']) is not installed()
+
+    @pytest.mark.parametrize(
+        ('present', 'why'),
+        [
+            ((), "; 'nova' is not a package"),
+            (('nova',), "; 'nova' is not a package"),
+            (('nova', 'nova.conf'), ''),
+        ],
+    )
+    def test_nova_is_out_of_sight(self, install, monkeypatch, present, why):
+        """Q4-4: unless it is at home here; then nothing is read elsewhere."""
+        for name in ('nova', 'nova.conf'):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        for name in present:
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+            sys.modules[name].__path__ = []
+        before = sys.modules.get('nova', 'not there')
+        install('acme', target='nova.acme:VALIDATORS')
+        install('broken', target='nova.acme:OTHERS')
+        if 'nova.conf' in present:
+            install('reader', lambda _entry_points: pytest.fail('Nova is here'), READERS)
+        with pytest.raises(PluginError) as caught:
+            installed()
+        missing = available().missing
+        assert [str(each) for each in missing] == [
+            f'extra spec validators {name} (nova.acme:{attribute}) do not load: '
+            f"No module named 'nova.acme'{why}"
+            for name, attribute in (('acme', 'VALIDATORS'), ('broken', 'OTHERS'))
+        ]
+        assert str(caught.value) == '; '.join(map(str, missing))
+        assert caught.value.__cause__ is missing[0]
+        assert sys.modules.get('nova', 'not there') is before
+
+    def test_what_does_not_load_here_is_read_elsewhere(self, install):
+        """R4-13, Q4-3: all of it at once, again where there was no answer; a bad reader is told."""
+        answers = [
+            [Unanswered('late'), PluginError('broken')],
+            [Plugin('acme', 'no.acme:V', (definition('acme:x'),)), PluginError('broken')],
+            [],
+        ]
+        asked = []
+
+        def reader(entry_points):
+            asked.append([each.name for each in entry_points])
+            return answers[len(asked) - 1]
+
+        install('acme', target='no.acme:V')
+        install('here', [definition('acme:y')])
+        install('broken', target='no.broken:V')
+        install('reader', reader, READERS)
+        assert [each.name for each in available().added] == ['acme:y']
+        found = available()
+        assert [each.name for each in found.added] == ['acme:x', 'acme:y']
+        assert [str(each) for each in found.missing] == ['broken']
+        assert available() is found
+        with pytest.raises(ValueError, match='shorter'):
+            available(with_nova=True)
+        assert asked == [['acme', 'broken']] * 3
+
+
 def nova_s(**changes):
     return SimpleNamespace(
         **{
@@ -209,22 +317,26 @@ class TestConversion:
         """Q4-4, D4-03."""
         found = self.converted(
             name='foo:bar.{num}',
+            value={'type': int, 'min': 1, 'max': 9, 'description': 'n'},
             parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd', 'odd': 1}],
             deprecated=True,
         )
         assert found == definition(
             'foo:bar.{num}',
             parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd'}],
-            value={'type': int, 'min': 1},
+            value={'type': int, 'min': 1, 'max': 9, 'description': 'n'},
             deprecated=True,
         )
 
     def test_what_nova_ignores_is_left_out(self):
         found = self.converted(
-            description='', value={'type': str, 'min': 1, 'odd': 2},
-            parameters=[{'name': 'unused', 'pattern': 'a'}],
+            name='foo:{x}', description='', value={'type': str, 'min': 1, 'odd': 2},
+            parameters=[{'name': 'unused', 'pattern': 'a'}, {'name': 'x', 'pattern': 'b'}],
         )  # fmt: skip
-        assert found == definition(description='foo:bar')
+        parameters = [{'name': 'x', 'pattern': 'b'}]
+        assert found == definition('foo:{x}', description='foo:{x}', parameters=parameters)
+        least = SimpleNamespace(name='foo:bar', value={'type': str})
+        assert read_plugin(extension([least])).validators == (definition(description='foo:bar'),)
 
     def test_only_the_pattern_counts_beside_an_enum(self):
         """D4-11: as in Nova."""
@@ -236,26 +348,37 @@ class TestConversion:
         assert self.converted(value={'type': str, 'enum': ['a', 'a']}).value.enum == ('a',)
 
     @pytest.mark.parametrize(
-        'changes',
-        [{'value': {'type': float}}, {'name': 'foo:{x}'}, {'value': None}, {'parameters': [{}]}],
+        ('changes', 'says'),
+        [
+            ({'value': {'type': float}}, ': foo:bar.value.type: must be int, bool or str, not '),
+            ({'name': 'foo:{x}'}, ': foo:{x}.parameters.x: the placeholder has no parameter'),
+            ({'value': None}, ': must be definitions (ExtraSpecValidator), not namespace('),
+            ({'name': 5}, ': must be definitions (ExtraSpecValidator), not namespace('),
+            ({'parameters': [{}]}, " can not be read: 'name'; the entry point must be a list of "),
+        ],
     )
-    def test_what_can_not_be_converted(self, changes):
-        with pytest.raises(PluginError, match=r'custom\.package'):
+    def test_what_can_not_be_converted(self, changes, says):
+        with pytest.raises(PluginError) as caught:
             self.converted(**changes)
+        words = 'extra spec validators custom (custom.package:VALIDATORS)'
+        assert str(caught.value).startswith(f'{words}{says}')
 
 
 class TestIndex:
-    def test_the_one_with_more_letters_is_found(self):
+    @pytest.mark.parametrize('prefix', ['foo:', ''])
+    def test_the_one_with_more_letters_is_found(self, prefix):
         """Whatever the order."""
         found = [
-            definition('foo:{x}', parameters=[{'name': 'x', 'type': str}]),
-            definition('foo:a{x}', parameters=[{'name': 'x', 'type': str}]),
-            definition('foo:a{x}b', parameters=[{'name': 'x', 'type': str}]),
+            definition(f'{prefix}{{x}}', parameters=[{'name': 'x', 'type': str}]),
+            definition(f'{prefix}a{{x}}', parameters=[{'name': 'x', 'type': str}]),
+            definition(f'{prefix}a{{x}}b', parameters=[{'name': 'x', 'type': str}]),
+            # Of equally many, the first in the alphabet.
+            definition(f'{prefix}{{y}}', parameters=[{'name': 'y', 'type': str}]),
         ]
         for order in (found, found[::-1]):
             index = Index(order)
-            assert [index.find(name).name for name in ('foo:1', 'foo:a1', 'foo:a1b')] == [
-                each.name for each in found
+            assert [index.find(prefix + name).name for name in '1 a1 a1b'.split()] == [
+                each.name for each in found[:3]
             ]
 
     @pytest.mark.parametrize(
@@ -282,8 +405,9 @@ class TestIndex:
         assert Index().find('') is None
 
     def test_namespaces_that_begin_alike_are_kept_apart(self):
-        one = definition('foo{x}:a', parameters=[{'name': 'x', 'pattern': '[0-9]'}])
-        other = definition('foo{x}:b', parameters=[{'name': 'x', 'pattern': '[a-z]'}])
+        none = {'name': 'y', 'pattern': ''}
+        one = definition('foo{x}{y}:a', parameters=[{'name': 'x', 'pattern': '[0-9]'}, none])
+        other = definition('foo{x}{y}:b', parameters=[{'name': 'x', 'pattern': '[a-z]'}, none])
         index = Index([one, other])
         assert [index.find(name) for name in ('foo1:a', 'foox:b')] == [one, other]
         assert [index.find(name) for name in ('foo1:b', 'foox:a')] == [None, None]

@@ -105,6 +105,7 @@ def test_a_namespace_is_what_glance_takes(namespace):
     text = metadef.text(found)
     assert json.loads(text) == found
     assert text == metadef.text(metadef.namespace(namespace))
+    assert metadef.text({'a': 'é'}) == '{\n    "a": "é"\n}\n'
 
 
 def test_a_property_judges_like_its_definition():
@@ -183,7 +184,10 @@ def test_a_definition_of_many_names_is_left_out_unless_it_has_one_without_the_pl
 
 
 def test_limits_of_glance():
-    assert len(exported(summary='word ' * 200)['description']) <= 500
+    summaries = ['x' * 500, f'{"x" * 496} xxxx', 'x' * 501]
+    cut = [exported(summary=summary)['description'] for summary in summaries]
+    assert cut == [summaries[0], f'{"x" * 496}...', f'{"x" * 497}...']
+    assert list(exported(defined(f'acme:{"a" * 80}'))['properties']) == ['a' * 80]
     with pytest.raises(InvalidSpec, match=r'^acme:a+: .*80 characters at most'):
         exported(defined(f'acme:{"a" * 81}'))
     with pytest.raises(InvalidSpec, match='80 characters at most'):
@@ -224,7 +228,13 @@ def test_what_a_page_tells():
         drivers=('libvirt', 'ironic'),
         depends_on=('acme:row',),
     )
-    assert render.body(validator) == [
+    body = render.body(validator)
+    assert render.page(Namespace('acme', 'ACME', 'Of ACME.', (validator,))).split('\n') == [
+        *('ACME', '====', '', 'Of ACME.', '', '``acme:rack.{id}``'),
+        *(f'    {line}'.rstrip() for line in body),
+        '',
+    ]
+    assert body == [
         'The rack of {id}.',
         '',
         'Of two paragraphs.',
@@ -244,7 +254,7 @@ def test_what_packages_define_is_among_it():
     found = render.namespaces(Registry(plugins=[Plugin('acme', 'acme:V', (rack, policy))]))
     assert [each.name for each in found] == sorted({each.name for each in NAMESPACES} | {'acme'})
     by_name = {each.name: each for each in found}
-    assert by_name['acme'].validators == (rack,)
+    assert (by_name['acme'].title, by_name['acme'].validators) == ('acme', (rack,))
     assert policy in by_name['hw'].validators
     assert policy not in {each.name: each for each in NAMESPACES}['hw'].validators
 

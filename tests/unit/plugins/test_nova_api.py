@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from senlin_affinity.core.errors import PluginError
 from senlin_affinity.plugins.nova_api import ExtraSpecValidation, filter_factory
 
 PATH = '/flavors/1/os-extra_specs'
@@ -43,10 +44,12 @@ def nova():
 
     def application(environ, start_response):
         application.got.append(environ)
-        start_response('200 OK', [('openstack-api-version', 'compute 2.85'), ('X-Other', '2.85')])
+        start_response(
+            application.status, [('openstack-api-version', 'compute 2.85'), ('X-Other', '2.85')]
+        )
         return [b'']
 
-    application.got = []
+    application.got, application.status = [], '200 OK'
     return application
 
 
@@ -63,14 +66,14 @@ def send(nova):
             'wsgi.url_scheme': 'http',
             **environ,
         }
-        if isinstance(body, bytes):
-            given.setdefault('CONTENT_LENGTH', str(len(body)))
+        given.setdefault('CONTENT_LENGTH', str(len(body)) if isinstance(body, bytes) else '9')
         given['wsgi.input'] = io.BytesIO(body) if isinstance(body, bytes) else body
         given = {name: value for name, value in given.items() if value is not None}
         answers = []
-        ExtraSpecValidation(nova, lambda: '2.104')(given, lambda *answer: answers.append(answer))
-        ((status, headers),) = answers
-        return status, dict(headers), given
+        judge = ExtraSpecValidation(nova, lambda: '2.104')
+        send_one.body = b''.join(judge(given, lambda *answer: answers.append(answer)))
+        ((status, send_one.headers),) = answers
+        return status, dict(send_one.headers), given
 
     return send_one
 
@@ -79,6 +82,7 @@ def send(nova):
     'request_of',
     [
         {'method': 'GET'},
+        {'method': 'GET', 'query': '_method=POST'},
         {'method': 'DELETE'},
         {'path': '/servers'},
         {'path': '/flavors/1/os-extra_specs/a/b'},
@@ -88,6 +92,8 @@ def send(nova):
         {'at': '2.105'},
         {'at': 'x'},
         {'nova.context': Context()},
+        {'body': b'{'},
+        {'body': b'{"extra_specs": {"hw:cpu_policy": "x", "a": []}}'},
     ],
     ids=str,
 )
@@ -128,15 +134,56 @@ def test_strict_hands_on_all_but_the_parameter(send, nova, query, handed_on):
 
 
 @pytest.mark.parametrize('mode', ['permissive', 'off'])
-def test_the_other_modes_hand_on_with_2_85(send, nova, mode):
+def test_the_other_modes_hand_on_with_2_85(send, nova, caplog, mode):
     """R4-08, R4-09: below the first microversion at which Nova checks."""
-    body = json.dumps({'extra_specs': {'foo': 'bar'}}).encode()
+    body = json.dumps({'extra_specs': {'foo\n': 'bar'}}).encode()
     legacy = {'HTTP_X_OPENSTACK_NOVA_API_VERSION': '2.90'}
-    assert send(query=f'validation={mode}', body=body, **legacy)[0] == '200 OK'
-    (got,) = nova.got
+    with caplog.at_level('INFO', 'senlin_affinity'):
+        for nova.status in ('400 Bad Request', '200 OK'):
+            assert send(query=f'validation={mode}', body=body, **legacy)[0] == nova.status
+    said = r'flavor 1: validation=permissive let through foo\n: no extra spec of this name is known'
+    assert caplog.messages == ([said] if mode == 'permissive' else [])
+    _, got = nova.got
     assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.85'
     assert 'HTTP_X_OPENSTACK_NOVA_API_VERSION' not in got
     assert got['wsgi.input'].read() == body
+
+
+MODE = 'validation must be one of strict, permissive, off, not '
+VALUE = "hw:cpu_policy: must be one of dedicated, shared, mixed, not 'x'"
+
+
+@pytest.mark.parametrize(
+    ('given', 'says'),
+    [
+        ({'query': 'validation='}, f"{MODE}''"),
+        ({'query': 'validation=off&validation=off'}, f"{MODE}'off, off'"),
+        ({'at': '2.104'}, VALUE),
+        ({'at': 'latest'}, VALUE),
+        (
+            {
+                'path': f'{PATH}/hw:cpu_policy',
+                'query': '_method=PUT',
+                'body': b'{"hw:cpu_policy": "x"}',
+            },
+            VALUE,
+        ),
+    ],
+    ids=str,
+)
+def test_a_refusal_has_novas_shape(send, given, says):
+    """R4-04, R4-06, R4-11."""
+    assert send(**given)[0] == '400 Bad Request'
+    assert json.loads(send.body) == {'badRequest': {'code': 400, 'message': says}}
+    at = '2.86' if given.get('at', '2.86') == '2.86' else '2.104'
+    assert send.headers == [
+        ('Content-Type', 'application/json; charset=UTF-8'),
+        ('OpenStack-API-Version', f'compute {at}'),
+        ('X-OpenStack-Nova-API-Version', at),
+        ('Vary', 'OpenStack-API-Version'),
+        ('Vary', 'X-OpenStack-Nova-API-Version'),
+        ('Content-Length', str(len(send.body))),
+    ]
 
 
 def test_a_body_without_a_length_is_judged(send, nova):
@@ -159,6 +206,12 @@ def test_nova_s_own_rule_is_asked(send, nova, method, path, rule):
     body = FAULTY if method == 'POST' else b'{"foo": "x"}'
     status, _, _ = send(method, path, body, **{'nova.context': context})
     assert (status, context.asked) == ('400 Bad Request', list(context.allowed))
+
+
+def test_q4_3_a_package_that_does_not_load_keeps_nova_api_from_starting(install, nova):
+    install('broken', 5)
+    with pytest.raises(PluginError, match='broken'):
+        ExtraSpecValidation(nova, lambda: '2.104')
 
 
 def test_an_option_is_refused():

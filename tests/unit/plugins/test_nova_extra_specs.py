@@ -44,11 +44,17 @@ def test_r4_13_a_definition_has_novas_attributes():
 
 
 @pytest.mark.parametrize(
-    ('name', 'is_one'),
-    [('acme:x.12', True), ('acme:x.', False), ('acmeyx.12', False), ('acme:xy12', False)],
+    ('name', 'template', 'is_one'),
+    [
+        ('acme:x.12', 'acme:x.{id}', True),
+        ('acme:x.', 'acme:x.{id}', False),
+        ('acmeyx.12', 'acme:x.{id}', False),
+        ('acme:xy12', 'acme:x.{id}', False),
+        ('x.12', 'x.{id}', True),
+    ],
 )
-def test_d4_10_the_name_is_literal_outside_its_placeholder(name, is_one):
+def test_d4_10_the_name_is_literal_outside_its_placeholder(name, template, is_one):
     definition = ExtraSpecValidator(
-        'acme:x.{id}', 'An x.', {'type': str}, parameters=[{'name': 'id', 'pattern': r'\d+'}]
+        template, 'An x.', {'type': str}, parameters=[{'name': 'id', 'pattern': r'\d+'}]
     )
     assert bool(re.fullmatch(NovaValidator(definition).name_regex, name)) is is_one

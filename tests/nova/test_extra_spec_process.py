@@ -1,0 +1,138 @@
+"""Packages that need Nova, read in another process: here, it is this one."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from subprocess import CompletedProcess
+
+import pytest
+from nova.api.validation.extra_specs import base
+
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
+from senlin_affinity.extra_specs.conversion import converted
+from senlin_affinity.extra_specs.registry import Unanswered
+from senlin_affinity.plugins import extra_spec_process
+
+NOVAS = base.ExtraSpecValidator(
+    'acme:x.{id}',
+    'An x.',
+    {'type': int, 'min': 1},
+    deprecated=True,
+    parameters=[{'name': 'id', 'pattern': r'\d+', 'description': 'which'}],
+)
+MORE = {'replaced_by': 'acme:x', 'image_property': 'y', 'drivers': ['a'], 'depends_on': ['acme:x']}
+OURS = ExtraSpecValidator('acme:y', 'A y.', {'type': str, 'enum': ['a', 'b']}, **MORE)
+
+
+def even(number):
+    if number == 4:
+        raise LookupError('four')
+    if number % 2:
+        raise ValueError(f'{number} is odd')
+
+
+CHECKED = ExtraSpecValidator('acme:even', 'Even.', {'type': int}, check=even)
+
+
+class Ended(BaseException):
+    """The end of what would be a process."""
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """``subprocess.run`` with the code run here, in place of another Python; what each has said."""
+    said = []
+
+    def end(status):
+        raise Ended(status)
+
+    def run(command, *, input, capture_output, timeout, check):
+        python, option, code = command
+        assert (python, option, timeout) == (sys.executable, '-c', extra_spec_process.TIMEOUT)
+        assert (capture_output, check) == (True, False)
+        status, kept = None, [os.dup(number) for number in range(3)]
+        with contextlib.ExitStack() as stack, monkeypatch.context() as patch:
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            files[0].write(input)
+            files[0].seek(0)
+            for number, file in enumerate(files):
+                os.dup2(file.fileno(), number)
+            patch.setattr(os, '_exit', end)
+            patch.setattr(sys, 'stdin', stack.enter_context(open(0, closefd=False)))
+            patch.setattr(sys, 'stdout', stack.enter_context(open(1, 'w', closefd=False)))
+            try:
+                exec(code, {})
+            except Ended as ended:
+                (status,) = ended.args
+            finally:
+                for number, file in enumerate(kept):
+                    os.dup2(file, number)
+                    os.close(file)
+            for file in files[1:]:
+                file.seek(0)
+            said.append(CompletedProcess(command, status, *(file.read() for file in files[1:])))
+        return said[-1]
+
+    monkeypatch.setattr(subprocess, 'run', run)
+    return said
+
+
+def test_r4_13_definitions_are_as_they_were_written(install, played):
+    """And so is why there are none; what a package prints is no answer."""
+
+    def validators():
+        sys.stdout.write('acme is loaded\n')
+        sys.stdout.flush()
+        return [NOVAS, OURS, NOVAS]
+
+    found, broken = extra_spec_process.read([install('acme', validators), install('broken', 5)])
+    assert (found.name, found.target) == ('acme', 'acme:VALIDATORS')
+    assert found.validators == (converted(NOVAS), OURS)
+    assert (type(broken), str(broken).partition(' can not be read')[0]) == (
+        PluginError,
+        'extra spec validators broken (broken:VALIDATORS)',
+    )
+    assert [(done.returncode, done.stderr) for done in played] == [(0, b'acme is loaded\n')]
+
+
+def test_r4_20_a_check_is_made_by_the_other_process(install, played):
+    ((plugin),) = extra_spec_process.read([install('acme', [OURS, CHECKED, CHECKED])])
+    ours, checked = plugin.validators
+    assert (ours.check, checked.complaint('2'), checked.complaint('3')) == (None, None, '3 is odd')
+    with pytest.raises(PluginError, match='^the check of acme:even fails: LookupError'):
+        checked.complaint('4')
+    assert [done.returncode for done in played] == [0] * 4
+
+
+@pytest.mark.parametrize(
+    ('end', 'why'),
+    [
+        (OSError('no Python'), 'failed: no Python'),
+        (subprocess.TimeoutExpired('it', 60), "failed: Command 'it' timed out after 60 seconds"),
+        (CompletedProcess('', 9, b'', b''), 'ended with status 9, and no answer: it says nothing'),
+        (
+            CompletedProcess('', 1, b'x', b'a\nb\xff\n'),
+            'ended with status 1, and no answer: b\ufffd',
+        ),
+    ],
+    ids=['not run', 'late', 'silent', 'words'],
+)
+def test_q4_3_no_answer(install, monkeypatch, end, why):
+    """Of each package, why: it is read again."""
+
+    def run(*_arguments, **_options):
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    monkeypatch.setattr(subprocess, 'run', run)
+    found = extra_spec_process.read([install('a'), install('b')])
+    assert {type(each) for each in found} == {Unanswered}
+    assert [str(each) for each in found] == [
+        f'extra spec validators {name} ({name}:VALIDATORS) do not load: '
+        f'the process that loads them {why}'
+        for name in 'ab'
+    ]
