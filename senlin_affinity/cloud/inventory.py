@@ -46,10 +46,17 @@ class NovaInventory:
 
     def availability_zones(self) -> frozenset[str]:
         """See :meth:`Inventory.availability_zones`."""
+        return frozenset(self.zones())
+
+    def zones(self) -> dict[str, bool]:
+        """The names of all zones, and whether one is available: has a host that is enabled."""
         what = 'list the availability zones'
         body = self._compute.get('/os-availability-zone', what, self._compute.pick(BASE))
         zones = list_of(body, 'availabilityZoneInfo', what)
-        return frozenset(str(zone.get('zoneName')) for zone in zones)
+        return {
+            str(zone.get('zoneName')): (zone.get('zoneState') or {}).get('available') is not False
+            for zone in zones
+        }
 
     def quotas(self) -> Mapping[str, Quota]:
         """See :meth:`Inventory.quotas`."""

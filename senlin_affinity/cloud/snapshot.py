@@ -109,9 +109,9 @@ class _Taking:
             most = providers.MOST_REQUESTS - is_listed
             rooms = self._rooms(found, most)
             built = hosts.hosts(found, zone_of or {}, aggregates_of, rooms)
-            zones = None if zone_of is None else frozenset(zone_of.values())
+            zones = None if zone_of is None else dict.fromkeys(zone_of.values(), True)
         else:
-            zones = self._part('availability_zones', inventory.availability_zones)
+            zones = self._part('availability_zones', inventory.zones)
         if groups == () and found is None and self._is_elsewhere(wanted):
             groups = None  # Nova lists a plain user's own, whatever is asked for
             self._unknown['server_groups'] = "Nova lists another project's for administrators only"
@@ -127,7 +127,10 @@ class _Taking:
                 server_groups=groups,
                 quotas=quotas,
                 taken_at=_now(),
-                availability_zones=zones,
+                availability_zones=None if zones is None else frozenset(zones),
+                closed_zones=frozenset(
+                    name for name, is_open in (zones or {}).items() if not is_open
+                ),
                 user_id=self._user,
                 project_id=project,
                 pools=_pools(rooms),

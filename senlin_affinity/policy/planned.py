@@ -200,16 +200,18 @@ def _zoned(
     planned = [placed.zone for placed in decision.placements if placed.zone is not None]
     if len(planned) == count:
         return Placement(count, group, hosts=tuple(planned))
-    zones: Iterable[str | None] | None = snapshot.availability_zones
+    zones: Iterable[str | None] = (
+        snapshot.availability_zones or frozenset()
+    ) - snapshot.closed_zones
     if snapshot.hosts is not None:
-        zones = {host.availability_zone for host in snapshot.hosts}
+        zones = {host.availability_zone for host in snapshot.hosts if host.enabled and host.up}
     held = Counter(planned)
     held.update(_zones_of_members(snapshot, group))
     chosen = planned
     while len(chosen) < count:
         free = [
             zone
-            for zone in sorted(filter(None, zones or ()))
+            for zone in sorted(filter(None, zones))
             if spread.max_per_domain is None or held[zone] < spread.max_per_domain
         ]
         if not free:

@@ -192,7 +192,7 @@ class Nova:
         found: dict[str, list[str]] = defaultdict(list)
         for server in self._compute.servers(all_projects=True):
             if server.id in members:
-                found[server.compute_host].append(server.name)
+                found[server.compute_host or '(no host)'].append(server.name)
         return {host: sorted(names) for host, names in found.items()}
 
 

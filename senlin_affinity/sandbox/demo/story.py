@@ -40,8 +40,7 @@ def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
         cloud.start()
     try:
         scene = Scene(*stage(cloud), screen)
-        chapters = (the_cloud, create_group, inherit_group, refuse_mismatch, ask_first, use_drs)
-        for chapter in chapters:
+        for chapter in CHAPTERS:
             chapter(scene)
     finally:
         with screen.working('ending the sandbox'):
@@ -147,6 +146,29 @@ def refuse_mismatch(scene: Scene) -> None:
     user.delete_cluster(cluster)
 
 
+def spread_zones(scene: Scene) -> None:
+    """Nodes of a plain user, evenly over the zones: each of them gets its own."""
+    screen, user = scene.screen, scene.user
+    screen.title('A spread over the zones, for everybody')
+    screen.say('policy spread-zones.yaml, a plain user, who sees no host; zones az1 and az2')
+    policy, profile = _from_examples(user, 'spread-zones.yaml', 'server.yaml')
+    cluster = user.create_cluster('even', profile)
+    _must_succeed(screen, 'the attach', 'attaching the policy', user.attach(cluster, policy))
+    _must_succeed(screen, 'the scale-out by 4', 'scaling out by 4', user.scale_out(cluster, 4))
+    group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
+    landed = scene.nova.servers_on_hosts(group.id) if group else {}
+    screen.host_map(landed)
+    zone_of = {host: zone for host, _hypervisor, zone, _status in scene.nova.hosts()}
+    screen.check(
+        'four nodes on two zones land 2 + 2',
+        {'az1': 2, 'az2': 2},
+        {zone_of[host]: len(names) for host, names in landed.items()},
+    )
+    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
+    with screen.working('deleting the cluster'):
+        user.delete_cluster(cluster)
+
+
 def ask_first(scene: Scene) -> None:
     """The preflight: what can not fit is refused before Nova is asked, with what would help."""
     screen, admin = scene.screen, scene.admin
@@ -203,6 +225,17 @@ def use_drs(scene: Scene) -> None:
     screen.check('only the inherited group is left', ['web'], scene.nova.groups())
     with screen.working('deleting the cluster'):
         admin.delete_cluster(cluster)
+
+
+CHAPTERS = (
+    the_cloud,
+    create_group,
+    inherit_group,
+    refuse_mismatch,
+    spread_zones,
+    ask_first,
+    use_drs,
+)
 
 
 def _in_words(value: object) -> str:
