@@ -148,7 +148,7 @@ def decide(growth: Growth, seen: Sight) -> Outcome:
         return Outcome(_refusal(decision))
     answer = _zoned(growth, growth.zones, seen.snapshot, decision) if growth.zones else None
     answer = answer or unpinned(growth)
-    if properties.preflight == 'off':
+    if properties.preflight == 'off' or isinstance(answer, Refusal):
         return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
         return Outcome(answer, _words(decision, seen.unknown))
