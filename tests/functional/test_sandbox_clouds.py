@@ -8,7 +8,7 @@ from senlin_affinity.sandbox.cloud import SandboxCloud
 
 CLOUDS = sorted((Path(__file__).parents[2] / 'etc/senlin-affinity/clouds').glob('*.yaml'))
 ZONES = {
-    'demo': {'cmp-1': 'az1', 'cmp-2': 'az1', 'vsphere-drs-1': 'vsphere'},
+    'demo': {'cmp-1': 'az1', 'cmp-2': 'az2', 'vsphere-drs-1': 'vsphere'},
     'two-hosts': {'cmp-1': 'nova', 'cmp-2': 'nova'},
     'zones': {
         'az1-1': 'az1',
