@@ -188,20 +188,24 @@ class Kinds(NamedTuple):
 
 def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     """What follows from all that is said about a host."""
-    said = verdicts.values()
-    is_known = all(verdict.is_known for verdict in said)
-    against = [name for name, verdict in verdicts.items() if verdict.outcome is Outcome.REJECT]
-    if against:
-        is_eligible = (is_known or None) if kinds.about_room.issuperset(against) else False
-        return Row(verdicts, 0, True, False, against[0], is_eligible)
-    room = min((verdict.room for verdict in said if verdict.room is not None), default=None)
-    free = [verdicts[name].room for name in kinds.by_resources if name in verdicts]
-    return Row(
-        verdicts,
-        room,
-        is_known and room is not None,
-        any(verdict.is_at_most for verdict in said),
-        None,
-        is_known or None,
-        min((each for each in free if each is not None), default=0),
-    )
+    room: int | None = None
+    free: int | None = None
+    is_known, is_at_most, is_about_room, by = True, False, True, None
+    for name, verdict in verdicts.items():
+        if not verdict.is_known:
+            is_known = False
+        if verdict.outcome is Outcome.REJECT:
+            by = by or name
+            is_about_room = is_about_room and name in kinds.about_room
+            continue
+        is_at_most = is_at_most or verdict.is_at_most
+        each = verdict.room
+        if each is not None:
+            room = each if room is None or each < room else room
+            if name in kinds.by_resources:
+                free = each if free is None or each < free else free
+    is_eligible = (is_known or None) if is_about_room else False
+    if by is not None:
+        return Row(verdicts, 0, True, False, by, is_eligible)
+    is_certain = is_known and room is not None
+    return Row(verdicts, room, is_certain, is_at_most, None, is_eligible, free or 0)

@@ -43,6 +43,9 @@ def choose(
     if not number:
         return []
     choice = _Choice(question, hosts, rows, found)
+    is_alone = not question.snapshot.has_shared_services and len(choice.spreads) < 2
+    if found is None and is_alone:
+        return choice.quickly(number)
     chosen: list[int] = []
     while len(chosen) < number:
         index = choice.next()
@@ -72,22 +75,48 @@ class _Choice:
         spreads = question.request.spread
         if not (spreads or is_together):
             spreads = (Spread(ZONE, mode='soft'),)
-        self._spreads = spreads
+        self.spreads = spreads
         self._counts = [servers(question, spread.by) for spread in spreads]
         self._cells: dict[Cell, list[_Key]] = {}
-        cell_of: dict[tuple[frozenset[str] | None, ...], Cell] = {}
-        for index, host in enumerate(hosts):
-            if self._rooms[index] and home in (None, host.host):
-                each = (*(domains_of(question.snapshot, item.by, host) for item in spreads),)
-                cell = cell_of.get(each)
+        cell_of: dict[tuple[str | None, frozenset[str]], Cell] = {}
+        sign, held, free, names = self._sign, self._held, self._free, self._names
+        for index, room in enumerate(self._rooms):
+            name = names[index]
+            if room and home in (None, name):
+                host = hosts[index]
+                place = host.availability_zone, host.aggregates
+                cell = cell_of.get(place)
                 if cell is None:
-                    cell = cell_of[each] = (*map(_one, each),)
-                self._cells.setdefault(cell, []).append(self._key(index))
+                    each = (domains_of(question.snapshot, item.by, host) for item in spreads)
+                    cell = cell_of[place] = (*map(_one, each),)
+                    self._cells.setdefault(cell, [])
+                key = (sign * held.get(name, 0), -free[index], name, index)
+                self._cells[cell].append(key)
         for keys in self._cells.values():
             heapq.heapify(keys)
         self._floors = self._eligible(question, hosts, rows)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
         heapq.heapify(self._heap)
+
+    def quickly(self, number: int) -> list[int]:
+        """The hosts of so many servers, where each changes the keys of its host and cell alone."""
+        heap, cells, rooms, sign = self._heap, self._cells, self._rooms, self._sign
+        chosen: list[int] = []
+        while heap and len(chosen) < number:
+            (counts, _key), cell = heap[0]
+            keys = cells[cell]
+            held, free, name, index = keys[0]
+            chosen.append(index)
+            rooms[index] -= 1
+            if rooms[index]:
+                heapq.heapreplace(keys, (held + sign, free + 1, name, index))
+            else:
+                heapq.heappop(keys)
+            if keys:
+                heapq.heapreplace(heap, (((*(count + 1 for count in counts),), keys[0]), cell))
+            else:
+                heapq.heappop(heap)
+        return chosen
 
     def next(self) -> int | None:
         """The host of one server more; None where there is none."""
@@ -153,11 +182,11 @@ class _Choice:
         """
         if not self._is_crossing:
             return {}
-        hard = [place for place, spread in enumerate(self._spreads) if spread.is_hard]
+        hard = [place for place, spread in enumerate(self.spreads) if spread.is_hard]
         return {
             place: frozenset().union(
                 *(
-                    domains_of(question.snapshot, self._spreads[place].by, host) or ()
+                    domains_of(question.snapshot, self.spreads[place].by, host) or ()
                     for host, row in zip(hosts, rows, strict=True)
                     if row.is_eligible is not False
                 )
@@ -169,7 +198,7 @@ class _Choice:
         """Would one server more make a domain of the cell fuller than its skew allows?"""
         return any(
             self._counts[place][cell[place]]
-            >= min(self._counts[place][name] for name in names) + self._spreads[place].max_skew
+            >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
             for place, names in self._floors.items()
             if names
         )
