@@ -9,6 +9,7 @@ Errors: CloudError, PluginError for a constraint that does not load.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,9 @@ from oslo_log import log as logging
 from senlin_affinity import preflight
 from senlin_affinity.cloud import images, snapshot
 from senlin_affinity.conf import opts
+from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.errors import AffinityError, in_words
+from senlin_affinity.core.errors import AffinityError, PluginError, in_words
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.policy import planned
 from senlin_affinity.policy.binding import Binding
@@ -85,7 +87,7 @@ class EntityPreflight:
             profile=self.entity.rt['profile'].spec,
             project_id=self.entity.project,
             enabled_filters=tuple(options.enabled_filters),
-            rules=opts.rules(cfg.CONF, preflight.load_constraints()),
+            rules=opts.rules(cfg.CONF, _with_options()),
         )
 
     def _preflight(self) -> Preflight:
@@ -103,6 +105,13 @@ class EntityPreflight:
         groups = (self.bound.servergroup_id,)
         taken = snapshot.take(self.connect(), server_groups=groups, timeout=timeout)
         return taken.snapshot, taken.unknown
+
+
+def _with_options() -> tuple[Constraint, ...]:
+    """The constraints whose options count. Where one does not load, the plan says so."""
+    with contextlib.suppress(PluginError):
+        return preflight.load_constraints()
+    return ()
 
 
 def _plan(
