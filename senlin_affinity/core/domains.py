@@ -6,8 +6,9 @@ to those of their domains, and a domain takes no more than its rule says. The ro
 what is said about the domains of their hosts, and with the :class:`Limits` of these.
 
 Criteria nest where each domain of one lies within one domain of the other, or outside of all of
-them. Nested ones are counted exactly. Where some cross, each of them, with what is nested in it,
-gives a bound, and what is certain is what can be placed.
+them. Nested ones are counted exactly, but for domains that depend on each other (``is_joint``):
+what a larger one refuses to one of them, the others may not take, either. Where some cross, each of
+them, with what is nested in it, gives a bound. In both cases what is certain is what can be placed.
 
 Units: numbers of servers; a room of None is no number that anybody knows.
 
@@ -42,15 +43,20 @@ class Level(NamedTuple):
         """What a domain is known by."""
         return self.constraint.name, domain
 
+    @property
+    def is_joint(self) -> bool:
+        """Does what a domain takes depend on the others?"""
+        return getattr(self.constraint, 'is_joint', True)
+
 
 @dataclass(frozen=True)
 class Survey:
     """The hosts' rows with what is said about their domains, and how many servers fit in all.
 
     ``of_host`` are the domains of each host that has some, ``limits`` what each of them takes for
-    certain (None: no limit). ``crossing`` are the criteria that do not nest; where there are some,
-    ``certain`` is not worked out here. ``home`` is the service host that all servers go to, where
-    they go to one.
+    certain (None: no limit). ``crossing`` are the criteria that limit each other; where there are
+    some, ``certain`` is not worked out here. ``home`` is the service host that all servers go to,
+    where they go to one.
     """
 
     rows: Sequence[Row]
@@ -187,7 +193,7 @@ def _always(_question: Question) -> bool:
 def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]]:
     """Levels that nest, from the inside out; one chain for each where some do not.
 
-    Beside them the criteria that cross another.
+    Beside them the criteria that limit each other.
     """
     within = {
         (one, two): _is_within(levels[one], levels[two])
@@ -205,10 +211,18 @@ def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]
         for one in range(len(levels))
     ]
     nested = sorted(
-        (one for one in range(len(levels)) if one not in crossing), key=depth.__getitem__
+        (one for one in range(len(levels)) if one not in crossing),
+        key=lambda one: (depth[one], levels[one].is_joint),
     )
     if not crossing:
-        return [[levels[one] for one in nested]], ()
+        bound = [
+            levels[each].by
+            for place, one in enumerate(nested)
+            for outer in nested[place + 1 :]
+            if levels[one].is_joint and within[one, outer]
+            for each in (one, outer)
+        ]
+        return [[levels[one] for one in nested]], tuple(dict.fromkeys(bound))
     chains = [
         [levels[inner] for inner in nested if within[inner, one]]
         + [levels[one]]
@@ -323,8 +337,6 @@ def _told(
 
 def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
     """Of what one rule says about a host and its domains, that which leaves the least."""
-    if one is None or not two:
-        return two if one is None or one else one
-    if not one or two.room is None:
-        return one if not one or one.room is not None else two
-    return two if one.room is None or two.room < one.room else one
+    if one is not None and (not one or _or_any(one.room) <= _or_any(_limit(two))):
+        return one
+    return two
