@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 from senlin_affinity.core.assessment import Kinds, Row, make_row
@@ -65,7 +66,6 @@ class Survey:
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
     crossing: tuple[str, ...] = ()
-    is_at_most: bool = False
     home: str | None = None
 
 
@@ -101,11 +101,10 @@ def survey(
             for index in indexes:
                 of_host.setdefault(index, []).append(level.key(domain))
     said = {key: verdict for total in most for key, verdict in total.said.items()}
-    totals = [total.room for total in most if total.room is not None]
     return Survey(
         _told(constraints, rows, of_host, said),
-        min(totals) if totals else None,
-        min(total.room or 0 for total in least),
+        reduce(_least, (total.room for total in most)),
+        least[0].room or 0,
         of_host,
         {
             key: _limit(verdict, is_certain=True)
@@ -113,7 +112,6 @@ def survey(
             for key, verdict in total.said.items()
         },
         crossing,
-        any(verdict.is_at_most for verdict in said.values()),
         home,
     )
 
@@ -154,8 +152,6 @@ def _home(
         kept = _only(name, rooms, by_name)
         room = min(
             _or_any(_add_up(question, chain, rows, kept, is_certain=is_certain).room)
-            if chain
-            else _or_any(bounds[name])
             for chain in chains
         )
         if room > most:
@@ -206,10 +202,7 @@ def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]
         if any(not (within[one, two] or within[two, one]) for two in range(len(levels)))
     ]
     # In a chain, whatever has more of the others within it comes later.
-    depth = [
-        sum(within[inner, one] for inner in range(len(levels)) if inner not in crossing)
-        for one in range(len(levels))
-    ]
+    depth = [sum(within[inner, one] for inner in range(len(levels))) for one in range(len(levels))]
     nested = sorted(
         (one for one in range(len(levels)) if one not in crossing),
         key=lambda one: (depth[one], levels[one].is_joint),
@@ -321,8 +314,6 @@ def _told(
     told = list(rows)
     for index, keys in of_host.items():
         spoken = (*(key for key in keys if key in said),)
-        if not spoken:
-            continue
         old = rows[index]
         row = known.get((id(old), spoken))
         if row is None:
