@@ -22,7 +22,7 @@ from senlin_affinity.core.assessment import Row
 from senlin_affinity.core.domains import Survey
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
-from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.core.spread import SOFT, ZONE, Spread
 from senlin_affinity.core.topology import domains_of, servers
 
 #: The hosts that are in no one domain come after all others.
@@ -59,8 +59,7 @@ class _Choice:
         self, question: Question, hosts: Sequence[Host], rows: Sequence[Row], found: Survey | None
     ) -> None:
         policy = '' if question.server_group is None else question.server_group.policy
-        is_together = policy in (AFFINITY, SOFT_AFFINITY)
-        self._sign = -1 if is_together else 1
+        self._is_together = policy in (AFFINITY, SOFT_AFFINITY)
         self._names = [host.host for host in hosts]
         self._rooms = [row.certain for row in rows]
         self._free = [row.free for row in rows]
@@ -70,8 +69,8 @@ class _Choice:
         self._is_crossing = found is not None and bool(found.crossing)
         home = None if found is None else found.home
         spreads = question.request.spread
-        if not (spreads or is_together):
-            spreads = (Spread(ZONE, mode='soft'),)
+        if not (spreads or self._is_together):
+            spreads = (Spread(ZONE, mode=SOFT),)
         self._spreads = spreads
         self._counts = [servers(question, spread.by) for spread in spreads]
         self._cells: dict[Cell, list[_Key]] = {}
@@ -122,7 +121,8 @@ class _Choice:
 
     def _key(self, index: int) -> _Key:
         name = self._names[index]
-        return (self._sign * self._held[name], -self._free[index], name, index)
+        held = self._held[name]
+        return (-held if self._is_together else held, -self._free[index], name, index)
 
     def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
         each = zip(self._counts, cell, strict=True)
@@ -171,7 +171,6 @@ class _Choice:
             self._counts[place][cell[place]]
             >= min(self._counts[place][name] for name in names) + self._spreads[place].max_skew
             for place, names in self._floors.items()
-            if names
         )
 
 

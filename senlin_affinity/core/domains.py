@@ -264,6 +264,7 @@ def _add_up(
                 is_sure = is_certain or True in eligible
                 known[domain] = _sum(amounts[each] for each in groups[domain]) if is_sure else None
         verdicts = level.constraint.check_domains(question, known)
+        seen: set[int] = set()
         for domain, parts in groups.items():
             verdict = verdicts.get(domain)
             if verdict is None:
@@ -271,6 +272,9 @@ def _add_up(
                     f'constraint {level.constraint.name} was asked about {domain} and said nothing'
                 )
             said[level.key(domain)] = verdict
+            if not seen.isdisjoint(parts):
+                continue  # it overlaps another one, which bounds the room already
+            seen.update(parts)
             total, limit = _sum(amounts[each] for each in parts), _limit(verdict, is_certain)
             for each in parts:
                 del amounts[each]
