@@ -50,6 +50,7 @@ class ResourcesConstraint:
     is_by_name = False
     is_by_resources = True
     is_about_room = True
+    is_joint = False
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
         'resources.exhausted': Reason(

@@ -44,6 +44,7 @@ class ServerGroupConstraint:
     is_by_name = True
     is_by_resources = False
     is_about_room = True
+    is_joint = False
     #: Whatever filters run, Nova's late check on the compute host enforces the policy.
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {

@@ -69,7 +69,7 @@ def measure(
         at_most |= dict.fromkeys(_vague(question, hosts or (), rows))
     if most is not None and certain < most:
         if found is not None and found.crossing:
-            at_most[f'domains that cross ({", ".join(found.crossing)})'] = None
+            at_most[f'domains that limit each other ({", ".join(found.crossing)})'] = None
         else:
             at_most['parts of the snapshot that are not known'] = None
     if sure is not None and (most is None or sure < most):

@@ -22,7 +22,7 @@ from senlin_affinity.core.assessment import Row
 from senlin_affinity.core.domains import Survey
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
-from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.core.spread import SOFT, ZONE, Spread
 from senlin_affinity.core.topology import domains_of, servers
 
 #: The hosts that are in no one domain come after all others.
@@ -63,6 +63,7 @@ class _Choice:
     ) -> None:
         policy = '' if question.server_group is None else question.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
+        #: With affinity the most members come first, and else the fewest.
         self._sign = -1 if is_together else 1
         self._names = [host.host for host in hosts]
         self._rooms = [row.certain for row in rows]
@@ -74,7 +75,7 @@ class _Choice:
         home = None if found is None else found.home
         spreads = question.request.spread
         if not (spreads or is_together):
-            spreads = (Spread(ZONE, mode='soft'),)
+            spreads = (Spread(ZONE, mode=SOFT),)
         self.spreads = spreads
         self._counts = [servers(question, spread.by) for spread in spreads]
         self._cells: dict[Cell, list[_Key]] = {}
@@ -200,7 +201,6 @@ class _Choice:
             self._counts[place][cell[place]]
             >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
             for place, names in self._floors.items()
-            if names
         )
 
 

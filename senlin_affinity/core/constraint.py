@@ -30,6 +30,8 @@ class Constraint(Protocol):
     says that a host's names count, ``is_by_resources`` that the figures of its resources do; where
     a constraint does not declare it, they are taken to count. ``is_about_room`` says that a host
     which it rejects is only full: it is still one of those that the servers are spread over.
+    ``is_joint`` says that what a domain takes depends on the others that the rule is asked about;
+    where it is not declared, it is taken to.
     ``may_be_given_up`` says that "without this rule" may be proposed: never for one that protects
     others, and not where it is not declared. What else would satisfy it is its ``remedies`` (see
     :class:`~senlin_affinity.core.remedies.Remedying`). ``options`` are what an operator can set

@@ -6,8 +6,9 @@ to those of their domains, and a domain takes no more than its rule says. The ro
 what is said about the domains of their hosts, and with the :class:`Limits` of these.
 
 Criteria nest where each domain of one lies within one domain of the other, or outside of all of
-them. Nested ones are counted exactly. Where some cross, each of them, with what is nested in it,
-gives a bound, and what is certain is what can be placed.
+them. Nested ones are counted exactly, but for domains that depend on each other (``is_joint``):
+what a larger one refuses to one of them, the others may not take, either. Where some cross, each of
+them, with what is nested in it, gives a bound. In both cases what is certain is what can be placed.
 
 Units: numbers of servers; a room of None is no number that anybody knows.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 from senlin_affinity.core.assessment import Kinds, Row, make_row
@@ -42,15 +44,20 @@ class Level(NamedTuple):
         """What a domain is known by."""
         return self.constraint.name, domain
 
+    @property
+    def is_joint(self) -> bool:
+        """Does what a domain takes depend on the others?"""
+        return getattr(self.constraint, 'is_joint', True)
+
 
 @dataclass(frozen=True)
 class Survey:
     """The hosts' rows with what is said about their domains, and how many servers fit in all.
 
     ``of_host`` are the domains of each host that has some, ``limits`` what each of them takes for
-    certain (None: no limit). ``crossing`` are the criteria that do not nest; where there are some,
-    ``certain`` is not worked out here. ``home`` is the service host that all servers go to, where
-    they go to one.
+    certain (None: no limit). ``crossing`` are the criteria that limit each other; where there are
+    some, ``certain`` is not worked out here. ``home`` is the service host that all servers go to,
+    where they go to one.
     """
 
     rows: Sequence[Row]
@@ -59,7 +66,6 @@ class Survey:
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
     crossing: tuple[str, ...] = ()
-    is_at_most: bool = False
     home: str | None = None
 
 
@@ -95,11 +101,10 @@ def survey(
             for index in indexes:
                 of_host.setdefault(index, []).append(level.key(domain))
     said = {key: verdict for total in most for key, verdict in total.said.items()}
-    totals = [total.room for total in most if total.room is not None]
     return Survey(
         _told(constraints, rows, of_host, said),
-        min(totals) if totals else None,
-        min(total.room or 0 for total in least),
+        reduce(_least, (total.room for total in most)),
+        least[0].room or 0,
         of_host,
         {
             key: _limit(verdict, is_certain=True)
@@ -107,7 +112,6 @@ def survey(
             for key, verdict in total.said.items()
         },
         crossing,
-        any(verdict.is_at_most for verdict in said.values()),
         home,
     )
 
@@ -148,8 +152,6 @@ def _home(
         kept = _only(name, rooms, by_name)
         room = min(
             _or_any(_add_up(question, chain, rows, kept, is_certain=is_certain).room)
-            if chain
-            else _or_any(bounds[name])
             for chain in chains
         )
         if room > most:
@@ -187,7 +189,7 @@ def _always(_question: Question) -> bool:
 def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]]:
     """Levels that nest, from the inside out; one chain for each where some do not.
 
-    Beside them the criteria that cross another.
+    Beside them the criteria that limit each other.
     """
     within = {
         (one, two): _is_within(levels[one], levels[two])
@@ -200,15 +202,20 @@ def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]
         if any(not (within[one, two] or within[two, one]) for two in range(len(levels)))
     ]
     # In a chain, whatever has more of the others within it comes later.
-    depth = [
-        sum(within[inner, one] for inner in range(len(levels)) if inner not in crossing)
-        for one in range(len(levels))
-    ]
+    depth = [sum(within[inner, one] for inner in range(len(levels))) for one in range(len(levels))]
     nested = sorted(
-        (one for one in range(len(levels)) if one not in crossing), key=depth.__getitem__
+        (one for one in range(len(levels)) if one not in crossing),
+        key=lambda one: (depth[one], levels[one].is_joint),
     )
     if not crossing:
-        return [[levels[one] for one in nested]], ()
+        bound = [
+            levels[each].by
+            for place, one in enumerate(nested)
+            for outer in nested[place + 1 :]
+            if levels[one].is_joint and within[one, outer]
+            for each in (one, outer)
+        ]
+        return [[levels[one] for one in nested]], tuple(dict.fromkeys(bound))
     chains = [
         [levels[inner] for inner in nested if within[inner, one]]
         + [levels[one]]
@@ -257,6 +264,7 @@ def _add_up(
                 is_sure = is_certain or True in eligible
                 known[domain] = _sum(amounts[each] for each in groups[domain]) if is_sure else None
         verdicts = level.constraint.check_domains(question, known)
+        seen: set[int] = set()
         for domain, parts in groups.items():
             verdict = verdicts.get(domain)
             if verdict is None:
@@ -264,6 +272,9 @@ def _add_up(
                     f'constraint {level.constraint.name} was asked about {domain} and said nothing'
                 )
             said[level.key(domain)] = verdict
+            if not seen.isdisjoint(parts):
+                continue  # it overlaps another one, which bounds the room already
+            seen.update(parts)
             total, limit = _sum(amounts[each] for each in parts), _limit(verdict, is_certain)
             for each in parts:
                 del amounts[each]
@@ -307,8 +318,6 @@ def _told(
     told = list(rows)
     for index, keys in of_host.items():
         spoken = (*(key for key in keys if key in said),)
-        if not spoken:
-            continue
         old = rows[index]
         row = known.get((id(old), spoken))
         if row is None:
@@ -323,8 +332,6 @@ def _told(
 
 def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
     """Of what one rule says about a host and its domains, that which leaves the least."""
-    if one is None or not two:
-        return two if one is None or one else one
-    if not one or two.room is None:
-        return one if not one or one.room is not None else two
-    return two if one.room is None or two.room < one.room else one
+    if one is not None and (not one or _or_any(one.room) <= _or_any(_limit(two))):
+        return one
+    return two

@@ -37,10 +37,10 @@ def servers(question: Question, by: str) -> Counter[str]:
     snapshot = question.snapshot
     found: Counter[str] = Counter()
     members = question.members_on
-    hosts = {host.host: host for host in snapshot.hosts or () if host.host in members}
-    for name, number in members.items():
-        if name in hosts:
-            domains = domains_of(snapshot, by, hosts[name])
+    for name, host in {host.host: host for host in snapshot.hosts or ()}.items():
+        if name in members:
+            domains = domains_of(snapshot, by, host)
             if domains is not None and len(domains) == 1:
-                found[min(domains)] += number
+                (domain,) = domains
+                found[domain] += members[name]
     return found

@@ -80,7 +80,8 @@ class Server:
     def run(self, arguments: Sequence[str], work: Callable[[Server], None]) -> None:
         """Collect the tests, run them all once, and then do the work with this server."""
         self._work = work
-        status = pytest.main([*arguments, '-q', '-p', 'no:cacheprovider'], plugins=[self])
+        chosen = ('-m', 'not long', '-q', '-p', 'no:cacheprovider')
+        status = pytest.main([*arguments, *chosen], plugins=[self])
         if status != pytest.ExitCode.OK:
             raise SystemExit(f'without a mutant, the tests do not pass: {status!r}')
 

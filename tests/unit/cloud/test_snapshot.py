@@ -193,7 +193,7 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     wanted = {'name': 'web', 'id': web, 'both': ('web', web)}[by]
     (group,) = take(edge, server_groups=wanted).snapshot.server_groups
 
-    assert group.members == (Member(server, 'cmp-1', 'u'),)
+    assert group.members == (Member(server, 'cmp-1', 'u', zone='nova'),)
     listed = f'{GROUPS}/{web}' if by == 'id' else GROUPS
     assert edge.nova.requests() == [
         listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS, LIMITS

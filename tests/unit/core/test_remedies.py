@@ -6,6 +6,7 @@ import pytest
 
 from senlin_affinity.constraints.resources import MOST_NEW_HOSTS
 from senlin_affinity.core import replanner
+from senlin_affinity.core.decision import Kind
 from senlin_affinity.core.evaluation import evaluate
 from senlin_affinity.core.planner import decide, plan
 from senlin_affinity.core.question import ask
@@ -30,6 +31,9 @@ def test_remedies(row):
     decision = answer(row)
     found = [[remedy.code, remedy.change, capacity_of(remedy)] for remedy in decision.remedies]
     assert found == row['remedies']
+    for remedy in decision.remedies:
+        is_given_up = remedy.code in ('rule_given_up', 'soft_policy')
+        assert (remedy.kind is Kind.GIVEN_UP) is is_given_up
     capacities = [remedy.capacity for remedy in decision.remedies]
     if row['outcome'] == 'enough':
         assert all(capacity >= decision.wanted for capacity in capacities)
