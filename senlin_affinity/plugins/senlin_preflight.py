@@ -20,7 +20,7 @@ from senlin_affinity import preflight
 from senlin_affinity.cloud import images, snapshot
 from senlin_affinity.conf import opts
 from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.errors import AffinityError, in_words
+from senlin_affinity.core.errors import AffinityError, PluginError, in_words
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.policy import planned
 from senlin_affinity.policy.binding import Binding
@@ -85,7 +85,7 @@ class EntityPreflight:
             profile=self.entity.rt['profile'].spec,
             project_id=self.entity.project,
             enabled_filters=tuple(options.enabled_filters),
-            rules=opts.rules(cfg.CONF, preflight.load_constraints()),
+            rules=_rules(),
         )
 
     def _preflight(self) -> Preflight:
@@ -103,6 +103,15 @@ class EntityPreflight:
         groups = (self.bound.servergroup_id,)
         taken = snapshot.take(self.connect(), server_groups=groups, timeout=timeout)
         return taken.snapshot, taken.unknown
+
+
+def _rules() -> Rules:
+    """The options. A constraint that does not load fails the plan, and the mode says what then."""
+    try:
+        constraints = preflight.load_constraints()
+    except PluginError:
+        constraints = ()
+    return opts.rules(cfg.CONF, constraints)
 
 
 def _plan(
