@@ -21,7 +21,9 @@ from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
 
+from senlin_affinity.core import blame
 from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.errors import ConstraintError
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -44,7 +46,8 @@ class Row:
     """The verdicts about hosts that look alike, and what follows from them.
 
     ``is_eligible``: nothing but room is missing, if anything is (None: perhaps). ``free`` is the
-    room that the resources leave, whatever else limits it.
+    room that the resources leave, whatever else limits it. ``roomless`` are the constraints that
+    read the figures of the resources and let servers in, and do not say how many.
     """
 
     verdicts: Mapping[str, Verdict] = field(hash=False)
@@ -54,6 +57,7 @@ class Row:
     by: str | None
     is_eligible: bool | None = True
     free: int = 0
+    roomless: tuple[str, ...] = ()
 
     @cached_property
     def certain(self) -> int:
@@ -70,9 +74,24 @@ def assess(
     question: Question, constraints: Sequence[HostConstraint], hosts: Sequence[Host]
 ) -> list[Row]:
     """One row for each host, in the order of the hosts."""
+    named = [constraint for constraint in constraints if _is_by_name(constraint)]
+    try:
+        return _assess(question, constraints, hosts, named)
+    except ConstraintError:
+        raise
+    except Exception:
+        _find_mistake(question, named, hosts)
+        raise
+
+
+def _assess(
+    question: Question,
+    constraints: Sequence[HostConstraint],
+    hosts: Sequence[Host],
+    named: Sequence[HostConstraint],
+) -> list[Row]:
     judge = _Judge(question, constraints)
-    named = [constraint.shape for constraint in constraints if _is_by_name(constraint)]
-    shapes = [map(shape, repeat(question), hosts) for shape in named]
+    shapes = [map(constraint.shape, repeat(question), hosts) for constraint in named]
     known: dict[Hashable, dict[Hashable, Row]] = {}
     rows = []
     for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
@@ -88,6 +107,16 @@ def assess(
             row = alike[has] = judge.row(host, look)
         rows.append(row)
     return rows
+
+
+def _find_mistake(
+    question: Question, constraints: Iterable[HostConstraint], hosts: Iterable[Host]
+) -> None:
+    """Raise the error that names the constraint whose ``shape`` fails, and the host."""
+    for constraint in constraints:
+        for host in hosts:
+            with blame.blaming(constraint, 'shape', f'host {host.host}'):
+                hash(constraint.shape(question, host))
 
 
 def tally(rows: Iterable[Row]) -> list[tuple[Row, int]]:
@@ -150,10 +179,16 @@ class _Judge:
 
     def _ask(self, constraint: HostConstraint, host: Host) -> Verdict:
         known = self._verdicts[constraint.name]
-        shape = constraint.shape(self._question, host)
-        verdict = known.get(shape)
-        if verdict is None:
-            verdict = known[shape] = constraint.check_host(self._question, host)
+        method = 'shape'
+        try:
+            shape = constraint.shape(self._question, host)
+            verdict = known.get(shape)
+            if verdict is None:
+                method = 'check_host'
+                verdict = constraint.check_host(self._question, host)
+                known[shape] = blame.answered(verdict)
+        except Exception as error:
+            raise blame.blamed(constraint, method, error, host) from error
         return verdict
 
 
@@ -195,13 +230,19 @@ def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
         is_eligible = (is_known or None) if kinds.about_room.issuperset(against) else False
         return Row(verdicts, 0, True, False, against[0], is_eligible)
     room = min((verdict.room for verdict in said if verdict.room is not None), default=None)
+    roomless = tuple(
+        name
+        for name, verdict in verdicts.items()
+        if verdict.room is None and verdict.outcome is Outcome.PASS and name in kinds.by_resources
+    )
     free = [verdicts[name].room for name in kinds.by_resources if name in verdicts]
     return Row(
         verdicts,
         room,
         is_known and room is not None,
-        any(verdict.is_at_most for verdict in said),
+        bool(roomless) or any(verdict.is_at_most for verdict in said),
         None,
         is_known or None,
         min((each for each in free if each is not None), default=0),
+        roomless,
     )

@@ -11,19 +11,19 @@ gives a bound, and what is certain is what can be placed.
 
 Units: numbers of servers; a room of None is no number that anybody knows.
 
-Errors: PluginError where a rule does not answer for a domain that it was asked about.
+Errors: ConstraintError where a rule fails, or does not answer for a domain that it was asked about.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from senlin_affinity.core import blame
 from senlin_affinity.core.assessment import Kinds, Row, make_row
 from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint
-from senlin_affinity.core.errors import PluginError
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -59,7 +59,6 @@ class Survey:
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
     crossing: tuple[str, ...] = ()
-    is_at_most: bool = False
     home: str | None = None
 
 
@@ -107,7 +106,6 @@ def survey(
             for key, verdict in total.said.items()
         },
         crossing,
-        any(verdict.is_at_most for verdict in said.values()),
         home,
     )
 
@@ -168,15 +166,19 @@ def _levels(
     for constraint in constraints:
         if not isinstance(constraint, DomainConstraint):
             continue
-        if not getattr(constraint, 'has_domains', _always)(question):
-            continue
+        with blame.blaming(constraint, 'has_domains'):
+            if not getattr(constraint, 'has_domains', _always)(question):
+                continue
         for index, host in enumerate(hosts):
-            for domain in constraint.domains(question, host):
-                level = found.get((constraint.name, domain.by))
-                if level is None:
-                    level = Level(constraint, domain.by, {})
-                    found[constraint.name, domain.by] = level
-                level.hosts.setdefault(domain, []).append(index)  # type: ignore[attr-defined]
+            try:
+                for domain in constraint.domains(question, host):
+                    level = found.get((constraint.name, domain.by))
+                    if level is None:
+                        level = Level(constraint, domain.by, {})
+                        found[constraint.name, domain.by] = level
+                    level.hosts.setdefault(domain, []).append(index)  # type: ignore[attr-defined]
+            except Exception as error:
+                raise blame.blamed(constraint, 'domains', error, host) from error
     return list(found.values())
 
 
@@ -256,13 +258,9 @@ def _add_up(
                 groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
                 is_sure = is_certain or True in eligible
                 known[domain] = _sum(amounts[each] for each in groups[domain]) if is_sure else None
-        verdicts = level.constraint.check_domains(question, known)
+        verdicts = _ask(level.constraint, question, known)
         for domain, parts in groups.items():
-            verdict = verdicts.get(domain)
-            if verdict is None:
-                raise PluginError(
-                    f'constraint {level.constraint.name} was asked about {domain} and said nothing'
-                )
+            verdict = verdicts[domain]
             said[level.key(domain)] = verdict
             total, limit = _sum(amounts[each] for each in parts), _limit(verdict, is_certain)
             for each in parts:
@@ -271,6 +269,18 @@ def _add_up(
             for index in level.hosts[domain]:
                 group_of[index] = parts[0]
     return _Total(_sum(amounts.values()), said)
+
+
+def _ask(
+    constraint: DomainConstraint, question: Question, rooms: Mapping[Domain, int | None]
+) -> Mapping[Domain, Verdict]:
+    with blame.blaming(constraint, 'check_domains', blame.named(rooms)):
+        verdicts = constraint.check_domains(question, rooms)
+        for domain in rooms:
+            if domain not in verdicts:
+                raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
+            blame.answered(verdicts[domain])
+        return verdicts
 
 
 def _limit(verdict: Verdict, is_certain: bool = False) -> int | None:
@@ -323,8 +333,8 @@ def _told(
 
 def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
     """Of what one rule says about a host and its domains, that which leaves the least."""
-    if one is None or not two:
+    if one is None or not one or not two:
         return two if one is None or one else one
-    if not one or two.room is None:
-        return one if not one or one.room is not None else two
-    return two if one.room is None or two.room < one.room else one
+    is_two = one.room is None or (two.room is not None and two.room < one.room)
+    least, other = (two, one) if is_two else (one, two)
+    return replace(least, is_at_most=True) if other.is_at_most else least

@@ -20,7 +20,7 @@ from senlin_affinity import preflight
 from senlin_affinity.cloud import images, snapshot
 from senlin_affinity.conf import opts
 from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.errors import AffinityError, PluginError, in_words
+from senlin_affinity.core.errors import PluginError, in_words, is_mistake
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
 from senlin_affinity.policy import planned
 from senlin_affinity.policy.binding import Binding
@@ -46,12 +46,12 @@ class EntityPreflight:
     connect: Callable[[], Any]
 
     def place(self, count: int) -> Placement | Refusal:
-        """Where so many nodes go. A mistake of our own refuses nothing that Nova can place."""
+        """Where so many nodes go. A mistake in code refuses nothing that Nova can place."""
         asked = self._asked(count)
         try:
             return planned.place(asked, self.wanted, self.bound, self._preflight())
         except Exception as error:
-            if isinstance(error, AffinityError) or must_pin(self.wanted, asked.rules):
+            if not is_mistake(error) or must_pin(self.wanted, asked.rules):
                 raise
             LOG.exception('affinity policy %s: the preflight failed', self.policy)
             return planned.unpinned(asked, self.wanted, self.bound)
@@ -65,7 +65,7 @@ class EntityPreflight:
                 return
             why = planned.ceiling(self._asked(growth), self.wanted, self.bound, self._preflight())
         except Exception as error:
-            if not isinstance(error, AffinityError):
+            if is_mistake(error):
                 LOG.exception('affinity policy %s: the preflight failed', self.policy)
             why = f'could not be found out: {in_words(error)}'
         if why is not None:
