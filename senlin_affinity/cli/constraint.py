@@ -17,11 +17,12 @@ from senlin_affinity.constraints.base import (
     Constraint,
     DomainConstraint,
     HostConstraint,
+    Option,
     RequestConstraint,
 )
 from senlin_affinity.core import near
 
-COLUMNS = ('name', 'level', 'rule', 'needs', 'filter')
+COLUMNS = ('name', 'level', 'rule', 'needs', 'filter', 'options')
 #: Those of a table that is not asked for more: they fit into 80 columns.
 SHORT = ('name', 'level', 'rule')
 _OURS = 'senlin_affinity.constraints.'
@@ -36,14 +37,14 @@ class ListConstraints(base.Lister):
         parser.add_argument(
             '--long',
             action='store_true',
-            help='what each needs, and the filters that enforce it, in the table as well (other '
-            'formats have them always)',
+            help='what each needs, the filters that enforce it, and its options, in the table as '
+            'well (other formats have them always)',
         )
         return parser
 
     def take_action(
         self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """One row for each."""
         if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
             parsed_args.columns = list(SHORT)
@@ -70,7 +71,38 @@ class ShowConstraint(base.ShowOne):
             raise base.UsageError(f'there is no constraint {parsed_args.name!r}: {hint}')
         is_ours = type(constraint).__module__.startswith(_OURS)
         page = f'constraints/{constraint.name}' if is_ours else ''
-        return (*COLUMNS, 'codes', 'page'), (*_row(constraint), _Codes(_codes(constraint)), page)
+        *row, _names = _row(constraint)
+        options = _Options([_option(option) for option in _options(constraint)])
+        said = (*row, options, _Codes(_codes(constraint)), page)
+        return (*COLUMNS, 'codes', 'page'), said
+
+
+class _Names(FormattableColumn):  # type: ignore[misc]
+    """Names, as ``--option`` takes them: one below the other for people, as they can be long."""
+
+    def human_readable(self) -> str:
+        """A line for each."""
+        return '\n'.join(self._value)
+
+    def machine_readable(self) -> str:
+        """A text, as in the columns beside it."""
+        return ', '.join(self._value)
+
+
+class _Options(FormattableColumn):  # type: ignore[misc]
+    """The options: lines for people, and a list of objects for programs."""
+
+    def machine_readable(self) -> list[dict[str, Any]]:
+        """As they are."""
+        found: list[dict[str, Any]] = self._value
+        return found
+
+    def human_readable(self) -> str:
+        """Each as a file has it, with its default, and what it means below it."""
+        return '\n'.join(
+            f'[{each["group"]}] {each["name"]} = {_in_a_file(each["default"])}\n  {each["help"]}'
+            for each in self._value
+        )
 
 
 class _Codes(FormattableColumn):  # type: ignore[misc]
@@ -91,14 +123,31 @@ class _Codes(FormattableColumn):  # type: ignore[misc]
         return found
 
 
-def _row(constraint: Constraint) -> tuple[str, ...]:
+def _row(constraint: Constraint) -> tuple[Any, ...]:
     return (
         constraint.name,
         _level(constraint),
         constraint.summary,
         ', '.join(constraint.needs),
         ' or '.join(constraint.filters) or '(always)',
+        _Names([option.dest for option in _options(constraint)]),
     )
+
+
+def _options(constraint: Constraint) -> tuple[Option, ...]:
+    options: tuple[Option, ...] = getattr(constraint, 'options', ())
+    return options
+
+
+def _option(option: Option) -> dict[str, Any]:
+    default = list(option.default) if isinstance(option.default, tuple) else option.default
+    return {'name': option.dest, 'group': option.group, 'default': default, 'help': option.help}
+
+
+def _in_a_file(default: Any) -> str:
+    if isinstance(default, list):
+        return ','.join(default) or '(empty)'
+    return '(none)' if default is None else str(default)
 
 
 def _level(constraint: Constraint) -> str:

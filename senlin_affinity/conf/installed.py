@@ -4,8 +4,8 @@ The way of the data: entry points of :data:`~senlin_affinity.constraints.base.NA
 one made and checked constraint each goes out, in the order of their reasons.
 
 Errors: PluginError for a constraint that does not load, lacks a part of the protocol, declares a
-code outside its own name, or shares its name with another: a rule that is silently missing would
-let servers onto the wrong hosts.
+code outside its own name, or shares its name, or that of an option, with another: a rule that is
+silently missing would let servers onto the wrong hosts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,22 @@ def check_constraints(extensions: Iterable[Extension]) -> tuple[Constraint, ...]
             )
             raise PluginError(f'{times} constraints are called {name}: {targets}')
     made = [_make(extension) for extension in extensions]
+    _check_options(made)
     return tuple(sorted(made, key=lambda constraint: (constraint.order, constraint.name)))
+
+
+def _check_options(constraints: Iterable[Constraint]) -> None:
+    """An option may be of several constraints, but then it is the same one."""
+    known: dict[object, tuple[str, Option]] = {}
+    for constraint in constraints:
+        for option in getattr(constraint, 'options', ()):
+            for name in (option.key, (option.group, option.dest)):
+                other, declared = known.setdefault(name, (constraint.name, option))
+                if declared != option:
+                    raise PluginError(
+                        f'constraints {other} and {constraint.name} declare the option '
+                        f'[{option.group}] {option.dest} ({option.key}) in two ways'
+                    )
 
 
 def _make(extension: Extension) -> Constraint:

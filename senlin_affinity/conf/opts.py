@@ -32,6 +32,7 @@ from oslo_config import cfg
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.core.errors import PluginError
 from senlin_affinity.core.objects import DEFAULT_FILTERS, Rules
 from senlin_affinity.core.options import Option
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
@@ -112,7 +113,11 @@ def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
     # By its name: every ConfigOpts that a group object is registered with shares its values.
     conf.register_opts(AFFINITY_OPTIONS, group=AFFINITY.name)
     for option in options_of(constraints):
-        conf.register_opt(_as_oslo(option), group=option.group)
+        try:
+            conf.register_opt(_as_oslo(option), group=option.group)
+        except cfg.DuplicateOptError as error:
+            message = f'[{option.group}] {option.dest} of a constraint is an option already'
+            raise PluginError(message) from error
     return conf.affinity
 
 

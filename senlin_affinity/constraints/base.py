@@ -12,21 +12,33 @@ from senlin_affinity.core.constraint import (
     HostConstraint,
     RequestConstraint,
 )
+from senlin_affinity.core.decision import Kind
 from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.remedies import Remedying
+from senlin_affinity.core.replanner import Change, Replanner
+from senlin_affinity.core.topology import domains_of, servers
 from senlin_affinity.core.verdict import Verdict
 
 NAMESPACE = 'senlin_affinity.constraints'
 
 __all__ = [
     'NAMESPACE',
+    'Change',
     'Constraint',
     'Domain',
     'DomainConstraint',
     'Host',
     'HostConstraint',
+    'Kind',
+    'Option',
     'Question',
     'Reason',
+    'Remedying',
+    'Replanner',
     'RequestConstraint',
     'Verdict',
+    'domains_of',
+    'servers',
 ]

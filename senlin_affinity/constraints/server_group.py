@@ -87,7 +87,7 @@ class ServerGroupConstraint:
             if slots == 0:
                 return Verdict.rejected('server_group.host_full', **facts)
             return Verdict.passed(
-                'server_group.free_slots', room=slots, is_at_most=_is_vague(group), **facts
+                'server_group.free_slots', room=slots, is_at_most=group.has_lost_members, **facts
             )
         if group.policy != AFFINITY:
             return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
@@ -96,7 +96,7 @@ class ServerGroupConstraint:
             return Verdict.passed('server_group.no_members', is_at_most=True, group=group.name)
         if members:
             return Verdict.passed('server_group.members_here', group=group.name)
-        if _is_vague(group):
+        if group.has_lost_members:
             return Verdict.unknown('server_group.unknown', group=group.name)
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
@@ -132,11 +132,6 @@ class ServerGroupConstraint:
         if group is not None:
             yield from _higher_rule(planner, group)
             yield from _soft_policy(planner, group)
-
-
-def _is_vague(group: ServerGroup) -> bool:
-    """Is there a member of which nobody knows where it is?"""
-    return any(member.host is None for member in group.members)
 
 
 def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:

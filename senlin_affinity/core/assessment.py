@@ -21,7 +21,9 @@ from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
 
+from senlin_affinity.core import blame
 from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.errors import ConstraintError
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -44,7 +46,8 @@ class Row:
     """The verdicts about hosts that look alike, and what follows from them.
 
     ``is_eligible``: nothing but room is missing, if anything is (None: perhaps). ``free`` is the
-    room that the resources leave, whatever else limits it.
+    room that the resources leave, whatever else limits it. ``roomless`` are the constraints that
+    read the figures of the resources and let servers in, and do not say how many.
     """
 
     verdicts: Mapping[str, Verdict] = field(hash=False)
@@ -54,6 +57,7 @@ class Row:
     by: str | None
     is_eligible: bool | None = True
     free: int = 0
+    roomless: tuple[str, ...] = ()
 
     @cached_property
     def certain(self) -> int:
@@ -70,9 +74,24 @@ def assess(
     question: Question, constraints: Sequence[HostConstraint], hosts: Sequence[Host]
 ) -> list[Row]:
     """One row for each host, in the order of the hosts."""
+    named = [constraint for constraint in constraints if _is_by_name(constraint)]
+    try:
+        return _assess(question, constraints, hosts, named)
+    except ConstraintError:
+        raise
+    except Exception:
+        _find_mistake(question, named, hosts)
+        raise
+
+
+def _assess(
+    question: Question,
+    constraints: Sequence[HostConstraint],
+    hosts: Sequence[Host],
+    named: Sequence[HostConstraint],
+) -> list[Row]:
     judge = _Judge(question, constraints)
-    named = [constraint.shape for constraint in constraints if _is_by_name(constraint)]
-    shapes = [map(shape, repeat(question), hosts) for shape in named]
+    shapes = [map(constraint.shape, repeat(question), hosts) for constraint in named]
     known: dict[Hashable, dict[Hashable, Row]] = {}
     rows = []
     for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
@@ -88,6 +107,16 @@ def assess(
             row = alike[has] = judge.row(host, look)
         rows.append(row)
     return rows
+
+
+def _find_mistake(
+    question: Question, constraints: Iterable[HostConstraint], hosts: Iterable[Host]
+) -> None:
+    """Raise the error that names the constraint whose ``shape`` fails, and the host."""
+    for constraint in constraints:
+        for host in hosts:
+            with blame.blaming(constraint, 'shape', f'host {host.host}'):
+                hash(constraint.shape(question, host))
 
 
 def tally(rows: Iterable[Row]) -> list[tuple[Row, int]]:
@@ -150,10 +179,16 @@ class _Judge:
 
     def _ask(self, constraint: HostConstraint, host: Host) -> Verdict:
         known = self._verdicts[constraint.name]
-        shape = constraint.shape(self._question, host)
-        verdict = known.get(shape)
-        if verdict is None:
-            verdict = known[shape] = constraint.check_host(self._question, host)
+        method = 'shape'
+        try:
+            shape = constraint.shape(self._question, host)
+            verdict = known.get(shape)
+            if verdict is None:
+                method = 'check_host'
+                verdict = constraint.check_host(self._question, host)
+                known[shape] = blame.answered(verdict)
+        except Exception as error:
+            raise blame.blamed(constraint, method, error, host) from error
         return verdict
 
 
@@ -190,6 +225,7 @@ def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     """What follows from all that is said about a host."""
     room: int | None = None
     free: int | None = None
+    roomless: list[str] = []
     is_known, is_at_most, is_about_room, by = True, False, True, None
     for name, verdict in verdicts.items():
         if not verdict.is_known:
@@ -204,8 +240,11 @@ def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
             room = each if room is None or each < room else room
             if name in kinds.by_resources:
                 free = each if free is None or each < free else free
+        elif verdict.outcome is Outcome.PASS and name in kinds.by_resources:
+            roomless.append(name)
     is_eligible = (is_known or None) if is_about_room else False
     if by is not None:
         return Row(verdicts, 0, True, False, by, is_eligible)
-    is_certain = is_known and room is not None
-    return Row(verdicts, room, is_certain, is_at_most, None, is_eligible, free or 0)
+    is_certain, is_at_most = is_known and room is not None, is_at_most or bool(roomless)
+    told = tuple(roomless)
+    return Row(verdicts, room, is_certain, is_at_most, None, is_eligible, free or 0, told)

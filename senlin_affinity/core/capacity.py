@@ -102,11 +102,15 @@ def _of_hosts(
 
 
 def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
-    """In words, which hosts' room is a sum that one server may not be able to use."""
+    """In words, whose room may be less than it seems."""
     asked = {} if question.demand is None else question.demand.amounts
     for host, row in zip(hosts, rows, strict=True):
         if not (row.is_at_most and row.room):
             continue
+        if row.roomless:
+            yield from (f'constraint {name}, which gives no room' for name in row.roomless)
+            if not any(verdict.is_at_most for verdict in row.verdicts.values()):
+                continue
         if host.is_nested:
             yield 'hosts with nested resource providers'
         elif any(item.is_sum for item in (host.resources or {}).values()):
@@ -120,5 +124,8 @@ def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> It
             yield 'resource classes whose unit limits Placement does not tell'
         elif any(item.pool for item in (host.resources or {}).values()):
             yield 'shared resources'
-        else:
+        elif question.server_group is not None and question.server_group.has_lost_members:
             yield 'members whose host is not known'
+        else:
+            said = row.verdicts.items()
+            yield from (f'constraint {name}' for name, verdict in said if verdict.is_at_most)

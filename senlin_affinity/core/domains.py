@@ -12,20 +12,20 @@ them, with what is nested in it, gives a bound. In both cases what is certain is
 
 Units: numbers of servers; a room of None is no number that anybody knows.
 
-Errors: PluginError where a rule does not answer for a domain that it was asked about.
+Errors: ConstraintError where a rule fails, or does not answer for a domain that it was asked about.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
 
+from senlin_affinity.core import blame
 from senlin_affinity.core.assessment import Kinds, Row, make_row
 from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint
-from senlin_affinity.core.errors import PluginError
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -170,15 +170,19 @@ def _levels(
     for constraint in constraints:
         if not isinstance(constraint, DomainConstraint):
             continue
-        if not getattr(constraint, 'has_domains', _always)(question):
-            continue
+        with blame.blaming(constraint, 'has_domains'):
+            if not getattr(constraint, 'has_domains', _always)(question):
+                continue
         for index, host in enumerate(hosts):
-            for domain in constraint.domains(question, host):
-                level = found.get((constraint.name, domain.by))
-                if level is None:
-                    level = Level(constraint, domain.by, {})
-                    found[constraint.name, domain.by] = level
-                level.hosts.setdefault(domain, []).append(index)  # type: ignore[attr-defined]
+            try:
+                for domain in constraint.domains(question, host):
+                    level = found.get((constraint.name, domain.by))
+                    if level is None:
+                        level = Level(constraint, domain.by, {})
+                        found[constraint.name, domain.by] = level
+                    level.hosts.setdefault(domain, []).append(index)  # type: ignore[attr-defined]
+            except Exception as error:
+                raise blame.blamed(constraint, 'domains', error, host) from error
     return list(found.values())
 
 
@@ -263,14 +267,10 @@ def _add_up(
                 groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
                 is_sure = is_certain or True in eligible
                 known[domain] = _sum(amounts[each] for each in groups[domain]) if is_sure else None
-        verdicts = level.constraint.check_domains(question, known)
+        verdicts = _ask(level.constraint, question, known)
         seen: set[int] = set()
         for domain, parts in groups.items():
-            verdict = verdicts.get(domain)
-            if verdict is None:
-                raise PluginError(
-                    f'constraint {level.constraint.name} was asked about {domain} and said nothing'
-                )
+            verdict = verdicts[domain]
             said[level.key(domain)] = verdict
             if not seen.isdisjoint(parts):
                 continue  # it overlaps another one, which bounds the room already
@@ -282,6 +282,18 @@ def _add_up(
             for index in level.hosts[domain]:
                 group_of[index] = parts[0]
     return _Total(_sum(amounts.values()), said)
+
+
+def _ask(
+    constraint: DomainConstraint, question: Question, rooms: Mapping[Domain, int | None]
+) -> Mapping[Domain, Verdict]:
+    with blame.blaming(constraint, 'check_domains', blame.named(rooms)):
+        verdicts = constraint.check_domains(question, rooms)
+        for domain in rooms:
+            if domain not in verdicts:
+                raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
+            blame.answered(verdicts[domain])
+        return verdicts
 
 
 def _limit(verdict: Verdict, is_certain: bool = False) -> int | None:
@@ -332,6 +344,8 @@ def _told(
 
 def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
     """Of what one rule says about a host and its domains, that which leaves the least."""
-    if one is not None and (not one or _or_any(one.room) <= _or_any(_limit(two))):
-        return one
-    return two
+    if one is None:
+        return two
+    is_one = not one or _or_any(one.room) <= _or_any(_limit(two))
+    least, other = (one, two) if is_one else (two, one)
+    return replace(least, is_at_most=True) if least and other.is_at_most else least

@@ -83,7 +83,29 @@ class PluginError(AffinityError):
     """A constraint or a validator does not load, or two of them have one name."""
 
 
+class ConstraintError(PluginError):
+    """A constraint raised an exception, or its answer is not one: a mistake in its code.
+
+    :param constraint: its name.
+    :param method: what was called.
+    :param why: the exception, or the answer, in words.
+    :param where: the host or the domains that it was asked about; empty for a whole request. Only
+        operators see it.
+    """
+
+    def __init__(self, constraint: str, method: str, why: str, where: str = '') -> None:
+        self.for_users = f'constraint {constraint}: {method} failed: {why}'
+        on = f' on {where}' if where else ''
+        super().__init__(f'constraint {constraint}: {method} failed{on}: {why}')
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Is it a mistake in code, ours or a constraint's, and no error that is raised on purpose?"""
+    return isinstance(error, ConstraintError) or not isinstance(error, AffinityError)
+
+
 def in_words(error: BaseException) -> str:
     """An error in one line for the user: ours as they are, any other with its kind."""
-    text = ' '.join(str(error).split())
+    said = error.for_users if isinstance(error, ConstraintError) else str(error)
+    text = ' '.join(said.split())
     return text if isinstance(error, AffinityError) else f'{type(error).__name__}: {text}'

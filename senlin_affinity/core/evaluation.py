@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from senlin_affinity.core import domains, filters
+from senlin_affinity.core import blame, domains, filters
 from senlin_affinity.core.assessment import Row, assess
 from senlin_affinity.core.capacity import Capacity, is_open_affinity, measure
 from senlin_affinity.core.choice import choose
@@ -64,7 +64,7 @@ def evaluate(question: Question, constraints: Sequence[Constraint]) -> Evaluatio
     """Ask every constraint, and count."""
     hosts = question.snapshot.hosts
     request = {
-        item.name: item.check_request(question)
+        item.name: _of_request(question, item)
         for item in constraints
         if isinstance(item, RequestConstraint)
     }
@@ -79,6 +79,11 @@ def evaluate(question: Question, constraints: Sequence[Constraint]) -> Evaluatio
     unmodelled = tuple(_unmodelled(question, constraints))
     room = measure(question, hosts, told, found, request.values(), unmodelled)
     return Evaluation(question, constraints, rows, found, request, room)
+
+
+def _of_request(question: Question, constraint: RequestConstraint) -> Verdict:
+    with blame.blaming(constraint, 'check_request'):
+        return blame.answered(constraint.check_request(question))
 
 
 def _unmodelled(question: Question, constraints: Sequence[Constraint]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
+from senlin_affinity.core import blame
 from senlin_affinity.core.decision import Kind, Remedy
 from senlin_affinity.core.evaluation import Evaluation, evaluate
 from senlin_affinity.core.replanner import Change, Replanner
@@ -36,18 +37,23 @@ class Remedying(Protocol):
 def find(now: Evaluation, standing: Standing | None) -> tuple[Remedy, ...]:
     """What would help, the smallest change first; ``now`` is how it is."""
     planner = Replanner(now)
-    changes = [
-        change
-        for constraint in now.constraints
-        if isinstance(constraint, Remedying)
-        for change in constraint.remedies(planner)
-    ]
-    changes += _rules_given_up(planner, standing)
+    changes = [*_satisfied(planner), *_rules_given_up(planner, standing)]
     enough = [change.remedy for change in changes if change.then.fits]
     if enough:
         return tuple(sorted(enough, key=_effort))
     some = [change.remedy for change in changes if change.remedy.capacity > (now.capacity or 0)]
     return tuple(sorted(some, key=lambda item: (-item.capacity, *_effort(item))))
+
+
+def _satisfied(planner: Replanner) -> Iterator[Change]:
+    """What each constraint knows itself."""
+    for constraint in planner.constraints:
+        if isinstance(constraint, Remedying):
+            with blame.blaming(constraint, 'remedies'):
+                for change in constraint.remedies(planner):
+                    if not isinstance(change, Change):
+                        raise ValueError(f'each answer must be a Change, not {change!r}')
+                    yield change
 
 
 def _effort(remedy: Remedy) -> tuple[int, bool, int]:

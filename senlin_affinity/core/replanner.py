@@ -15,6 +15,7 @@ from senlin_affinity.core.constraint import Constraint, HostConstraint
 from senlin_affinity.core.decision import Kind, Remedy
 from senlin_affinity.core.evaluation import Evaluation, evaluate
 from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.options import Option
 
 
 class Change(NamedTuple):
@@ -52,6 +53,12 @@ class Replanner:
     def plan_request(self, **changed: Any) -> Evaluation:
         """The same, with some fields of the request changed."""
         return self.plan(request=replace(self.question.request, **changed))
+
+    def plan_option(self, option: Option, value: Any) -> Evaluation:
+        """The same, with another value of a constraint's option."""
+        rules = self.question.rules
+        options = {**rules.options, option.key: value}
+        return self.plan(rules=replace(rules, options=options))
 
     def plan_hosts(self, hosts: Sequence[Host]) -> Evaluation:
         """The same, in a cloud with other hosts."""

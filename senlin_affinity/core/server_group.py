@@ -86,6 +86,11 @@ class ServerGroup:
             return None
         return self.rules.get(MAX_SERVER_PER_HOST, 1)
 
+    @property
+    def has_lost_members(self) -> bool:
+        """Is there a member whose host is not known?"""
+        return any(member.host is None for member in self.members)
+
     def free_slots(self, members_on_host: int) -> int | None:
         """Further servers of the group that a host takes which holds so many; None: no limit."""
         limit = self.max_server_per_host

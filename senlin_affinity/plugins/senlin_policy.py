@@ -35,11 +35,11 @@ from senlin.policies import base
 from senlin_affinity.cloud.connection import Ports, ports
 from senlin_affinity.conf import opts
 from senlin_affinity.core.errors import (
-    AffinityError,
     CloudError,
     InvalidSpec,
     PolicyMismatch,
     in_words,
+    is_mistake,
 )
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_outside, senlin_registry
@@ -234,7 +234,7 @@ class AffinityPolicy(base.Policy):
         return lambda: self._connection(entity.user, entity.project)
 
     def _refusal(self, action: Any, error: Exception) -> placement.Refusal:
-        if not isinstance(error, AffinityError):
+        if is_mistake(error):
             LOG.exception('affinity policy %s failed on %s', self.name, action.action)
         words = in_words(error)
         return placement.Refusal(words, words)
@@ -266,7 +266,7 @@ class AffinityPolicy(base.Policy):
         try:
             data, line = decide()
         except Exception as error:
-            if not isinstance(error, AffinityError):
+            if is_mistake(error):
                 LOG.exception('affinity policy %s: %s failed', self.name, what)
             data, line = None, in_words(error)
             LOG.info(

@@ -21,7 +21,7 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf import opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.core.errors import AffinityError, CloudError, in_words
+from senlin_affinity.core.errors import AffinityError, CloudError, in_words, is_mistake
 from senlin_affinity.core.flavor import PCPU
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.policy import planned
@@ -90,12 +90,12 @@ def _image(
 def place(policy: str, name: str, asks: Growth, seen: Sight) -> Placement | Refusal:
     """Where the nodes go, with words for the log.
 
-    A mistake of our own refuses nothing that Nova can place.
+    A mistake in code refuses nothing that Nova can place.
     """
     try:
         outcome = planned.decide(asks, seen)
     except Exception as error:
-        if isinstance(error, AffinityError) or asks.is_pinned:
+        if not is_mistake(error) or asks.is_pinned:
             raise
         LOG.exception('affinity policy %s: the preflight failed', policy)
         return planned.unpinned(asks)
@@ -118,7 +118,7 @@ def warn_of_ceiling(
         seen = look(planned.needs(asks), connect)
         why = planned.ceiling(asks, seen)
     except Exception as error:
-        if not isinstance(error, AffinityError):
+        if is_mistake(error):
             LOG.exception('affinity policy %s: the preflight failed', policy)
         why = f'could not be found out: {in_words(error)}'
     if why is not None:

@@ -1,6 +1,8 @@
 """The hook with the preflight, on the engine's own objects: what it asks, refuses and pins."""
 
+import importlib
 import logging
+from pathlib import Path
 
 import pytest
 import requests
@@ -8,7 +10,7 @@ from oslo_config import cfg
 from senlin.common import consts
 
 from senlin_affinity.core import planner
-from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.errors import ConstraintError, PluginError
 from senlin_affinity.plugins import senlin_preflight
 from tests.engine.support import PROJECT, SERVER_PROFILE, USER, Desk, spec
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
@@ -16,6 +18,7 @@ from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost
 
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
+EXAMPLE = Path(__file__).parents[2] / 'doc/source/contributor/own-constraint'
 BOTH = ('compute', 'placement')
 HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('win-1'))
 WINDOWS = FakeAggregate('windows', ('win-1',), {'licence:windows': 'true'})
@@ -282,16 +285,52 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
     assert zones(action) == [None] * 2
 
 
-def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, caplog):
+@pytest.mark.parametrize(
+    'error', [KeyError('oops'), ConstraintError('odd', 'check_host', "KeyError: 'oops'", 'host x')]
+)
+def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, caplog, error):
+    """A constraint's neither. What it was asked about is in the log, and no user reads it."""
+
     def mistaken(*_arguments):
-        raise KeyError('oops')
+        raise error
 
     monkeypatch.setattr(planner, 'plan', mistaken)
     action, _group = run(desk, spec())
     assert zones(action) == [None] * 2
-    assert 'KeyError' in caplog.text
+    assert f'{type(error).__name__}: {error}' in caplog.text
+    caplog.clear()
     action, _group = run(desk, spec(pin_hosts=True))
     assert 'KeyError' in refusal(action)
+    assert 'host x' not in refusal(action)
+    assert 'Traceback' in caplog.text
+
+
+@pytest.fixture
+def rack_limit(monkeypatch):
+    """The constraint of the contributor's guide, as if installed, with its option set."""
+    monkeypatch.syspath_prepend(EXAMPLE)
+    made = importlib.import_module('acme_racks.rack_limit').RackLimit()
+    ours = senlin_preflight.load_constraints()
+    monkeypatch.setattr(senlin_preflight, 'load_constraints', lambda: (*ours, made))
+    senlin_preflight.opts.register(cfg.CONF, [made])
+    cfg.CONF.set_override('most_per_rack', 1, group='affinity')
+    yield
+    cfg.CONF.clear_override('most_per_rack', group='affinity')
+
+
+@pytest.mark.parametrize('more', [{}, {'pin_hosts': True}])
+def test_a_constraint_of_another_package(_database, rack_limit, more):
+    racks = (
+        FakeAggregate('r1', ('cmp-1', 'cmp-2'), {'rack': 'r1'}),
+        FakeAggregate('r2', ('win-1',), {'rack': 'r2'}),
+    )
+    with edge(aggregates=racks) as cloud:
+        action, _group = run(Desk(cloud), spec(**more))
+        pinned = ['nova:cmp-1', 'nova:win-1'] if more else [None] * 2
+        assert zones(action) == pinned
+        action, _group = run(Desk(cloud), spec(**more), 3)
+    assert 'rack_limit.full on 1 (r1)' in refusal(action)
+    assert 'most_per_rack: 2' in refusal(action)
 
 
 # -- pinned

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support.package import install
 
 EXAMPLE = Path(__file__).parents[2] / 'doc/source/admin/own-validators'
 
@@ -17,12 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / 'doc/source/admin/own-validators'
 @pytest.fixture(scope='module')
 def installed(tmp_path_factory):
     """The folder in which the package is installed, alone."""
-    source, target = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('target')
-    shutil.copytree(EXAMPLE, source / 'package')
-    options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', target]
-    command = [sys.executable, '-m', 'pip', 'install', *options, source / 'package']
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
-    return target
+    return install(EXAMPLE, tmp_path_factory)
 
 
 @pytest.fixture

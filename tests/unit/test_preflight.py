@@ -9,7 +9,7 @@ from stevedore.extension import Extension
 
 from senlin_affinity import preflight
 from senlin_affinity.constraints.base import DomainConstraint, HostConstraint, RequestConstraint
-from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.drs import PATTERN, DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
@@ -22,6 +22,7 @@ from senlin_affinity.core.objects import (
     Resource,
     Rules,
 )
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.reasons import Reason, sentence
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Verdict
@@ -167,6 +168,32 @@ def test_a_reason_is_never_said_half(verdict):
     reasons: ClassVar = {'rack.full': Reason('rack {rack} in row {row} is full')}
     with pytest.raises(PluginError, match='can not be said'):
         sentence(verdict, reasons)
+
+
+class Counts(DrsConstraint):
+    name = 'counts'
+    reasons: ClassVar = {}
+
+
+@pytest.mark.parametrize(
+    ('option', 'is_fine'),
+    [
+        (PATTERN, True),
+        (replace(PATTERN, default='x'), False),
+        (replace(PATTERN, key='other', name='drs_pattern'), False),
+        (replace(PATTERN, name='other'), False),
+        (replace(PATTERN, key='other', group='acme'), True),
+        (Option('request_timeout', 7, 'Another one.'), True),
+    ],
+)
+def test_an_option_of_two_constraints_is_one(option, is_fine):
+    kind = type('Counts', (Counts,), {'options': (option,)})
+    pair = [extension('drs', DrsConstraint), extension('counts', kind)]
+    if is_fine:
+        assert len(preflight.check_constraints(pair)) == 2
+        return
+    with pytest.raises(PluginError, match=r'constraints drs and counts declare the option '):
+        preflight.check_constraints(pair)
 
 
 class OddReasons(ServerGroupConstraint):

@@ -39,6 +39,11 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
         ('quota', 'request'),
     ]
     assert all(row['rule'] and row['needs'] for row in rows)
+    options = {row['name']: row['options'].split(', ') for row in rows if row['options']}
+    assert {name: (len(each), each[0]) for name, each in options.items()} == {
+        'reservations': (5, 'placement_req_required_member_prefix'),
+        'drs': (1, 'drs_pattern'),
+    }
 
 
 @pytest.fixture
@@ -140,7 +145,7 @@ def test_the_long_table_has_all_columns(run):
     long, short = run('constraint', 'list', '--long'), run('constraint', 'list')
     heads = [done.stdout.splitlines()[1].split('|')[1:-1] for done in (long, short)]
     assert [[cell.strip() for cell in head] for head in heads] == [
-        ['name', 'level', 'rule', 'needs', 'filter'],
+        ['name', 'level', 'rule', 'needs', 'filter', 'options'],
         ['name', 'level', 'rule'],
     ]
     chosen = run('constraint', 'list', '-c', 'needs').stdout.splitlines()
@@ -152,6 +157,9 @@ def test_one_constraint(run):
     assert (done.returncode, done.stderr) == (0, '')
     said = json.loads(done.stdout)
     assert (said['name'], said['level'], said['page']) == ('drs', 'host', 'constraints/drs')
+    (option,) = said['options']
+    assert option.pop('help').startswith('What the name of')
+    assert option == {'name': 'drs_pattern', 'group': 'affinity', 'default': 'drs'}
     codes = {each['code']: each for each in said['codes']}
     assert list(codes) == list(DrsConstraint.reasons)
     for code, reason in DrsConstraint.reasons.items():
@@ -161,6 +169,13 @@ def test_one_constraint(run):
             'sentence': reason.sentence,
             'advice': reason.advice,
         }
+
+
+def test_the_options_of_one_constraint(run):
+    """As a file has them: a list, one without a default, and a switch."""
+    lines = run('constraint', 'show', 'reservations').stdout
+    for shown in ('required_member_prefix = (none)', 'member_prefix = (empty)', 'ing = False'):
+        assert f'{shown} ' in lines
 
 
 def test_one_constraint_in_a_terminal():

@@ -5,7 +5,9 @@ from oslo_config import cfg
 
 from senlin_affinity.conf import opts
 from senlin_affinity.constraints.drs import PATTERN
+from senlin_affinity.core.errors import PluginError
 from senlin_affinity.core.objects import Rules
+from senlin_affinity.core.options import Option
 from senlin_affinity.policy import affinity
 
 
@@ -30,6 +32,14 @@ def test_registering_twice_is_fine(conf):
 def test_no_request_waits_for_ever(conf):
     with pytest.raises(ValueError, match=r'0\.1'):
         conf.set_override('request_timeout', 0, group='affinity')
+
+
+def test_an_option_of_a_constraint_that_is_one_of_ours_already(conf):
+    class Odd:
+        options = (Option('request_timeout', 7, 'Another one.'),)
+
+    with pytest.raises(PluginError, match=r'\[affinity\] request_timeout of a constraint is'):
+        opts.register(conf, [Odd()])
 
 
 def test_what_reaches_the_constraints_by_default():

@@ -151,7 +151,12 @@ class Says(Nosy):
             (2, True, False, None),
             id='the least room',
         ),
-        pytest.param([Verdict.passed('a.x')], (None, False, False, None), id='no room is named'),
+        pytest.param([Verdict.passed('a.x')], (None, False, True, None), id='no room is named'),
+        pytest.param(
+            [Verdict.passed('a.x', room=3), Verdict.passed('b.x')],
+            (3, True, True, None),
+            id='a rule on resources names no room',
+        ),
         pytest.param(
             [Verdict.passed('a.x', room=3), Verdict.unknown('b.x')],
             (3, False, False, None),

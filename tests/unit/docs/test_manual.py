@@ -1,7 +1,10 @@
 """The manual says what the code says: properties, reasons, options, commands, decisions, ids."""
 
+import ast
 import configparser
+import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,6 +107,36 @@ def test_a_constraint_s_page_has_its_codes_sentences_and_advice():
             facts = re.findall(r'{(\w+)}', reason.sentence)
             wrong += [(code, fact) for fact in facts if f'``{fact}``' not in told]
     assert wrong == []
+
+
+def section(page, title):
+    """The terms that a page explains below this title."""
+    body = page.partition(f'\n{title}\n{"=" * len(title)}\n')[2]
+    return re.findall(r'^``([^`]+)``', re.split(r'\n(?==+\n)', body)[0], re.MULTILINE)
+
+
+def remedies_of(constraint):
+    """The codes of the changes that its module plans."""
+    module = sys.modules[constraint.__module__]
+    calls = [
+        each
+        for each in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(each, ast.Call) and ast.unparse(each.func) == 'planner.change'
+    ]
+    calls.sort(key=lambda call: call.lineno)
+    codes = [eval(ast.unparse(call.args[0]), vars(module)) for call in calls]
+    assert bool(codes) is hasattr(constraint, 'remedies')
+    return [*codes, *(['rule_given_up'] if getattr(constraint, 'may_be_given_up', False) else [])]
+
+
+@pytest.mark.parametrize('constraint', OURS, ids=lambda constraint: constraint.name)
+def test_a_constraint_s_page_has_its_options_and_its_remedies(constraint):
+    """And the list of all remedies has them, too."""
+    page = text_of(f'constraints/{constraint.name}.rst')
+    options = [name.rpartition(' ')[2] for name in section(page, 'Options')]
+    assert options == [option.dest for option in getattr(constraint, 'options', ())]
+    assert section(page, 'What would help') == remedies_of(constraint)
+    assert all(f'``{code}``' in text_of('user/preflight.rst') for code in remedies_of(constraint))
 
 
 def entry_points(group):

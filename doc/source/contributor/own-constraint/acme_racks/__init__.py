@@ -1,0 +1,1 @@
+"""Rules of ACME's about racks."""

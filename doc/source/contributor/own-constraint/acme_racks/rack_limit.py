@@ -1,0 +1,77 @@
+"""At most so many servers of one group in one rack, as aggregates name it: ``rack=r1``."""
+
+from senlin_affinity.constraints import base
+from senlin_affinity.constraints.base import Domain, Option, Reason, Verdict
+
+BY = 'rack'
+MOST = Option('most_per_rack', 0, 'Servers of one group in one rack; 0: no limit.', minimum=0)
+
+
+class RackLimit:
+    """A rule about sets of hosts."""
+
+    name = 'rack_limit'
+    order = 106
+    summary = 'no more servers of one group in one rack than most_per_rack'
+    needs = ('hosts', 'aggregates', 'server_groups')
+    filters = ()
+    is_by_name = False
+    is_by_resources = False
+    options = (MOST,)
+    reasons = {
+        'rack_limit.off': Reason('there is no limit, or no server group'),
+        'rack_limit.unknown': Reason('the servers of the group, or the rack, are not known'),
+        'rack_limit.no_rack': Reason('in no rack: not limited'),
+        'rack_limit.in_rack': Reason('in one rack'),
+        'rack_limit.several': Reason('in several racks', advice='leave the host in one rack'),
+        'rack_limit.room': Reason('rack {rack} holds {servers} of {limit} servers'),
+        'rack_limit.full': Reason(
+            'rack {rack} holds {servers} of {limit} servers',
+            advice='raise most_per_rack, or add racks',
+            detail='rack',
+        ),
+    }
+
+    def has_domains(self, question):
+        return question.option(MOST) > 0 and question.request.server_group is not None
+
+    def check_host(self, question, host):
+        if not self.has_domains(question):
+            return Verdict.skipped('rack_limit.off')
+        racks = base.domains_of(question.snapshot, BY, host)
+        if racks is None or question.server_group is None:
+            return Verdict.unknown('rack_limit.unknown')
+        if len(racks) > 1:
+            return Verdict.rejected('rack_limit.several')
+        return Verdict.passed('rack_limit.in_rack' if racks else 'rack_limit.no_rack')
+
+    def shape(self, question, host):
+        return base.domains_of(question.snapshot, BY, host)
+
+    def domains(self, question, host):
+        if question.server_group is None:
+            return []  # not known: check_host says so
+        return [Domain(BY, rack) for rack in base.domains_of(question.snapshot, BY, host) or ()]
+
+    def check_domains(self, question, rooms):
+        held, limit = base.servers(question, BY), question.option(MOST)
+        verdicts, lost = {}, question.server_group.has_lost_members
+        for domain in rooms:
+            facts = {'rack': domain.name, 'servers': held[domain.name], 'limit': limit}
+            room = limit - held[domain.name]
+            if room < 1:
+                verdicts[domain] = Verdict.rejected('rack_limit.full', **facts)
+            else:
+                verdicts[domain] = Verdict.passed(
+                    'rack_limit.room', room=room, is_at_most=lost, **facts
+                )
+        return verdicts
+
+    def remedies(self, planner):
+        now = planner.question.option(MOST)
+        if self.has_domains(planner.question):
+            limit, then = planner.smallest(
+                now + planner.wanted, now + 1, lambda limit: planner.plan_option(MOST, limit)
+            )
+            change = f'most_per_rack: {limit}'
+            yield planner.change('most_per_rack', change, limit - now, then)

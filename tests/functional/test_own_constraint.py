@@ -1,0 +1,88 @@
+"""The manual's example of a package with a constraint: built, installed and used as it is."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import command
+from tests.support.package import install
+
+EXAMPLE = Path(__file__).parents[2] / 'doc/source/contributor/own-constraint'
+ASKED = ('--count', '5', '--flavor', 'm1.tiny', '--server-group', 'web')
+PLAN = ('plan', *ASKED, '--snapshot', str(EXAMPLE / 'racks.json'))
+
+
+@pytest.fixture(scope='module')
+def installed(tmp_path_factory):
+    """The folder in which the package is installed, alone."""
+    return install(EXAMPLE, tmp_path_factory)
+
+
+@pytest.fixture
+def run(installed, tmp_path):
+    """The command, with the package on Python's path."""
+    (tmp_path / 'senlin.conf').write_text('[affinity]\nmost_per_rack = 2\n', encoding='utf-8')
+    return lambda *words: command.run_alone(*words, folder=tmp_path, PYTHONPATH=str(installed))
+
+
+def test_it_is_one_file():
+    module = EXAMPLE / 'acme_racks/rack_limit.py'
+    assert len(module.read_text(encoding='utf-8').splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    'given', [('--option', 'most_per_rack=2'), ('--config-file', 'senlin.conf')]
+)
+def test_it_limits(run, given):
+    done = run(*PLAN, *given, '-f', 'json')
+    answer = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, answer['capacity'], answer['at_most']) == (3, '', 4, [])
+    assert answer['line'].endswith('0/4 hosts left: rack_limit.full on 4 (r1, r2)')
+    assert answer['remedies'] == [
+        {
+            'code': 'most_per_rack',
+            'change': 'most_per_rack: 3',
+            'capacity': 6,
+            'capacity_is_upper_bound': False,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ('given', 'status', 'says'),
+    [
+        ((), 0, ''),
+        (('--config-file', 'senlin.conf', '--option', 'most_per_rack=3'), 0, ''),
+        (('--option', 'most_per_rock=2'), 2, 'most_per_rock: did you mean most_per_rack?'),
+        (('--option', 'most_per_rack=-1'), 2, 'most_per_rack: Should be greater than or equal'),
+    ],
+)
+def test_its_option(run, given, status, says):
+    done = run(*PLAN, *given)
+    assert (done.returncode, says in done.stderr, bool(done.stderr)) == (status, True, bool(says))
+
+
+def test_it_is_listed_and_shown(run):
+    rows = json.loads(run('constraint', 'list', '-f', 'json').stdout)
+    assert {row['name']: row['options'] for row in rows}['rack_limit'] == 'most_per_rack'
+    shown = json.loads(run('constraint', 'show', 'rack_limit', '-f', 'json').stdout)
+    (option,) = shown['options']
+    assert (option['name'], option['group'], option['default']) == ('most_per_rack', 'affinity', 0)
+    assert len(shown['codes']) == 7
+    table = run('constraint', 'show', 'rack_limit').stdout
+    assert '| [affinity] most_per_rack = 0 ' in table
+
+
+def test_it_is_in_the_sample_file(installed):
+    done = subprocess.run(
+        [Path(sys.executable).with_name('oslo-config-generator'), '--namespace', 'senlin_affinity'],
+        env={**os.environ, 'PYTHONPATH': str(installed)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert '\n# Minimum value: 0\n#most_per_rack = 0\n' in done.stdout

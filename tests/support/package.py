@@ -1,0 +1,15 @@
+"""Installs a package of the manual as its reader does, into a folder of its own."""
+
+import shutil
+import subprocess
+import sys
+
+
+def install(example, tmp_path_factory):
+    """The folder in which the package is installed, alone."""
+    source, target = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('target')
+    shutil.copytree(example, source / 'package')
+    options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', target]
+    command = [sys.executable, '-m', 'pip', 'install', *options, source / 'package']
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return target

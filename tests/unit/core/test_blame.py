@@ -1,0 +1,161 @@
+"""A mistake in a constraint names the constraint, the method, and what it was asked about."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+
+from senlin_affinity.constraints.base import Domain, Reason, Verdict
+from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.core.errors import ConstraintError, InvalidSpec, in_words, is_mistake
+from senlin_affinity.core.planner import plan
+from tests.support.small_cloud import request_of, snapshot_of
+
+ROW = {'hosts': {f'cmp-{number}': {} for number in range(1, 6)}, 'request': {'count': 99}}
+
+
+class Odd:
+    """A rule of all kinds that refuses nothing, until one of its methods is replaced."""
+
+    name = 'odd'
+    order = 1
+    summary = 'odd'
+    needs = ('hosts',)
+    filters = ()
+    reasons: ClassVar = {'odd.ok': Reason('ok')}
+
+    def check_host(self, question, host):
+        return Verdict.passed('odd.ok', room=2)
+
+    def shape(self, question, host):
+        return host.host
+
+    def has_domains(self, question):
+        return True
+
+    def domains(self, question, host):
+        return [Domain('row', host.host)]
+
+    def check_domains(self, question, rooms):
+        return dict.fromkeys(rooms, Verdict.passed('odd.ok', room=2))
+
+    def check_request(self, question):
+        return Verdict.passed('odd.ok')
+
+    def remedies(self, planner):
+        return []
+
+
+def fails(*_arguments):
+    return {}['rack']
+
+
+def on(name, bad):
+    """A shape that is wrong for one host alone."""
+    return lambda _question, host: bad() if host.host == name else host.host
+
+
+@pytest.mark.parametrize(
+    ('method', 'wrong', 'words'),
+    [
+        ('check_host', fails, " on host cmp-1: KeyError: 'rack'"),
+        ('check_host', lambda *_: None, ' on host cmp-1: ValueError: the answer must be a Verdict'),
+        (
+            'check_host',
+            lambda *_: Verdict.passed('odd.ok', room=0.5),
+            ' on host cmp-1: ValueError: room must be None or a whole number',
+        ),
+        (
+            'check_host',
+            lambda *_: Verdict.passed('odd.ok', room=-1),
+            ' on host cmp-1: ValueError: room must be None or a whole number',
+        ),
+        ('shape', fails, " on host cmp-1: KeyError: 'rack'"),
+        ('shape', on('cmp-3', fails), " on host cmp-3: KeyError: 'rack'"),
+        ('shape', on('cmp-3', list), ' on host cmp-3: TypeError: unhashable'),
+        ('has_domains', fails, ": KeyError: 'rack'"),
+        ('domains', fails, " on host cmp-1: KeyError: 'rack'"),
+        ('domains', lambda *_: ['r1'], ' on host cmp-1: AttributeError: '),
+        ('check_domains', fails, " on row cmp-1, cmp-2, cmp-3 and 2 more: KeyError: 'rack'"),
+        ('check_domains', lambda *_: {}, ': ValueError: the answer has no Verdict for row cmp-1'),
+        (
+            'check_domains',
+            lambda _question, rooms: dict.fromkeys(rooms, 3),
+            ': ValueError: the answer must be a Verdict, not 3',
+        ),
+        ('check_request', fails, ": KeyError: 'rack'"),
+        ('check_request', lambda *_: True, ': ValueError: the answer must be a Verdict, not True'),
+        ('remedies', fails, ": KeyError: 'rack'"),
+        ('remedies', lambda *_: ['more'], ": ValueError: each answer must be a Change, not 'more'"),
+    ],
+)
+@pytest.mark.parametrize('is_by_name', [True, False])
+def test_a_mistake_is_named(method, wrong, words, is_by_name):
+    odd = Odd()
+    odd.is_by_name = is_by_name or 'cmp-3' in words
+    setattr(odd, method, wrong)
+    with pytest.raises(ConstraintError) as caught:
+        plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
+    said = str(caught.value)
+    assert said.startswith(f'constraint odd: {method} failed')
+    assert words in said
+    assert is_mistake(caught.value)
+    assert ' on ' not in in_words(caught.value)
+
+
+def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
+    odd, late = Odd(), Odd()
+    late.name = 'late'
+    late.check_request = lambda question: (
+        fails() if question.request.count == 1 else Verdict.passed('odd.ok', room=1)
+    )
+    odd.remedies = lambda planner: [planner.plan_request(count=1)]
+    with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):
+        plan(request_of(ROW), snapshot_of(ROW), [odd, late])
+
+
+def test_an_error_on_purpose_is_no_mistake():
+    assert not is_mistake(InvalidSpec('no'))
+    assert is_mistake(KeyError('oops'))
+
+
+ONE = {'hosts': {'cmp-1': {'free': 9}}}
+
+
+@pytest.mark.parametrize(
+    ('answer', 'is_by_resources', 'at_most'),
+    [
+        (Verdict.passed('odd.ok'), None, ('constraint odd, which gives no room',)),
+        (Verdict.passed('odd.ok'), True, ('constraint odd, which gives no room',)),
+        (Verdict.passed('odd.ok'), False, ()),
+        (Verdict.skipped('odd.ok'), True, ()),
+        (Verdict.passed('odd.ok', room=9), True, ()),
+        (Verdict.passed('odd.ok', room=9, is_at_most=True), True, ('constraint odd',)),
+    ],
+)
+def test_a_room_that_is_not_known_is_at_most(answer, is_by_resources, at_most):
+    """A rule that reads the figures of resources may refuse once they are used."""
+    odd = Odd()
+    odd.check_host = lambda *_: answer
+    odd.has_domains = lambda _question: False
+    if is_by_resources is not None:
+        odd.is_by_resources = is_by_resources
+    decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
+    assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
+    nested = replace(snapshot_of(ONE).hosts[0], is_nested=True)
+    cloud = replace(snapshot_of(ONE), hosts=(nested,))
+    decision = plan(request_of(ONE), cloud, [odd, ResourcesConstraint()])
+    words = 'hosts with nested resource providers'
+    assert decision.at_most == (*(each for each in at_most if 'gives' in each), words)
+
+
+@pytest.mark.parametrize('is_at_most', [True, False])
+def test_a_domain_s_room_that_is_at_most_marks_the_capacity(is_at_most):
+    """Though a host in it has less."""
+    odd = Odd()
+    odd.domains = lambda _question, _host: [Domain('row', 'a')]
+    odd.check_domains = lambda _question, rooms: dict.fromkeys(
+        rooms, Verdict.passed('odd.ok', room=5, is_at_most=is_at_most)
+    )
+    decision = plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
+    assert (decision.capacity, bool(decision.at_most)) == (5, is_at_most)
