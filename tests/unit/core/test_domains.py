@@ -51,6 +51,13 @@ def test_what_is_said_of_a_row(said, capacity, placed):
     assert bool(decision.at_most) is not said.is_known
 
 
+def test_no_server_goes_to_a_row_that_is_not_known():
+    unknown = Verdict.unknown('row.unknown', room=3)
+    assert answer({'a': unknown, 'b': unknown}, 1).fits is None
+    decision = answer({'a': unknown, 'b': ROOM}, 2)
+    assert [placed.host for placed in decision.placements] == ['cmp-2', 'cmp-2']
+
+
 def test_affinity_goes_to_the_row_that_is_certain():
     said = {'a': Verdict.unknown('row.unknown', room=5), 'b': ROOM}
     decision = answer(said, 2, group={'policy': 'affinity'})
@@ -60,8 +67,9 @@ def test_affinity_goes_to_the_row_that_is_certain():
 
 def test_rows_that_overlap_limit_each_other():
     hosts = {'cmp-1': {'aggregates': ['a', 'b']}, 'cmp-2': {'aggregates': ['b']}}
-    decision = answer({'a': ROOM, 'b': ROOM}, hosts=hosts)
-    assert (decision.capacity, len(decision.placements)) == (12, 2)
+    hosts['cmp-3'] = {'aggregates': ['c']}
+    decision = answer(dict.fromkeys('abc', ROOM), hosts=hosts)
+    assert (decision.capacity, len(decision.placements)) == (14, 4)
     assert decision.at_most == ('domains that limit each other (row)',)
 
 
