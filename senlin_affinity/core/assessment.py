@@ -215,9 +215,10 @@ class Kinds(NamedTuple):
     def of(cls, constraints: Iterable[Constraint]) -> Kinds:
         """Those among these constraints."""
         constraints = list(constraints)
+        of_hosts = [item for item in constraints if isinstance(item, HostConstraint)]
         return cls(
             frozenset(item.name for item in constraints if getattr(item, 'is_about_room', False)),
-            frozenset(item.name for item in constraints if _is_by_resources(item)),
+            frozenset(item.name for item in of_hosts if _is_by_resources(item)),
         )
 
 
