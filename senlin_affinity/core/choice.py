@@ -201,6 +201,7 @@ class _Choice:
             self._counts[place][cell[place]]
             >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
             for place, names in self._floors.items()
+            if names
         )
 
 
