@@ -71,7 +71,6 @@ class _Choice:
         self._held = Counter(question.members_on)
         self._of_host = found.of_host if found is not None else {}
         self._left = dict(found.limits) if found is not None else {}
-        self._is_crossing = found is not None and bool(found.crossing)
         home = None if found is None else found.home
         spreads = question.request.spread
         if not (spreads or is_together):
@@ -95,7 +94,7 @@ class _Choice:
                 self._cells[cell].append(key)
         for keys in self._cells.values():
             heapq.heapify(keys)
-        self._floors = self._eligible(question, hosts, rows)
+        self._floors = self._eligible(found)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
         heapq.heapify(self._heap)
 
@@ -174,26 +173,18 @@ class _Choice:
                 return index
         return None
 
-    def _eligible(
-        self, question: Question, hosts: Sequence[Host], rows: Sequence[Row]
-    ) -> Mapping[int, frozenset[str]]:
-        """Where criteria cross: the domains of each hard spread that bound its others.
+    def _eligible(self, found: Survey | None) -> Mapping[int, set[str]]:
+        """Where criteria cross: the domains of each spread that bound its others.
 
-        Elsewhere what each domain takes is exact, and the emptiest is always next.
+        Those that its rule was asked about: none where it is soft, or is given up. Elsewhere what
+        each domain takes is exact, and the emptiest is always next.
         """
-        if not self._is_crossing:
-            return {}
-        hard = [place for place, spread in enumerate(self.spreads) if spread.is_hard]
-        return {
-            place: frozenset().union(
-                *(
-                    domains_of(question.snapshot, self.spreads[place].by, host) or ()
-                    for host, row in zip(hosts, rows, strict=True)
-                    if row.is_eligible is not False
-                )
-            )
-            for place in hard
-        }
+        eligible: dict[int, set[str]] = {}
+        for place, spread in enumerate(self.spreads):
+            for _rule, domain in found.limits if found is not None and found.crossing else ():
+                if domain.by == spread.by:
+                    eligible.setdefault(place, set()).add(domain.name)
+        return eligible
 
     def _is_ahead(self, cell: Cell) -> bool:
         """Would one server more make a domain of the cell fuller than its skew allows?"""
@@ -201,7 +192,6 @@ class _Choice:
             self._counts[place][cell[place]]
             >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
             for place, names in self._floors.items()
-            if names
         )
 
 
