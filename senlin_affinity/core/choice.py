@@ -22,7 +22,7 @@ from senlin_affinity.core.assessment import Row
 from senlin_affinity.core.domains import Survey
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
-from senlin_affinity.core.spread import SOFT, ZONE, Spread
+from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.core.topology import domains_of, servers
 
 #: The hosts that are in no one domain come after all others.
@@ -74,7 +74,7 @@ class _Choice:
         home = None if found is None else found.home
         spreads = question.request.spread
         if not (spreads or is_together):
-            spreads = (Spread(ZONE, mode=SOFT),)
+            spreads = (Spread(ZONE),)
         self.spreads = spreads
         self._counts = [servers(question, spread.by) for spread in spreads]
         self._cells: dict[Cell, list[_Key]] = {}
