@@ -56,7 +56,7 @@ demo: .venv/.made
 	@.venv/bin/python -m senlin_affinity.cli.main sandbox demo $(ARGS)
 
 quick: .venv/.made
-	@.venv/bin/python -m pytest $(PARALLEL) -p tests.support.alone $(QUICK) $(ARGS)
+	@.venv/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 
 test: .venv/.made
 	@.venv/bin/python -m pytest $(PARALLEL) -m 'not long' $(TESTS) $(ARGS)
@@ -88,7 +88,7 @@ compat: .venv-compat/.made
 	@.venv-compat/bin/python -m pytest $(PARALLEL) $(OLD_WORLD) $(ARGS)
 
 newest: .venv-newest/.made
-	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone $(QUICK) $(ARGS)
+	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 
 bench: .venv/.made
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. .venv/bin/python $$file $(ARGS) || exit 1; done
