@@ -57,7 +57,8 @@ def test_what_fails_is_kept_and_another_part_runs(tmp_path):
     assert ' 1 passed' in output
     assert '0 random clouds' in output
     (row,) = tables.load((tmp_path / 'found_examples.yaml').read_text())
-    assert (row['test'], row['seed']) == ('test_it.py::test_fails', seed)
+    assert row['seed'] == seed
+    assert row['test'].endswith('test_it.py::test_fails')  # from the root that pytest finds
     assert 'number=5,' in row['example']
     assert '@reproduce_failure' in ' '.join(row['example'])
     assert '1 failed' in again(row, tmp_path).stdout
