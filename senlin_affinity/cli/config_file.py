@@ -101,18 +101,17 @@ def values(
     from senlin_affinity.conf import opts
 
     known = {option.dest: option for option in opts.options_of(constraints)}
+    conf = cfg.ConfigOpts()
+    opts.register(conf, constraints)
+    conf([])
     read = {}
     for name, text in given:
         option = known.get(name)
         if option is None:
             raise base.UsageError(f'--option {name}: {near.meant(name, known)}')
-        conf = cfg.ConfigOpts()
-        opts.register(conf, constraints)
-        conf([])
         try:
             conf.set_override(name, text, group=option.group)
         except ValueError as error:
             raise base.UsageError(f'--option {name}: {error}') from error
-        value = conf[option.group][name]
-        read[option.key] = tuple(value) if isinstance(value, list) else value
+        read[option.key] = opts.value_of(conf, option)
     return read

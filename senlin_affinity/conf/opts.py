@@ -125,12 +125,16 @@ def rules(conf: Any, constraints: Iterable[Any] = ()) -> Rules:
     """The values of the constraints' options, as far as they are not the defaults."""
     constraints = tuple(constraints)
     register(conf, constraints)
-    values = {}
-    for option in options_of(constraints):
-        value = conf[option.group][option.dest]
-        values[option.key] = tuple(value) if isinstance(value, list) else value
-    defaults = {option.key: option.default for option in options_of(constraints)}
-    return Rules(options={key: each for key, each in values.items() if each != defaults[key]})
+    options = options_of(constraints)
+    values = {option.key: value_of(conf, option) for option in options}
+    changed = {each.key: values[each.key] for each in options if values[each.key] != each.default}
+    return Rules(options=changed)
+
+
+def value_of(conf: Any, option: Option) -> Any:
+    """The value of a constraint's option, as the constraint takes it."""
+    value = conf[option.group][option.dest]
+    return tuple(value) if isinstance(value, list) else value
 
 
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:

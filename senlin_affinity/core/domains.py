@@ -3,7 +3,7 @@
 The way of the data: the hosts and their rows come in; each rule says in which domains a host lies,
 which makes a :class:`Level` of every criterion. From the inside out the rooms of the hosts add up
 to those of their domains, and a domain takes no more than its rule says. The rows go out again with
-what is said about the domains of their hosts, and with the :class:`Limits` of these.
+what is said about the domains of their hosts, and with what each of these takes for certain.
 
 Criteria nest where each domain of one lies within one domain of the other, or outside of all of
 them. Nested ones are counted exactly, but for domains that depend on each other (``is_joint``):
