@@ -19,7 +19,7 @@ from dataclasses import replace
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import Question
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.core.topology import domains_of, servers
+from senlin_affinity.core.topology import domain_of, domains_of, servers
 
 _MOST_NAMES = 20
 
@@ -49,13 +49,13 @@ def _names(domains: frozenset[str] | None) -> str:
 def lines(question: Question, spread: Spread, decision: Decision) -> Iterator[str]:
     """How many servers each domain holds, the fullest first."""
     snapshot = question.snapshot
-    found = [domains_of(snapshot, spread.by, host) for host in snapshot.hosts or ()]
-    names = sorted({*names}.pop() for names in found if names is not None and len(names) == 1)
+    found = (domain_of(snapshot, spread.by, host) for host in snapshot.hosts or ())
+    names = sorted({name for name in found if name is not None})
     placed = Counter(each.host for each in decision.placements)
     later = replace(question, placed=placed)
     held = servers(later, spread.by)
     with_number: dict[int, list[str]] = {}
-    for name in dict.fromkeys(names):
+    for name in names:
         with_number.setdefault(held[name], []).append(name)
     for number, each in sorted(with_number.items(), reverse=True):
         more = len(each) - _MOST_NAMES

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from senlin_affinity.constraints.base import Domain, Host, Question, Reason, Verdict
 from senlin_affinity.core.spread import Spread
-from senlin_affinity.core.topology import domains_of, servers
+from senlin_affinity.core.topology import domain_of, domains_of, servers
 
 
 class SpreadConstraint:
@@ -85,9 +85,9 @@ class SpreadConstraint:
         """See :meth:`DomainConstraint.domains`."""
         found = []
         for spread in _hard(question):
-            names = domains_of(question.snapshot, spread.by, host)
-            if names is not None and len(names) == 1:
-                found.append(Domain(spread.by, *names))
+            name = domain_of(question.snapshot, spread.by, host)
+            if name is not None:
+                found.append(Domain(spread.by, name))
         return found
 
     def check_domains(

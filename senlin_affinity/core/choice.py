@@ -23,7 +23,7 @@ from senlin_affinity.core.domains import Survey
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.core.topology import domains_of, servers
+from senlin_affinity.core.topology import domain_of, servers
 
 #: The hosts that are in no one domain come after all others.
 _LAST = 2**62
@@ -87,8 +87,8 @@ class _Choice:
                 place = host.availability_zone, host.aggregates
                 cell = cell_of.get(place)
                 if cell is None:
-                    each = (domains_of(question.snapshot, item.by, host) for item in spreads)
-                    cell = cell_of[place] = (*map(_one, each),)
+                    each = (domain_of(question.snapshot, item.by, host) for item in spreads)
+                    cell = cell_of[place] = (*(domain or '' for domain in each),)
                     self._cells.setdefault(cell, [])
                 key = (sign * held.get(name, 0), -free[index], name, index)
                 self._cells[cell].append(key)
@@ -193,7 +193,3 @@ class _Choice:
             >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
             for place, names in self._floors.items()
         )
-
-
-def _one(names: frozenset[str] | None) -> str:
-    return next(iter(names)) if names is not None and len(names) == 1 else ''

@@ -29,6 +29,12 @@ def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] |
     )
 
 
+def domain_of(snapshot: CloudSnapshot, by: str, host: Host) -> str | None:
+    """The one domain in which a host lies; None where it lies in none, in several, or who knows."""
+    names = domains_of(snapshot, by, host)
+    return next(iter(names)) if names is not None and len(names) == 1 else None
+
+
 def servers(question: Question, by: str) -> Counter[str]:
     """How many servers of the group each domain holds, with those that are planned.
 
@@ -39,8 +45,7 @@ def servers(question: Question, by: str) -> Counter[str]:
     members = question.members_on
     for name, host in {host.host: host for host in snapshot.hosts or ()}.items():
         if name in members:
-            domains = domains_of(snapshot, by, host)
-            if domains is not None and len(domains) == 1:
-                (domain,) = domains
+            domain = domain_of(snapshot, by, host)
+            if domain is not None:
                 found[domain] += members[name]
     return found
