@@ -205,19 +205,20 @@ def _zoned(
     ) - snapshot.closed_zones
     if snapshot.hosts is not None:
         zones = {host.availability_zone for host in snapshot.hosts if host.enabled and host.up}
+    known = sorted(filter(None, zones))
     held = Counter(planned)
     held.update(_zones_of_members(snapshot, group))
     chosen = planned
     while len(chosen) < count:
         free = [
             zone
-            for zone in sorted(filter(None, zones))
+            for zone in known
             if spread.max_per_domain is None or held[zone] < spread.max_per_domain
         ]
         if not free:
             if not spread.is_hard:
                 return None
-            if not zones:
+            if not known:
                 raise CloudError('the policy has to choose the zone of every node: none is known')
             words = f'every zone holds max_per_domain: {spread.max_per_domain} servers'
             return Refusal(words, words)
