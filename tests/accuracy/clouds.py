@@ -185,7 +185,8 @@ def _quotas(dice: random.Random, used: int, flavor: dict[str, Any]) -> dict[str,
     more = dice.randint(0, 6)
     limits = {
         'instances': used + more,
-        'server_group_members': max(1, used + more - 1),
+        # The members that are there have to be let in.
+        'server_group_members': max(1, used + max(more, 1) - 1),
         # What is there already are servers of one core, and as much ram as is asked for.
         'cores': used + more * flavor['vcpus'] + dice.randint(0, flavor['vcpus']),
         'ram': (used + more) * flavor['ram'] + dice.randint(0, 63),
