@@ -111,7 +111,7 @@ def main() -> None:
     """Write the files, and say which of them changed."""
     written = {files.NOVA: files.merge(record()), files.SNAPSHOT: record_snapshot()}
     for path, content in written.items():
-        text = files.render(content) + '\n'
+        text = files.render(content)
         is_same = path.exists() and path.read_text(encoding='utf-8') == text
         path.write_text(text, encoding='utf-8')
         sys.stdout.write(f'{path.name}: {"as it was" if is_same else "changed"}\n')

@@ -19,53 +19,26 @@ def _quota_set(project: str) -> str:
     return f'/os-quota-sets/{project}/detail'
 
 
+_ALL, _PAGE = {'all_tenants': '1'}, {'limit': '1'}
+_MEMORY = {'resources': 'MEMORY_MB:1'}
+_HYPERVISORS, _CANDIDATES = '/os-hypervisors/detail', '/allocation_candidates'
 #: name -> user, service, path, microversion, query
 REQUESTS: Mapping[str, tuple[str, str, str, str, Mapping[str, str]]] = {
-    'hypervisors': (
-        'admin',
-        'compute',
-        '/os-hypervisors/detail',
-        '2.53',
-        {'with_servers': 'true', 'limit': '1'},
-    ),
+    'hypervisors': ('admin', 'compute', _HYPERVISORS, '2.53', {'with_servers': 'true', **_PAGE}),
     'aggregates': ('admin', 'compute', '/os-aggregates', '2.41', {}),
     'aggregates, not allowed': ('demo', 'compute', '/os-aggregates', '2.41', {}),
-    'flavors': ('demo', 'compute', '/flavors/detail', '2.61', {'is_public': 'None', 'limit': '1'}),
-    'servers': ('admin', 'compute', '/servers/detail', '2.1', {'all_tenants': '1', 'limit': '1'}),
-    'servers of the project': ('demo', 'compute', '/servers/detail', '2.1', {'limit': '1'}),
-    'servers, not allowed': ('demo', 'compute', '/servers/detail', '2.1', {'all_tenants': '1'}),
+    'flavors': ('demo', 'compute', '/flavors/detail', '2.61', {'is_public': 'None', **_PAGE}),
+    'servers': ('admin', 'compute', '/servers/detail', '2.1', {**_ALL, **_PAGE}),
+    'servers of the project': ('demo', 'compute', '/servers/detail', '2.1', _PAGE),
+    'servers, not allowed': ('demo', 'compute', '/servers/detail', '2.1', _ALL),
     'quota set': ('admin', 'compute', _quota_set(DEMO.project.id), '2.1', {}),
     'quota set, not allowed': ('demo', 'compute', _quota_set(ADMIN.project.id), '2.1', {}),
     'quota set, no project': ('admin', 'compute', _quota_set('0' * 32), '2.1', {}),
     'placement version': ('admin', 'placement', '/', '1.29', {}),
-    'candidates': (
-        'admin',
-        'placement',
-        '/allocation_candidates',
-        '1.29',
-        {'resources': 'MEMORY_MB:1'},
-    ),
-    'no candidates': (
-        'admin',
-        'placement',
-        '/allocation_candidates',
-        '1.29',
-        {'resources': 'VGPU:1'},
-    ),
-    'candidates, not allowed': (
-        'demo',
-        'placement',
-        '/allocation_candidates',
-        '1.29',
-        {'resources': 'MEMORY_MB:1'},
-    ),
-    'providers': (
-        'admin',
-        'placement',
-        '/resource_providers',
-        '1.29',
-        {'resources': 'MEMORY_MB:1'},
-    ),
+    'candidates': ('admin', 'placement', _CANDIDATES, '1.29', _MEMORY),
+    'no candidates': ('admin', 'placement', _CANDIDATES, '1.29', {'resources': 'VGPU:1'}),
+    'candidates, not allowed': ('demo', 'placement', _CANDIDATES, '1.29', _MEMORY),
+    'providers': ('admin', 'placement', '/resource_providers', '1.29', _MEMORY),
 }
 
 
