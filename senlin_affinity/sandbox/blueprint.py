@@ -34,6 +34,9 @@ DEFAULT_QUOTAS: Mapping[str, int] = {
     'server_group_members': -1,
 }
 
+#: The one image there is, "cirros".
+IMAGE_ID = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'
+
 #: The zone of a host that is in no aggregate with a zone.
 DEFAULT_ZONE = 'nova'
 

@@ -1,4 +1,4 @@
-"""Where the services of the sandbox are: the catalogue of every token.
+"""Where the services of the sandbox are: what is in the catalogue of every token.
 
 Shapes::
 
@@ -9,9 +9,6 @@ Shapes::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from senlin_affinity.sandbox.identities import REGION
 
 #: service type -> (name, path below the base URL)
 _SERVICES = {
@@ -32,32 +29,11 @@ class Endpoints:
 
     def url(self, service_type: str) -> str:
         """Give the endpoint of a service type of this cloud."""
-        if service_type == 'clustering':
-            if self.clustering is None:
-                raise KeyError(service_type)
-            return self.clustering
-        return self.base + _SERVICES[service_type][1]
+        return self.services()[service_type][1]
 
-    def catalogue(self) -> list[dict[str, Any]]:
-        """Give the catalogue as Keystone writes it."""
-        names = {service_type: name for service_type, (name, _path) in _SERVICES.items()}
+    def services(self) -> dict[str, tuple[str, str]]:
+        """Give the name and the endpoint of each service type of this cloud."""
+        services = {kind: (name, self.base + path) for kind, (name, path) in _SERVICES.items()}
         if self.clustering is not None:
-            names['clustering'] = 'senlin'
-        return [
-            {
-                'type': service_type,
-                'name': name,
-                'id': name,
-                'endpoints': [
-                    {
-                        'id': f'{name}-{interface}',
-                        'interface': interface,
-                        'region': REGION,
-                        'region_id': REGION,
-                        'url': self.url(service_type),
-                    }
-                    for interface in ('public', 'internal', 'admin')
-                ],
-            }
-            for service_type, name in names.items()
-        ]
+            services['clustering'] = ('senlin', self.clustering)
+        return services

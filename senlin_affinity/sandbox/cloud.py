@@ -29,10 +29,9 @@ import yaml
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.sandbox import blueprint_reader as reader
 from senlin_affinity.sandbox import child, interruption, template_databases, work_directory
-from senlin_affinity.sandbox.blueprint import DEFAULT_FILTERS, Blueprint
+from senlin_affinity.sandbox.blueprint import DEFAULT_FILTERS, IMAGE_ID, Blueprint
 from senlin_affinity.sandbox.catalogue import Endpoints
 from senlin_affinity.sandbox.controls import Faults, RequestLog
-from senlin_affinity.sandbox.glance import IMAGE_ID
 from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS
 from senlin_affinity.sandbox.plan import Plan
 

@@ -19,13 +19,16 @@ carries the request out, and only its answer is replaced.
 from __future__ import annotations
 
 import collections
+import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.sandbox.wsgi import Application, Request, Response, Stub, error, not_found
+from webob import Request, Response
+from webob.dec import wsgify
+
+from senlin_affinity.sandbox.wsgi import Application, Stub, answer, error, not_found, parts_of
 
 #: The log keeps this many requests, the newest ones.
 LOG_LENGTH = 20000
@@ -49,12 +52,11 @@ class Fault:
 
     def fits(self, service: str, request: Request) -> bool:
         """Tell whether this request gets it."""
-        path = '/' + '/'.join(request.path)
         return (
             service == self.service
             and self.times != 0
             and self.method in (None, request.method)
-            and re.search(self.path, path) is not None
+            and re.search(self.path, _path(request)) is not None
         )
 
 
@@ -69,47 +71,45 @@ class Observer(Stub):
     def watch(self, service: str, application: Application) -> Application:
         """Put the observer before an application."""
 
-        def watched(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-            request = Request.of(environ)
+        @wsgify
+        def watched(request: Request) -> Response:
             entry = _entry(service, request)
             with self._lock:
                 self._requests.append(entry)
                 fault = self._next_fault(service, request)
-
-            def start(status: str, headers: Any, *more: Any) -> Any:
-                entry['status'] = int(status.split()[0])
-                return start_response(status, headers, *more)
-
             if fault is not None and fault.is_held:
                 fault.cleared.wait(LONGEST_HOLD)
             if fault is None or fault.status is None:
-                return application(environ, start)
-            if fault.is_applied:
-                _carry_out(application, environ)
-            return Response(fault.status, fault.body)(environ, start)
+                response = request.get_response(application)
+            else:
+                if fault.is_applied:
+                    request.get_response(application)
+                response = answer(fault.status, fault.body)
+            entry['status'] = response.status_int
+            return response
 
         return watched
 
     def _answer(self, request: Request) -> Response:
-        match (request.method, *request.path):
+        match (request.method, *parts_of(request)):
             case ('GET', 'requests'):
-                return Response(200, list(self._requests))
+                return answer(200, list(self._requests))
             case ('DELETE', 'requests'):
                 self._requests.clear()
-                return Response(204)
+                return answer(204)
             case ('POST', 'faults'):
                 try:
-                    fault = Fault(**request.body)
+                    fault = Fault(**request.json_body)
                     re.compile(fault.path)
-                except (TypeError, re.error) as problem:
+                except (TypeError, ValueError, re.error) as problem:
                     return error(400, f'no fault: {problem}')
                 self._faults.append(fault)
-                return Response(201, request.body)
+                return answer(201, request.json_body)
             case ('DELETE', 'faults'):
                 for fault in self._faults:
                     fault.cleared.set()
                 self._faults.clear()
-                return Response(204)
+                return answer(204)
         return not_found(request)
 
     def _next_fault(self, service: str, request: Request) -> Fault | None:
@@ -121,24 +121,22 @@ class Observer(Stub):
         return None
 
 
-def _carry_out(application: Application, environ: dict[str, Any]) -> None:
-    """Let the service do what it is asked, and drop its answer."""
-    answer = application(environ, lambda *_answer: lambda _data: None)
-    for _part in answer:
-        pass
-    if hasattr(answer, 'close'):
-        answer.close()
+def _path(request: Request) -> str:
+    return '/' + '/'.join(parts_of(request))
 
 
 def _entry(service: str, request: Request) -> dict[str, Any]:
-    microversion = request.header('OpenStack-API-Version').partition(' ')[2]
-    return {
+    microversion = request.headers.get('OpenStack-API-Version', '').partition(' ')[2]
+    entry = {
         'service': service,
         'method': request.method,
-        'path': '/' + '/'.join(request.path),
-        'query': request.environ.get('QUERY_STRING', ''),
-        'microversion': microversion or request.header('X-OpenStack-Nova-API-Version') or None,
-        'user_agent': request.header('User-Agent'),
-        'body': request.body,
+        'path': _path(request),
+        'query': request.query_string,
+        'microversion': microversion or request.headers.get('X-OpenStack-Nova-API-Version'),
+        'user_agent': request.headers.get('User-Agent', ''),
+        'body': None,
         'status': None,
     }
+    with contextlib.suppress(ValueError):  # no body, or one that is no JSON
+        entry['body'] = request.json_body
+    return entry

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
 REGION = 'RegionOne'
 DOMAIN_ID = 'default'
@@ -54,21 +53,6 @@ class User:
     def password(self, secret: str) -> str:
         """Give the password in the cloud with this secret."""
         return hashlib.sha256(f'{secret}/{self.name}'.encode()).hexdigest()[:32]
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Who acts, where and as what. ``trust`` is the trust's own description, None without one."""
-
-    user: User
-    project: Project
-    roles: tuple[str, ...]
-    trust: tuple[tuple[str, Any], ...] | None = None
-
-    @property
-    def trust_id(self) -> str | None:
-        """The trust that the token stands on."""
-        return dict(self.trust)['id'] if self.trust else None
 
 
 ADMIN = User('admin', Project('admin'), ADMIN_ROLES)

@@ -14,21 +14,22 @@ from __future__ import annotations
 
 import hmac
 import threading
+from collections.abc import Iterable
 from typing import Any
+
+from webob import Request, Response
 
 from senlin_affinity.sandbox.catalogue import Endpoints
 from senlin_affinity.sandbox.identities import (
+    DOMAIN_ID,
     PROJECTS,
     REGION,
     USERS,
-    Project,
-    Scope,
     User,
     roles_in,
 )
-from senlin_affinity.sandbox.tokens import Token, Tokens, domain
-from senlin_affinity.sandbox.trusts import Trust, Trusts
-from senlin_affinity.sandbox.wsgi import Request, Response, Stub, error, not_found
+from senlin_affinity.sandbox.tokens import Scope, Token, Trust
+from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
 
 
 class Keystone(Stub):
@@ -37,28 +38,34 @@ class Keystone(Stub):
     def __init__(self, endpoints: Endpoints, secret: str) -> None:
         self._endpoints = endpoints
         self._secret = secret
-        self._tokens = Tokens()
-        self._trusts = Trusts()
+        self._tokens: dict[str, Token] = {}
+        self._trusts: dict[str, Trust] = {}
         self._lock = threading.Lock()
 
     def _answer(self, request: Request) -> Response:
-        if not request.path:
-            return Response(300, {'versions': {'values': [self._version()]}})
-        if request.path == ('v3',):
-            return Response(200, {'version': self._version()})
-        if request.path == ('v3', 'auth', 'tokens') and request.method == 'POST':
-            return self._issue(request)
-        caller = self._tokens.get(request.header('X-Auth-Token'), self._trusts)
+        parts = parts_of(request)
+        match parts:
+            case ():
+                return answer(300, {'versions': {'values': [self._version()]}})
+            case ('v3',):
+                return answer(200, {'version': self._version()})
+            case ('v3', 'auth', 'tokens') if request.method == 'POST':
+                return self._issue(request)
+        caller = self._token(request.headers.get('X-Auth-Token'))
         if caller is None:
             return error(401, 'The request you have made requires authentication.')
-        handler = {
-            'auth': self._validate,
-            'OS-TRUST': self._trust_requests,
-            'users': self._users,
-            'projects': self._projects,
-            'regions': self._regions,
-        }.get(request.path[1] if request.path[0] == 'v3' and len(request.path) > 1 else '')
-        return handler(request, caller) if handler else not_found(request)
+        match parts:
+            case ('v3', 'auth', 'tokens'):
+                return self._validate(request, caller)
+            case ('v3', 'OS-TRUST', 'trusts', *trust_id):
+                return self._trust_requests(request, caller, *trust_id)
+            case ('v3', 'users', *user_id):
+                return _show(request, 'user', USERS.values(), *user_id)
+            case ('v3', 'projects', *project_id):
+                return self._projects(request, caller, *project_id)
+            case ('v3', 'regions', *_):
+                return answer(200, {'regions': [{'id': REGION, 'description': ''}], 'links': {}})
+        return not_found(request)
 
     def _version(self) -> dict[str, Any]:
         return {
@@ -71,27 +78,34 @@ class Keystone(Stub):
 
     # -- tokens
 
+    def _token(self, token_id: str | None) -> Token | None:
+        """Give a token that still counts: issued here, not revoked, its trust not deleted."""
+        token = self._tokens.get(token_id or '')
+        trust = token and token.scope.trust
+        return token if trust is None or trust.id in self._trusts else None
+
     def _issue(self, request: Request) -> Response:
         try:
-            auth = request.body['auth']
+            auth = request.json_body['auth']
             methods = auth['identity']['methods']
             user = self._who(auth['identity'], methods)
             wanted = auth.get('scope')
             scope = self._scope(user, wanted) if user else None
-        except (KeyError, TypeError, AttributeError, IndexError):
+        except (LookupError, TypeError, AttributeError, ValueError):
             return error(400, 'the body is no request for a token')
         if user is None or scope is None:
             return error(401, 'The request you have made requires authentication.')
-        token = self._tokens.issue(scope, methods)
-        body = token.as_body(self._endpoints.catalogue())
-        return Response(201, body, {'X-Subject-Token': token.id, 'Vary': 'X-Auth-Token'})
+        token = Token(scope, methods)
+        self._tokens[token.id] = token
+        headers = {'X-Subject-Token': token.id, 'Vary': 'X-Auth-Token'}
+        return answer(201, token.as_body(self._endpoints), headers)
 
     def _who(self, identity: dict[str, Any], methods: list[str]) -> User | None:
         if methods == ['token']:
-            token = self._tokens.get(identity['token']['id'], self._trusts)
+            token = self._token(identity['token']['id'])
             return token.scope.user if token else None
         given = identity['password']['user']
-        user = _user(given.get('id'), given.get('name'))
+        user = _find(USERS.values(), given)
         if user is None or not hmac.compare_digest(
             str(given['password']).encode(), user.password(self._secret).encode()
         ):
@@ -107,115 +121,99 @@ class Keystone(Stub):
             return trust.scope(user)
         if wanted is None or wanted == 'unscoped' or 'unscoped' in wanted:
             return Scope(user, user.project, user.roles)
-        project = _project(wanted['project'].get('id'), wanted['project'].get('name'))
+        project = _find(PROJECTS.values(), wanted['project'])
         roles = roles_in(user, project.id) if project else ()
         return Scope(user, project, roles) if project and roles else None
 
     def _validate(self, request: Request, caller: Token) -> Response:
-        if request.path != ('v3', 'auth', 'tokens'):
-            return not_found(request)
-        subject = self._tokens.get(request.header('X-Subject-Token'), self._trusts)
+        subject = self._token(request.headers.get('X-Subject-Token'))
         if subject is None:
             return error(404, 'This is not a recognized token.')
         if subject.id != caller.id and not {'admin', 'service'} & set(caller.scope.roles):
             return error(403, 'You are not authorized to validate this token.')
         if request.method == 'DELETE':
-            self._tokens.revoke(subject.id)
-            return Response(204)
-        if request.method == 'HEAD':
-            return Response(200, None, {'X-Subject-Token': subject.id})
-        body = subject.as_body(self._endpoints.catalogue())
-        return Response(200, body, {'X-Subject-Token': subject.id})
+            del self._tokens[subject.id]
+            return answer(204)
+        return answer(200, subject.as_body(self._endpoints), {'X-Subject-Token': subject.id})
 
     # -- trusts
 
-    def _trust_requests(self, request: Request, caller: Token) -> Response:
-        if request.path == ('v3', 'OS-TRUST', 'trusts'):
+    def _trust_requests(self, request: Request, caller: Token, *trust_id: str) -> Response:
+        if not trust_id:
             if request.method == 'POST':
                 return self._create_trust(request, caller)
             return self._list_trusts(request, caller)
-        trust = self._trusts.get(request.path[3]) if len(request.path) == 4 else None
+        trust = self._trusts.get('/'.join(trust_id))
         if trust is None or not trust.is_visible_to(caller.scope):
             return error(404, 'Could not find trust.')
         if request.method == 'DELETE':
             if caller.scope.user.id != trust.trustor.id and 'admin' not in caller.scope.roles:
                 return error(403, 'Only the trustor may delete a trust.')
-            self._trusts.delete(trust.id)
-            return Response(204)
-        return Response(200, {'trust': trust.as_dict()})
+            del self._trusts[trust.id]
+            return answer(204)
+        return answer(200, {'trust': trust.as_dict()})
 
     def _create_trust(self, request: Request, caller: Token) -> Response:
         try:
-            given = request.body['trust']
+            given = request.json_body['trust']
             trustor, project_id = given['trustor_user_id'], given['project_id']
             roles = tuple(role.get('name') or role['id'] for role in given['roles'])
-            trustee = _user(given['trustee_user_id'], None)
-        except (KeyError, TypeError, AttributeError):
+            trustee = _find(USERS.values(), {'id': given['trustee_user_id']})
+        except (KeyError, TypeError, AttributeError, ValueError):
             return error(400, 'the body is no trust')
         scope = caller.scope
-        if trustor != scope.user.id or project_id != scope.project.id or scope.trust_id:
+        if trustor != scope.user.id or project_id != scope.project.id or scope.trust:
             return error(403, 'A trust is created by its trustor, for the project of the token.')
         if trustee is None:
             return error(404, f'Could not find user: {given["trustee_user_id"]}.')
         if not roles or not set(roles) <= set(scope.roles):
             return error(403, 'Some of the roles of the trust are not those of the trustor.')
-        trust = self._trusts.create(
-            Trust(scope.user, trustee.id, scope.project, roles, bool(given.get('impersonation')))
-        )
-        return Response(201, {'trust': trust.as_dict()})
+        impersonation = bool(given.get('impersonation'))
+        trust = Trust(scope.user, trustee.id, scope.project, roles, impersonation)
+        self._trusts[trust.id] = trust
+        return answer(201, {'trust': trust.as_dict()})
 
     def _list_trusts(self, request: Request, caller: Token) -> Response:
-        found = self._trusts.select(
-            request.query.get('trustor_user_id'), request.query.get('trustee_user_id')
-        )
+        """Give the trusts of a trustor, a trustee, or both."""
+        trustor, trustee = map(request.GET.get, ('trustor_user_id', 'trustee_user_id'))
+        found = [
+            trust
+            for trust in self._trusts.values()
+            if trustor in (None, trust.trustor.id) and trustee in (None, trust.trustee_id)
+        ]
         if any(not trust.is_visible_to(caller.scope) for trust in found):
             return error(403, 'You are not authorized to list these trusts.')
-        return Response(200, {'trusts': [trust.as_dict() for trust in found], 'links': {}})
+        return answer(200, {'trusts': [trust.as_dict() for trust in found], 'links': {}})
 
     # -- what there is
 
-    def _users(self, request: Request, caller: Token) -> Response:
-        return _show(request, 'user', list(USERS.values()))
-
-    def _projects(self, request: Request, caller: Token) -> Response:
+    def _projects(self, request: Request, caller: Token, *project_id: str) -> Response:
         """Show all to administrators; a plain user may see the one that the token is of."""
-        is_own = request.path[2:] == (caller.scope.project.id,)
-        if not is_own and 'admin' not in caller.scope.roles:
-            action = 'get_project' if request.path[2:] else 'list_projects'
+        if project_id != (caller.scope.project.id,) and 'admin' not in caller.scope.roles:
+            action = 'get_project' if project_id else 'list_projects'
             return error(
                 403, f'You are not authorized to perform the requested action: identity:{action}.'
             )
-        return _show(request, 'project', list(PROJECTS.values()))
-
-    def _regions(self, request: Request, caller: Token) -> Response:
-        return Response(200, {'regions': [{'id': REGION, 'description': ''}], 'links': {}})
+        return _show(request, 'project', PROJECTS.values(), *project_id)
 
 
-def _user(user_id: str | None, name: str | None) -> User | None:
-    for user in USERS.values():
-        if user_id == user.id or (user_id is None and name == user.name):
-            return user
-    return None
+def _find(items: Iterable[Any], given: dict[str, Any]) -> Any:
+    """Find a user or a project by its id, or by its name where no id is given."""
+    key = 'name' if given.get('id') is None else 'id'
+    return next((item for item in items if getattr(item, key) == given.get(key)), None)
 
 
-def _project(project_id: str | None, name: str | None) -> Project | None:
-    for project in PROJECTS.values():
-        if project_id == project.id or (project_id is None and name == project.name):
-            return project
-    return None
-
-
-def _show(request: Request, kind: str, items: list[Any]) -> Response:
+def _show(request: Request, kind: str, items: Iterable[Any], *item_id: str) -> Response:
     """Answer a list (with ``?name=``) or one of users or projects."""
     bodies = [
-        {'id': item.id, 'name': item.name, 'domain_id': domain()['id'], 'enabled': True}
+        {'id': item.id, 'name': item.name, 'domain_id': DOMAIN_ID, 'enabled': True}
         for item in items
     ]
-    if len(request.path) == 2:
-        name = request.query.get('name')
+    if not item_id:
+        name = request.GET.get('name')
         found = [body for body in bodies if name in (None, body['name'])]
-        return Response(200, {f'{kind}s': found, 'links': {}})
+        return answer(200, {f'{kind}s': found, 'links': {}})
     for body in bodies:
-        if body['id'] == request.path[2]:
-            return Response(200, {kind: body})
-    return error(404, f'Could not find {kind}: {request.path[2]}.')
+        if (body['id'],) == item_id:
+            return answer(200, {kind: body})
+    return error(404, f'Could not find {kind}: {"/".join(item_id)}.')

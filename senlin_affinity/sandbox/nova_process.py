@@ -9,12 +9,11 @@ import os
 import socket
 import threading
 
-from senlin_affinity.sandbox import child_process, components, http_server
+from senlin_affinity.sandbox import child_process, components, wsgi
 from senlin_affinity.sandbox.faults import Observer
-from senlin_affinity.sandbox.glance import Glance
+from senlin_affinity.sandbox.glance_and_neutron import Glance, Neutron
 from senlin_affinity.sandbox.keystone import Keystone
 from senlin_affinity.sandbox.lifeline import Lifeline
-from senlin_affinity.sandbox.neutron import Neutron
 from senlin_affinity.sandbox.plan import Plan
 from senlin_affinity.sandbox.wsgi import Switchboard
 
@@ -27,7 +26,7 @@ def run(plan: Plan, listener: socket.socket, lifeline: Lifeline) -> None:
     applications['identity'] = Keystone(plan.endpoints, plan.secret)
     applications['image'] = Glance(plan.endpoints)
     applications['network'] = Neutron(plan.endpoints)
-    http_server.serve(listener, switchboard)
+    wsgi.serve(listener, switchboard)
 
     # Before anything of Nova is imported: native threads, no eventlet.
     os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'

@@ -1,88 +1,103 @@
-"""The tokens that the sandbox's Keystone has issued.
+"""Tokens of the sandbox's Keystone, what they are for, and trusts: a trustor lets a trustee act.
 
 Shapes::
 
-    tokens.issue(scope, ['password']).as_body(catalogue) == {'token': {...}}
-
-Errors: an unknown, revoked or trustless token is None, never an exception.
+    Trust(trustor, trustee_id, project, ('member',), impersonation=True).scope(trustee)
+        == Scope(trustor, project, ('member',), trust=...)     # it is the trustor who acts
 """
 
 from __future__ import annotations
 
 import datetime
 import secrets
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, Scope
-from senlin_affinity.sandbox.trusts import Trusts
+from keystoneauth1 import fixture
+
+from senlin_affinity.sandbox.catalogue import Endpoints
+from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, REGION, Project, User
 
 LIFETIME = datetime.timedelta(days=7)
 
 
-def domain() -> dict[str, str]:
-    """Give the one domain as tokens and lists show it."""
-    return {'id': DOMAIN_ID, 'name': DOMAIN_NAME}
+@dataclass(frozen=True)
+class Trust:
+    """One trust, in one project."""
+
+    trustor: User
+    trustee_id: str
+    project: Project
+    roles: tuple[str, ...]
+    impersonation: bool
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def scope(self, trustee: User) -> Scope:
+        """Give what a token of the trust is for; with impersonation the trustor is its user."""
+        user = self.trustor if self.impersonation else trustee
+        return Scope(user, self.project, self.roles, trust=self)
+
+    def is_visible_to(self, scope: Scope) -> bool:
+        """Tell whether a caller may see it: its two users, and an administrator."""
+        return scope.user.id in (self.trustor.id, self.trustee_id) or 'admin' in scope.roles
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the trust as the API shows it."""
+        return {
+            'id': self.id,
+            'trustor_user_id': self.trustor.id,
+            'trustee_user_id': self.trustee_id,
+            'project_id': self.project.id,
+            'impersonation': self.impersonation,
+            'roles': [{'id': role, 'name': role} for role in self.roles],
+            'redelegation_count': 0,
+            'links': {},
+            **dict.fromkeys(('expires_at', 'deleted_at', 'remaining_uses')),
+        }
 
 
-def timestamp(moment: datetime.datetime) -> str:
-    """Write a moment the way Keystone does."""
-    return moment.strftime('%Y-%m-%dT%H:%M:%S.000000Z')
+@dataclass(frozen=True)
+class Scope:
+    """Who acts, where, as what, and by which trust."""
+
+    user: User
+    project: Project
+    roles: tuple[str, ...]
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True)
 class Token:
     """One token; its id is the secret that a client shows."""
 
-    id: str
     scope: Scope
-    methods: tuple[str, ...]
-    issued_at: datetime.datetime
+    methods: list[str]
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(48))
+    issued: datetime.datetime = field(
+        default_factory=lambda: datetime.datetime.now(datetime.timezone.utc)
+    )
 
-    def as_body(self, catalogue: list[dict[str, Any]]) -> dict[str, Any]:
+    def as_body(self, endpoints: Endpoints) -> dict[str, Any]:
         """Give the token as clients and keystonemiddleware read it."""
-        scope = self.scope
-        body: dict[str, Any] = {
-            'methods': list(self.methods),
-            'issued_at': timestamp(self.issued_at),
-            'expires_at': timestamp(self.issued_at + LIFETIME),
-            'audit_ids': [self.id[:22]],
-            'is_domain': False,
-            'user': {
-                'id': scope.user.id,
-                'name': scope.user.name,
-                'domain': domain(),
-                'password_expires_at': None,
-            },
-            'project': {'id': scope.project.id, 'name': scope.project.name, 'domain': domain()},
-            'roles': [{'id': role, 'name': role} for role in scope.roles],
-            'catalog': catalogue,
-        }
+        scope, domain = self.scope, {'domain_id': DOMAIN_ID, 'domain_name': DOMAIN_NAME}
+        body = fixture.V3Token(
+            issued=self.issued,
+            expires=self.issued + LIFETIME,
+            methods=self.methods,
+            audit_id=self.id[:22],
+            user_id=scope.user.id,
+            user_name=scope.user.name,
+            **{f'user_{key}': value for key, value in domain.items()},
+        )
+        body.set_project_scope(scope.project.id, scope.project.name, **domain, is_domain=False)
+        for role in scope.roles:
+            body.add_role(role, role)
+        for kind, (name, url) in endpoints.services().items():
+            service = body.add_service(kind, name, name)
+            service.add_standard_endpoints(url, url, url, REGION)
         if scope.trust:
-            body['OS-TRUST:trust'] = dict(scope.trust)
-        return {'token': body}
-
-
-class Tokens:
-    """The tokens by id. The caller holds a lock."""
-
-    def __init__(self) -> None:
-        self._tokens: dict[str, Token] = {}
-
-    def issue(self, scope: Scope, methods: list[str]) -> Token:
-        """Draw a new token."""
-        now = datetime.datetime.now(datetime.timezone.utc)
-        token = Token(secrets.token_urlsafe(48), scope, tuple(methods), now)
-        self._tokens[token.id] = token
-        return token
-
-    def get(self, token_id: str, trusts: Trusts) -> Token | None:
-        """Give a token that still counts: issued here, not revoked, its trust not deleted."""
-        token = self._tokens.get(token_id)
-        if token is None or not token.scope.trust_id:
-            return token
-        return token if trusts.get(token.scope.trust_id) else None
-
-    def revoke(self, token_id: str) -> None:
-        """Forget a token."""
-        self._tokens.pop(token_id, None)
+            trust = scope.trust
+            people = {'trustor_user_id': trust.trustor.id, 'trustee_user_id': trust.trustee_id}
+            body.set_trust_scope(trust.id, trust.impersonation, **people)
+        return dict(body)

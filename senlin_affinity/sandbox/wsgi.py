@@ -1,88 +1,49 @@
-"""The little of WSGI that the stubs need: read a request, answer with JSON, choose a service.
-
-Shapes::
-
-    Request.of(environ) -> Request('GET', ('v3', 'users'), {'name': 'demo'}, headers..., body=None)
-    Response(200, {'users': []}) is called like any WSGI application
-"""
+"""The little of WSGI that the stubs need beside webob: JSON, the choice of a service, a server."""
 
 from __future__ import annotations
 
 import contextlib
 import http
-import io
-import json
+import logging
+import socket
+import socketserver
+import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
+from wsgiref import simple_server
+
+from webob import Request, Response
+from webob.dec import wsgify
+
+LOG = logging.getLogger(__name__)
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a stub looks at. ``body`` is None where there is none, or where it is no JSON."""
-
-    method: str
-    path: tuple[str, ...]
-    query: Mapping[str, str]
-    environ: Mapping[str, Any]
-    body: Any = None
-
-    @classmethod
-    def of(cls, environ: dict[str, Any]) -> Request:
-        """Read a request; its body is put back, so that another application can read it too."""
-        length = int(environ.get('CONTENT_LENGTH') or 0)
-        raw = environ['wsgi.input'].read(length) if length else b''
-        environ['wsgi.input'] = io.BytesIO(raw)
-        try:
-            body = json.loads(raw) if raw else None
-        except ValueError:
-            body = None
-        return cls(
-            environ['REQUEST_METHOD'],
-            tuple(part for part in environ['PATH_INFO'].split('/') if part),
-            dict(parse_qsl(environ.get('QUERY_STRING', ''), keep_blank_values=True)),
-            environ,
-            body,
-        )
-
-    def header(self, name: str) -> str:
-        """Give a header's value, the empty text where it is absent."""
-        return str(self.environ.get('HTTP_' + name.upper().replace('-', '_'), ''))
+def parts_of(request: Request) -> tuple[str, ...]:
+    """Give the parts of the path below the service's own."""
+    return tuple(part for part in request.path_info.split('/') if part)
 
 
-@dataclass(frozen=True)
-class Response:
-    """An answer in JSON; a ``body`` of None is an empty one, bytes are sent as they are."""
-
-    status: int
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        """Answer, as a WSGI application."""
-        data = b'' if self.body is None else json.dumps(self.body).encode()
-        phrase = http.HTTPStatus(self.status).phrase
-        headers = [('Content-Length', str(len(data))), *self.headers.items()]
-        if self.body is not None:
-            headers.append(('Content-Type', 'application/json'))
-        start_response(f'{self.status} {phrase}', headers)
-        return [data]
+def answer(status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer in JSON; a body of None is an empty one."""
+    response = Response(status=status, content_type='application/json', charset='UTF-8')
+    response.headers.update(headers or {})
+    if body is not None:
+        response.json_body = body
+    return response
 
 
 def not_found(request: Request) -> Response:
     """Answer to what a stub does not know."""
-    return error(404, f'the sandbox has no {request.method} /{"/".join(request.path)}')
+    return error(404, f'the sandbox has no {request.method} /{"/".join(parts_of(request))}')
 
 
 def error(status: int, message: str) -> Response:
     """Give an error the way Keystone and Glance write it."""
     title = http.HTTPStatus(status).phrase
-    return Response(status, {'error': {'code': status, 'title': title, 'message': message}})
+    return answer(status, {'error': {'code': status, 'title': title, 'message': message}})
 
 
 class Stub:
@@ -93,14 +54,11 @@ class Stub:
 
     _lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
+    @wsgify
+    def __call__(self, request: Request) -> Response:
         """Answer one request, as a WSGI application."""
-        request = Request.of(environ)
         with self._lock:
-            response = self._answer(request)
-        return response(environ, start_response)
+            return self._answer(request)
 
     def _answer(self, request: Request) -> Response:
         raise NotImplementedError
@@ -112,14 +70,35 @@ class Switchboard:
     def __init__(self) -> None:
         self.applications: dict[str, Application] = {}
 
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
+    @wsgify
+    def __call__(self, request: Request) -> Response | Application:
         """Answer 503 while an application is still starting, so that clients try again."""
-        name, _, rest = environ['PATH_INFO'].lstrip('/').partition('/')
-        application = self.applications.get(name)
-        if application is None:
-            return error(503, f'the sandbox has no "{name}" (yet)')(environ, start_response)
-        environ['SCRIPT_NAME'] = f'{environ.get("SCRIPT_NAME", "")}/{name}'
-        environ['PATH_INFO'] = '/' + rest
-        return application(environ, start_response)
+        name = request.path_info_pop()
+        unavailable = error(503, f'the sandbox has no "{name}" (yet)')
+        return self.applications.get(name, unavailable)
+
+
+class _Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log it: a client that went away is nothing to print about."""
+        LOG.info('a request was not answered: %s', sys.exc_info()[1])
+
+
+class _Handler(simple_server.WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log at debug level only: the services log their own requests."""
+        LOG.debug(format, *args)
+
+
+def serve(listener: socket.socket, application: Application) -> None:
+    """Serve an application on a listening socket, from daemon threads that end with the process."""
+    server = _Server(listener.getsockname(), _Handler, bind_and_activate=False)
+    server.socket.close()
+    server.socket = listener
+    # By hand, as the server's own way asks the DNS for a name.
+    server.server_name, server.server_port = listener.getsockname()
+    server.setup_environ()
+    server.set_app(application)
+    threading.Thread(target=server.serve_forever, daemon=True, name='sandbox-http').start()

@@ -1,19 +1,20 @@
 """The request log and the faults, through their WSGI doors."""
 
-import io
-import json
 import threading
 
 import pytest
+from webob import Request
+from webob.dec import wsgify
 
 from senlin_affinity.sandbox.faults import Observer
-from senlin_affinity.sandbox.wsgi import Request, Response, Switchboard
+from senlin_affinity.sandbox.wsgi import Switchboard, answer
 from tests.support.waiting import until
 
 
-def echo(environ, start_response):
+@wsgify
+def echo(request):
     """Answer with the request's body, to show that it is still there."""
-    return Response(202, Request.of(environ).body)(environ, start_response)
+    return answer(202, request.json_body if request.body else None)
 
 
 @pytest.fixture
@@ -23,29 +24,18 @@ def call():
     switchboard.applications['compute'] = observer.watch('compute', echo)
 
     def call(method, path, body=None, **headers):
-        raw = b'' if body is None else json.dumps(body).encode()
-        path, _, query = path.partition('?')
-        statuses = []
-        data = switchboard(
-            {
-                'REQUEST_METHOD': method,
-                'PATH_INFO': path,
-                'QUERY_STRING': query,
-                'CONTENT_LENGTH': str(len(raw)),
-                'wsgi.input': io.BytesIO(raw),
-                **{f'HTTP_{name.upper()}': value for name, value in headers.items()},
-            },
-            lambda status, _headers: statuses.append(int(status.split()[0])),
-        )
-        text = b''.join(data)
-        return statuses[0], json.loads(text) if text else None
+        request = Request.blank(path, method=method, headers=headers)
+        if body is not None:
+            request.json_body = body
+        response = request.get_response(switchboard)
+        return response.status_int, response.json_body if response.body else None
 
     return call
 
 
 def test_a_request_is_logged_and_passed_on_whole(call):
     body = {'server': {'name': 'a'}}
-    headers = {'openstack_api_version': 'compute 2.64', 'user_agent': 'senlin'}
+    headers = {'OpenStack-API-Version': 'compute 2.64', 'User-Agent': 'senlin'}
     assert call('POST', '/compute/v2.1/servers?a=b', body, **headers) == (202, body)
     assert call('GET', '/_sandbox/requests')[1] == [
         {

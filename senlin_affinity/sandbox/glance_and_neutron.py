@@ -1,0 +1,104 @@
+"""A Glance with one public image, and a Neutron with nothing in it: enough to boot servers.
+
+Nova and Senlin ask no more for servers with ``networks: []``: every collection of Neutron's is
+empty, every write is refused. Glance's schema lists every attribute of the image, since Nova takes
+for a property of the image whatever the schema does not list.
+
+Source: https://docs.openstack.org/api-ref/image/v2/ and https://docs.openstack.org/api-ref/network/v2/
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webob import Request, Response
+
+from senlin_affinity.sandbox.blueprint import IMAGE_ID
+from senlin_affinity.sandbox.catalogue import Endpoints
+from senlin_affinity.sandbox.identities import ADMIN
+from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
+
+_IMAGE: dict[str, Any] = {
+    'id': IMAGE_ID,
+    'name': 'cirros',
+    'status': 'active',
+    'visibility': 'public',
+    'protected': False,
+    'os_hidden': False,
+    'size': 1,
+    'min_disk': 0,
+    'min_ram': 0,
+    'disk_format': 'raw',
+    'container_format': 'bare',
+    'owner': ADMIN.project.id,
+    **dict.fromkeys(('virtual_size', 'checksum', 'os_hash_algo', 'os_hash_value')),
+    'tags': [],
+    'created_at': '2020-01-01T00:00:00Z',
+    'updated_at': '2020-01-01T00:00:00Z',
+    'file': f'/v2/images/{IMAGE_ID}/file',
+    'self': f'/v2/images/{IMAGE_ID}',
+    'schema': '/v2/schemas/image',
+}
+_ANY_TYPE = {'type': ['null', 'string', 'integer', 'boolean', 'array']}
+_QUOTAS = ('network', 'subnet', 'port', 'router', 'floatingip', 'security_group')
+
+
+def _version(number: str, url: str) -> dict[str, Any]:
+    link = {'rel': 'self', 'href': url}
+    return {'versions': [{'id': number, 'status': 'CURRENT', 'links': [link]}]}
+
+
+class Glance(Stub):
+    """The Image API of one sandbox."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._url = endpoints.url('image')
+
+    def _answer(self, request: Request) -> Response:
+        if request.method not in ('GET', 'HEAD'):
+            return error(403, "the sandbox's images are fixed")
+        match parts_of(request):
+            case () | ('versions',) | ('v2',):
+                return answer(300, _version('v2.9', f'{self._url}/v2/'))
+            case ('v2', 'images'):
+                found = [_IMAGE] if request.GET.get('name') in (None, _IMAGE['name']) else []
+                more = {'first': '/v2/images', 'schema': '/v2/schemas/images'}
+                return answer(200, {'images': found, **more})
+            case ('v2', 'images', image_id):
+                if image_id == IMAGE_ID:
+                    return answer(200, _IMAGE)
+                return error(404, f'No image found with ID {image_id}')
+            case ('v2', 'schemas', 'image'):
+                schema = {
+                    'name': 'image',
+                    'properties': dict.fromkeys(_IMAGE, _ANY_TYPE),
+                    'additionalProperties': {'type': 'string'},
+                }
+                return answer(200, schema)
+        return not_found(request)
+
+
+class Neutron(Stub):
+    """The Networking API of one sandbox."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._url = endpoints.url('network')
+
+    def _answer(self, request: Request) -> Response:
+        match parts_of(request):
+            case ():
+                return answer(200, _version('v2.0', f'{self._url}/v2.0/'))
+            case (_,):
+                return answer(200, {'resources': []})
+            case _ if request.method != 'GET':
+                return _refusal(403, 'Forbidden', 'the sandbox has no networks')
+            case (_, 'quotas' | 'quotas.json', *_):
+                return answer(200, {'quota': dict.fromkeys(_QUOTAS, -1)})
+            case (_, collection):
+                return answer(200, {collection.removesuffix('.json').replace('-', '_'): []})
+            case (_, *names):
+                return _refusal(404, 'NotFound', f'{"/".join(names)} could not be found')
+
+
+def _refusal(status: int, kind: str, message: str) -> Response:
+    return answer(status, {'NeutronError': {'type': kind, 'message': message, 'detail': ''}})
