@@ -3,7 +3,7 @@
 Shapes::
 
     Blueprint(hosts=(HostSpec('cmp-1', availability_zone='az1'),), flavors=(FlavorSpec('m1.tiny'),))
-    Blueprint.from_dict(blueprint.as_dict()) == blueprint      # the way into the child processes
+    Blueprint.from_dict(dataclasses.asdict(blueprint)) == blueprint   # into the child processes
 
 Units: memory and ram in MB, disk in GB; a quota of -1 is "no limit".
 """
@@ -105,27 +105,18 @@ class Blueprint:
     compute_max_version: str | None = None
     placement_max_version: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give the blueprint as JSON can hold it."""
-        return dataclasses.asdict(self)
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Blueprint:
-        """Read what :meth:`as_dict` wrote."""
-        return cls(
-            **{
-                **data,
-                'hosts': tuple(HostSpec(**host) for host in data['hosts']),
-                'aggregates': tuple(
-                    AggregateSpec(**{**item, 'hosts': tuple(item['hosts'])})
-                    for item in data['aggregates']
-                ),
-                'flavors': tuple(FlavorSpec(**flavor) for flavor in data['flavors']),
-                'filters': tuple(data['filters']),
-                'available_filters': tuple(data['available_filters']),
-                'api_filters': tuple(data['api_filters']),
-            }
+        """Read what was ``dataclasses.asdict(blueprint)`` and has been JSON since."""
+        values: dict[str, Any] = {
+            key: tuple(item) if isinstance(item, list) else item for key, item in data.items()
+        }
+        values['hosts'] = tuple(HostSpec(**host) for host in data['hosts'])
+        values['flavors'] = tuple(FlavorSpec(**flavor) for flavor in data['flavors'])
+        values['aggregates'] = tuple(
+            AggregateSpec(**{**item, 'hosts': tuple(item['hosts'])}) for item in data['aggregates']
         )
+        return cls(**values)
 
     def all_aggregates(self) -> tuple[AggregateSpec, ...]:
         """Give the aggregates that were asked for, and those that the hosts' zones need.

@@ -28,10 +28,16 @@ import yaml
 
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.sandbox import blueprint_reader as reader
-from senlin_affinity.sandbox import child, interruption, template_databases, work_directory
+from senlin_affinity.sandbox import (
+    child,
+    controls,
+    interruption,
+    template_databases,
+    work_directory,
+)
 from senlin_affinity.sandbox.blueprint import DEFAULT_FILTERS, IMAGE_ID, Blueprint
 from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.controls import Faults, RequestLog
+from senlin_affinity.sandbox.controls import Faults
 from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS
 from senlin_affinity.sandbox.plan import Plan
 
@@ -155,7 +161,7 @@ class SandboxCloud:
             )
             self._plan.write()
             for module, listener in zip(modules, listeners, strict=True):
-                self._children.append(child.Child.start(module, self._directory, listener))
+                self._children.append(child.Child(module, self._directory, listener))
         child.wait_until_ready(self._children, self._progress)
 
     def stop(self) -> None:
@@ -182,7 +188,7 @@ class SandboxCloud:
             # By force: a child that is asked to end removes the work directory.
             self._children.pop().stop(deadline=0.0)
             listener = sockets.enter_context(_listener(_port(plan.endpoints.clustering)))
-            senlin = child.Child.start(_SENLIN, plan.directory, listener)
+            senlin = child.Child(_SENLIN, plan.directory, listener)
             self._children.append(senlin)
         child.wait_until_ready([senlin], self._progress)
 
@@ -253,11 +259,12 @@ class SandboxCloud:
 
     def requests(self, service: str | None = 'compute') -> list[dict[str, Any]]:
         """Give the requests that a service got, oldest first; None is all of them."""
-        return RequestLog(self.base_url).read(service)
+        entries = controls.call('GET', f'{self.base_url}/_sandbox/requests')
+        return [entry for entry in entries if service in (None, entry['service'])]
 
     def clear_requests(self) -> None:
         """Forget the requests so far."""
-        RequestLog(self.base_url).clear()
+        controls.call('DELETE', f'{self.base_url}/_sandbox/requests')
 
     @property
     def _running(self) -> Plan:

@@ -6,13 +6,35 @@ Shapes::
     cloud.requests(service='compute')
         == [{'service': 'compute', 'method': 'GET', 'path': '/v2.1/servers', 'query': '',
              'microversion': '2.1', 'user_agent': '...', 'body': None, 'status': 200}]
+
+Errors: :class:`CloudError` with the status and the words of the answer.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from senlin_affinity.sandbox import json_client
+import requests
+
+from senlin_affinity.core.errors import CloudError
+
+#: Seconds; the sandbox is on this machine.
+TIMEOUT = 60
+
+
+def call(method: str, url: str, body: Any = None) -> Any:
+    """Send a request and give the body, None where there is none."""
+    with requests.Session() as session:
+        # No proxy from the environment: it is never between this machine and itself.
+        session.trust_env = False
+        try:
+            answer = session.request(method, url, json=body, timeout=TIMEOUT)
+        except requests.RequestException as error:
+            raise CloudError(f'{method} {url}: {error}') from error
+    if not answer.ok:
+        words = f'{method} {url}: {answer.status_code} {answer.text}'
+        raise CloudError(words, answer.status_code)
+    return answer.json() if answer.content else None
 
 
 class Faults:
@@ -21,47 +43,10 @@ class Faults:
     def __init__(self, base_url: str) -> None:
         self._url = f'{base_url}/_sandbox/faults'
 
-    def add(
-        self,
-        path: str,
-        *,
-        method: str | None = None,
-        status: int | None = 500,
-        body: Any = None,
-        times: int | None = 1,
-        service: str = 'compute',
-        is_held: bool = False,
-        is_applied: bool = False,
-    ) -> None:
-        """Let the next requests that fit get this answer; see :mod:`...sandbox.faults`."""
-        fault = {
-            'path': path,
-            'method': method,
-            'status': status,
-            'body': body,
-            'times': times,
-            'service': service,
-            'is_held': is_held,
-            'is_applied': is_applied,
-        }
-        json_client.call('POST', self._url, fault)
+    def add(self, path: str, **more: Any) -> None:
+        """Let the next requests that fit get this answer; ``more`` is as in ``faults.Fault``."""
+        call('POST', self._url, {'path': path, **more})
 
     def clear(self) -> None:
         """Let every service answer for itself again."""
-        json_client.call('DELETE', self._url)
-
-
-class RequestLog:
-    """The requests that the services of the sandbox were sent."""
-
-    def __init__(self, base_url: str) -> None:
-        self._url = f'{base_url}/_sandbox/requests'
-
-    def read(self, service: str | None = None) -> list[dict[str, Any]]:
-        """Give the requests, oldest first; of one service type, or of all with None."""
-        entries, _headers = json_client.call('GET', self._url)
-        return [entry for entry in entries if service in (None, entry['service'])]
-
-    def clear(self) -> None:
-        """Forget all of them."""
-        json_client.call('DELETE', self._url)
+        call('DELETE', self._url)

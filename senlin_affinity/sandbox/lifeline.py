@@ -1,20 +1,25 @@
-"""Ends a child of the sandbox with its parent, whatever ends the parent, and tells the parent news.
+"""A child process of the sandbox: it ends with its parent, whatever ends that, and tells it news.
 
-The parent holds one end of a pipe that nobody writes to: when it goes, even by SIGKILL, the other
-end reads as closed. The child then removes the work directory and leaves at once, without waiting
-for the threads of the services.
+The parent holds one end of the child's stdin and never writes to it: when it goes, even by SIGKILL,
+the other end reads as closed. The child then removes the work directory and leaves at once, without
+waiting for the threads of the services.
 
-Shapes: the child writes one JSON object a line::
+Shapes: the child writes one JSON object a line to what was its stdout::
 
-    {"stage": "nova-api"}    {"ready": {}}    {"error": "...", "missing": ["nova"]}
+    {"stage": "nova-api"}    {"ready": true}    {"error": "..."}
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import signal
+import socket
+import sys
 import threading
+import traceback
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 # Bound here, before Senlin's process has eventlet replace what the modules offer: the watch must
@@ -23,19 +28,22 @@ from select import select as wait_readable
 from typing import Any, NoReturn
 
 from senlin_affinity.sandbox import work_directory
+from senlin_affinity.sandbox.plan import Plan
 
 #: Seconds between two looks at the parent's id, for a parent whose pipe a fork of it keeps open.
 LOOK_EVERY = 1.0
+#: The environment variable that names another Python to run the children with.
+PYTHON_VARIABLE = 'SENLIN_AFFINITY_SANDBOX_PYTHON'
 
 
 class Lifeline:
     """A child's side of the two pipes; ``parent`` is the process id of who started it."""
 
-    def __init__(self, lifeline_fd: int, report_fd: int, directory: Path, parent: int) -> None:
-        self._lifeline_fd = lifeline_fd
-        self._report_fd = report_fd
+    def __init__(self, directory: Path, parent: int) -> None:
         self._directory = directory
         self._parent = parent
+        self._report = os.dup(1)
+        os.dup2(2, 1)  # what the services print is for the log
 
     def hold(self) -> None:
         """Begin to watch: the parent's end, SIGTERM and SIGINT all end this process."""
@@ -44,10 +52,8 @@ class Lifeline:
         threading.Thread(target=self._watch, daemon=True, name='sandbox-lifeline').start()
 
     def _watch(self) -> None:
-        while os.getppid() == self._parent:
-            readable, _, _ = wait_readable([self._lifeline_fd], [], [], LOOK_EVERY)
-            if readable:
-                break
+        while os.getppid() == self._parent and not wait_readable([0], [], [], LOOK_EVERY)[0]:
+            pass
         self.leave()
 
     def leave(self) -> NoReturn:
@@ -57,16 +63,59 @@ class Lifeline:
 
     def stage(self, name: str) -> None:
         """Tell the parent how far the start is."""
-        self._tell({'stage': name})
+        self._tell(stage=name)
 
     def ready(self) -> None:
         """Tell the parent that everything runs."""
-        self._tell({'ready': {}})
+        self._tell(ready=True)
 
-    def fail(self, message: str, missing: tuple[str, ...] = ()) -> NoReturn:
+    def fail(self, message: str) -> NoReturn:
         """Tell the parent why it does not, and end; the directory stays, its logs say more."""
-        self._tell({'error': message, 'missing': list(missing)})
+        self._tell(error=message)
         os._exit(1)
 
-    def _tell(self, news: dict[str, Any]) -> None:
-        os.write(self._report_fd, json.dumps(news).encode() + b'\n')
+    def _tell(self, **news: Any) -> None:
+        os.write(self._report, json.dumps(news).encode() + b'\n')
+
+
+def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], None]) -> None:
+    """Be a child: watch the parent, check what is needed, run the services for ever.
+
+    The arguments of the command line are the work directory, the file descriptor of the listening
+    socket, and the process id of the parent.
+
+    :param needed: the distributions without which there is nothing to run.
+    :param body: starts the services, says that they are ready, and returns only to end.
+    """
+    directory, listener, parent = sys.argv[1:]
+    lifeline = Lifeline(Path(directory), int(parent))
+    try:
+        work_directory.hold(Path(directory))
+        lifeline.hold()
+        absent = [name for name in needed if _is_absent(name)]
+        if absent:
+            lifeline.fail(_advice(absent))
+        body(Plan.read(Path(directory)), socket.socket(fileno=int(listener)), lifeline)
+    except BaseException as error:  # noqa: BLE001 - the outermost door of the process
+        traceback.print_exc()
+        sys.stderr.flush()
+        lifeline.fail(f'{type(error).__name__}: {error}')
+    lifeline.leave()
+
+
+def _is_absent(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return True
+    return False
+
+
+def _advice(absent: Iterable[str]) -> str:
+    """Say what to run to get what is missing: the sandbox installs nothing by itself."""
+    return (
+        f'the sandbox needs {", ".join(absent)}, which {sys.executable} does not have. Run\n'
+        f"    {sys.executable} -m pip install 'senlin-affinity[sandbox]' -c constraints.txt\n"
+        f'(in a checkout, "make demo" does so in an environment of its own). {PYTHON_VARIABLE} '
+        'may name another Python that has them.'
+    )

@@ -1,26 +1,39 @@
 """The child process with Nova, Placement and the stubs: ``python -m ...sandbox.nova_process``.
 
-The stubs answer first, so that Senlin's process can start at the same time.
+The stubs answer first, so that Senlin's process can start at the same time. Nova keeps its options
+and much else in globals: one cloud per process.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import socket
 import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from senlin_affinity.sandbox import child_process, components, wsgi
-from senlin_affinity.sandbox.faults import Observer
-from senlin_affinity.sandbox.glance_and_neutron import Glance, Neutron
-from senlin_affinity.sandbox.keystone import Keystone
+from senlin_affinity.sandbox import config_files, fake_hypervisor, lifeline, workarounds
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.plan import Plan
-from senlin_affinity.sandbox.wsgi import Switchboard
+from senlin_affinity.sandbox.template_databases import Templates, flush
+
+_CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
+#: The pipelines that end in Nova's API itself, not those of the version documents.
+_PIPELINE = re.compile(r'^(keystone = .*) (osapi_compute_app_v21)$', re.MULTILINE)
 
 
-def run(plan: Plan, listener: socket.socket, lifeline: Lifeline) -> None:
+def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     """Start everything, then wait for the end."""
-    observer, switchboard = Observer(), Switchboard()
+    # Not above: they need what a Python without Nova may not have.
+    from senlin_affinity.sandbox import furniture, wsgi
+    from senlin_affinity.sandbox.faults import Observer
+    from senlin_affinity.sandbox.glance_and_neutron import Glance, Neutron
+    from senlin_affinity.sandbox.keystone import Keystone
+
+    observer, switchboard = Observer(), wsgi.Switchboard()
     applications = switchboard.applications
     applications['_sandbox'] = observer
     applications['identity'] = Keystone(plan.endpoints, plan.secret)
@@ -30,21 +43,147 @@ def run(plan: Plan, listener: socket.socket, lifeline: Lifeline) -> None:
 
     # Before anything of Nova is imported: native threads, no eventlet.
     os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'
-    from senlin_affinity.sandbox import furniture, nova_services, placement_service
-
-    lifeline.stage('Nova and Placement are loading')
-    nova_services.load(plan)
-    applications['placement'] = observer.watch('placement', placement_service.start(plan))
-    lifeline.stage('Placement runs')
-    applications['compute'] = observer.watch('compute', nova_services.start_api(plan))
-    nova_services.start_controllers()
-    lifeline.stage("Nova's API, conductor and scheduler run")
-    nova_services.start_computes(plan.blueprint.hosts)
-    lifeline.stage(f'{len(plan.blueprint.hosts)} compute services run')
+    parent.stage('Nova and Placement are loading')
+    _load_nova(plan)
+    applications['placement'] = observer.watch('placement', _start_placement(plan))
+    parent.stage('Placement runs')
+    applications['compute'] = observer.watch('compute', _start_api(plan))
+    running = list(_start_controllers())
+    parent.stage("Nova's API, conductor and scheduler run")
+    hosts = [host.name for host in plan.blueprint.hosts]
+    running += _start_computes(hosts)
+    parent.stage(f'{len(hosts)} compute services run')
     furniture.arrange(plan)
-    lifeline.ready()
+    parent.ready()
     threading.Event().wait()
+    del running  # nothing else holds the services
+
+
+def _load_nova(plan: Plan) -> None:
+    """Import Nova and read its configuration."""
+    from nova import monkey_patch
+
+    monkey_patch.patch(backend='threading')
+    from nova import config, objects
+    from oslo_log import log
+
+    blueprint = plan.blueprint
+    objects.register_all()
+    workarounds.queue_sqlite_writers()
+    workarounds.keep_sqlite_connections()
+    workarounds.wake_rpc_listeners()
+    workarounds.cap_microversions(blueprint.compute_max_version, blueprint.placement_max_version)
+    fake_hypervisor.install(blueprint.hosts)
+    pipelines = config_files.installed_file('nova', 'api-paste.ini').read_text(encoding='utf-8')
+    if blueprint.api_filters:
+        pipelines = with_filters(pipelines, blueprint.api_filters)
+    (plan.directory / 'api-paste.ini').write_text(pipelines, encoding='utf-8')
+    path = config_files.write_nova(plan)
+    config.parse_args(['nova', '--config-file', str(path)])
+    log.setup(config.CONF, 'nova')
+
+
+def with_filters(text: str, filters: Iterable[str]) -> str:
+    """Add filters to Nova's api-paste.ini, each by what paste's ``use`` takes.
+
+    They come last, right before the application, where the request's user is known.
+    """
+    sections = {f'sandbox_filter_{number}': use for number, use in enumerate(filters)}
+    text, found = _PIPELINE.subn(rf'\1 {" ".join(sections)} \2', text)
+    if not found:
+        raise LookupError("Nova's api-paste.ini has no pipeline that ends in osapi_compute_app_v21")
+    return text + ''.join(f'\n[filter:{name}]\nuse = {use}\n' for name, use in sections.items())
+
+
+def _start_placement(plan: Plan) -> Any:
+    """Give Placement's WSGI application, with its database ready."""
+    from oslo_config import cfg
+    from placement import conf, db_api, deploy
+    from placement.db.sqlalchemy import migration
+
+    path = config_files.write_placement(plan)
+    # Its own options, apart from Nova's global ones.
+    options = cfg.ConfigOpts()
+    conf.register_opts(options)
+    options(['--config-file', str(path)], project='placement')
+    db_api.configure(options)
+
+    def make() -> None:
+        migration.create_schema(db_api.get_placement_engine())
+        deploy.update_database(options)
+
+    # What decides the schema, and the traits and resource classes that are in it.
+    makers = ('openstack-placement', 'os-traits', 'os-resource-classes', 'sqlalchemy')
+    Templates(plan, *makers).provide('placement', make)
+    return deploy.loadapp(options)
+
+
+def _start_api(plan: Plan) -> Any:
+    """Make the databases and give the WSGI application, built from its api-paste.ini."""
+    from nova.api import wsgi as nova_wsgi
+    from nova.api.openstack import wsgi_app
+    from nova.conf import CONF
+
+    _make_databases(plan)
+    application = nova_wsgi.Loader().load_app('osapi_compute')
+    wsgi_app._setup_service(CONF.host, 'osapi_compute')
+    return application
+
+
+def _make_databases(plan: Plan) -> None:
+    from nova import context, objects
+    from nova.db import migration
+
+    templates = Templates(plan, 'nova', 'sqlalchemy')
+    templates.provide('api', lambda: migration.db_sync(database='api'))
+    cell1 = templates.provide('cell1', lambda: migration.db_sync(database='main'))
+    # The schema of cell0 is the same one, and both are still empty.
+    flush(cell1)
+    shutil.copyfile(cell1, cell1.with_stem('cell0'))
+    for name, identity, transport in (
+        ('cell0', objects.CellMapping.CELL0_UUID, 'none:///'),
+        ('cell1', _CELL1, 'fake://'),
+    ):
+        objects.CellMapping(
+            context.get_admin_context(),
+            uuid=identity,
+            name=name,
+            transport_url=transport,
+            database_connection=config_files.database(plan, name)['connection'],
+        ).create()
+
+
+def _start_controllers() -> Iterator[Any]:
+    """Start the conductor and the scheduler."""
+    from nova import service
+
+    for binary in ('nova-conductor', 'nova-scheduler'):
+        controller = service.Service.create(binary=binary)
+        controller.start()
+        yield controller
+
+
+def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
+    """Start a compute service for every host, and tell Nova's cell of them."""
+    from nova import context, service
+    from nova.compute import rpcapi
+    from nova.conf import CONF
+    from nova.objects import host_mapping
+
+    topics = {'topic': rpcapi.RPC_TOPIC, 'topic_alt': rpcapi.RPC_TOPIC_ALT}
+    for host in hosts:
+        # Some places read the option instead of the service's own host while it is made.
+        CONF.set_override('host', host)
+        try:
+            compute = service.Service.create(host=host, binary='nova-compute', **topics)
+            # The check is about one file per machine, and here are many computes on one.
+            compute.manager._ensure_existing_node_identity = lambda _service: None
+            compute.start()
+            yield compute
+        finally:
+            CONF.clear_override('host')
+    host_mapping.discover_hosts(context.get_admin_context(), _CELL1)
 
 
 if __name__ == '__main__':
-    child_process.run(components.NOVA_CHILD, run)
+    lifeline.run(('nova', 'openstack-placement'), run)

@@ -5,6 +5,7 @@ Shapes: the file ``plan.json`` in the work directory, ``Plan.read(directory) == 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,25 +28,14 @@ class Plan:
 
     def write(self) -> None:
         """Write the plan into the work directory, readable for this user only."""
-        data = {
-            'base': self.endpoints.base,
-            'clustering': self.endpoints.clustering,
-            'secret': self.secret,
-            'cache': str(self.cache),
-            'blueprint': self.blueprint.as_dict(),
-        }
         path = self.directory / _FILE
         path.touch(mode=0o600)
-        path.write_text(json.dumps(data), encoding='utf-8')
+        path.write_text(json.dumps(dataclasses.asdict(self), default=str), encoding='utf-8')
 
     @classmethod
     def read(cls, directory: Path) -> Plan:
         """Read the plan of a work directory."""
         data = json.loads((directory / _FILE).read_text(encoding='utf-8'))
-        return cls(
-            directory,
-            Endpoints(data['base'], data['clustering']),
-            data['secret'],
-            Path(data['cache']),
-            Blueprint.from_dict(data['blueprint']),
-        )
+        blueprint = Blueprint.from_dict(data['blueprint'])
+        endpoints = Endpoints(**data['endpoints'])
+        return cls(directory, endpoints, data['secret'], Path(data['cache']), blueprint)

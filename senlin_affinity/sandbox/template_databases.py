@@ -13,9 +13,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
+
+from senlin_affinity.sandbox.plan import Plan
 
 LOG = logging.getLogger(__name__)
 
@@ -26,42 +27,35 @@ FORMAT = 1
 def cache_directory() -> Path:
     """Give the cache: SENLIN_AFFINITY_CACHE, or the user's cache directory."""
     given = os.environ.get('SENLIN_AFFINITY_CACHE')
-    if given:
-        return Path(given)
     base = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-    return Path(base) / 'senlin-affinity'
+    return Path(given) if given else Path(base, 'senlin-affinity')
 
 
-def versions(distributions: Iterable[str]) -> str:
-    """Give the key of templates that are made by these distributions."""
-    parts = [f'{name}-{importlib.metadata.version(name)}' for name in distributions]
-    return '_'.join([str(FORMAT), *parts])
-
-
-@dataclass(frozen=True)
 class Templates:
-    """The templates of one key, and the work directory that the copies go to."""
+    """The templates that some distributions make, for the work directory of a plan."""
 
-    cache: Path
-    key: str
-    directory: Path
+    def __init__(self, plan: Plan, *makers: str) -> None:
+        versions = [f'{name}-{importlib.metadata.version(name)}' for name in makers]
+        self._folder = plan.cache / '_'.join([str(FORMAT), *versions])
+        self._directory = plan.directory
 
-    def provide(self, name: str, make: Callable[[], None]) -> Path:
+    def provide(self, name: str, make: Callable[[], object]) -> Path:
         """Put the database ``<name>.sqlite`` into the work directory.
 
         :param make: fills the database at that path; called only where there is no template.
         """
-        path = self.directory / f'{name}.sqlite'
-        template = self.cache / self.key / path.name
+        path = self._directory / f'{name}.sqlite'
+        template = self._folder / path.name
         if template.exists():
-            shutil.copyfile(template, path)
-            return path
+            return shutil.copyfile(template, path)
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute('PRAGMA journal_mode=WAL')  # stays with the file
         make()
         flush(path)
         try:
-            _keep(path, template)
+            template.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=template.parent) as new:
+                shutil.copyfile(path, Path(new, path.name)).replace(template)
         except OSError as error:
             LOG.warning('the cache %s cannot be written: %s', template, error)
         return path
@@ -71,16 +65,3 @@ def flush(path: Path) -> None:
     """Write everything into the database's one file, so that the file can be copied."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
-
-
-def _keep(path: Path, template: Path) -> None:
-    template.parent.mkdir(parents=True, exist_ok=True)
-    handle, new = tempfile.mkstemp(dir=template.parent)
-    os.close(handle)
-    try:
-        shutil.copyfile(path, new)
-        os.replace(new, template)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(new)
-        raise

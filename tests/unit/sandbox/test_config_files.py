@@ -1,12 +1,19 @@
-"""Nova's api-paste.ini, with more filters."""
+"""Configuration files, and Nova's api-paste.ini with more filters."""
 
 import configparser
 
 import pytest
 
-from senlin_affinity.sandbox import api_paste, components
+from senlin_affinity.sandbox import config_files, nova_process
 
-NOVA_S = components.installed_file('nova', 'api-paste.ini').read_text(encoding='utf-8')
+NOVA_S = config_files.installed_file('nova', 'api-paste.ini').read_text(encoding='utf-8')
+
+
+def test_values_are_written_as_oslo_config_reads_them_and_a_later_layer_wins(tmp_path):
+    first = {'DEFAULT': {'debug': False, 'list': ['a', 'b'], 'many': ('x', 'y'), 'n': 1}}
+    config_files.write(tmp_path / 'conf', first, {'DEFAULT': {'n': 3}, 'b': {'z': 4}})
+    text = '[DEFAULT]\ndebug = False\nlist = a,b\nmany = x\nmany = y\nn = 3\n[b]\nz = 4\n'
+    assert (tmp_path / 'conf').read_text() == text
 
 
 def sections(text):
@@ -17,7 +24,7 @@ def sections(text):
 
 def test_filters_stand_right_before_the_application():
     before = sections(NOVA_S)
-    after = sections(api_paste.with_filters(NOVA_S, ('egg:a#b', 'egg:c#d')))
+    after = sections(nova_process.with_filters(NOVA_S, ('egg:a#b', 'egg:c#d')))
     added = {name: section for name, section in after.items() if name not in before}
     assert list(added.values()) == [{'use': 'egg:a#b'}, {'use': 'egg:c#d'}]
     names = [name.partition(':')[2] for name in added]
@@ -32,4 +39,4 @@ def test_filters_stand_right_before_the_application():
 
 def test_a_file_of_another_shape():
     with pytest.raises(LookupError, match='no pipeline'):
-        api_paste.with_filters('[pipeline:x]\n', ('egg:a#b',))
+        nova_process.with_filters('[pipeline:x]\n', ('egg:a#b',))

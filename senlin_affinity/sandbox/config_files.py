@@ -1,0 +1,182 @@
+"""The configuration files of the sandbox's Nova, Placement and Senlin.
+
+The options that differ from an operator's cloud say why.
+
+Shapes: a list is one line with commas, a tuple one line per value, for options that are repeated::
+
+    write(path, {'DEFAULT': {'debug': False, 'enabled': ['a', 'b']}}, {'DEFAULT': {'debug': True}})
+    path.read_text() == '[DEFAULT]\\ndebug = True\\nenabled = a,b\\n'
+
+Units: seconds, MB and GB as Nova has them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, REGION, SERVICE, USERS
+from senlin_affinity.sandbox.plan import Plan
+
+Sections = Mapping[str, Mapping[str, Any]]
+
+#: The groups of nova.conf with which Nova talks to the others.
+_CLIENTS = ('placement', 'neutron', 'glance', 'keystone', 'service_user')
+
+
+def write(path: Path, *layers: Sections) -> None:
+    """Write the sections of all layers; an option of a later layer wins."""
+    merged: dict[str, dict[str, Any]] = {}
+    for layer in layers:
+        for section, options in layer.items():
+            merged.setdefault(section, {}).update(options)
+    lines = []
+    for section, options in merged.items():
+        lines.append(f'[{section}]')
+        for name, value in options.items():
+            for item in value if isinstance(value, tuple) else (value,):
+                text = ','.join(map(str, item)) if isinstance(item, list) else item
+                lines.append(f'{name} = {text}')
+    path.write_text('\n'.join([*lines, '']), encoding='utf-8')
+
+
+def installed_file(distribution: str, name: str) -> Path:
+    """Give the path of a file that a distribution has installed, wherever that is."""
+    for file in importlib.metadata.files(distribution) or ():
+        if file.name == name:
+            return Path(str(file.locate())).resolve()
+    raise FileNotFoundError(f'{distribution} has installed no {name}')
+
+
+def database(plan: Plan, name: str) -> dict[str, Any]:
+    """Give the options of one of the databases in the work directory."""
+    return {
+        'connection': f'sqlite:///{plan.directory}/{name}.sqlite',
+        'sqlite_synchronous': False,
+    }
+
+
+def _credentials(plan: Plan, username: str) -> dict[str, str]:
+    """Give the options with which a service authenticates (those of keystoneauth's loading)."""
+    return {
+        'auth_type': 'password',
+        'auth_url': plan.endpoints.url('identity'),
+        'username': username,
+        'password': USERS[username].password(plan.secret),
+        'project_name': SERVICE.name,
+        'user_domain_id': DOMAIN_ID,
+        'project_domain_id': DOMAIN_ID,
+        'region_name': REGION,
+    }
+
+
+def _of_every_service(plan: Plan, username: str) -> Sections:
+    return {
+        'DEFAULT': {
+            'log_file': f'{plan.directory}/{username}.log',
+            'use_stderr': False,
+            'transport_url': 'fake://',
+        },
+        'keystone_authtoken': {
+            **_credentials(plan, username),
+            'www_authenticate_uri': plan.endpoints.url('identity'),
+            'service_token_roles': 'service',
+            'service_token_roles_required': True,
+        },
+        'oslo_policy': {'policy_file': f'{plan.directory}/no-policy.yaml'},
+        'oslo_messaging_notifications': {'driver': 'noop'},
+    }
+
+
+def write_nova(plan: Plan) -> Path:
+    """Write nova.conf."""
+    directory, blueprint = plan.directory, plan.blueprint
+    zone = blueprint.default_availability_zone
+    sections: Sections = {
+        'DEFAULT': {
+            'state_path': directory,
+            'my_ip': '127.0.0.1',
+            'host': 'sandbox-controller',
+            'compute_driver': 'fake.SandboxDriver',
+            # Nothing here depends on the periodic tasks, and they cost time.
+            'periodic_enable': False,
+            'report_interval': 60,
+            'service_down_time': 86400,
+            # One machine's worth of threads for every service there is.
+            'executor_thread_pool_size': 8,
+            # A server's late check counts those that still wait for theirs: of four at once on a
+            # host for three, two or more are sent away, and one may find no host in the end.
+            # The larger of the two is the number of servers that are built at a time.
+            'max_concurrent_builds': 1,
+            'max_concurrent_snapshots': 1,
+            'reserved_host_memory_mb': 0,
+            'manager_shutdown_timeout': 0,
+            **({} if zone is None else {'default_schedule_zone': zone}),
+        },
+        'wsgi': {'api_paste_config': directory / 'api-paste.ini'},
+        # Nova only writes a warning into its log, and makes a validator for each answer.
+        'api': {'response_validation': 'ignore'},
+        'database': database(plan, 'cell1'),
+        'api_database': database(plan, 'api'),
+        'oslo_concurrency': {'lock_path': f'{directory}/locks'},
+        'oslo_limit': {'endpoint_id': 'unused'},
+        'quota': blueprint.quotas,
+        # Servers of one anti-affinity group that come at the same moment race for a host; the
+        # compute's late check sends them back, and Nova's own 3 attempts may not be enough.
+        'scheduler': {'workers': 1, 'max_attempts': 10},
+        'filter_scheduler': {
+            'available_filters': (
+                'nova.scheduler.filters.all_filters',
+                *blueprint.available_filters,
+            ),
+            'enabled_filters': list(blueprint.filters),
+            # A host where a server failed to build is as good as before.
+            'build_failure_weight_multiplier': 0,
+        },
+        'key_manager': {'backend': 'nova.keymgr.conf_key_mgr.ConfKeyManager'},
+        'vnc': {'enabled': False},
+        'cinder': {'auth_type': 'none'},
+        **{group: _credentials(plan, 'nova') for group in _CLIENTS},
+    }
+    path = directory / 'nova.conf'
+    write(path, _of_every_service(plan, 'nova'), sections, blueprint.nova_options)
+    return path
+
+
+def write_placement(plan: Plan) -> Path:
+    """Write placement.conf."""
+    path = plan.directory / 'placement.conf'
+    sections = {'placement_database': database(plan, 'placement')}
+    write(path, _of_every_service(plan, 'placement'), sections)
+    return path
+
+
+def write_senlin(plan: Plan) -> Path:
+    """Write senlin.conf."""
+    sections: Sections = {
+        'DEFAULT': {
+            'host': 'sandbox-senlin',
+            'default_region_name': REGION,
+            # Node actions of one cluster start together, and a busy cluster is looked at soon.
+            'batch_interval': 0,
+            'lock_retry_interval': 1,
+            'lock_retry_times': 40,
+            'default_nova_timeout': 120,
+        },
+        # No limit: a session that the engine leaks must not make the others wait.
+        'database': {**database(plan, 'senlin'), 'max_pool_size': 0},
+        'senlin_api': {'api_paste_config': installed_file('senlin', 'api-paste.ini')},
+        'authentication': {
+            'auth_url': f'{plan.endpoints.url("identity")}/v3',
+            'service_username': 'senlin',
+            'service_password': USERS['senlin'].password(plan.secret),
+            'service_project_name': SERVICE.name,
+            'service_user_domain': DOMAIN_NAME,
+            'service_project_domain': DOMAIN_NAME,
+        },
+    }
+    path = plan.directory / 'senlin.conf'
+    write(path, _of_every_service(plan, 'senlin'), sections, plan.blueprint.senlin_options)
+    return path
