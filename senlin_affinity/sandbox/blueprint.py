@@ -11,7 +11,7 @@ Units: memory and ram in MB, disk in GB; a quota of -1 is "no limit".
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,17 +88,20 @@ DEFAULT_FLAVORS = (FlavorSpec('m1.tiny'),)
 class Blueprint:
     """Everything that the children need to know about the cloud they make.
 
+    ``filters`` are the scheduler's enabled ones, ``available_filters`` classes that are not Nova's
+    own; ``api_filters`` are added to the paste pipeline of Nova's API, as ``use`` takes them.
     ``nova_options`` and ``senlin_options`` are ``section -> option -> value``, written at the end
-    of the configuration file. A maximum microversion of None is the service's own.
+    of the configuration file. A server that asks for no zone goes into the default zone, anywhere
+    with None. A maximum microversion makes a service look older; None is its own.
     """
 
     hosts: tuple[HostSpec, ...]
     aggregates: tuple[AggregateSpec, ...] = ()
     flavors: tuple[FlavorSpec, ...] = DEFAULT_FLAVORS
     quotas: Mapping[str, int] = field(default_factory=dict)
-    filters: tuple[str, ...] = DEFAULT_FILTERS
-    available_filters: tuple[str, ...] = ()
-    api_filters: tuple[str, ...] = ()
+    filters: Sequence[str] = DEFAULT_FILTERS
+    available_filters: Sequence[str] = ()
+    api_filters: Sequence[str] = ()
     nova_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     senlin_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     default_availability_zone: str | None = None

@@ -16,15 +16,16 @@ write instead. Nothing is ignored: an unknown key is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.sandbox import written
 from senlin_affinity.sandbox.blueprint import (
     DEFAULT_FLAVORS,
     DEFAULT_QUOTAS,
@@ -36,11 +37,6 @@ from senlin_affinity.sandbox.blueprint import (
 )
 
 FILE_KEYS = ('hosts', 'aggregates', 'flavors', 'quotas', 'default_availability_zone')
-_HOST_KEYS = (*(item.name for item in fields(HostSpec) if item.name != 'name'), 'aggregates')
-_AGGREGATE_KEYS = ('hosts', 'availability_zone', 'metadata')
-_FLAVOR_KEYS = tuple(item.name for item in fields(FlavorSpec) if item.name != 'name')
-#: The smallest value of every number; what is not in it is a text or a truth value.
-_SMALLEST = {'vcpus': 1, 'memory_mb': 1, 'disk_gb': 0, 'ram': 1, 'disk': 0}
 
 
 def read_file(path: str | Path) -> dict[str, Any]:
@@ -53,89 +49,79 @@ def read_file(path: str | Path) -> dict[str, Any]:
         raise InvalidSpec(f'is not YAML: {error}', path=str(path)) from error
     if not isinstance(data, Mapping):
         raise InvalidSpec('must be a mapping with "hosts"', path=str(path))
-    written.refuse_unknown(data, FILE_KEYS, '')
+    _refuse_unknown(data, FILE_KEYS, '')
     if 'hosts' not in data:
         raise InvalidSpec('is missing: give a number, a list of names or a mapping', path='hosts')
     return dict(data)
 
 
-def read_hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]:
+def read(
+    hosts: Any, aggregates: Any = None, flavors: Any = None, quotas: Any = None, **more: Any
+) -> Blueprint:
+    """Read what there is; ``more`` are other fields of the blueprint, as they are."""
+    specs, named = _hosts(hosts)
+    aggregate_specs = _merge(named, _aggregates(aggregates, specs))
+    blueprint = Blueprint(specs, aggregate_specs, _flavors(flavors), _quotas(quotas), **more)
+    _check(blueprint)
+    return blueprint
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+def _hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]:
     """Read the hosts in any of their three forms, with the aggregates that they name."""
-    specs: list[HostSpec] = []
-    named: tuple[AggregateSpec, ...] = ()
-    for name, given in _by_name(hosts).items():
-        path = f'hosts.{written.name(name, "hosts")}'
-        values = written.mapping(given, path)
-        written.refuse_unknown(values, _HOST_KEYS, path)
-        aggregates = written.mapping(values.pop('aggregates', None), f'{path}.aggregates')
-        for aggregate, wanted in aggregates.items():
-            metadata = written.texts(wanted, f'{path}.aggregates.{aggregate}')
-            zone = metadata.pop('availability_zone', None)
-            named = merge([AggregateSpec(aggregate, (name,), zone, metadata)], named)
-        specs.append(HostSpec(name, **_typed(values, path)))
-    return tuple(specs), named
-
-
-def _by_name(hosts: Any) -> dict[str, Any]:
     if isinstance(hosts, int) and not isinstance(hosts, bool):
         hosts = [f'cmp-{number}' for number in range(1, hosts + 1)]
     if isinstance(hosts, (list, tuple)):
-        hosts = dict.fromkeys(written.names(hosts, 'hosts'))
+        hosts = dict.fromkeys(_names(hosts, 'hosts'))
     if not isinstance(hosts, Mapping):
         raise InvalidSpec('must be a number, a list of names or a mapping', path='hosts')
     if not hosts:
         raise InvalidSpec('there must be at least one host', path='hosts')
-    return dict(hosts)
+    specs: list[HostSpec] = []
+    named: tuple[AggregateSpec, ...] = ()
+    for name, path, values in _each(hosts, 'hosts', HostSpec, 'aggregates'):
+        for aggregate, wanted in values.pop('aggregates', {}).items():
+            metadata = _texts(wanted, f'{path}.aggregates.{aggregate}')
+            zone = metadata.pop('availability_zone', None)
+            named = _merge([AggregateSpec(aggregate, (name,), zone, metadata)], named)
+        specs.append(HostSpec(name, **values))
+    return tuple(specs), named
 
 
-def read_aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> tuple[AggregateSpec, ...]:
+def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[AggregateSpec]:
     """Read the aggregates; each of their hosts must be one of ``hosts``."""
     known = [host.name for host in hosts]
-    result = []
-    for name, given in written.mapping(aggregates, 'aggregates').items():
-        path = f'aggregates.{written.name(name, "aggregates")}'
-        values = written.mapping(given, path)
-        written.refuse_unknown(values, _AGGREGATE_KEYS, path)
-        members = written.names(values.get('hosts'), f'{path}.hosts')
-        for member in members:
+    for name, path, values in _each(aggregates, 'aggregates', AggregateSpec):
+        for member in values.get('hosts', ()):
             if member not in known:
-                advice = written.hint(member, known)
-                raise InvalidSpec(f'no host "{member}"{advice}', path=f'{path}.hosts')
-        metadata = written.texts(values.get('metadata'), f'{path}.metadata')
-        if 'availability_zone' in metadata:
-            raise InvalidSpec(
-                'write it as the key availability_zone of the aggregate',
-                path=f'{path}.metadata.availability_zone',
-            )
-        zone = _typed({'availability_zone': values.get('availability_zone')}, path)
-        result.append(AggregateSpec(name, members, metadata=metadata, **zone))
-    return tuple(result)
+                words = f'no host "{member}"{_hint(member, known)}'
+                raise InvalidSpec(words, path=f'{path}.hosts')
+        if 'availability_zone' in values.get('metadata', {}):
+            words = 'write it as the key availability_zone of the aggregate'
+            raise InvalidSpec(words, path=f'{path}.metadata.availability_zone')
+        yield AggregateSpec(name, **values)
 
 
-def read_flavors(flavors: Any) -> tuple[FlavorSpec, ...]:
+def _flavors(flavors: Any) -> tuple[FlavorSpec, ...]:
     """Read the flavors; None is the one default flavor."""
     if flavors is None:
         return DEFAULT_FLAVORS
-    result = []
-    for name, given in written.mapping(flavors, 'flavors').items():
-        path = f'flavors.{written.name(name, "flavors")}'
-        values = written.mapping(given, path)
-        written.refuse_unknown(values, _FLAVOR_KEYS, path)
-        extra_specs = written.texts(values.pop('extra_specs', None), f'{path}.extra_specs')
-        result.append(FlavorSpec(name, extra_specs=extra_specs, **_typed(values, path)))
-    return tuple(result)
+    found = _each(flavors, 'flavors', FlavorSpec)
+    return tuple(FlavorSpec(name, **values) for name, _path, values in found)
 
 
-def read_quotas(quotas: Any) -> dict[str, int]:
+def _quotas(quotas: Any) -> dict[str, int]:
     """Read the limits; one that is not written has none (-1)."""
-    values = written.mapping(quotas, 'quotas')
-    written.refuse_unknown(values, DEFAULT_QUOTAS, 'quotas')
+    values = _mapping(quotas, 'quotas')
+    _refuse_unknown(values, DEFAULT_QUOTAS, 'quotas')
     for name, value in values.items():
-        written.integer(value, -1, f'quotas.{name}')
+        _integer(-1, value, f'quotas.{name}')
     return {**DEFAULT_QUOTAS, **values}
 
 
-def merge(
+def _merge(
     named: Iterable[AggregateSpec], given: Iterable[AggregateSpec]
 ) -> tuple[AggregateSpec, ...]:
     """Put the aggregates that the hosts name together with those that are there already."""
@@ -151,25 +137,23 @@ def merge(
     return tuple(merged.values())
 
 
-def check(blueprint: Blueprint) -> None:
+# -- what does not go together ---------------------------------------------------------------------
+
+
+def _check(blueprint: Blueprint) -> None:
     """Refuse what Nova would refuse, or what would end in two things with one name."""
-    zones = _zones_of_hosts(blueprint)
     default_zone = blueprint.default_availability_zone
-    known = {DEFAULT_ZONE, *zones.values()}
+    known = {DEFAULT_ZONE, *_zones_of_hosts(blueprint).values()}
     if default_zone is not None and default_zone not in known:
-        advice = written.hint(default_zone, sorted(known))
-        raise InvalidSpec(
-            f'no host is in the zone "{default_zone}"{advice}', path='default_availability_zone'
-        )
+        words = f'no host is in the zone "{default_zone}"{_hint(default_zone, sorted(known))}'
+        raise InvalidSpec(words, path='default_availability_zone')
     hosts_by_hypervisor: dict[str, str] = {}
     for host in blueprint.hosts:
         hypervisor = host.hypervisor_hostname or host.name
         other = hosts_by_hypervisor.setdefault(hypervisor, host.name)
         if other != host.name:
-            raise InvalidSpec(
-                f'"{hypervisor}" is the hypervisor of {other} already',
-                path=f'hosts.{host.name}.hypervisor_hostname',
-            )
+            words = f'"{hypervisor}" is the hypervisor of {other} already'
+            raise InvalidSpec(words, path=f'hosts.{host.name}.hypervisor_hostname')
 
 
 def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
@@ -181,30 +165,105 @@ def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
             continue
         for host in aggregate.hosts:
             if zones.setdefault(host, zone) != zone:
-                raise InvalidSpec(
-                    f'it would be in two zones, "{zones[host]}" and "{zone}"',
-                    path=f'hosts.{host}.availability_zone',
-                )
+                words = f'it would be in two zones, "{zones[host]}" and "{zone}"'
+                raise InvalidSpec(words, path=f'hosts.{host}.availability_zone')
     for spec in blueprint.hosts:
         if spec.availability_zone not in (None, zones.get(spec.name, DEFAULT_ZONE)):
-            raise InvalidSpec(
-                f'one of its aggregates is the zone "{zones[spec.name]}"',
-                path=f'hosts.{spec.name}.availability_zone',
-            )
+            words = f'one of its aggregates is the zone "{zones[spec.name]}"'
+            raise InvalidSpec(words, path=f'hosts.{spec.name}.availability_zone')
     return zones
 
 
-def _typed(values: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Check each value by its key; a None is left out, so that the default holds."""
-    result: dict[str, Any] = {}
-    for key, value in values.items():
-        where = f'{path}.{key}'
-        if value is None:
-            continue
-        if key in _SMALLEST:
-            result[key] = written.integer(value, _SMALLEST[key], where)
-        elif key == 'disabled':
-            result[key] = written.flag(value, where)
-        else:
-            result[key] = written.text(value, where)
-    return result
+# -- values: each check says what to write instead -------------------------------------------------
+
+
+def _each(
+    given: Any, path: str, made: type, *more: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Give the name, the path and the values of each thing; a None is left to its default."""
+    known = (*(item.name for item in fields(made) if item.name != 'name'), *more)
+    for name, item in _mapping(given, path).items():
+        where = f'{path}.{_name(name, path)}'
+        values = _mapping(item, where)
+        _refuse_unknown(values, known, where)
+        yield (
+            name,
+            where,
+            {
+                key: _CHECKS.get(key, _text)(value, f'{where}.{key}')
+                for key, value in values.items()
+                if value is not None
+            },
+        )
+
+
+def _mapping(value: Any, path: str) -> dict[str, Any]:
+    """Take a mapping, as a copy; nothing written (None) is an empty one."""
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidSpec('must be a mapping', path=path)
+    return dict(value or {})
+
+
+def _name(value: Any, path: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidSpec(f'"{value}" is no name: a text is wanted', path=path)
+    return value
+
+
+def _names(value: Any, path: str) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise InvalidSpec('must be a list of names', path=path)
+    for index, item in enumerate(value):
+        if _name(item, path) in value[:index]:
+            raise InvalidSpec(f'"{item}" is there twice', path=path)
+    return tuple(value)
+
+
+def _text(value: Any, path: str) -> str:
+    """Take a text: YAML's bare true and 1 would not be what was meant."""
+    if not isinstance(value, str) or not value:
+        raise InvalidSpec(f'must be a text: write "{value}" in quotes', path=path)
+    return value
+
+
+def _texts(value: Any, path: str) -> dict[str, str]:
+    values = _mapping(value, path)
+    return {_name(key, path): _text(item, f'{path}.{key}') for key, item in values.items()}
+
+
+def _flag(value: Any, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidSpec('must be true or false', path=path)
+    return value
+
+
+def _integer(smallest: int, value: Any, path: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+        raise InvalidSpec(f'must be a whole number of {smallest} or more', path=path)
+    return value
+
+
+#: By the key; any other one is a text.
+_CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(('vcpus', 'memory_mb', 'ram'), partial(_integer, 1)),
+    **dict.fromkeys(('disk_gb', 'disk'), partial(_integer, 0)),
+    **dict.fromkeys(('metadata', 'extra_specs'), _texts),
+    'disabled': _flag,
+    'hosts': _names,
+    'aggregates': _mapping,
+}
+
+
+def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], path: str) -> None:
+    """Refuse a key that is not known, with the nearest one that is."""
+    for key in values:
+        if key not in known:
+            where = f'{path}.{key}' if path else str(key)
+            advice = _hint(key, known) or f'; known are: {", ".join(known)}'
+            raise InvalidSpec(f'unknown key{advice}', path=where)
+
+
+def _hint(word: Any, known: Iterable[str]) -> str:
+    """Say which of the known words may have been meant; empty when none is near."""
+    close = difflib.get_close_matches(str(word), tuple(known), n=1)
+    return f'; did you mean "{close[0]}"?' if close else ''

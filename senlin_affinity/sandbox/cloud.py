@@ -35,7 +35,7 @@ from senlin_affinity.sandbox import (
     template_databases,
     work_directory,
 )
-from senlin_affinity.sandbox.blueprint import DEFAULT_FILTERS, IMAGE_ID, Blueprint
+from senlin_affinity.sandbox.blueprint import IMAGE_ID
 from senlin_affinity.sandbox.catalogue import Endpoints
 from senlin_affinity.sandbox.controls import Faults
 from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS
@@ -51,20 +51,12 @@ class SandboxCloud:
     :param hosts: a number, a list of names, or a mapping from a name to ``vcpus``, ``memory_mb``,
         ``disk_gb``, ``hypervisor_hostname``, ``hypervisor_type``, ``availability_zone``,
         ``aggregates`` (name -> metadata) and ``disabled``.
-    :param filters: the scheduler's enabled filters; None is Nova's default list and those that
-        the rules of this project know.
     :param senlin: whether there is a Senlin too.
-    :param aggregates: name -> ``hosts``, ``availability_zone``, ``metadata``.
-    :param flavors: name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; None is m1.tiny.
-    :param quotas: options of nova.conf's [quota]; -1 where not given.
-    :param default_availability_zone: where a server goes that asks for no zone; None is anywhere.
-    :param available_filters: classes of filters that are not Nova's own.
-    :param api_filters: what is added to the paste pipeline of Nova's API, as ``use`` takes it.
-    :param nova_options: section -> option -> value, added to nova.conf.
-    :param senlin_options: the same for senlin.conf.
-    :param compute_max_version: makes Nova look older: the newest microversion that it has.
-    :param placement_max_version: the same for Placement.
     :param progress: called with a short text at each stage of the start.
+    :param more: ``aggregates`` (name -> ``hosts``, ``availability_zone``, ``metadata``),
+        ``flavors`` (name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; without them
+        there is m1.tiny), ``quotas`` (options of nova.conf's [quota]; -1 where not given), and the
+        other fields of :class:`Blueprint`.
     """
 
     image_id = IMAGE_ID
@@ -73,36 +65,11 @@ class SandboxCloud:
         self,
         hosts: int | Sequence[str] | Mapping[str, Any],
         *,
-        filters: Sequence[str] | None = None,
         senlin: bool = False,
-        aggregates: Mapping[str, Any] | None = None,
-        flavors: Mapping[str, Any] | None = None,
-        quotas: Mapping[str, int] | None = None,
-        default_availability_zone: str | None = None,
-        available_filters: Sequence[str] = (),
-        api_filters: Sequence[str] = (),
-        nova_options: Mapping[str, Mapping[str, Any]] | None = None,
-        senlin_options: Mapping[str, Mapping[str, Any]] | None = None,
-        compute_max_version: str | None = None,
-        placement_max_version: str | None = None,
         progress: child.Progress | None = None,
+        **more: Any,
     ) -> None:
-        specs, named = reader.read_hosts(hosts)
-        self._blueprint = Blueprint(
-            hosts=specs,
-            aggregates=reader.merge(named, reader.read_aggregates(aggregates, specs)),
-            flavors=reader.read_flavors(flavors),
-            quotas=reader.read_quotas(quotas),
-            filters=DEFAULT_FILTERS if filters is None else tuple(filters),
-            available_filters=tuple(available_filters),
-            api_filters=tuple(api_filters),
-            nova_options=dict(nova_options or {}),
-            senlin_options=dict(senlin_options or {}),
-            default_availability_zone=default_availability_zone,
-            compute_max_version=compute_max_version,
-            placement_max_version=placement_max_version,
-        )
-        reader.check(self._blueprint)
+        self._blueprint = reader.read(hosts, **more)
         self._has_senlin = senlin
         self._progress = progress or (lambda _stage: None)
         self._children: list[child.Child] = []

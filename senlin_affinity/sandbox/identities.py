@@ -62,13 +62,3 @@ SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placem
 
 USERS = {user.name: user for user in (ADMIN, DEMO, *SERVICES)}
 PROJECTS = {user.project.name: user.project for user in USERS.values()}
-
-
-def roles_in(user: User, project_id: str) -> tuple[str, ...]:
-    """Give the roles of a user in a project; none is "may not".
-
-    An administrator has its roles in every project, as with an inherited assignment.
-    """
-    if project_id == user.project.id:
-        return user.roles
-    return user.roles if 'admin' in user.roles else ()

@@ -28,10 +28,6 @@ def postponed() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-class _EndedError(BaseException):
-    """A signal says that it is enough."""
-
-
 @contextlib.contextmanager
 def until_a_signal() -> Iterator[None]:
     """Let SIGTERM, SIGHUP and Ctrl-C end the block, the first of them, without an error."""
@@ -40,11 +36,11 @@ def until_a_signal() -> Iterator[None]:
     def end(_number: int, _frame: FrameType | None) -> None:
         for number in numbers:
             signal.signal(number, signal.SIG_IGN)
-        raise _EndedError
+        raise KeyboardInterrupt
 
     before = {number: signal.signal(number, end) for number in numbers}
     try:
-        with contextlib.suppress(_EndedError):
+        with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
         for number, handler in before.items():

@@ -20,14 +20,7 @@ from typing import Any
 from webob import Request, Response
 
 from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.identities import (
-    DOMAIN_ID,
-    PROJECTS,
-    REGION,
-    USERS,
-    User,
-    roles_in,
-)
+from senlin_affinity.sandbox.identities import DOMAIN_ID, PROJECTS, REGION, USERS, User
 from senlin_affinity.sandbox.tokens import Scope, Token, Trust
 from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
 
@@ -122,8 +115,9 @@ class Keystone(Stub):
         if wanted is None or wanted == 'unscoped' or 'unscoped' in wanted:
             return Scope(user, user.project, user.roles)
         project = _find(PROJECTS.values(), wanted['project'])
-        roles = roles_in(user, project.id) if project else ()
-        return Scope(user, project, roles) if project and roles else None
+        # An administrator has its roles in every project, as with an inherited assignment.
+        is_theirs = project is not None and (project == user.project or 'admin' in user.roles)
+        return Scope(user, project, user.roles) if is_theirs else None
 
     def _validate(self, request: Request, caller: Token) -> Response:
         subject = self._token(request.headers.get('X-Subject-Token'))

@@ -47,27 +47,26 @@ class Session:
         )
 
 
-def runtime_directory() -> Path:
-    """Give this user's directory for what runs; it is nobody else's."""
+def path(name: str) -> Path:
+    """Give the path of a file in this user's directory for what runs; it is nobody else's."""
     base = os.environ.get('XDG_RUNTIME_DIR')
-    if base:
-        directory = Path(base, 'senlin-affinity')
-    else:
-        directory = Path(tempfile.gettempdir(), f'senlin-affinity-{os.getuid()}')
+    own = Path(tempfile.gettempdir(), f'senlin-affinity-{os.getuid()}')
+    directory = Path(base, 'senlin-affinity') if base else own
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     if directory.is_symlink() or directory.stat().st_uid != os.getuid():
         raise CloudError(f'{directory} belongs to somebody else: set XDG_RUNTIME_DIR')
-    return directory
+    return directory / name
 
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
     """Be the one who runs the sandbox; a CloudError if somebody is already."""
     with _lock_file() as lock:
-        deadline = time.monotonic() + 5 * _LOOK_EVERY  # somebody may be looking at this moment
-        while not _take(lock, fcntl.LOCK_EX) and time.monotonic() < deadline:
-            time.sleep(_LOOK_EVERY)
-        if not _take(lock, fcntl.LOCK_EX):
+        for _time in range(5):
+            if _take(lock, fcntl.LOCK_EX):
+                break
+            time.sleep(_LOOK_EVERY)  # somebody may be looking at this moment
+        else:
             raise CloudError('a sandbox is running already: use it, or end it with "sandbox down"')
         try:
             yield
@@ -81,13 +80,11 @@ def is_held() -> bool:
         return not _take(lock, fcntl.LOCK_SH)
 
 
-def write(pid: int, base_url: str, directory: Path, children: tuple[int, ...], clouds: str) -> Path:
-    """Write the notes and the clouds.yaml; give the path of the latter."""
-    clouds_yaml = runtime_directory() / 'clouds.yaml'
-    _write(clouds_yaml, clouds)
-    session = Session(pid, base_url, str(directory), str(clouds_yaml), children)
-    _write(runtime_directory() / 'session.json', json.dumps(dataclasses.asdict(session)))
-    return clouds_yaml
+def write(session: Session) -> None:
+    """Write the notes, whole or not at all."""
+    new = path('session.json.new')
+    new.write_text(json.dumps(dataclasses.asdict(session)), encoding='utf-8')
+    new.replace(path('session.json'))
 
 
 def read() -> Session | None:
@@ -95,7 +92,7 @@ def read() -> Session | None:
     if not is_held():
         return None
     try:
-        data = json.loads((runtime_directory() / 'session.json').read_text(encoding='utf-8'))
+        data = json.loads(path('session.json').read_text(encoding='utf-8'))
     except FileNotFoundError:
         return None
     return Session(**{**data, 'children': tuple(data['children'])})
@@ -103,9 +100,8 @@ def read() -> Session | None:
 
 def forget() -> None:
     """Remove the notes."""
-    for name in ('session.json', 'clouds.yaml'):
-        with contextlib.suppress(FileNotFoundError):
-            (runtime_directory() / name).unlink()
+    path('session.json').unlink(missing_ok=True)
+    path('clouds.yaml').unlink(missing_ok=True)
 
 
 def end(session: Session) -> None:
@@ -140,22 +136,11 @@ def _take(lock: int, kind: int) -> bool:
 
 @contextlib.contextmanager
 def _lock_file() -> Iterator[int]:
-    path = runtime_directory() / 'lock'
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(path('lock'), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         yield lock
     finally:
         os.close(lock)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that only this user may read, whole or not at all."""
-    new = path.with_name(f'{path.name}.new')
-    with contextlib.suppress(FileNotFoundError):
-        new.unlink()
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w') as stream:
-        stream.write(text)
-    new.replace(path)
 
 
 def is_running(pid: int) -> bool:

@@ -3,12 +3,11 @@
 In the background it is ``python -m senlin_affinity.sandbox.supervisor``, in a session of its own.
 It tells the command that started it how the start goes, one JSON object a line::
 
-    {"stage": "Placement runs"}    {"ready": {}}    {"error": "...", "invalid": false}
+    {"stage": "Placement runs"}    {"ready": true}    {"error": "...", "invalid": false}
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -38,8 +37,11 @@ def hold(
         else:
             cloud = SandboxCloud.from_file(cloud_file, senlin=senlin, progress=progress)
         with cloud:
-            notes = (os.getpid(), cloud.base_url, cloud.log_dir, cloud.pids)
-            session.write(*notes, cloud.clouds_yaml())
+            clouds_yaml = session.path('clouds.yaml')
+            clouds_yaml.touch(mode=0o600)
+            clouds_yaml.write_text(cloud.clouds_yaml(), encoding='utf-8')
+            places = (cloud.base_url, str(cloud.log_dir), str(clouds_yaml))
+            session.write(session.Session(os.getpid(), *places, cloud.pids))
             on_ready()
             cloud.wait()
             raise CloudError(f'a part of the sandbox has ended by itself\n{cloud.logs()}')
@@ -50,30 +52,24 @@ def start(cloud_file: Path | None, senlin: bool, progress: Progress) -> None:
 
     Errors: InvalidSpec and CloudError as :class:`SandboxCloud` raises them.
     """
-    report, news = os.pipe()
-    log = session.runtime_directory() / 'supervisor.log'
-    command = [sys.executable, '-m', __name__, str(news)]
-    command += [] if senlin else ['--no-senlin']
-    command += [] if cloud_file is None else ['--cloud', str(cloud_file.absolute())]
-    with open(log, 'wb') as output, open(report, encoding='utf-8') as lines:
+    given = {'cloud': cloud_file and str(cloud_file.absolute()), 'senlin': senlin}
+    with open(session.path('supervisor.log'), 'wb') as output:
         process = subprocess.Popen(
-            command,
+            [sys.executable, '-m', __name__, json.dumps(given)],
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=output,
-            pass_fds=[news],
             cwd='/',
             env=environment(),
             start_new_session=True,
         )
-        os.close(news)
-        try:
-            _follow(lines, progress)
-        except BaseException:
-            if process.poll() is None:
-                process.terminate()
-            process.wait()
-            raise
+    try:
+        _follow(process.stdout, progress)
+    except BaseException:
+        if process.poll() is None:
+            process.terminate()
+        process.wait()
+        raise
 
 
 def _follow(lines: Any, progress: Progress) -> None:
@@ -85,33 +81,24 @@ def _follow(lines: Any, progress: Progress) -> None:
             raise InvalidSpec(event['error']) if event['invalid'] else CloudError(event['error'])
         if 'ready' in event:
             return
-    log = session.runtime_directory() / 'supervisor.log'
+    log = session.path('supervisor.log')
     raise CloudError(f'the sandbox ended before it was ready: see {log}')
 
 
 def main() -> int:
     """Be the background process."""
-    parser = argparse.ArgumentParser(description='Holds a sandbox; not run by hand.')
-    parser.add_argument('report', type=int)
-    parser.add_argument('--cloud', type=Path)
-    parser.add_argument('--no-senlin', dest='senlin', action='store_false')
-    given = parser.parse_args()
-    os.set_inheritable(given.report, False)
+    given = json.loads(sys.argv[1])
+    cloud_file = given['cloud'] and Path(given['cloud'])
 
-    def tell(event: dict[str, Any]) -> None:
+    def tell(**event: Any) -> None:
         with contextlib.suppress(OSError):  # the command has gone, the sandbox stays
-            os.write(given.report, json.dumps(event).encode() + b'\n')
+            os.write(1, json.dumps(event).encode() + b'\n')
 
     try:
-        hold(
-            given.cloud,
-            given.senlin,
-            lambda stage: tell({'stage': stage}),
-            lambda: tell({'ready': {}}),
-        )
+        hold(cloud_file, given['senlin'], lambda stage: tell(stage=stage), lambda: tell(ready=True))
     except Exception as error:  # noqa: BLE001 - the outermost door of the process
         traceback.print_exc()
-        tell({'error': str(error), 'invalid': isinstance(error, InvalidSpec)})
+        tell(error=str(error), invalid=isinstance(error, InvalidSpec))
         return 1
     return 0
 

@@ -1,7 +1,7 @@
 """Senlin and Nova as the demo's people see them: waits for actions, looks at what Nova really has.
 
-The way of the data: everything is asked for through Senlin's own API (openstacksdk's clustering
-client); where servers are, and which groups there are, is read from Nova, as an administrator.
+Data flow: everything is asked for through Senlin's own API (openstacksdk's clustering client);
+where servers are, and which groups there are, is read from Nova, as an administrator.
 
 Shapes::
 
@@ -86,11 +86,7 @@ class Actor:
         cluster = self.clustering.create_cluster(
             name=name, profile_id=profile, desired_capacity=size, **{**limits, **more}
         )
-        wait_for(
-            f'cluster {name}',
-            lambda: self.clustering.get_cluster(cluster.id).status not in _IN_THE_MAKING,
-        )
-        found = self.clustering.get_cluster(cluster.id)
+        found = self._made(f'cluster {name}', lambda: self.clustering.get_cluster(cluster.id))
         if found.status != 'ACTIVE':
             raise CloudError(f'cluster {name} is {found.status}: {found.status_reason}')
         return str(cluster.id)
@@ -102,11 +98,13 @@ class Actor:
 
     def node_is_done(self, node: str) -> Any:
         """Wait until a node is no longer in the making; the node."""
-        wait_for(
-            f'node {node}',
-            lambda: self.clustering.get_node(node).status not in _IN_THE_MAKING,
+        return self._made(f'node {node}', lambda: self.clustering.get_node(node))
+
+    def _made(self, what: str, look: Callable[[], Any]) -> Any:
+        """Wait until a node or a cluster is no longer in the making."""
+        return wait_for(
+            what, lambda: found if (found := look()).status not in _IN_THE_MAKING else None
         )
-        return self.clustering.get_node(node)
 
     def delete_cluster(self, cluster: str) -> None:
         """Delete a cluster with its nodes, and wait until it is gone."""
@@ -137,8 +135,8 @@ class Actor:
 
     def act(self, cluster: str, what: str, **arguments: Any) -> Running:
         """Ask for any action on a cluster, in the API's own words."""
-        answer = self.clustering.post(f'/clusters/{cluster}/actions', json={what: arguments})
-        body = answer.json()
+        path = f'/clusters/{cluster}/actions'
+        body = self.clustering.post(path, json={what: arguments}).json()
         if 'action' not in body:
             raise CloudError(f'Senlin refused: {body.get("error", body)}')
         return self.running(body['action'])

@@ -1,14 +1,15 @@
 """The demo's story: document 003's scenarios S1, S2 and S3, each checked against Nova.
 
-The way of the data: every chapter asks Senlin for something, lets it get done, prints what Nova has
-as a table, and checks it. A check that fails is remembered, and the demo ends in failure; what can
-not be done at all is an error and ends it at once.
+Data flow: every chapter asks Senlin for something, lets it get done, prints what Nova has as a
+table, and checks it. A check that fails is remembered, and the demo ends in failure; what cannot be
+done at all is an error and ends it at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
@@ -62,33 +63,22 @@ def create_group(scene: Scene) -> None:
     screen.title('S2  A server group of its own: at most 3 nodes on a host')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
     user = scene.user
-    policy, profile = _from_examples(user, 'anti-affinity.yaml', 'server.yaml')
-    cluster = user.create_cluster('six', profile)
-    _must_succeed(screen, 'the attach', 'attaching the policy', user.attach(cluster, policy))
+    cluster, policy = _attached(scene, user, 'six', 'anti-affinity.yaml')
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
-    screen.table(
-        ('server group', 'policy', 'rules'),
-        [(group.name, group.policy, _in_words(group.rules))] if group else [],
-    )
+    rows = [(group.name, group.policy, _in_words(group.rules))] if group else []
+    screen.table(('server group', 'policy', 'rules'), rows)
     rules = group and (group.policy, group.rules)
-    screen.check(
-        'Nova has the group, with the rule', ('anti-affinity', {'max_server_per_host': 3}), rules
-    )
+    wanted = ('anti-affinity', {'max_server_per_host': 3})
+    screen.check('Nova has the group, with the rule', wanted, rules)
     if not group:
         return
     doing = 'scaling out by 6: six servers boot on the real scheduler'
     _must_succeed(screen, 'the scale-out by 6', doing, user.scale_out(cluster, 6))
-    landed = scene.nova.servers_on_hosts(group.id)
-    screen.host_map(landed)
-    screen.check(
-        'six nodes on two hosts land 3 + 3',
-        {'cmp-1': 3, 'cmp-2': 3},
-        {host: len(names) for host, names in landed.items()},
-    )
-    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
+    landed = _show_servers(scene, group)
+    screen.check('six nodes on two hosts land 3 + 3', {'cmp-1': 3, 'cmp-2': 3}, landed)
+    _detach(screen, user, cluster, policy)
     screen.check('the created group is gone', None, scene.nova.group(group.name))
-    with screen.working('deleting the cluster'):
-        user.delete_cluster(cluster)
+    _delete(screen, user, cluster)
 
 
 def inherit_group(scene: Scene) -> None:
@@ -98,31 +88,22 @@ def inherit_group(scene: Scene) -> None:
     group_id = user.create_group('web')
     screen.say('profile server-with-group.yaml (scheduler_hints: {group: web})')
     screen.say('policy inherit.yaml')
-    policy, profile = _from_examples(user, 'inherit.yaml', 'server-with-group.yaml')
-    cluster = user.create_cluster('heirs', profile)
-    _must_succeed(screen, 'the attach', 'attaching the policy', user.attach(cluster, policy))
+    cluster, policy = _attached(scene, user, 'heirs', 'inherit.yaml', 'server-with-group.yaml')
     data = user.binding(cluster, policy).get('AffinityPolicy', {}).get('data', {})
     screen.table(('binding', 'value'), [(key, _in_words(value)) for key, value in data.items()])
-    screen.check(
-        'the binding inherits the group',
-        (group_id, True),
-        (data.get('servergroup_id'), data.get('inherited_group')),
-    )
+    found = (data.get('servergroup_id'), data.get('inherited_group'))
+    screen.check('the binding inherits the group', (group_id, True), found)
     _must_succeed(screen, 'the scale-out by 1', 'scaling out by 1', user.scale_out(cluster, 1))
     with screen.working('creating a node straight into the cluster'):
+        profile = user.clustering.get_cluster(cluster).profile_id
         node = user.create_node('straight', profile, cluster)
     screen.check('the node that was created straight into the cluster is up', 'ACTIVE', node.status)
-    landed = scene.nova.servers_on_hosts(group_id)
-    screen.host_map(landed)
-    screen.check(
-        'both servers are in the group, one on each host',
-        {'cmp-1': 1, 'cmp-2': 1},
-        {host: len(names) for host, names in landed.items()},
-    )
-    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
+    landed = _show_servers(scene, scene.nova.group('web'))
+    what = 'both servers are in the group, one on each host'
+    screen.check(what, {'cmp-1': 1, 'cmp-2': 1}, landed)
+    _detach(screen, user, cluster, policy)
     screen.check('the inherited group is still there', ['web'], scene.nova.groups())
-    with screen.working('deleting the cluster'):
-        user.delete_cluster(cluster)
+    _delete(screen, user, cluster)
 
 
 def refuse_mismatch(scene: Scene) -> None:
@@ -130,18 +111,14 @@ def refuse_mismatch(scene: Scene) -> None:
     screen, user = scene.screen, scene.user
     screen.title('A policy that does not match its group is refused')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
-    policy, profile = _from_examples(user, 'affinity.yaml', 'server-with-group.yaml')
-    cluster = user.create_cluster('misfit', profile)
+    cluster, policy = _create(user, 'misfit', 'affinity.yaml', 'server-with-group.yaml')
     with screen.working('attaching the policy'):
         ended = user.attach(cluster, policy).ended()
     screen.quote('Senlin says', ended.reason)
     screen.check('the attach failed', 'FAILED', ended.status)
-    screen.check(
-        'its reason names both policies',
-        True,
-        "Policies specified (affinity) doesn't match" in ended.reason
-        and '(anti-affinity)' in ended.reason,
-    )
+    words = ("Policies specified (affinity) doesn't match", '(anti-affinity)')
+    is_named = all(each in ended.reason for each in words)
+    screen.check('its reason names both policies', True, is_named)
     screen.check('no group was created', ['web'], scene.nova.groups())
     user.delete_cluster(cluster)
 
@@ -151,49 +128,36 @@ def spread_zones(scene: Scene) -> None:
     screen, user = scene.screen, scene.user
     screen.title('A spread over the zones, for everybody')
     screen.say('policy spread-zones.yaml, a plain user, who sees no host; zones az1 and az2')
-    policy, profile = _from_examples(user, 'spread-zones.yaml', 'server.yaml')
-    cluster = user.create_cluster('even', profile)
-    _must_succeed(screen, 'the attach', 'attaching the policy', user.attach(cluster, policy))
+    cluster, policy = _attached(scene, user, 'even', 'spread-zones.yaml')
     _must_succeed(screen, 'the scale-out by 4', 'scaling out by 4', user.scale_out(cluster, 4))
-    group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
-    landed = scene.nova.servers_on_hosts(group.id) if group else {}
-    screen.host_map(landed)
+    landed = _show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
     zone_of = {host: zone for host, _hypervisor, zone, _status in scene.nova.hosts()}
-    screen.check(
-        'four nodes on two zones land 2 + 2',
-        {'az1': 2, 'az2': 2},
-        {zone_of[host]: len(names) for host, names in landed.items()},
-    )
-    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
-    with screen.working('deleting the cluster'):
-        user.delete_cluster(cluster)
+    by_zone = {zone_of[host]: count for host, count in landed.items()}
+    screen.check('four nodes on two zones land 2 + 2', {'az1': 2, 'az2': 2}, by_zone)
+    _detach(screen, user, cluster, policy)
+    _delete(screen, user, cluster)
 
 
 def ask_first(scene: Scene) -> None:
-    """The preflight: what can not fit is refused before Nova is asked, with what would help."""
+    """The preflight: what cannot fit is refused before Nova is asked, with what would help."""
     screen, admin = scene.screen, scene.admin
     screen.title('The preflight: refused before Nova is asked, with the reason')
     screen.say(
         'policy one-per-host.yaml, an administrator; two hosts are enabled, six nodes wanted'
     )
-    policy, profile = _from_examples(admin, 'one-per-host.yaml', 'server.yaml')
-    cluster = admin.create_cluster('many', profile)
-    _must_succeed(screen, 'the attach', 'attaching the policy', admin.attach(cluster, policy))
+    cluster, policy = _attached(scene, admin, 'many', 'one-per-host.yaml')
     with screen.working('scaling out by 6'):
         ended = admin.scale_out(cluster, 6).ended()
     screen.quote('Senlin says', ended.reason)
-    screen.check(
-        'the scale-out is refused at 3', True, 'does not fit: 2 of 6 placed' in ended.reason
-    )
-    screen.check(
-        'it says what would help', True, 'max_server_per_host: 3 (capacity 6)' in ended.reason
-    )
+    is_refused = 'does not fit: 2 of 6 placed' in ended.reason
+    screen.check('the scale-out is refused at 3', True, is_refused)
+    is_helped = 'max_server_per_host: 3 (capacity 6)' in ended.reason
+    screen.check('it says what would help', True, is_helped)
     group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
     landed = scene.nova.servers_on_hosts(group.id) if group else None
     screen.check('no server was created', {}, landed)
-    _must_succeed(screen, 'the detach', 'detaching the policy', admin.detach(cluster, policy))
-    with screen.working('deleting the cluster'):
-        admin.delete_cluster(cluster)
+    _detach(screen, admin, cluster, policy)
+    _delete(screen, admin, cluster)
 
 
 def use_drs(scene: Scene) -> None:
@@ -201,9 +165,7 @@ def use_drs(scene: Scene) -> None:
     screen, admin = scene.screen, scene.admin
     screen.title('S3  A vSphere host with DRS')
     screen.say(f'policy drs.yaml, an administrator; {DRS_HOST} is still disabled')
-    policy, profile = _from_examples(admin, 'drs.yaml', 'server.yaml')
-    cluster = admin.create_cluster('drs', profile)
-    _must_succeed(screen, 'the attach', 'attaching the policy', admin.attach(cluster, policy))
+    cluster, policy = _attached(scene, admin, 'drs', 'drs.yaml')
     with screen.working('resizing to 2'):
         ended = admin.resize(cluster, 'EXACT_CAPACITY', 2).ended()
     screen.quote('Senlin says', ended.reason)
@@ -213,18 +175,11 @@ def use_drs(scene: Scene) -> None:
     screen.say(f'{DRS_HOST} is enabled now')
     resize = admin.resize(cluster, 'EXACT_CAPACITY', 2)
     _must_succeed(screen, 'the resize to 2', 'resizing to 2', resize)
-    group = scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}')
-    landed = scene.nova.servers_on_hosts(group.id) if group else {}
-    screen.host_map(landed)
-    screen.check(
-        'both nodes are on the DRS host',
-        {DRS_HOST: 2},
-        {host: len(names) for host, names in landed.items()},
-    )
-    _must_succeed(screen, 'the detach', 'detaching the policy', admin.detach(cluster, policy))
+    landed = _show_servers(scene, scene.nova.group(f'{GROUP_NAME_PREFIX}{cluster}'))
+    screen.check('both nodes are on the DRS host', {DRS_HOST: 2}, landed)
+    _detach(screen, admin, cluster, policy)
     screen.check('only the inherited group is left', ['web'], scene.nova.groups())
-    with screen.working('deleting the cluster'):
-        admin.delete_cluster(cluster)
+    _delete(screen, admin, cluster)
 
 
 CHAPTERS = (
@@ -245,11 +200,36 @@ def _in_words(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _from_examples(user: Actor, policy: str, profile: str) -> tuple[str, str]:
-    """Create a policy and a profile from files of the project's examples; their ids."""
-    policy_spec = yaml.safe_load(example(f'policies/{policy}').read_text())
+def _create(user: Actor, name: str, policy: str, profile: str = 'server.yaml') -> tuple[str, str]:
+    """Create a cluster and a policy from files of the project's examples; their ids."""
     profile_spec = yaml.safe_load(example(f'profiles/{profile}').read_text())
-    return user.create_policy(policy, policy_spec), user.create_profile(profile, profile_spec)
+    policy_spec = yaml.safe_load(example(f'policies/{policy}').read_text())
+    cluster = user.create_cluster(name, user.create_profile(profile, profile_spec))
+    return cluster, user.create_policy(policy, policy_spec)
+
+
+def _attached(scene: Scene, user: Actor, *names: str) -> tuple[str, str]:
+    """Create a cluster and a policy, and attach it; their ids."""
+    cluster, policy = _create(user, *names)
+    attach = user.attach(cluster, policy)
+    _must_succeed(scene.screen, 'the attach', 'attaching the policy', attach)
+    return cluster, policy
+
+
+def _detach(screen: Screen, user: Actor, cluster: str, policy: str) -> None:
+    _must_succeed(screen, 'the detach', 'detaching the policy', user.detach(cluster, policy))
+
+
+def _delete(screen: Screen, user: Actor, cluster: str) -> None:
+    with screen.working('deleting the cluster'):
+        user.delete_cluster(cluster)
+
+
+def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
+    """Show the servers of a group on their hosts, and count them."""
+    landed = scene.nova.servers_on_hosts(group.id) if group else {}
+    scene.screen.host_map(landed)
+    return {host: len(names) for host, names in landed.items()}
 
 
 def _must_succeed(screen: Screen, what: str, doing: str, running: Running) -> None:

@@ -13,17 +13,7 @@ from senlin_affinity.sandbox.blueprint import AggregateSpec, Blueprint, FlavorSp
 
 def read(text):
     """Read a whole file's text the way SandboxCloud does."""
-    data = yaml.safe_load(text)
-    hosts, named = reader.read_hosts(data['hosts'])
-    blueprint = Blueprint(
-        hosts=hosts,
-        aggregates=reader.merge(named, reader.read_aggregates(data.get('aggregates'), hosts)),
-        flavors=reader.read_flavors(data.get('flavors')),
-        quotas=reader.read_quotas(data.get('quotas')),
-        default_availability_zone=data.get('default_availability_zone'),
-    )
-    reader.check(blueprint)
-    return blueprint
+    return reader.read(**yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(
