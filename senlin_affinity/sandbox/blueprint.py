@@ -26,13 +26,9 @@ DEFAULT_FILTERS = (
 )
 
 #: The limits of nova.conf's [quota] that a cloud may set. The sandbox has none by default.
-DEFAULT_QUOTAS: Mapping[str, int] = {
-    'instances': -1,
-    'cores': -1,
-    'ram': -1,
-    'server_groups': -1,
-    'server_group_members': -1,
-}
+DEFAULT_QUOTAS: Mapping[str, int] = dict.fromkeys(
+    ('instances', 'cores', 'ram', 'server_groups', 'server_group_members'), -1
+)
 
 #: The one image there is, "cirros".
 IMAGE_ID = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'

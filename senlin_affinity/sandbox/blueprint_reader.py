@@ -66,9 +66,6 @@ def read(
     return blueprint
 
 
-# -- the parts -------------------------------------------------------------------------------------
-
-
 def _hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]:
     """Read the hosts in any of their three forms, with the aggregates that they name."""
     if isinstance(hosts, int) and not isinstance(hosts, bool):
@@ -137,9 +134,6 @@ def _merge(
     return tuple(merged.values())
 
 
-# -- what does not go together ---------------------------------------------------------------------
-
-
 def _check(blueprint: Blueprint) -> None:
     """Refuse what Nova would refuse, or what would end in two things with one name."""
     default_zone = blueprint.default_availability_zone
@@ -172,9 +166,6 @@ def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
             words = f'one of its aggregates is the zone "{zones[spec.name]}"'
             raise InvalidSpec(words, path=f'hosts.{spec.name}.availability_zone')
     return zones
-
-
-# -- values: each check says what to write instead -------------------------------------------------
 
 
 def _each(

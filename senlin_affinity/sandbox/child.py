@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -79,6 +80,25 @@ class Child:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()  # closes the pipes
+
+
+@contextlib.contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Put Ctrl-C off until the end of the block, which must end by its own deadlines.
+
+    Only the main thread gets signals; elsewhere there is nothing to do.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def wait_until_ready(children: Iterable[Child], progress: Progress) -> None:

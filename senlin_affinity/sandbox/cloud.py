@@ -31,18 +31,15 @@ from senlin_affinity.sandbox import blueprint_reader as reader
 from senlin_affinity.sandbox import (
     child,
     controls,
-    interruption,
     template_databases,
     work_directory,
 )
 from senlin_affinity.sandbox.blueprint import IMAGE_ID
-from senlin_affinity.sandbox.catalogue import Endpoints
 from senlin_affinity.sandbox.controls import Faults
-from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS
+from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS, Endpoints
 from senlin_affinity.sandbox.plan import Plan
 
-_PACKAGE = 'senlin_affinity.sandbox'
-_SENLIN = f'{_PACKAGE}.senlin_process'
+_MODULES = tuple(f'senlin_affinity.sandbox.{name}_process' for name in ('nova', 'senlin'))
 
 
 class SandboxCloud:
@@ -73,10 +70,8 @@ class SandboxCloud:
         self._has_senlin = senlin
         self._progress = progress or (lambda _stage: None)
         self._children: list[child.Child] = []
-        self._directory: Path | None = None
-        self._lock = -1
-        self._owner = -1
         self._plan: Plan | None = None
+        self._lock = self._owner = -1
 
     @classmethod
     def from_file(cls, path: str | Path, *, senlin: bool = False, **more: Any) -> SandboxCloud:
@@ -96,7 +91,7 @@ class SandboxCloud:
 
     def start(self) -> None:
         """Start the children, both at once, and wait until they are ready."""
-        if self._directory is not None:
+        if self._plan is not None:
             raise CloudError('this sandbox has been started already')
         for directory in work_directory.remove_abandoned():
             self._progress(f'removed {directory}, which a killed sandbox had left')
@@ -110,36 +105,30 @@ class SandboxCloud:
             raise
 
     def _start(self) -> None:
-        with interruption.postponed(), contextlib.ExitStack() as sockets:
-            self._directory, self._lock = work_directory.create()
+        with child.without_ctrl_c(), contextlib.ExitStack() as sockets:
+            modules = _MODULES if self._has_senlin else _MODULES[:1]
+            listeners = [sockets.enter_context(_listener()) for _module in modules]
+            urls = (f'http://127.0.0.1:{each.getsockname()[1]}' for each in listeners)
+            directory, self._lock = work_directory.create()
             self._owner = os.getpid()
             atexit.register(self.stop)
-            listeners = [sockets.enter_context(_listener())]
-            modules = [f'{_PACKAGE}.nova_process']
-            if self._has_senlin:
-                listeners.append(sockets.enter_context(_listener()))
-                modules.append(_SENLIN)
-            self._plan = Plan(
-                self._directory,
-                Endpoints(*(f'http://127.0.0.1:{item.getsockname()[1]}' for item in listeners)),
-                secrets.token_hex(16),
-                template_databases.cache_directory(),
-                self._blueprint,
-            )
+            cache = template_databases.cache_directory()
+            secret = secrets.token_hex(16)
+            self._plan = Plan(directory, Endpoints(*urls), secret, cache, self._blueprint)
             self._plan.write()
             for module, listener in zip(modules, listeners, strict=True):
-                self._children.append(child.Child(module, self._directory, listener))
+                self._children.append(child.Child(module, directory, listener))
         child.wait_until_ready(self._children, self._progress)
 
     def stop(self) -> None:
         """End the children and remove the work directory; again is no error."""
-        if self._directory is None or self._owner not in (-1, os.getpid()):
+        if self._plan is None or self._owner != os.getpid():
             return
-        with interruption.postponed():
+        with child.without_ctrl_c():
             children, self._children = self._children, []
-            directory, self._directory = self._directory, None
+            plan, self._plan = self._plan, None
             child.stop(children)
-            work_directory.remove(directory)
+            work_directory.remove(plan.directory)
             os.close(self._lock)
         atexit.unregister(self.stop)
 
@@ -148,14 +137,15 @@ class SandboxCloud:
         plan = self._running
         if not self._has_senlin:
             raise CloudError('this sandbox has no Senlin')
-        with interruption.postponed(), contextlib.ExitStack() as sockets:
+        with child.without_ctrl_c(), contextlib.ExitStack() as sockets:
             blueprint = dataclasses.replace(plan.blueprint, senlin_options=dict(options))
             self._plan = dataclasses.replace(plan, blueprint=blueprint)
             self._plan.write()
             # By force: a child that is asked to end removes the work directory.
             self._children.pop().stop(deadline=0.0)
-            listener = sockets.enter_context(_listener(_port(plan.endpoints.clustering)))
-            senlin = child.Child(_SENLIN, plan.directory, listener)
+            port = urlsplit(plan.endpoints.url('clustering')).port or 0
+            listener = sockets.enter_context(_listener(port))
+            senlin = child.Child(_MODULES[1], plan.directory, listener)
             self._children.append(senlin)
         child.wait_until_ready([senlin], self._progress)
 
@@ -182,12 +172,13 @@ class SandboxCloud:
 
     def logs(self, lines: int = 40) -> str:
         """Give the end of every log, for a test that failed."""
-        if self._directory is None:
+        if self._plan is None:
             return ''
         parts = []
-        for path in sorted([*self._directory.glob('*.log'), *self._directory.glob('*.out')]):
-            end = path.read_text(encoding='utf-8', errors='replace').splitlines()[-lines:]
-            if end:
+        for path in sorted(self._plan.directory.iterdir()):
+            is_log = path.suffix in ('.log', '.out')
+            text = path.read_text(encoding='utf-8', errors='replace') if is_log else ''
+            if end := text.splitlines()[-lines:]:
                 parts.append('\n'.join([f'--- {path.name}', *end]))
         return '\n'.join(parts)
 
@@ -235,20 +226,11 @@ class SandboxCloud:
 
     @property
     def _running(self) -> Plan:
-        if self._plan is None or self._directory is None:
+        if self._plan is None:
             raise CloudError('this sandbox does not run: use it in a with block')
         return self._plan
 
 
 def _listener(port: int = 0) -> socket.socket:
     """Give a listening socket, on a port that is nobody else's where none is given."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # Whoever listens there after it need not wait for the end of its connections.
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(('127.0.0.1', port))
-    listener.listen(128)
-    return listener
-
-
-def _port(url: str | None) -> int:
-    return urlsplit(url or '').port or 0
+    return socket.create_server(('127.0.0.1', port), backlog=128)

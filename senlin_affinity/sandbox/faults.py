@@ -113,12 +113,10 @@ class Observer(Stub):
         return not_found(request)
 
     def _next_fault(self, service: str, request: Request) -> Fault | None:
-        for fault in self._faults:
-            if fault.fits(service, request):
-                if fault.times is not None:
-                    fault.times -= 1
-                return fault
-        return None
+        fault = next((each for each in self._faults if each.fits(service, request)), None)
+        if fault is not None and fault.times is not None:
+            fault.times -= 1
+        return fault
 
 
 def _path(request: Request) -> str:

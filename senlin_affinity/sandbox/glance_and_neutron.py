@@ -14,8 +14,7 @@ from typing import Any
 from webob import Request, Response
 
 from senlin_affinity.sandbox.blueprint import IMAGE_ID
-from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.identities import ADMIN
+from senlin_affinity.sandbox.identities import ADMIN, Endpoints
 from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
 
 _IMAGE: dict[str, Any] = {

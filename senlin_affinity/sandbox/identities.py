@@ -1,7 +1,12 @@
-"""The people and services that the sandbox's Keystone knows.
+"""The people and services that the sandbox's Keystone knows, and where the services are.
 
 Each user has a project of its own; the services share one. Passwords are made from a secret that
 the parent draws anew for every cloud, so that nothing outside it can log in by guessing.
+
+Shapes::
+
+    Endpoints('http://127.0.0.1:8774', clustering='http://127.0.0.1:8778').url('compute')
+        == 'http://127.0.0.1:8774/compute/v2.1'
 
 Source: the default role hierarchy of Keystone (admin implies manager, member, reader).
 """
@@ -62,3 +67,31 @@ SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placem
 
 USERS = {user.name: user for user in (ADMIN, DEMO, *SERVICES)}
 PROJECTS = {user.project.name: user.project for user in USERS.values()}
+
+#: service type -> (name, path below the base URL)
+_SERVICES = {
+    'identity': ('keystone', '/identity'),
+    'compute': ('nova', '/compute/v2.1'),
+    'placement': ('placement', '/placement'),
+    'image': ('glance', '/image'),
+    'network': ('neutron', '/network'),
+}
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The base URL of all services but Senlin, and Senlin's (None: this cloud has no Senlin)."""
+
+    base: str
+    clustering: str | None = None
+
+    def url(self, service_type: str) -> str:
+        """Give the endpoint of a service type of this cloud."""
+        return self.services()[service_type][1]
+
+    def services(self) -> dict[str, tuple[str, str]]:
+        """Give the name and the endpoint of each service type of this cloud."""
+        services = {kind: (name, self.base + path) for kind, (name, path) in _SERVICES.items()}
+        if self.clustering is not None:
+            services['clustering'] = ('senlin', self.clustering)
+        return services

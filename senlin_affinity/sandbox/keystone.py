@@ -17,10 +17,10 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from keystoneauth1 import fixture
 from webob import Request, Response
 
-from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.identities import DOMAIN_ID, PROJECTS, REGION, USERS, User
+from senlin_affinity.sandbox.identities import DOMAIN_ID, PROJECTS, REGION, USERS, Endpoints, User
 from senlin_affinity.sandbox.tokens import Scope, Token, Trust
 from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
 
@@ -61,15 +61,7 @@ class Keystone(Stub):
         return not_found(request)
 
     def _version(self) -> dict[str, Any]:
-        return {
-            'id': 'v3.14',
-            'status': 'stable',
-            'updated': '2020-04-07T00:00:00Z',
-            'media-types': [],
-            'links': [{'rel': 'self', 'href': self._endpoints.url('identity') + '/v3/'}],
-        }
-
-    # -- tokens
+        return fixture.V3Discovery(f'{self._endpoints.url("identity")}/v3/', 'v3.14', xml=False)
 
     def _token(self, token_id: str | None) -> Token | None:
         """Give a token that still counts: issued here, not revoked, its trust not deleted."""
@@ -130,8 +122,6 @@ class Keystone(Stub):
             return answer(204)
         return answer(200, subject.as_body(self._endpoints), {'X-Subject-Token': subject.id})
 
-    # -- trusts
-
     def _trust_requests(self, request: Request, caller: Token, *trust_id: str) -> Response:
         if not trust_id:
             if request.method == 'POST':
@@ -178,8 +168,6 @@ class Keystone(Stub):
         if any(not trust.is_visible_to(caller.scope) for trust in found):
             return error(403, 'You are not authorized to list these trusts.')
         return answer(200, {'trusts': [trust.as_dict() for trust in found], 'links': {}})
-
-    # -- what there is
 
     def _projects(self, request: Request, caller: Token, *project_id: str) -> Response:
         """Show all to administrators; a plain user may see the one that the token is of."""

@@ -61,21 +61,14 @@ class Lifeline:
         work_directory.remove(self._directory)
         os._exit(0)
 
-    def stage(self, name: str) -> None:
-        """Tell the parent how far the start is."""
-        self._tell(stage=name)
-
-    def ready(self) -> None:
-        """Tell the parent that everything runs."""
-        self._tell(ready=True)
+    def tell(self, **news: Any) -> None:
+        """Tell the parent how far the start is, or that everything runs (``ready``)."""
+        os.write(self._report, json.dumps(news).encode() + b'\n')
 
     def fail(self, message: str) -> NoReturn:
         """Tell the parent why it does not, and end; the directory stays, its logs say more."""
-        self._tell(error=message)
+        self.tell(error=message)
         os._exit(1)
-
-    def _tell(self, **news: Any) -> None:
-        os.write(self._report, json.dumps(news).encode() + b'\n')
 
 
 def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], None]) -> None:
@@ -92,7 +85,8 @@ def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], N
     try:
         work_directory.hold(Path(directory))
         lifeline.hold()
-        absent = [name for name in needed if _is_absent(name)]
+        known = importlib.metadata.distributions
+        absent = [name for name in needed if not any(known(name=name))]
         if absent:
             lifeline.fail(_advice(absent))
         body(Plan.read(Path(directory)), socket.socket(fileno=int(listener)), lifeline)
@@ -101,14 +95,6 @@ def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], N
         sys.stderr.flush()
         lifeline.fail(f'{type(error).__name__}: {error}')
     lifeline.leave()
-
-
-def _is_absent(distribution: str) -> bool:
-    try:
-        importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return True
-    return False
 
 
 def _advice(absent: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from senlin_affinity.sandbox import config_files, fake_hypervisor, lifeline, workarounds
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.plan import Plan
-from senlin_affinity.sandbox.template_databases import Templates, flush
+from senlin_affinity.sandbox.template_databases import flush, provide
 
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
 #: The pipelines that end in Nova's API itself, not those of the version documents.
@@ -43,18 +43,18 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
 
     # Before anything of Nova is imported: native threads, no eventlet.
     os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'
-    parent.stage('Nova and Placement are loading')
+    parent.tell(stage='Nova and Placement are loading')
     _load_nova(plan)
     applications['placement'] = observer.watch('placement', _start_placement(plan))
-    parent.stage('Placement runs')
+    parent.tell(stage='Placement runs')
     applications['compute'] = observer.watch('compute', _start_api(plan))
     running = list(_start_controllers())
-    parent.stage("Nova's API, conductor and scheduler run")
+    parent.tell(stage="Nova's API, conductor and scheduler run")
     hosts = [host.name for host in plan.blueprint.hosts]
     running += _start_computes(hosts)
-    parent.stage(f'{len(hosts)} compute services run')
+    parent.tell(stage=f'{len(hosts)} compute services run')
     furniture.arrange(plan)
-    parent.ready()
+    parent.tell(ready=True)
     threading.Event().wait()
     del running  # nothing else holds the services
 
@@ -114,7 +114,7 @@ def _start_placement(plan: Plan) -> Any:
 
     # What decides the schema, and the traits and resource classes that are in it.
     makers = ('openstack-placement', 'os-traits', 'os-resource-classes', 'sqlalchemy')
-    Templates(plan, *makers).provide('placement', make)
+    provide(plan, 'placement', makers, make)
     return deploy.loadapp(options)
 
 
@@ -134,9 +134,9 @@ def _make_databases(plan: Plan) -> None:
     from nova import context, objects
     from nova.db import migration
 
-    templates = Templates(plan, 'nova', 'sqlalchemy')
-    templates.provide('api', lambda: migration.db_sync(database='api'))
-    cell1 = templates.provide('cell1', lambda: migration.db_sync(database='main'))
+    makers = ('nova', 'sqlalchemy')
+    provide(plan, 'api', makers, lambda: migration.db_sync(database='api'))
+    cell1 = provide(plan, 'cell1', makers, lambda: migration.db_sync(database='main'))
     # The schema of cell0 is the same one, and both are still empty.
     flush(cell1)
     shutil.copyfile(cell1, cell1.with_stem('cell0'))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senlin_affinity.sandbox.blueprint import Blueprint
-from senlin_affinity.sandbox.catalogue import Endpoints
+from senlin_affinity.sandbox.identities import Endpoints
 
 _FILE = 'plan.json'
 
@@ -27,10 +27,9 @@ class Plan:
     blueprint: Blueprint
 
     def write(self) -> None:
-        """Write the plan into the work directory, readable for this user only."""
-        path = self.directory / _FILE
-        path.touch(mode=0o600)
-        path.write_text(json.dumps(dataclasses.asdict(self), default=str), encoding='utf-8')
+        """Write the plan into the work directory, which only this user may look into."""
+        text = json.dumps(dataclasses.asdict(self), default=str)
+        (self.directory / _FILE).write_text(text, encoding='utf-8')
 
     @classmethod
     def read(cls, directory: Path) -> Plan:

@@ -12,7 +12,7 @@ import socket
 from senlin_affinity.sandbox import config_files, lifeline, workarounds
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.plan import Plan
-from senlin_affinity.sandbox.template_databases import Templates
+from senlin_affinity.sandbox.template_databases import provide
 
 #: Seconds between two collections of garbage.
 _COLLECT_EVERY = 1
@@ -20,9 +20,9 @@ _COLLECT_EVERY = 1
 
 def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     """Start everything, then let the green threads run."""
-    parent.stage('Senlin is loading')
+    parent.tell(stage='Senlin is loading')
     _load_senlin(plan)
-    parent.stage('Senlin has its database')
+    parent.tell(stage='Senlin has its database')
     import eventlet
     import eventlet.wsgi
     from senlin.api.common import wsgi
@@ -41,8 +41,8 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     # The socket again, as a green one.
     sock = eventlet.greenio.GreenSocket(listener)
     eventlet.spawn_n(eventlet.wsgi.server, sock, application, log_output=False)
-    parent.stage("Senlin's API, conductor and engine run")
-    parent.ready()
+    parent.tell(stage="Senlin's API, conductor and engine run")
+    parent.tell(ready=True)
     gc.freeze()  # what is loaded by now stays; to go through all of it takes 50 ms each time
     eventlet.event.Event().wait()
 
@@ -65,7 +65,7 @@ def _load_senlin(plan: Plan) -> None:
     log.setup(config.CONF, 'senlin')
     objects.register_all()
     if not (plan.directory / 'senlin.sqlite').exists():  # else it is started again
-        Templates(plan, 'senlin', 'sqlalchemy').provide('senlin', database.db_sync)
+        provide(plan, 'senlin', ('senlin', 'sqlalchemy'), database.db_sync)
     messaging.setup()
 
 

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from senlin_affinity.core.errors import CloudError
 
@@ -40,12 +41,6 @@ class Session:
     clouds_yaml: str
     children: tuple[int, ...]
 
-    def is_gone(self) -> bool:
-        """Tell whether nothing of it is left: no work directory, no process."""
-        return not Path(self.directory).exists() and not any(
-            map(is_running, (self.pid, *self.children))
-        )
-
 
 def path(name: str) -> Path:
     """Give the path of a file in this user's directory for what runs; it is nobody else's."""
@@ -61,7 +56,7 @@ def path(name: str) -> Path:
 @contextlib.contextmanager
 def held() -> Iterator[None]:
     """Be the one who runs the sandbox; a CloudError if somebody is already."""
-    with _lock_file() as lock:
+    with open(path('lock'), 'a') as lock:
         for _time in range(5):
             if _take(lock, fcntl.LOCK_EX):
                 break
@@ -76,7 +71,7 @@ def held() -> Iterator[None]:
 
 def is_held() -> bool:
     """Tell whether somebody runs a sandbox."""
-    with _lock_file() as lock:
+    with open(path('lock'), 'a') as lock:
         return not _take(lock, fcntl.LOCK_SH)
 
 
@@ -109,13 +104,14 @@ def end(session: Session) -> None:
 
     The lock says that the id is still the right one.
     """
+    directory, pids = Path(session.directory), (session.pid, *session.children)
     for number in (signal.SIGTERM, signal.SIGKILL):
         if is_held():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(session.pid, number)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if not is_held() and session.is_gone():
+            if not (is_held() or directory.exists() or any(map(is_running, pids))):
                 forget()
                 return
             time.sleep(_LOOK_EVERY)
@@ -125,22 +121,13 @@ def end(session: Session) -> None:
     )
 
 
-def _take(lock: int, kind: int) -> bool:
+def _take(lock: IO[str], kind: int) -> bool:
     """Try to get the lock; those who only look share it, for a moment."""
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
-
-
-@contextlib.contextmanager
-def _lock_file() -> Iterator[int]:
-    lock = os.open(path('lock'), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        yield lock
-    finally:
-        os.close(lock)
 
 
 def is_running(pid: int) -> bool:

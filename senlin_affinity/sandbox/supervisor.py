@@ -11,15 +11,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.sandbox import interruption, session
+from senlin_affinity.sandbox import session
 from senlin_affinity.sandbox.child import Progress, environment
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
@@ -31,7 +33,7 @@ def hold(
     cloud_file: Path | None, senlin: bool, progress: Progress, on_ready: Callable[[], None]
 ) -> None:
     """Run the sandbox here until SIGTERM, SIGHUP or Ctrl-C."""
-    with interruption.until_a_signal(), session.held():
+    with _until_a_signal(), session.held():
         if cloud_file is None:
             cloud = SandboxCloud(DEFAULT_HOSTS, senlin=senlin, progress=progress)
         else:
@@ -45,6 +47,25 @@ def hold(
             on_ready()
             cloud.wait()
             raise CloudError(f'a part of the sandbox has ended by itself\n{cloud.logs()}')
+
+
+@contextlib.contextmanager
+def _until_a_signal() -> Iterator[None]:
+    """Let SIGTERM, SIGHUP and Ctrl-C end the block, the first of them, without an error."""
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def start(cloud_file: Path | None, senlin: bool, progress: Progress) -> None:

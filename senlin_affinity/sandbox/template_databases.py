@@ -13,7 +13,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from senlin_affinity.sandbox.plan import Plan
@@ -31,34 +31,28 @@ def cache_directory() -> Path:
     return Path(given) if given else Path(base, 'senlin-affinity')
 
 
-class Templates:
-    """The templates that some distributions make, for the work directory of a plan."""
+def provide(plan: Plan, name: str, makers: Iterable[str], make: Callable[[], object]) -> Path:
+    """Put the database ``<name>.sqlite`` into the work directory.
 
-    def __init__(self, plan: Plan, *makers: str) -> None:
-        versions = [f'{name}-{importlib.metadata.version(name)}' for name in makers]
-        self._folder = plan.cache / '_'.join([str(FORMAT), *versions])
-        self._directory = plan.directory
-
-    def provide(self, name: str, make: Callable[[], object]) -> Path:
-        """Put the database ``<name>.sqlite`` into the work directory.
-
-        :param make: fills the database at that path; called only where there is no template.
-        """
-        path = self._directory / f'{name}.sqlite'
-        template = self._folder / path.name
-        if template.exists():
-            return shutil.copyfile(template, path)
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            connection.execute('PRAGMA journal_mode=WAL')  # stays with the file
-        make()
-        flush(path)
-        try:
-            template.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=template.parent) as new:
-                shutil.copyfile(path, Path(new, path.name)).replace(template)
-        except OSError as error:
-            LOG.warning('the cache %s cannot be written: %s', template, error)
-        return path
+    :param makers: the distributions whose versions count.
+    :param make: fills the database at that path; called only where there is no template.
+    """
+    versions = [f'{maker}-{importlib.metadata.version(maker)}' for maker in makers]
+    template = plan.cache / '_'.join([str(FORMAT), *versions]) / f'{name}.sqlite'
+    path = plan.directory / template.name
+    if template.exists():
+        return shutil.copyfile(template, path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute('PRAGMA journal_mode=WAL')  # stays with the file
+    make()
+    flush(path)
+    try:
+        template.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=template.parent) as new:
+            shutil.copyfile(path, Path(new, path.name)).replace(template)
+    except OSError as error:
+        LOG.warning('the cache %s cannot be written: %s', template, error)
+    return path
 
 
 def flush(path: Path) -> None:

@@ -16,8 +16,14 @@ from typing import Any
 
 from keystoneauth1 import fixture
 
-from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, REGION, Project, User
+from senlin_affinity.sandbox.identities import (
+    DOMAIN_ID,
+    DOMAIN_NAME,
+    REGION,
+    Endpoints,
+    Project,
+    User,
+)
 
 LIFETIME = datetime.timedelta(days=7)
 

@@ -40,11 +40,8 @@ def parent_directories() -> list[Path]:
 def _with_room() -> Path:
     """Give the first of them that has room; a container's shared memory may be small."""
     *first, last = parent_directories()
-    for directory in first:
-        state = os.statvfs(directory)
-        if state.f_bavail * state.f_frsize >= ROOM_WANTED:
-            return directory
-    return last
+    with_room = (each for each in first if shutil.disk_usage(each).free >= ROOM_WANTED)
+    return next(with_room, last)
 
 
 def create() -> tuple[Path, int]:

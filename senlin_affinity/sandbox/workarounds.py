@@ -113,15 +113,9 @@ def wake_rpc_listeners() -> None:
                     return impl_fake.FakeIncomingMessage(context, message, reply_queue, requeue)
             return None
 
-        def is_for(self, server: str | None) -> bool:
-            return any(server in (None, target.server) for target in self._targets)
-
-        def wake(self) -> None:
-            self._news.set()
-
         def stop(self) -> None:
             super().stop()
-            self.wake()
+            self._news.set()
 
     deliver = impl_fake.FakeExchange.deliver_message
 
@@ -131,8 +125,8 @@ def wake_rpc_listeners() -> None:
         deliver(self, topic, ctxt, message, server=server, **more)
         wanted = None if more.get('fanout') else server  # a fanout may name a server, too
         for listener in tuple(waiting[topic]):
-            if listener.is_for(wanted):
-                listener.wake()
+            if any(wanted in (None, target.server) for target in listener._targets):
+                listener._news.set()
 
     impl_fake.FakeListener = WakingListener
     impl_fake.FakeExchange.deliver_message = deliver_and_wake

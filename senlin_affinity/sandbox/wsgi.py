@@ -7,7 +7,6 @@ import http
 import logging
 import socket
 import socketserver
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -80,10 +79,6 @@ class Switchboard:
 
 class _Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
     daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log it: a client that went away is nothing to print about."""
-        LOG.info('a request was not answered: %s', sys.exc_info()[1])
 
 
 class _Handler(simple_server.WSGIRequestHandler):

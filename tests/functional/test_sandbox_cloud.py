@@ -4,6 +4,7 @@ import openstack
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support.cloud_fixtures import Tenant
 from tests.support.waiting import until
 
 HOSTS = {
@@ -20,14 +21,9 @@ FLAVORS = {'m1.tiny': {}, 'm1.ssd': {'extra_specs': {'aggregate_instance_extra_s
 
 @pytest.fixture(scope='module')
 def cloud():
-    with SandboxCloud(
-        HOSTS,
-        senlin=True,
-        flavors=FLAVORS,
-        quotas={'server_groups': 3},
-        compute_max_version='2.90',
-        placement_max_version='1.36',
-    ) as running:
+    old = {'compute_max_version': '2.90', 'placement_max_version': '1.36'}
+    quotas = {'server_groups': 3}
+    with SandboxCloud(HOSTS, senlin=True, flavors=FLAVORS, quotas=quotas, **old) as running:
         yield running
 
 
@@ -71,11 +67,10 @@ def host_of(admin, server):
 
 
 def test_the_hosts_are_as_they_were_written(admin):
-    found = {
+    assert {
         item.service_details['host']: (item.name, item.hypervisor_type, item.status)
         for item in admin.compute.hypervisors(details=True)
-    }
-    assert found == {
+    } == {
         'cmp-1': ('cmp-1', 'QEMU', 'enabled'),
         'cmp-2': (HOSTS['cmp-2']['hypervisor_hostname'], 'VMware vCenter Server', 'enabled'),
         'cmp-3': ('cmp-3', 'QEMU', 'disabled'),
@@ -83,11 +78,8 @@ def test_the_hosts_are_as_they_were_written(admin):
 
 
 def test_placement_knows_the_sizes(admin):
-    providers = {
-        item['name']: item['uuid']
-        for item in admin.placement.get('/resource_providers').json()['resource_providers']
-    }
-    path = f'/resource_providers/{providers["cmp-1"]}/inventories'
+    found = admin.placement.get('/resource_providers?name=cmp-1').json()
+    path = f'/resource_providers/{found["resource_providers"][0]["uuid"]}/inventories'
     inventories = admin.placement.get(path).json()['inventories']
     assert inventories['VCPU']['total'] == 8
     assert inventories['MEMORY_MB']['total'] == 131072
@@ -142,17 +134,15 @@ def test_a_member_sees_no_hypervisors(demo):
         list(demo.compute.hypervisors())
 
 
-def test_a_forged_token_is_refused(cloud, admin):
-    for service in ('compute', 'placement', 'clustering'):
-        url = admin.session.get_endpoint(service_type=service)
-        path = {'compute': '/servers', 'placement': '/traits', 'clustering': '/v1/clusters'}
-        answer = admin.session.get(
-            url + path[service],
-            authenticated=False,
-            headers={'X-Auth-Token': 'admin'},
-            raise_exc=False,
-        )
-        assert answer.status_code == 401, service
+@pytest.mark.parametrize(
+    ('service', 'path'),
+    [('compute', '/servers'), ('placement', '/traits'), ('clustering', '/v1/clusters')],
+)
+def test_a_forged_token_is_refused(admin, service, path):
+    url = admin.session.get_endpoint(service_type=service) + path
+    forged = {'X-Auth-Token': 'admin'}
+    answer = admin.session.get(url, authenticated=False, headers=forged, raise_exc=False)
+    assert answer.status_code == 401
 
 
 def test_a_wrong_password_is_refused(cloud):
@@ -164,30 +154,8 @@ def test_a_wrong_password_is_refused(cloud):
 
 def test_a_cluster_of_two_nodes_is_two_servers_of_its_owner(cloud, admin, demo):
     cloud.clear_requests()
-    profile = demo.clustering.create_profile(
-        name='server',
-        spec={
-            'type': 'os.nova.server',
-            'version': '1.0',
-            'properties': {
-                'name': 'node',
-                'flavor': 'm1.tiny',
-                'image': cloud.image_id,
-                'networks': [],
-            },
-        },
-    )
-    cluster = demo.clustering.create_cluster(
-        name='two', profile_id=profile.id, desired_capacity=2, min_size=0, max_size=2
-    )
-    ended = {'ACTIVE', 'ERROR', 'WARNING', 'CRITICAL'}
-
-    def look():
-        now = demo.clustering.get_cluster(cluster.id)
-        return now if now.status in ended else None
-
-    now = until(look, what=f'the cluster is made\n{cloud.logs()}')
-    assert now.status == 'ACTIVE', f'{now.status_reason}\n{cloud.logs()}'
+    tenant = Tenant(demo)
+    cluster = tenant.cluster(size=2)
     servers = list(admin.compute.servers(all_projects=True))
     assert [server.status for server in servers] == ['ACTIVE', 'ACTIVE']
     # Senlin acted for its user, with a trust.
@@ -199,8 +167,7 @@ def test_a_cluster_of_two_nodes_is_two_servers_of_its_owner(cloud, admin, demo):
     posted = [entry for entry in cloud.requests() if entry['method'] == 'POST']
     assert [entry['path'] for entry in posted] == ['/v2.1/servers', '/v2.1/servers']
     assert all(entry['user_agent'].startswith('senlin') for entry in posted)
-    demo.clustering.delete_cluster(cluster)
-    until(lambda: not list(demo.clustering.clusters()), what='the cluster is deleted')
+    tenant.delete_cluster(cluster)
     assert list(demo.compute.servers()) == []
 
 
@@ -211,10 +178,8 @@ def test_a_fault_reaches_the_client_instead_of_nova(cloud, demo):
         list(demo.compute.server_groups())
     assert caught.value.status_code == 503
     assert list(demo.compute.server_groups()) == []
-    statuses = [
-        entry['status'] for entry in cloud.requests() if entry['path'].endswith('server-groups')
-    ]
-    assert statuses == [503, 200]
+    asked = [each for each in cloud.requests() if each['path'].endswith('server-groups')]
+    assert [each['status'] for each in asked] == [503, 200]
 
 
 def test_the_clouds_yaml_reaches_it(cloud, tmp_path):

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.sandbox import work_directory
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.session import is_running
-from tests.support.waiting import until
+from tests.support.waiting import ended, until
 
 PARENT = """
 import json, sys, time
@@ -69,15 +68,10 @@ def assert_gone(said):
     assert not Path(said['directory']).with_name(f'.{Path(said["directory"]).name}').exists()
 
 
-def test_an_ordinary_end():
-    with parent(body='pass') as (process, said):
-        assert process.wait(20) == 0
-        assert_gone(said)
-
-
-def test_an_exception_in_the_block():
-    with parent(body='raise ValueError') as (process, said):
-        assert process.wait(20) == 1
+@pytest.mark.parametrize(('body', 'status'), [('pass', 0), ('raise ValueError', 1)])
+def test_the_end_of_the_block(body, status):
+    with parent(body) as (process, said):
+        assert process.wait(20) == status
         assert_gone(said)
 
 
@@ -180,15 +174,11 @@ def test_a_hidden_directory_of_the_dead_is_removed_when_nobody_can_be_making_it(
 
 
 def test_a_hidden_directory_that_is_held_is_not_taken_for_abandoned():
-    directory = Path(
-        tempfile.mkdtemp(
-            prefix=f'.{work_directory.PREFIX}', dir=work_directory.parent_directories()[0]
-        )
-    )
+    place = work_directory.parent_directories()[0]
+    directory = Path(tempfile.mkdtemp(prefix=f'.{work_directory.PREFIX}', dir=place))
     lock = work_directory.hold(directory)
     make_old(directory)
     assert directory not in work_directory.remove_abandoned()
-    assert directory.exists()
     os.close(lock)
     assert directory in work_directory.remove_abandoned()
     assert not directory.exists()
@@ -208,17 +198,11 @@ def test_a_child_that_dies_does_not_keep_the_rest():
 
 
 def test_it_may_be_used_from_another_thread():
-    seen = []
-
     def use():
         with SandboxCloud(1) as cloud:
-            seen.append(cloud.log_dir)
+            return cloud.log_dir
 
-    thread = threading.Thread(target=use)
-    thread.start()
-    thread.join(60)
-    assert seen
-    assert not seen[0].exists()
+    assert not ended(use).exists()
 
 
 def test_a_start_that_fails_says_why_and_leaves_nothing():
@@ -268,23 +252,20 @@ def test_it_is_not_used_outside_of_its_block():
 
 
 @pytest.mark.parametrize(
-    ('text', 'path'),
-    [('hosts: {a: {vcpu: 1}}', 'hosts.a.vcpu'), ('host: 3', 'host'), ('{}', 'hosts')],
+    ('text', 'path', 'words'),
+    [
+        ('hosts: {a: {vcpu: 1}}', 'hosts.a.vcpu', 'unknown key'),
+        ('host: 3', 'host', 'unknown key'),
+        ('{}', 'hosts', 'is missing'),
+        ('{', None, 'is not YAML'),
+        ('[1]', None, 'must be a mapping'),
+        (None, None, 'cannot be read'),
+    ],
 )
-def test_a_wrong_file_is_refused_before_anything_starts(tmp_path, text, path):
+def test_a_wrong_file_is_refused_before_anything_starts(tmp_path, text, path, words):
     file = tmp_path / 'cloud.yaml'
-    file.write_text(text)
-    with pytest.raises(InvalidSpec) as caught:
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InvalidSpec, match=words) as caught:
         SandboxCloud.from_file(file)
-    assert caught.value.path == path
-
-
-def test_a_file_that_is_none_is_refused(tmp_path):
-    with pytest.raises(InvalidSpec, match='cannot be read'):
-        SandboxCloud.from_file(tmp_path / 'missing.yaml')
-    (tmp_path / 'x').write_text('{')
-    with pytest.raises(InvalidSpec, match='is not YAML'):
-        SandboxCloud.from_file(tmp_path / 'x')
-    (tmp_path / 'y').write_text('[1]')
-    with pytest.raises(InvalidSpec, match='must be a mapping'):
-        SandboxCloud.from_file(tmp_path / 'y')
+    assert caught.value.path == (path or str(file))

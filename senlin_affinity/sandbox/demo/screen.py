@@ -15,8 +15,6 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-_BLOCK = '■ '
-
 
 @dataclass
 class Screen:
@@ -69,40 +67,32 @@ class Screen:
 
     def host_map(self, servers: Mapping[str, Sequence[str]]) -> None:
         """Show the servers of each host, a block for each: the picture of a placement."""
-        self.table(
-            ('host', 'servers', 'names'),
-            [
-                (host, _BLOCK * len(names) or '-', ', '.join(names))
-                for host, names in sorted(servers.items())
-            ],
+        rows = (
+            (host, '■ ' * len(names) or '-', ', '.join(names))
+            for host, names in sorted(servers.items())
         )
+        self.table(('host', 'servers', 'names'), rows)
 
     def check(self, what: str, expected: object, found: object) -> None:
         """Hold what is there against what was expected, say so, and remember it."""
         if expected == found:
             self.passed += 1
-            mark = Text.assemble(('  ✓ ', 'bold green'), what)
-        else:
-            self.failed.append(what)
-            mark = Text.assemble(
-                ('  ✗ ', 'bold red'), f'{what}: expected {expected!r}, found {found!r}'
-            )
-        self.console.print(mark)
+            self.console.print(Text.assemble(('  ✓ ', 'bold green'), what))
+            return
+        self.failed.append(what)
+        words = f'{what}: expected {expected!r}, found {found!r}'
+        self.console.print(Text.assemble(('  ✗ ', 'bold red'), words))
 
     def summary(self) -> bool:
         """Say how the checks ended; True if all of them passed."""
         self.console.print()
-        if self.failed:
-            self.console.print(
-                Text(
-                    f'{len(self.failed)} of {len(self.failed) + self.passed} checks failed:', 'red'
-                )
-            )
-            for what in self.failed:
-                self.console.print(Text(f'  ✗ {what}'))
-            return False
-        self.console.print(Text(f'All {self.passed} checks passed.', 'bold green'))
-        self.console.print(
-            Text('The sandbox is ended; no process and no directory is left.', 'dim')
-        )
-        return True
+        if not self.failed:
+            self.console.print(Text(f'All {self.passed} checks passed.', 'bold green'))
+            words = 'The sandbox is ended; no process and no directory is left.'
+            self.console.print(Text(words, 'dim'))
+            return True
+        number = len(self.failed)
+        self.console.print(Text(f'{number} of {number + self.passed} checks failed:', 'red'))
+        for what in self.failed:
+            self.console.print(Text(f'  ✗ {what}'))
+        return False

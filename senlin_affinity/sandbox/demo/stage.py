@@ -82,10 +82,8 @@ class Actor:
 
     def create_cluster(self, name: str, profile: str, size: int = 0, **more: Any) -> str:
         """Create a cluster, and wait until it and its nodes are there; its id."""
-        limits = {'min_size': 0, 'max_size': -1}
-        cluster = self.clustering.create_cluster(
-            name=name, profile_id=profile, desired_capacity=size, **{**limits, **more}
-        )
+        given = {'desired_capacity': size, 'min_size': 0, 'max_size': -1, **more}
+        cluster = self.clustering.create_cluster(name=name, profile_id=profile, **given)
         found = self._made(f'cluster {name}', lambda: self.clustering.get_cluster(cluster.id))
         if found.status != 'ACTIVE':
             raise CloudError(f'cluster {name} is {found.status}: {found.status_reason}')

@@ -3,8 +3,7 @@
 import pytest
 from webob import Request
 
-from senlin_affinity.sandbox.catalogue import Endpoints
-from senlin_affinity.sandbox.identities import ADMIN, DEMO, USERS
+from senlin_affinity.sandbox.identities import ADMIN, DEMO, USERS, Endpoints
 from senlin_affinity.sandbox.keystone import Keystone
 
 SECRET = 'a secret'
