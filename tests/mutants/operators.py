@@ -19,26 +19,19 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+
+def _either(*pairs: tuple[type, type]) -> dict[type, type]:
+    """Each for the other."""
+    return {**dict(pairs), **{second: first for first, second in pairs}}
+
+
 _COMPARED = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
+    **_either((ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
+    **_either((ast.Lt, ast.LtE), (ast.Gt, ast.GtE)),
 }
 _CALCULATED = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.FloorDiv,
-    ast.FloorDiv: ast.Mult,
+    **_either((ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.BitOr, ast.BitAnd)),
     ast.Mod: ast.Mult,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
 }
 _CALLED = {'min': 'max', 'max': 'min', 'any': 'all', 'all': 'any'}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import os
+import pickle
 import select
 import signal
 import sys
@@ -24,7 +24,6 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import coverage
 import pytest
@@ -111,36 +110,32 @@ class Server:
 
     def _cover(self, items: Sequence[pytest.Item]) -> Coverage:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, 'coverage.json')
+            path = Path(folder, 'coverage')
             child = os.fork()
             if child == 0:
                 with contextlib.suppress(BaseException):
-                    path.write_text(json.dumps(self._calls(items)), encoding='utf-8')
+                    path.write_bytes(pickle.dumps(self._calls(items)))
                 os._exit(0)
             os.waitpid(child, 0)
-            return Coverage(**json.loads(path.read_text(encoding='utf-8'), object_hook=_numbers))
+            return pickle.loads(path.read_bytes())
 
-    def _calls(self, items: Sequence[pytest.Item]) -> dict[str, Any]:
-        seconds, failed = {}, []
+    def _calls(self, items: Sequence[pytest.Item]) -> Coverage:
+        found = Coverage()
         measured = coverage.Coverage(data_file=None, source=[str(self._package)], config_file=False)
         measured.start()
         for item, following in _with_next(items):
             measured.switch_context(item.nodeid)
             begun = time.monotonic()
             reports = runtestprotocol(item, log=False, nextitem=following)
-            seconds[item.nodeid] = time.monotonic() - begun
+            found.seconds[item.nodeid] = time.monotonic() - begun
             if any(report.failed for report in reports):
-                failed.append(item.nodeid)
+                found.failed.append(item.nodeid)
         measured.stop()
         data = measured.get_data()
-        tests = {
-            path: {
-                line: [context for context in contexts if context]
-                for line, contexts in data.contexts_by_lineno(path).items()
-            }
-            for path in data.measured_files()
-        }
-        return {'tests': tests, 'seconds': seconds, 'failed': failed}
+        for path in data.measured_files():
+            lines = data.contexts_by_lineno(path).items()
+            found.tests[path] = {line: [test for test in tests if test] for line, tests in lines}
+        return found
 
     # -- the others
 
@@ -181,7 +176,8 @@ class Server:
                 continue
             if is_late and report not in ready:
                 os.kill(child, signal.SIGKILL)
-            said = _read(report)
+            with os.fdopen(report) as news:  # all that a child has said until its end
+                said = news.read()
             os.waitpid(child, 0)
             del running[report]
             outcome, _, by = said.partition(' ')
@@ -226,14 +222,3 @@ def tell(*lines: str) -> None:
 def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
     following: list[pytest.Item | None] = [*items[1:], None]
     return zip(items, following, strict=True)
-
-
-def _read(report: int) -> str:
-    """All that a child has said until its end."""
-    with os.fdopen(report) as said:
-        return said.read()
-
-
-def _numbers(read: dict[str, Any]) -> dict[Any, Any]:
-    """JSON's keys are texts; those of lines are numbers."""
-    return {int(key) if key.isdigit() else key: value for key, value in read.items()}

@@ -7,7 +7,7 @@ Shapes::
     run(cloud, (IN_TREE, OURS)) -> [Row('S2: ...', {'1.0': Outcome(True), '1.1': Outcome(True)})]
     read(render(rows)) == {'S2: ...': {'1.0': True, '1.1': True}}
 
-Errors: those of the stage; ValueError for a table that ``render`` did not write.
+Errors: those of the stage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import argparse
 import datetime
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +30,6 @@ _VERSIONS = (IN_TREE, OURS)
 _HEADS = ("Senlin's own policy, 1.0", "This project's, 1.1")
 _DISTRIBUTIONS = ('senlin', 'nova', 'openstack-placement', 'openstacksdk')
 _PASSED, _FAILED = 'passed', '**failed**'
-_CELL = re.compile(r'^   (?P<first>\*| ) - (?P<text>.+)$')
 
 
 @dataclass(frozen=True)
@@ -57,26 +56,19 @@ def run(
 
 def render(rows: Sequence[Row], ran_with: str = '') -> str:
     """The table in reStructuredText."""
-    return '\n'.join([*_lines(rows, ran_with), ''])
-
-
-def _lines(rows: Sequence[Row], ran_with: str) -> Iterator[str]:
-    yield '.. Written by "python -m tests.regressions.compare --write"; do not edit.'
-    yield ''
-    yield f'.. list-table:: {ran_with}'.rstrip()
-    yield '   :header-rows: 1'
-    yield '   :widths: 40 45 15'
-    yield ''
-    yield from _cells('Story', *_HEADS)
-    for row in rows:
-        yield from _cells(row.title, *(_words(row.outcomes[version]) for version in _VERSIONS))
+    lines = [
+        '.. Written by "python -m tests.regressions.compare --write"; do not edit.\n',
+        f'.. list-table:: {ran_with}'.rstrip(),
+        '   :header-rows: 1\n   :widths: 40 45 15\n',
+    ]
+    cells = [('Story', *_HEADS)]
+    cells += [
+        (row.title, *(_words(row.outcomes[version]) for version in _VERSIONS)) for row in rows
+    ]
     passed = [sum(row.outcomes[version].is_passed for row in rows) for version in _VERSIONS]
-    yield from _cells('**All**', *(f'{count} of {len(rows)} passed' for count in passed))
-
-
-def _cells(first: str, *others: str) -> Iterator[str]:
-    yield f'   * - {first}'
-    yield from (f'     - {text}' for text in others)
+    cells.append(('**All**', *(f'{count} of {len(rows)} passed' for count in passed)))
+    written = ('   * - ' + '\n     - '.join(each) for each in cells)
+    return '\n'.join([*lines, *written, ''])
 
 
 def _words(outcome: Outcome) -> str:
@@ -87,18 +79,12 @@ def _words(outcome: Outcome) -> str:
 
 def read(text: str) -> dict[str, dict[str, bool]]:
     """What a table says: story's title -> version -> whether it passed."""
-    cells = [match for line in text.splitlines() if (match := _CELL.match(line))]
-    per_row = 1 + len(_VERSIONS)
-    rows = [cells[at : at + per_row] for at in range(0, len(cells), per_row)]
-    found = {}
-    for title, *outcomes in rows[1:-1]:  # between the head and the sum
-        if len(outcomes) != len(_VERSIONS) or title['first'] != '*':
-            raise ValueError(f'not a row of the table: {title["text"]}')
-        found[title['text']] = {
-            version: outcome['text'] == _PASSED
-            for version, outcome in zip(_VERSIONS, outcomes, strict=True)
-        }
-    return found
+    cells = iter(re.findall('^   [* ] - (.+)$', text, re.MULTILINE))
+    _head, *rows, _sum = zip(cells, cells, cells, strict=True)
+    return {
+        title: {version: cell == _PASSED for version, cell in zip(_VERSIONS, outcomes, strict=True)}
+        for title, *outcomes in rows
+    }
 
 
 def _ran_with() -> str:

@@ -2,8 +2,8 @@
 
 Each is told to Senlin's own policy (``senlin.policy.affinity`` 1.0) and to this project's (1.1),
 with the same properties. Those with a ``mistake`` are about something that Senlin's own gets wrong
-when the real services are asked instead of stand-ins; the numbers are those of
-``test_in_tree_mistakes``. The others are document 003's scenarios as such.
+when the real services are asked instead of stand-ins: a comment says what. The others are document
+003's scenarios as such.
 
 Shapes: ``STORIES`` is a tuple of :class:`tests.regressions.stage.Story`.
 """
@@ -78,7 +78,7 @@ def other_policy_refused(stage: Stage) -> None:
     stage.expect('the groups', [group], stage.groups())
 
 
-# -- 1: groups that exist --------------------------------------------------------------------------
+# -- 1: attaching to an existing group fails on Nova 2.64 or newer
 
 
 @_story("Attaching to an existing group by its name, on today's Nova", 1)
@@ -91,33 +91,34 @@ def existing_group_by_name(stage: Stage) -> None:
     stage.expect('the groups after the detach', [group], stage.groups())
 
 
-# -- 2: DRS ----------------------------------------------------------------------------------------
+# -- 2: DRS always fails, and would take hosts like kvm-hydra-01, and hosts that are down
+
+
+def _drs(stage: Stage, *enabled: str) -> tuple[str, str]:
+    """A cluster of the administrator's with DRS, and these hosts enabled: its id, its group's."""
+    for host in enabled:
+        stage.truth.enable(host)
+    return stage.bound(stage.policy(stage.admin, **_DRS), stage.admin)
 
 
 @_story('S3: two nodes are placed on the vSphere host with DRS', 2)
 def drs_host(stage: Stage) -> None:
-    stage.truth.enable(DRS_1)
-    cluster, group = stage.bound(stage.policy(stage.admin, **_DRS), stage.admin)
-    resize = stage.admin.resize(cluster, 'EXACT_CAPACITY', 2)
-    stage.succeeds('the resize', resize)
+    cluster, group = _drs(stage, DRS_1)
+    stage.succeeds('the resize', stage.admin.resize(cluster, 'EXACT_CAPACITY', 2))
     stage.expect('the servers', {DRS_1: 2}, stage.truth.spread(group))
 
 
 @_story('S3: a host called kvm-hydra-01 is not taken for one with DRS', 2)
 def drs_not_hydra(stage: Stage) -> None:
-    stage.truth.enable(HYDRA)
-    cluster, group = stage.bound(stage.policy(stage.admin, **_DRS), stage.admin)
-    resize = stage.admin.resize(cluster, 'EXACT_CAPACITY', 1)
-    stage.is_refused('the resize', resize, _NO_HOST)
+    cluster, group = _drs(stage, HYDRA)
+    stage.is_refused('the resize', stage.admin.resize(cluster, 'EXACT_CAPACITY', 1), _NO_HOST)
     stage.expect('the servers', {}, stage.truth.spread(group))
 
 
 @_story('S3: hosts that are disabled or down are passed over', 2)
 def drs_dead_hosts(stage: Stage) -> None:
-    stage.truth.enable(DRS_2)
-    cluster, group = stage.bound(stage.policy(stage.admin, **_DRS), stage.admin)
-    resize = stage.admin.resize(cluster, 'EXACT_CAPACITY', 1)
-    stage.succeeds('the resize', resize)
+    cluster, group = _drs(stage, DRS_2)
+    stage.succeeds('the resize', stage.admin.resize(cluster, 'EXACT_CAPACITY', 1))
     stage.expect('the servers', {DRS_2: 1}, stage.truth.spread(group))
     compute = stage.admin.compute
     (service,) = compute.services(binary='nova-compute', host=DRS_2)
@@ -126,7 +127,7 @@ def drs_dead_hosts(stage: Stage) -> None:
     stage.is_refused('the resize without a host that is up', resize, _NO_HOST, 'down', 'disabled')
 
 
-# -- 3: nodes created by themselves ----------------------------------------------------------------
+# -- 3: a node that is created straight into the cluster never gets the placement
 
 
 @_story('A node that is created straight into the cluster joins the group', 3)
@@ -138,7 +139,7 @@ def node_joins(stage: Stage) -> None:
     stage.expect('its server is in the group', True, is_member)
 
 
-# -- 4: the profile's hint -------------------------------------------------------------------------
+# -- 4: the group that the profile's hint names is never seen; a missing one is created
 
 
 @_story("S1: the group that the profile's hint names is inherited, and stays", 4)
@@ -160,25 +161,24 @@ def hint_missing(stage: Stage) -> None:
     stage.expect('the groups', [], stage.groups())
 
 
-# -- 5: no servergroup -----------------------------------------------------------------------------
+# -- 5: a spec without servergroup is accepted, and its attach crashes
 
 
 @_story('A spec without servergroup attaches, with the default policy', 5)
 def no_servergroup(stage: Stage) -> None:
     _cluster, group = stage.bound(stage.policy())
-    found = stage.truth.group_by_id(group)
-    stage.expect('the policy of the group', 'anti-affinity', found.policy)
+    policy = stage.truth.group_by_id(group).policy
+    stage.expect('the policy of the group', 'anti-affinity', policy)
 
 
-# -- 6: reasons ------------------------------------------------------------------------------------
+# -- 6: reasons are written where nobody reads them, and causes such as a quota are dropped
 
 
 @_story('A resize that no host can take: the action says why', 6)
 def reason_of_a_refusal(stage: Stage) -> None:
     stage.cloud.faults.add('/os-hypervisors', status=200, body={'hypervisors': []}, times=None)
-    cluster, _group = stage.bound(stage.policy(stage.admin, **_DRS), stage.admin)
-    resize = stage.admin.resize(cluster, 'EXACT_CAPACITY', 1)
-    stage.is_refused('the resize', resize, _NO_HOST)
+    cluster, _group = _drs(stage)
+    stage.is_refused('the resize', stage.admin.resize(cluster, 'EXACT_CAPACITY', 1), _NO_HOST)
 
 
 @_story('The quota of server groups is used up: the reason names it', 6)
@@ -193,11 +193,10 @@ def reason_of_a_quota(stage: Stage) -> None:
 @_story('A plain user may not see hypervisors: the reason says so', 6)
 def reason_of_a_403(stage: Stage) -> None:
     cluster, _group = stage.bound(stage.policy(**_DRS))
-    resize = stage.demo.resize(cluster, 'EXACT_CAPACITY', 1)
-    stage.is_refused('the resize', resize, '403')
+    stage.is_refused('the resize', stage.demo.resize(cluster, 'EXACT_CAPACITY', 1), '403')
 
 
-# -- 7: shared groups ------------------------------------------------------------------------------
+# -- 7: of two clusters with one group name, the first detach deletes the group of both
 
 
 @_story('Two clusters, one group name: the first detach leaves the group to the second', 7)
@@ -212,7 +211,7 @@ def shared_name(stage: Stage) -> None:
     stage.expect('the servers in it', 1, len(stage.truth.members(group)))
 
 
-# -- 8: leaks and doubles --------------------------------------------------------------------------
+# -- 8: a failure leaks the group, a race makes two, and one beyond the first thousand is remade
 
 
 @_story("Nova's answer to the creation is lost: attached in the end, and nothing is leaked", 8)
@@ -282,7 +281,7 @@ def _database(stage: Stage, name: str) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-# -- 9: bindings of other versions -----------------------------------------------------------------
+# -- 9: with a binding of another version the detach says success, and leaks the group
 
 
 @_story('A binding that a newer release wrote is read; its detach deletes the group', 9)
@@ -317,7 +316,7 @@ def _detach_deletes(stage: Stage, cluster: str, policy: str) -> None:
     stage.expect('the number of groups after the detach', 0, len(stage.groups()))
 
 
-# -- 10: ids ---------------------------------------------------------------------------------------
+# -- 10: a servergroup.name that is an unknown UUID makes a group that is named that UUID
 
 
 @_story('servergroup.name is a UUID that no group has: refused, and nothing is created', 10)
@@ -329,45 +328,38 @@ def unknown_uuid(stage: Stage) -> None:
     stage.expect('the groups', [], stage.groups())
 
 
-# -- 11: input -------------------------------------------------------------------------------------
+# -- 11: an invalid spec is a 500, and a string count a crash
 
 
 @_story('An invalid spec is answered with 400', 11)
 def invalid_spec(stage: Stage) -> None:
     for wrong in ({'policies': 'apart'}, {'rule': {}}):
-        stage.expect(f'the answer to {wrong}', 400, _status(stage, wrong))
-
-
-def _status(stage: Stage, servergroup: dict[str, Any]) -> int | None:
-    try:
-        stage.policy(servergroup=servergroup)
-    except HttpException as error:
-        return error.status_code
-    return None
+        status = None
+        try:
+            stage.policy(servergroup=wrong)
+        except HttpException as error:
+            status = error.status_code
+        stage.expect(f'the answer to {wrong}', 400, status)
 
 
 @_story("A receiver's count is the string '2': two nodes are created", 11)
 def count_as_string(stage: Stage) -> None:
     cluster, group = stage.bound(stage.policy(servergroup={}))
+    hook = {'name': 'hook', 'type': 'webhook', 'action': 'CLUSTER_SCALE_OUT'}
     receiver = stage.demo.clustering.create_receiver(
-        name='hook',
-        type='webhook',
-        cluster_id=cluster,
-        action='CLUSTER_SCALE_OUT',
-        params={'count': '2'},
+        **hook, cluster_id=cluster, params={'count': '2'}
     )
     answer = requests.post(receiver.channel['alarm_url'], timeout=DEADLINE)
     stage.succeeds('the scale-out', stage.demo.running(answer.json()['action']))
     stage.expect('the servers in the group', 2, len(stage.truth.members(group)))
 
 
-# -- 12: cancelling --------------------------------------------------------------------------------
+# -- 12: a cancel that arrives while the hook lists hypervisors is undone by the hook's own store
 
 
 @_story('A resize is cancelled by force while the policy lists hypervisors: it does not go on', 12)
 def cancel_in_the_hook(stage: Stage) -> None:
-    stage.truth.enable(DRS_1)
-    cluster, _group = stage.bound(stage.policy(stage.admin, **_DRS), stage.admin)
+    cluster, _group = _drs(stage, DRS_1)
     stage.cloud.clear_requests()
     stage.cloud.faults.add('/os-hypervisors', status=None, times=None, is_held=True)
     resize = stage.admin.resize(cluster, 'EXACT_CAPACITY', 1)
@@ -393,7 +385,7 @@ def cancel_in_the_hook(stage: Stage) -> None:
     stage.expect('the nodes', [], stage.admin.nodes(cluster))
 
 
-# -- 13: disabled policies -------------------------------------------------------------------------
+# -- 13: attaching with enabled=False creates a group, which nobody is told
 
 
 @_story('Attached with enabled=False: the group is created, and the log says so', 13)
