@@ -1,9 +1,12 @@
 """What a sandbox cloud is made of: hosts, aggregates, flavors and Nova's settings, as plain values.
 
+And what the parent tells its children of it, in the file ``plan.json`` of the work directory: the
+blueprint, where to listen and where to write.
+
 Shapes::
 
     Blueprint(hosts=(HostSpec('cmp-1', availability_zone='az1'),), flavors=(FlavorSpec('m1.tiny'),))
-    Blueprint.from_dict(dataclasses.asdict(blueprint)) == blueprint   # into the child processes
+    Plan.read(directory) == plan
 
 Units: memory and ram in MB, disk in GB; a quota of -1 is "no limit".
 """
@@ -11,11 +14,14 @@ Units: memory and ram in MB, disk in GB; a quota of -1 is "no limit".
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from senlin_affinity.core import objects
+from senlin_affinity.sandbox.identities import Endpoints
 
 #: Nova's own default list, and the optional filters that the rules of this project know.
 DEFAULT_FILTERS = (
@@ -134,3 +140,27 @@ class Blueprint:
             hosts = known.hosts if host.name in known.hosts else (*known.hosts, host.name)
             merged[name] = dataclasses.replace(known, hosts=hosts, availability_zone=zone)
         return tuple(merged.values())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of one sandbox; ``secret`` is what its passwords are made from."""
+
+    directory: Path
+    endpoints: Endpoints
+    secret: str
+    cache: Path
+    blueprint: Blueprint
+
+    def write(self) -> None:
+        """Write the plan into the work directory, which only this user may look into."""
+        text = json.dumps(dataclasses.asdict(self), default=str)
+        (self.directory / 'plan.json').write_text(text, encoding='utf-8')
+
+    @classmethod
+    def read(cls, directory: Path) -> Plan:
+        """Read the plan of a work directory."""
+        data = json.loads((directory / 'plan.json').read_text(encoding='utf-8'))
+        blueprint = Blueprint.from_dict(data['blueprint'])
+        endpoints = Endpoints(**data['endpoints'])
+        return cls(directory, endpoints, data['secret'], Path(data['cache']), blueprint)

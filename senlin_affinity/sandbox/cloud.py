@@ -4,6 +4,7 @@ Shapes::
 
     with SandboxCloud({'cmp-1': {}, 'cmp-2': {'availability_zone': 'az1'}}, senlin=True) as cloud:
         cloud.connection('demo').clustering.create_cluster(...)
+        cloud.faults.add('/servers$', method='POST', status=503, times=1)
 
 Errors: :class:`InvalidSpec` for hosts, flavors, ... that make no sense; :class:`CloudError` when
 the services are not installed or do not start, with what to run or the end of their logs.
@@ -24,22 +25,31 @@ from urllib.parse import urlsplit
 
 import openstack
 import openstack.connection
+import requests
 import yaml
 
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.sandbox import blueprint_reader as reader
-from senlin_affinity.sandbox import (
-    child,
-    controls,
-    template_databases,
-    work_directory,
-)
-from senlin_affinity.sandbox.blueprint import IMAGE_ID
-from senlin_affinity.sandbox.controls import Faults
+from senlin_affinity.sandbox import child, template_databases, work_directory
+from senlin_affinity.sandbox.blueprint import IMAGE_ID, Plan
 from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS, Endpoints
-from senlin_affinity.sandbox.plan import Plan
 
 _MODULES = tuple(f'senlin_affinity.sandbox.{name}_process' for name in ('nova', 'senlin'))
+
+
+class Faults:
+    """The answers that replace those of a service."""
+
+    def __init__(self, base_url: str) -> None:
+        self._url = f'{base_url}/_sandbox/faults'
+
+    def add(self, path: str, **more: Any) -> None:
+        """Let the next requests that fit get this answer; ``more`` is as in ``faults.Fault``."""
+        _call('POST', self._url, {'path': path, **more})
+
+    def clear(self) -> None:
+        """Let every service answer for itself again."""
+        _call('DELETE', self._url)
 
 
 class SandboxCloud:
@@ -216,13 +226,16 @@ class SandboxCloud:
         return Faults(self.base_url)
 
     def requests(self, service: str | None = 'compute') -> list[dict[str, Any]]:
-        """Give the requests that a service got, oldest first; None is all of them."""
-        entries = controls.call('GET', f'{self.base_url}/_sandbox/requests')
+        """Give the requests that a service got, oldest first; None is all of them.
+
+        Shapes: see :mod:`senlin_affinity.sandbox.faults`.
+        """
+        entries = _call('GET', f'{self.base_url}/_sandbox/requests')
         return [entry for entry in entries if service in (None, entry['service'])]
 
     def clear_requests(self) -> None:
         """Forget the requests so far."""
-        controls.call('DELETE', f'{self.base_url}/_sandbox/requests')
+        _call('DELETE', f'{self.base_url}/_sandbox/requests')
 
     @property
     def _running(self) -> Plan:
@@ -234,3 +247,18 @@ class SandboxCloud:
 def _listener(port: int = 0) -> socket.socket:
     """Give a listening socket, on a port that is nobody else's where none is given."""
     return socket.create_server(('127.0.0.1', port), backlog=128)
+
+
+def _call(method: str, url: str, body: Any = None) -> Any:
+    """Send a request and give the body, None where there is none."""
+    with requests.Session() as session:
+        # No proxy from the environment: it is never between this machine and itself.
+        session.trust_env = False
+        try:
+            answer = session.request(method, url, json=body, timeout=60)
+        except requests.RequestException as error:
+            raise CloudError(f'{method} {url}: {error}') from error
+    if not answer.ok:
+        words = f'{method} {url}: {answer.status_code} {answer.text}'
+        raise CloudError(words, answer.status_code)
+    return answer.json() if answer.content else None

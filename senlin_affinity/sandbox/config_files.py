@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from senlin_affinity.sandbox.blueprint import Plan
 from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, REGION, SERVICE, USERS
-from senlin_affinity.sandbox.plan import Plan
 
 Sections = Mapping[str, Mapping[str, Any]]
 
@@ -32,14 +32,13 @@ def write(path: Path, *layers: Sections) -> None:
     for layer in layers:
         for section, options in layer.items():
             merged.setdefault(section, {}).update(options)
-    lines = []
-    for section, options in merged.items():
-        lines.append(f'[{section}]')
-        for name, value in options.items():
-            for item in value if isinstance(value, tuple) else (value,):
-                text = ','.join(map(str, item)) if isinstance(item, list) else item
-                lines.append(f'{name} = {text}')
-    path.write_text('\n'.join([*lines, '']), encoding='utf-8')
+    with path.open('w', encoding='utf-8') as file:
+        for section, options in merged.items():
+            file.write(f'[{section}]\n')
+            for name, value in options.items():
+                for item in value if isinstance(value, tuple) else (value,):
+                    text = ','.join(map(str, item)) if isinstance(item, list) else item
+                    file.write(f'{name} = {text}\n')
 
 
 def installed_file(distribution: str, name: str) -> Path:

@@ -1,6 +1,6 @@
 """Stands before an API of the sandbox: keeps a log of its requests, and answers some with a fault.
 
-Tests use it through :mod:`senlin_affinity.sandbox.controls`; over HTTP it is::
+Tests use it as ``cloud.faults`` and ``cloud.requests``; over HTTP it is::
 
     POST   /_sandbox/faults     {"service": "compute", "method": "POST", "path": "/servers$",
                                  "status": 503, "body": {...}, "times": 1}
@@ -12,8 +12,8 @@ Tests use it through :mod:`senlin_affinity.sandbox.controls`; over HTTP it is::
 Units: ``times`` counts the answers left; None means until the faults are cleared. ``path`` is a
 regular expression, searched in the path below the service's prefix (``/v2.1/servers``). A
 ``status`` of None leaves the answer to the service. With ``is_held`` nothing happens until the
-faults are cleared (or :data:`LONGEST_HOLD` seconds have passed); with ``is_applied`` the service
-carries the request out, and only its answer is replaced.
+faults are cleared; with ``is_applied`` the service carries the request out, and only its answer is
+replaced.
 """
 
 from __future__ import annotations

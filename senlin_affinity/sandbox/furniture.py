@@ -6,9 +6,8 @@ from keystoneauth1.adapter import Adapter
 from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
-from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec
+from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec, Plan
 from senlin_affinity.sandbox.identities import ADMIN
-from senlin_affinity.sandbox.plan import Plan
 
 
 def arrange(plan: Plan) -> None:

@@ -26,34 +26,29 @@ MEMBER_ROLES = ('member', 'reader')
 SERVICE_ROLES = (*ADMIN_ROLES, 'service')
 
 
-def _id(kind: str, name: str) -> str:
-    return uuid.uuid5(uuid.NAMESPACE_URL, f'senlin-affinity-sandbox/{kind}/{name}').hex
-
-
 @dataclass(frozen=True)
-class Project:
+class _Named:
+    """What has an id that is the same in every sandbox."""
+
+    name: str
+
+    @property
+    def id(self) -> str:
+        """The id, made of the name."""
+        url = f'senlin-affinity-sandbox/{type(self).__name__.lower()}/{self.name}'
+        return uuid.uuid5(uuid.NAMESPACE_URL, url).hex
+
+
+class Project(_Named):
     """A project of the default domain."""
 
-    name: str
-
-    @property
-    def id(self) -> str:
-        """The same in every sandbox."""
-        return _id('project', self.name)
-
 
 @dataclass(frozen=True)
-class User:
+class User(_Named):
     """A user of the default domain, with its roles in its own project."""
 
-    name: str
     project: Project
     roles: tuple[str, ...]
-
-    @property
-    def id(self) -> str:
-        """The same in every sandbox."""
-        return _id('user', self.name)
 
     def password(self, secret: str) -> str:
         """Give the password in the cloud with this secret."""

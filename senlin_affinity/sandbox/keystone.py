@@ -20,6 +20,7 @@ from typing import Any
 from keystoneauth1 import fixture
 from webob import Request, Response
 
+from senlin_affinity.sandbox import tokens
 from senlin_affinity.sandbox.identities import DOMAIN_ID, PROJECTS, REGION, USERS, Endpoints, User
 from senlin_affinity.sandbox.tokens import Scope, Token, Trust
 from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
@@ -80,10 +81,10 @@ class Keystone(Stub):
             return error(400, 'the body is no request for a token')
         if user is None or scope is None:
             return error(401, 'The request you have made requires authentication.')
-        token = Token(scope, methods)
+        token = tokens.issue(scope, methods, self._endpoints)
         self._tokens[token.id] = token
         headers = {'X-Subject-Token': token.id, 'Vary': 'X-Auth-Token'}
-        return answer(201, token.as_body(self._endpoints), headers)
+        return answer(201, token.body, headers)
 
     def _who(self, identity: dict[str, Any], methods: list[str]) -> User | None:
         if methods == ['token']:
@@ -120,7 +121,7 @@ class Keystone(Stub):
         if request.method == 'DELETE':
             del self._tokens[subject.id]
             return answer(204)
-        return answer(200, subject.as_body(self._endpoints), {'X-Subject-Token': subject.id})
+        return answer(200, subject.body, {'X-Subject-Token': subject.id})
 
     def _trust_requests(self, request: Request, caller: Token, *trust_id: str) -> Response:
         if not trust_id:

@@ -28,7 +28,7 @@ from select import select as wait_readable
 from typing import Any, NoReturn
 
 from senlin_affinity.sandbox import work_directory
-from senlin_affinity.sandbox.plan import Plan
+from senlin_affinity.sandbox.blueprint import Plan
 
 #: Seconds between two looks at the parent's id, for a parent whose pipe a fork of it keeps open.
 LOOK_EVERY = 1.0

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from senlin_affinity.sandbox import config_files, fake_hypervisor, lifeline, workarounds
+from senlin_affinity.sandbox.blueprint import Plan
 from senlin_affinity.sandbox.lifeline import Lifeline
-from senlin_affinity.sandbox.plan import Plan
 from senlin_affinity.sandbox.template_databases import flush, provide
 
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))

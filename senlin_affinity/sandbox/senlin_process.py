@@ -10,8 +10,8 @@ import gc
 import socket
 
 from senlin_affinity.sandbox import config_files, lifeline, workarounds
+from senlin_affinity.sandbox.blueprint import Plan
 from senlin_affinity.sandbox.lifeline import Lifeline
-from senlin_affinity.sandbox.plan import Plan
 from senlin_affinity.sandbox.template_databases import provide
 
 #: Seconds between two collections of garbage.

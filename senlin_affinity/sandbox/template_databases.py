@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from senlin_affinity.sandbox.plan import Plan
+from senlin_affinity.sandbox.blueprint import Plan
 
 LOG = logging.getLogger(__name__)
 

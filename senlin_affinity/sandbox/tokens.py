@@ -25,6 +25,7 @@ from senlin_affinity.sandbox.identities import (
     User,
 )
 
+_DOMAIN = (DOMAIN_ID, DOMAIN_NAME)
 LIFETIME = datetime.timedelta(days=7)
 
 
@@ -75,35 +76,25 @@ class Scope:
 
 @dataclass(frozen=True)
 class Token:
-    """One token; its id is the secret that a client shows."""
+    """One token; its id is the secret that a client shows, the body what it may know."""
 
+    id: str
     scope: Scope
-    methods: list[str]
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(48))
-    issued: datetime.datetime = field(
-        default_factory=lambda: datetime.datetime.now(datetime.timezone.utc)
-    )
+    body: dict[str, Any]
 
-    def as_body(self, endpoints: Endpoints) -> dict[str, Any]:
-        """Give the token as clients and keystonemiddleware read it."""
-        scope, domain = self.scope, {'domain_id': DOMAIN_ID, 'domain_name': DOMAIN_NAME}
-        body = fixture.V3Token(
-            issued=self.issued,
-            expires=self.issued + LIFETIME,
-            methods=self.methods,
-            audit_id=self.id[:22],
-            user_id=scope.user.id,
-            user_name=scope.user.name,
-            **{f'user_{key}': value for key, value in domain.items()},
-        )
-        body.set_project_scope(scope.project.id, scope.project.name, **domain, is_domain=False)
-        for role in scope.roles:
-            body.add_role(role, role)
-        for kind, (name, url) in endpoints.services().items():
-            service = body.add_service(kind, name, name)
-            service.add_standard_endpoints(url, url, url, REGION)
-        if scope.trust:
-            trust = scope.trust
-            people = {'trustor_user_id': trust.trustor.id, 'trustee_user_id': trust.trustee_id}
-            body.set_trust_scope(trust.id, trust.impersonation, **people)
-        return dict(body)
+
+def issue(scope: Scope, methods: list[str], endpoints: Endpoints) -> Token:
+    """Draw a token; its body is as clients and keystonemiddleware read it."""
+    token_id = secrets.token_urlsafe(48)
+    user, project, trust = scope.user, scope.project, scope.trust
+    now = datetime.datetime.now(datetime.timezone.utc)
+    body = fixture.V3Token(now + LIFETIME, now, user.id, user.name, *_DOMAIN, methods)
+    body.audit_id = token_id[:22]
+    body.set_project_scope(project.id, project.name, *_DOMAIN, is_domain=False)
+    for role in scope.roles:
+        body.add_role(role, role)
+    for kind, (name, url) in endpoints.services().items():
+        body.add_service(kind, name, name).add_standard_endpoints(url, url, url, REGION)
+    if trust:
+        body.set_trust_scope(trust.id, trust.impersonation, trust.trustee_id, trust.trustor.id)
+    return Token(token_id, scope, dict(body))
