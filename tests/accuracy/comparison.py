@@ -44,10 +44,8 @@ class Result:
         return self.is_at_most or self.placed == self.capacity
 
     def __str__(self) -> str:
-        at_most = 'at most ' if self.is_at_most else ''
-        return (
-            f'cloud {self.seed}: said {at_most}{self.capacity}, placed {self.placed} ({self.line})'
-        )
+        said = f'{"at most " if self.is_at_most else ""}{self.capacity}'
+        return f'cloud {self.seed}: said {said}, placed {self.placed} ({self.line})'
 
 
 def compare(case: clouds.Case) -> Result:
@@ -75,14 +73,10 @@ def _compare(case: clouds.Case, nova: _Nova) -> Result:
         nova.put('plain', group, host)
     for host in case.others:
         nova.put('plain', None, host)
-    request = PlacementRequest(
-        TOO_MANY,
-        'asked',
-        group,
-        case.zone,
-        image_properties={} if case.is_image_known else None,
-        enabled_filters=case.filters,
-    )
+    known = {'enabled_filters': case.filters, 'image_properties': {}}
+    if not case.is_image_known:
+        known['image_properties'] = None
+    request = PlacementRequest(TOO_MANY, 'asked', group, case.zone, **known)
     # As a snapshot that is saved, or as the command and the hook take it.
     groups = None if case.seed % 2 else () if group is None else (group,)
     snapshot = preflight.take_snapshot(nova.connection, server_groups=groups)
@@ -103,7 +97,6 @@ class _Nova:
         self._compute = self.connection.compute
         self._image = cloud.image_id
         self._flavors = {item.name: item.id for item in self._compute.flavors()}
-        self._number = 0
 
     def create_group(self, policy: str, rules: dict[str, int]) -> str:
         more = {'rules': rules} if rules else {}
@@ -118,11 +111,9 @@ class _Nova:
             placement.put(f'/traits/{trait}', **version)
         providers = placement.get('/resource_providers', **version).json()['resource_providers']
         for provider in providers:
-            wanted = traits.get(provider['name'], ())
-            if not wanted:
-                continue
             path = f'/resource_providers/{provider["uuid"]}/traits'
             known = placement.get(path, **version).json()
+            wanted = traits.get(provider['name'], ())
             body = {**known, 'traits': sorted({*known['traits'], *wanted})}
             placement.put(path, json=body, **version).raise_for_status()
 
@@ -144,18 +135,11 @@ class _Nova:
         return self._ended(server) == 'ACTIVE'
 
     def _create(self, flavor: str, group: str | None, zone: str | None) -> Any:
-        self._number += 1
-        body: dict[str, Any] = {
-            'name': f'server-{self._number}',
-            'flavorRef': self._flavors[flavor],
-            'imageRef': self._image,
-            'networks': 'none',
-        }
-        if zone is not None:
-            body['availability_zone'] = zone
-        request: dict[str, Any] = {'server': body}
-        if group is not None:
-            request['os:scheduler_hints'] = {'group': group}
+        more = {} if zone is None else {'availability_zone': zone}
+        image = {'imageRef': self._image, 'networks': 'none'}
+        body = {'name': 'server', 'flavorRef': self._flavors[flavor], **image, **more}
+        hints = {} if group is None else {'os:scheduler_hints': {'group': group}}
+        request = {'server': body, **hints}
         answer = self._compute.post('/servers', json=request, microversion='2.37')
         sdk.raise_from_response(answer)
         return answer.json()['server']['id']

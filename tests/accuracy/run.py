@@ -103,17 +103,9 @@ def table(results: Iterable[Result]) -> str:
         ('a false refusal, or fewer than an exact answer said', kinds['wrong']),
         ('servers that were really placed', sum(result.placed for result in results)),
     ]
-    lines = [
-        f'.. list-table:: {len(results)} random clouds ({versions}; {day})',
-        '   :header-rows: 1',
-        '   :widths: 80 20',
-        '',
-        '   * - Clouds in which',
-        '     - Number',
-    ]
-    for words, number in rows:
-        lines += [f'   * - {words}', f'     - {number}']
-    return '\n'.join(lines) + '\n'
+    head = f'.. list-table:: {len(results)} random clouds ({versions}; {day})'
+    options = '   :header-rows: 1\n   :widths: 80 20\n\n   * - Clouds in which\n     - Number'
+    return '\n'.join([head, options, *(f'   * - {words}\n     - {n}' for words, n in rows), ''])
 
 
 def kind_of(result: Result) -> str:

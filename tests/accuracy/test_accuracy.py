@@ -81,11 +81,7 @@ def test_what_counts_as_right(capacity, is_at_most, placed, kind):
 
 
 def test_the_table_counts_every_cloud():
-    results = [
-        comparison.Result(number, number % 3, number % 4 == 0, number % 3, '')
-        for number in range(20)
-    ]
-    text = run.table(results)
+    text = run.table([comparison.Result(n, n % 3, n % 4 == 0, n % 3, '') for n in range(20)])
     counts = [int(line[7:]) for line in text.splitlines() if line[7:].isdigit()]
     assert counts[0] == 20 == sum(counts[1:6])
     assert '20 random clouds' in text

@@ -10,14 +10,7 @@ CLOUDS = sorted((Path(__file__).parents[2] / 'etc/senlin-affinity/clouds').glob(
 ZONES = {
     'demo': {'cmp-1': 'az1', 'cmp-2': 'az2', 'vsphere-drs-1': 'vsphere'},
     'two-hosts': {'cmp-1': 'nova', 'cmp-2': 'nova'},
-    'zones': {
-        'az1-1': 'az1',
-        'az1-2': 'az1',
-        'az2-1': 'az2',
-        'az2-2': 'az2',
-        'az3-1': 'az3',
-        'az3-2': 'az3',
-    },
+    'zones': {f'az{zone}-{number}': f'az{zone}' for zone in (1, 2, 3) for number in (1, 2)},
 }
 
 

@@ -25,16 +25,16 @@ def command(tmp_path):
             [*line, *map(str, arguments)], env=environment, capture_output=True, text=True
         )
 
-    run.start = lambda *arguments: subprocess.Popen(
-        [*line, *arguments],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, 'text': True}
+    run.start = lambda *words: subprocess.Popen([*line, *words], env=environment, **pipes)
     run.notes = tmp_path / 'senlin-affinity' / 'session.json'
     yield run
     run('down')
+
+
+def is_gone(notes):
+    running = any(map(is_running, [notes['pid'], *notes['children']]))
+    return not running and not Path(notes['directory']).exists()
 
 
 def test_up_use_it_down(command):
@@ -43,9 +43,8 @@ def test_up_use_it_down(command):
     assert 'Placement runs' in up.stderr
     notes = json.loads(command.notes.read_text())
     assert f'export OS_CLIENT_CONFIG_FILE={notes["clouds_yaml"]} OS_CLOUD=sandbox' in up.stdout
-    config = openstack.config.OpenStackConfig(
-        config_files=[notes['clouds_yaml']], load_envvars=False
-    )
+    files = [notes['clouds_yaml']]
+    config = openstack.config.OpenStackConfig(config_files=files, load_envvars=False)
     connection = openstack.connection.Connection(config=config.get_one('sandbox'))
     assert [item.name for item in connection.compute.hypervisors()] == ['cmp-1', 'cmp-2']
 
@@ -56,12 +55,9 @@ def test_up_use_it_down(command):
 
     down = command('down')
     assert (down.returncode, down.stdout) == (0, 'the sandbox is gone\n')
-    assert not any(map(is_running, [notes['pid'], *notes['children']]))
-    assert not Path(notes['directory']).exists()
-    assert sorted(path.name for path in command.notes.parent.iterdir()) == [
-        'lock',
-        'supervisor.log',
-    ]
+    assert is_gone(notes)
+    left = sorted(path.name for path in command.notes.parent.iterdir())
+    assert left == ['lock', 'supervisor.log']
 
 
 def test_down_without_a_sandbox_says_so(command):
@@ -78,8 +74,7 @@ def test_in_the_foreground_it_stays_until_ctrl_c(command):
     output, _errors = process.communicate(timeout=30)
     assert process.returncode == 0
     assert output.endswith('the sandbox is gone\n')
-    assert not any(map(is_running, notes['children']))
-    assert not Path(notes['directory']).exists()
+    assert is_gone(notes)
 
 
 def test_ctrl_c_during_the_start_leaves_nothing(command):
@@ -96,12 +91,7 @@ def test_a_killed_supervisor_takes_everything_with_it(command):
     assert command('up', '--no-senlin').returncode == 0
     notes = json.loads(command.notes.read_text())
     os.kill(notes['pid'], signal.SIGKILL)
-    until(
-        lambda: (
-            not any(map(is_running, notes['children'])) and not Path(notes['directory']).exists()
-        ),
-        what='everything is gone',
-    )
+    until(lambda: is_gone(notes), what='everything is gone')
     assert command('down').stdout == 'no sandbox is running\n'
     assert not command.notes.exists()
 

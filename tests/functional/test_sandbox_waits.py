@@ -31,12 +31,9 @@ def slept(monkeypatch):
 def test_the_end_of_the_children(monkeypatch, slept):
     """And a pause that a policy asks for is as long as ever."""
     states = iter(['WAITING', 'WAITING', 'READY'])
-    for name, value in (
-        ('get_status', lambda _self: next(states)),
-        ('is_cancelled', lambda _self: False),
-        ('is_timeout', lambda _self, *_: False),
-    ):
-        monkeypatch.setattr(ClusterAction, name, value)
+    monkeypatch.setattr(ClusterAction, 'get_status', lambda _self: next(states))
+    for name in ('is_cancelled', 'is_timeout'):
+        monkeypatch.setattr(ClusterAction, name, lambda *_: False)
     action = object.__new__(ClusterAction)
     action.id = 'an-action'
     result, _reason = action._wait_for_dependents()

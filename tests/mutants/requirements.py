@@ -109,9 +109,8 @@ def _first_killed(
     run_by: Mapping[str, list[tuple[int, str, int]]],
     known: Mapping[tuple[str, int], list[Mutant]],
 ) -> dict[str, str] | None:
-    quickest = sorted(tests, key=lambda test: (server.coverage.seconds[test], test))[:_QUICKEST]
-    wanted = set(quickest)
-    lines = sorted({line for test in quickest for line in run_by.get(test, ())})
+    wanted = set(sorted(tests, key=lambda test: (server.coverage.seconds[test], test))[:_QUICKEST])
+    lines = sorted({line for test in wanted for line in run_by.get(test, ())})
     # What few tests run says most about these.
     found = (each for _number, path, line in lines for each in known.get((path, line), ()))
     unique = {mutant.key: mutant for mutant in itertools.islice(found, _MOST * 4)}

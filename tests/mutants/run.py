@@ -73,16 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.tests is None:
         results = beside_nova(results, given)
     if given.report:
+        facts = ('key', 'path', 'function', 'diff')
         rows = [
             {
-                'key': result.mutant.key,
-                'path': result.mutant.path,
-                'function': result.mutant.function,
-                'diff': result.mutant.diff,
-                'outcome': result.outcome,
-                'by': result.by,
+                **{name: getattr(each.mutant, name) for name in facts},
+                'outcome': each.outcome,
+                'by': each.by,
             }
-            for result in results
+            for each in results
         ]
         given.report.write_text(json.dumps(rows, indent=0), encoding='utf-8')
     return summary(results, time.monotonic() - begun)
@@ -97,17 +95,12 @@ def beside_nova(results: Sequence[Result], given: argparse.Namespace) -> list[Re
         report = Path(folder, 'report.json')
         command = [sys.executable, '-m', 'tests.mutants.run', *map(str, given.paths)]
         options = [f'--keys={",".join(left)}', f'--workers={given.workers}', f'--report={report}']
-        subprocess.run(
-            [*command, *options, f'--budget={given.budget}', '--tests', *OF_NOVA],
-            stdout=subprocess.DEVNULL,
-            check=False,
-        )
+        more = [f'--budget={given.budget}', '--tests', *OF_NOVA]
+        subprocess.run([*command, *options, *more], stdout=subprocess.DEVNULL, check=False)
         rows = json.loads(report.read_text(encoding='utf-8'))
-    killed = {row['key']: row['by'] for row in rows if row['outcome'] == 'killed'}
+    by = {row['key']: row['by'] for row in rows if row['outcome'] == 'killed'}
     return [
-        Result(each.mutant, 'killed', killed[each.mutant.key])
-        if each.mutant.key in killed
-        else each
+        Result(each.mutant, 'killed', by[each.mutant.key]) if each.mutant.key in by else each
         for each in results
     ]
 

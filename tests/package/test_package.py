@@ -61,9 +61,8 @@ def origin(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def tracked(origin):
-    names = output_of(
-        'git', f'--git-dir={origin}', 'ls-tree', '-r', '--name-only', 'HEAD', cwd=origin
-    )
+    listed = ('git', f'--git-dir={origin}', 'ls-tree', '-r', '--name-only', 'HEAD')
+    names = output_of(*listed, cwd=origin)
     return set(names.splitlines()) - {'PKG-INFO'}  # which is there if this is an unpacked sdist
 
 
@@ -73,10 +72,8 @@ def sources(origin, tmp_path_factory):
     top = tmp_path_factory.mktemp('sources')
     output_of('git', 'clone', '--quiet', origin, 'clone', cwd=top)
     output_of('git', 'clone', '--quiet', '--depth=1', f'file://{origin}', 'shallow-clone', cwd=top)
-    output_of(
-        'git', f'--git-dir={origin}', 'archive', '--output=archive.tar', '--prefix=archive/',
-        'HEAD', cwd=top,
-    )  # fmt: skip
+    archive = ('archive', '--output=archive.tar', '--prefix=archive/', 'HEAD')
+    output_of('git', f'--git-dir={origin}', *archive, cwd=top)
     shutil.unpack_archive(top / 'archive.tar', top)
     build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
     output_of(sys.executable, '-c', build, cwd=top / 'archive')
@@ -93,10 +90,8 @@ def wheels(sources, tmp_path_factory):
         how = [folder.with_name(SDIST)]
         if name != 'sdist':
             how = ['--no-index', '--no-build-isolation', folder]
-        output_of(
-            sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir',
-            top / name, *how, cwd=top,
-        )  # fmt: skip
+        pip_wheel = (sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir')
+        output_of(*pip_wheel, top / name, *how, cwd=top)
     return {name: top / name / f'senlin_affinity-{VERSION}-py3-none-any.whl' for name in sources}
 
 
@@ -179,10 +174,8 @@ def test_the_sdist_holds_every_file_of_the_repository(sources, tracked):
     ('source', 'has_notes'), [('clone', True), ('shallow-clone', False), ('archive', False)]
 )
 def test_the_manual_has_release_notes_where_git_has_them(sources, source, has_notes, tmp_path):
-    output_of(
-        sys.executable, '-m', 'sphinx', '-W', '-q', '-b', 'text', 'doc/source', tmp_path,
-        cwd=sources[source],
-    )  # fmt: skip
+    sphinx = (sys.executable, '-m', 'sphinx', '-W', '-q', '-b', 'text', 'doc/source', tmp_path)
+    output_of(*sphinx, cwd=sources[source])
     page = tmp_path / 'release_notes.txt'
     assert page.exists() == has_notes
     if has_notes:
@@ -202,13 +195,11 @@ class TestInstalled:
     def test_pip_finds_nothing_broken(self, prefix):
         assert output_of(*pip(prefix), 'check', cwd=prefix) == 'No broken requirements found.\n'
 
-    def test_the_command_has_help(self, prefix):
-        output = output_of(prefix / 'bin/senlin-affinity', '--help', cwd=prefix)
+    def test_the_command_has_help_and_knows_its_version(self, prefix):
+        command = prefix / 'bin/senlin-affinity'
+        output = output_of(command, '--help', cwd=prefix)
         assert output.startswith('usage: senlin-affinity ')
         assert '\n  plan  ' in output
-
-    def test_the_command_knows_its_version(self, prefix):
-        command = prefix / 'bin/senlin-affinity'
         assert output_of(command, '--version', cwd=prefix) == f'senlin-affinity {VERSION}\n'
 
     def test_a_plan_of_an_installed_example(self, prefix):
@@ -234,10 +225,8 @@ class TestInstalled:
             'print(json.dumps([found, lacking]))\n'
         )
         found, lacking = json.loads(output_of(prefix / 'bin/python', '-c', code, cwd=prefix))
-        assert lacking == {
-            'senlin.policies': 'senlin',
-            'paste.filter_factory': 'microversion_parse',
-        }
+        of_senlin, of_nova = {'senlin.policies': 'senlin'}, 'microversion_parse'
+        assert lacking == {**of_senlin, 'paste.filter_factory': of_nova}
         assert sorted(found) == sorted(
             [group, *(word.strip() for word in line.split('=', 1))]
             for group, lines in SETUP['options.entry_points'].items()

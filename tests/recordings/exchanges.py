@@ -55,15 +55,7 @@ class Cloud(Protocol):
 
     newest: str
 
-    def send(
-        self,
-        user: str,
-        method: str,
-        path: str,
-        microversion: str,
-        query: Mapping[str, Any] | None = None,
-        body: Any = None,
-    ) -> Reply:
+    def send(self, user, method, path, microversion, query=None, body=None) -> Reply:
         """One request to Nova; the user is admin, demo, or nobody (without a good token)."""
 
     def boot(self, group_id: str) -> None:
@@ -126,17 +118,17 @@ def _ask_anyone(record: Record) -> None:
 def _ask_for_groups(record: Record, cloud: Cloud) -> None:
     """Everything about server groups; all are gone in the end."""
     record.ask('list, empty', 'demo', 'GET', GROUPS)
-    body = record.ask('create', 'demo', 'POST', GROUPS, body=record.group('web', 'anti-affinity'))
-    made = [body['server_group']['id']]
-    wanted = record.group('soft', 'soft-affinity')
-    made += _id(record.ask('create soft', 'demo', 'POST', GROUPS, body=wanted))
-    wanted = record.group('db', 'anti-affinity', rules=RULES)
-    made += _id(record.ask('create with rules', 'demo', 'POST', GROUPS, body=wanted))
-    wanted = record.group('s', 'soft-affinity', rules=RULES)
-    record.ask('create soft with rules', 'demo', 'POST', GROUPS, body=wanted)
     other = {'policy': 'affinity'} if record.version < (2, 64) else {'policies': ['affinity']}
-    wanted = {'server_group': {'name': 'x', **other}}
-    record.ask('create in the other shape', 'demo', 'POST', GROUPS, body=wanted)
+    made = []
+    for name, wanted in (
+        ('create', record.group('web', 'anti-affinity')),
+        ('create soft', record.group('soft', 'soft-affinity')),
+        ('create with rules', record.group('db', 'anti-affinity', rules=RULES)),
+        ('create soft with rules', record.group('s', 'soft-affinity', rules=RULES)),
+        ('create in the other shape', {'server_group': {'name': 'x', **other}}),
+    ):
+        body = record.ask(name, 'demo', 'POST', GROUPS, body=wanted)
+        made += [body['server_group']['id']] if 'server_group' in body else []
     # What a newer client made, an older one reads.
     made.append(_create(cloud, {'name': 'new', 'policy': 'anti-affinity', 'rules': RULES}))
     record.ask('get', 'demo', 'GET', f'{GROUPS}/{made[0]}')
@@ -164,9 +156,8 @@ def _ask_for_hosts(record: Record) -> None:
     record.ask('hypervisors', 'admin', 'GET', '/os-hypervisors/detail', **pattern)
     record.ask('hypervisors, not allowed', 'demo', 'GET', '/os-hypervisors/detail', **pattern)
     if has_pattern:
-        no_match = {'hypervisor_hostname_pattern': 'nowhere'}
-        path = '/os-hypervisors/detail'
-        record.ask('hypervisors, no match', 'admin', 'GET', path, query=no_match)
+        query = {'hypervisor_hostname_pattern': 'nowhere'}
+        record.ask('hypervisors, no match', 'admin', 'GET', '/os-hypervisors/detail', query=query)
     record.ask('aggregates', 'admin', 'GET', '/os-aggregates')
     record.ask('aggregates, not allowed', 'demo', 'GET', '/os-aggregates')
 
@@ -185,11 +176,6 @@ def _create(cloud: Cloud, group: Mapping[str, Any]) -> str:
     """Create a group at the newest microversion, which is not recorded."""
     body = cloud.send('demo', 'POST', GROUPS, cloud.newest, body={'server_group': group}).body
     return str(body['server_group']['id'])
-
-
-def _id(body: Mapping[str, Any]) -> list[str]:
-    """The id of a group that may have been refused."""
-    return [body['server_group']['id']] if 'server_group' in body else []
 
 
 class Normaliser:

@@ -7,10 +7,8 @@ Writes the files beside this module; the tests that replace Nova answer with the
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Any
 
-import openstack.connection
 import requests
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
@@ -23,22 +21,12 @@ class SandboxNova:
 
     def __init__(self, cloud: SandboxCloud) -> None:
         self._cloud = cloud
-        self._adapters: dict[str, openstack.connection.Connection] = {
-            user: cloud.connection(user) for user in ('admin', 'demo')
-        }
+        self._adapters = {user: cloud.connection(user) for user in ('admin', 'demo')}
         data = self._adapters['demo'].compute.get_endpoint_data()
         self._url = data.url.rstrip('/')
         self.newest = '.'.join(map(str, data.max_microversion))
 
-    def send(
-        self,
-        user: str,
-        method: str,
-        path: str,
-        microversion: str,
-        query: Mapping[str, Any] | None = None,
-        body: Any = None,
-    ) -> exchanges.Reply:
+    def send(self, user, method, path, microversion, query=None, body=None) -> exchanges.Reply:
         """See :class:`exchanges.Cloud`."""
         token = 'nobody' if user == 'nobody' else self._adapters[user].auth_token
         response = requests.request(
@@ -84,26 +72,18 @@ def record() -> dict[str, dict[str, Any]]:
 
 def record_snapshot() -> dict[str, Any]:
     """What a snapshot asks, of a cloud with two hosts, an aggregate, and two servers."""
-    hosts: dict[str, Any] = {'cmp-1': {'aggregates': {'ssd': {'ssd': 'true'}}}, 'cmp-2': {}}
-    flavors: dict[str, Any] = {
-        'm1.tiny': {'id': '1', 'extra_specs': {'hw:cpu_policy': 'shared'}},
-        'm1.small': {'id': '2'},
-    }
+    hosts = {'cmp-1': {'aggregates': {'ssd': {'ssd': 'true'}}}, 'cmp-2': {}}
+    tiny = {'id': '1', 'extra_specs': {'hw:cpu_policy': 'shared'}}
+    flavors = {'m1.tiny': tiny, 'm1.small': {'id': '2'}}
     with SandboxCloud(hosts, flavors=flavors) as cloud:
         connections = {user: cloud.connection(user) for user in ('admin', 'demo')}
         nova = SandboxNova(cloud)
-        group = {'name': 'web', 'policy': 'anti-affinity'}
-        body = {'server_group': group}
+        body = {'server_group': {'name': 'web', 'policy': 'anti-affinity'}}
         made = nova.send('demo', 'POST', exchanges.GROUPS, nova.newest, body=body).body
-        for booted in (1, 2):
+        servers = connections['demo'].compute.servers
+        for _server in range(2):
             nova.boot(made['server_group']['id'])
-            until(
-                lambda booted=booted: (
-                    [server.status for server in connections['demo'].compute.servers()]
-                    == ['ACTIVE'] * booted
-                ),
-                what='the servers are there',
-            )
+            until(lambda: {server.status for server in servers()} == {'ACTIVE'}, what='it is built')
         return snapshot.record(connections)
 
 

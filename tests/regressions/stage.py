@@ -113,15 +113,11 @@ class Stage:
     def wait_for_requests(self, method: str, path: str, count: int) -> None:
         """Wait until Nova has been sent so many requests of this kind."""
 
-        def is_there() -> bool:
-            seen = [
-                entry
-                for entry in self.cloud.requests()
-                if entry['method'] == method and re.search(path, entry['path'])
-            ]
-            return len(seen) >= count
+        def seen() -> int:
+            asked = [each['path'] for each in self.cloud.requests() if each['method'] == method]
+            return sum(bool(re.search(path, each)) for each in asked)
 
-        wait_for(f'{count} {method} {path}', is_there)
+        wait_for(f'{count} {method} {path}', lambda: seen() >= count)
 
 
 class Theatre:

@@ -26,46 +26,39 @@ def test_the_forms_of_hosts_mean_the_same(text):
 
 
 def test_a_host_has_its_own_size_and_names():
-    blueprint = read("""
+    (host,) = read("""
         hosts:
-          vsphere-drs-1:
-            vcpus: 8
-            memory_mb: 4096
-            disk_gb: 0
-            hypervisor_hostname: domain-c7.b52f
-            hypervisor_type: VMware vCenter Server
-            disabled: true
-    """)
-    assert blueprint.hosts == (
-        HostSpec(
-            'vsphere-drs-1', 8, 4096, 0, 'domain-c7.b52f', 'VMware vCenter Server', disabled=True
+          drs-1: {vcpus: 8, memory_mb: 4096, disk_gb: 0, disabled: true,
+                  hypervisor_hostname: domain-c7.b52f, hypervisor_type: VMware vCenter Server}
+    """).hosts
+    names = ('domain-c7.b52f', 'VMware vCenter Server')
+    assert host == HostSpec('drs-1', 8, 4096, 0, *names, disabled=True)
+
+
+@pytest.mark.parametrize(
+    ('text', 'aggregate'),
+    [
+        pytest.param(
+            'hosts: {a: {availability_zone: az1}, b: {availability_zone: nova}, c: {}}',
+            AggregateSpec('az1', ('a',), 'az1'),
+            id='a zone becomes one but not the default zone',
         ),
-    )
-
-
-def test_a_zone_becomes_an_aggregate_but_not_the_default_zone():
-    blueprint = read('hosts: {a: {availability_zone: az1}, b: {availability_zone: nova}, c: {}}')
-    assert blueprint.all_aggregates() == (AggregateSpec('az1', ('a',), 'az1'),)
-
-
-def test_a_host_joins_the_aggregate_that_has_its_zone():
-    blueprint = read("""
-        hosts: {a: {availability_zone: az1}, b: {}}
-        aggregates: {first: {availability_zone: az1, hosts: [b], metadata: {ssd: 'true'}}}
-    """)
-    assert blueprint.all_aggregates() == (
-        AggregateSpec('first', ('b', 'a'), 'az1', {'ssd': 'true'}),
-    )
-
-
-def test_hosts_name_aggregates_too():
-    blueprint = read("""
-        hosts: {a: {aggregates: {ssd: {ssd: 'true'}}}, b: {aggregates: {ssd: {fast: 'yes'}}}}
-        aggregates: {ssd: {metadata: {owner: me}}}
-    """)
-    assert blueprint.all_aggregates() == (
-        AggregateSpec('ssd', ('a', 'b'), None, {'owner': 'me', 'ssd': 'true', 'fast': 'yes'}),
-    )
+        pytest.param(
+            '{hosts: {a: {availability_zone: az1}, b: {}}, aggregates:'
+            " {first: {availability_zone: az1, hosts: [b], metadata: {ssd: 'true'}}}}",
+            AggregateSpec('first', ('b', 'a'), 'az1', {'ssd': 'true'}),
+            id='a host joins the one that has its zone',
+        ),
+        pytest.param(
+            "{hosts: {a: {aggregates: {ssd: {ssd: 'true'}}}, b: {aggregates: {ssd: {n: 'y'}}}},"
+            ' aggregates: {ssd: {metadata: {owner: me}}}}',
+            AggregateSpec('ssd', ('a', 'b'), None, {'owner': 'me', 'ssd': 'true', 'n': 'y'}),
+            id='hosts name them too',
+        ),
+    ],
+)
+def test_aggregates(text, aggregate):
+    assert read(text).all_aggregates() == (aggregate,)
 
 
 def test_flavors_and_quotas():
