@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from senlin_affinity.cli import base
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.core import near
+from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Rules
 
@@ -108,7 +108,7 @@ def values(
     for name, text in given:
         option = known.get(name)
         if option is None:
-            raise base.UsageError(f'--option {name}: {near.meant(name, known)}')
+            raise base.UsageError(f'--option {name}: {suggestion.meant(name, known)}')
         try:
             conf.set_override(name, text, group=option.group)
         except ValueError as error:

@@ -20,7 +20,7 @@ from senlin_affinity.constraints.base import (
     Option,
     RequestConstraint,
 )
-from senlin_affinity.core import near
+from senlin_affinity.core import suggestion
 
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter', 'options')
 #: Those of a table that is not asked for more: they fit into 80 columns.
@@ -67,7 +67,7 @@ class ShowConstraint(base.ShowOne):
         known = {constraint.name: constraint for constraint in preflight.load_constraints()}
         constraint = known.get(parsed_args.name)
         if constraint is None:
-            hint = near.meant(parsed_args.name, known, 'there are')
+            hint = suggestion.meant(parsed_args.name, known, 'there are')
             raise base.UsageError(f'there is no constraint {parsed_args.name!r}: {hint}')
         is_ours = type(constraint).__module__.startswith(_OURS)
         page = f'constraints/{constraint.name}' if is_ours else ''

@@ -10,7 +10,6 @@ Shapes::
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,11 +18,10 @@ from senlin_affinity.core.filters import KNOWN
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import ZONE
+from senlin_affinity.core.suggestion import typo_of
 
 #: Remedies that change the rule or the policy of a group.
 _OF_A_GROUP = ('max_server_per_host', 'soft_policy')
-#: A letter or two of a name.
-_NEARLY = 0.9
 _NEW_GROUP_NEEDED = 'Nova changes no rule of a group that is there: it takes a new group.'
 
 
@@ -107,6 +105,6 @@ def misspelt(names: Iterable[str], modelled: Collection[str]) -> Iterator[tuple[
     """
     known = {name.lower(): name for name in sorted({*KNOWN, *modelled})}
     for name in names:
-        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=_NEARLY)
+        near = typo_of(name.lower(), known)
         if near and name not in known.values():
-            yield name, known[near[0]]
+            yield name, known[near]

@@ -10,7 +10,6 @@ Errors: CloudError where no connection can be made (no such cloud in clouds.yaml
 from __future__ import annotations
 
 import contextlib
-import difflib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.cloud.rest import Rest, unreachable
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.suggestion import nearest
 
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
@@ -159,5 +159,5 @@ def _known(cloud: str | None) -> Iterator[str]:
     with contextlib.suppress(*NO_ANSWER):
         names = sorted({*OpenStackConfig().get_cloud_names()} - {'defaults', 'envvars'})
         if cloud is not None and cloud not in names and names:
-            near = difflib.get_close_matches(cloud, names)
-            yield f'Did you mean {near[0]}?' if near else f'Known: {", ".join(names[:10])}.'
+            near = nearest(cloud, names)
+            yield f'Did you mean {near}?' if near else f'Known: {", ".join(names[:10])}.'

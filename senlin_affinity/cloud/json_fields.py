@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from senlin_affinity.core import near
+from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.plain import is_plain
 
@@ -145,7 +145,7 @@ def missing_or(message: str, item: Mapping[str, Any], key: str) -> InvalidSpec:
 def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:
     """The error about a key that is none, with the nearest that is one."""
     key = next(key for key in item if key not in known)
-    return InvalidSpec(f'unknown key: {near.meant(key, known)}', key)
+    return InvalidSpec(f'unknown key: {suggestion.meant(key, known)}', key)
 
 
 def below(place: str, error: InvalidSpec) -> InvalidSpec:

@@ -7,7 +7,6 @@ the constraints say "unknown".
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf, canonical, read
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question, Rules
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.suggestion import nearest
 from senlin_affinity.core.whole import whole
 
 
@@ -125,9 +125,9 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
 
 def _near(wanted: str, names: Iterable[str]) -> str:
     names = sorted(set(names))
-    near = difflib.get_close_matches(wanted, names)
-    if near:
-        return f': did you mean {near[0]}?'
+    near = nearest(wanted, names)
+    if near is not None:
+        return f': did you mean {near}?'
     if len(names) == 1:
         return f'; there is only {names[0]}'
     return f'; there are {", ".join(names[:10])}' if names else ''

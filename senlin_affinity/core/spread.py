@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.near import meant
+from senlin_affinity.core.suggestion import meant
 from senlin_affinity.core.whole import whole
 
 ZONE = 'availability_zone'

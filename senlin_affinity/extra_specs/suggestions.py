@@ -14,8 +14,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
+from senlin_affinity.core.suggestion import typo_of
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Part
-from senlin_affinity.extra_specs.spelling import Vocabulary
 
 _NUMBER = re.compile(r'\d+$')
 
@@ -32,7 +32,8 @@ class Suggestions:
         find: Callable[[str], ExtraSpecValidator | None],
     ) -> None:
         self._find = find
-        keys: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        #: By namespace: the keys without their placeholders, 'numa_cpus.', and as they are shown.
+        self._keys: dict[str, dict[str, str]] = {}
         self._patterned: dict[tuple[object, ...], tuple[Part, str]] = {}
         self._images: dict[str, str] = {}
         self._by_key: defaultdict[str, set[str]] = defaultdict(set)
@@ -40,15 +41,12 @@ class Suggestions:
             before, part = validator.parts
             if before is not None and not before.is_literal:
                 self._patterned[before.key] = (before, validator.namespace)
-            # A template is compared without its placeholders: 'numa_cpus.' for 'numa_cpus.{num}'.
-            keys[validator.namespace].setdefault(part.head + part.tail, part.text)
+            keys = self._keys.setdefault(validator.namespace, {})
+            keys.setdefault(part.head + part.tail, part.text)
             if validator.image_property is not None:
                 self._images[validator.image_property] = validator.name
             if validator.is_literal:
                 self._by_key[part.text].add(validator.name)
-        self._shown = {namespace: dict(shown) for namespace, shown in keys.items()}
-        self._keys = {namespace: Vocabulary(shown) for namespace, shown in keys.items()}
-        self._namespaces = Vocabulary([namespace for namespace in keys if namespace])
 
     def suggest(self, name: str) -> str | None:
         """The known name that is meant; None: it looks like no other."""
@@ -69,7 +67,7 @@ class Suggestions:
             yield from self._near(stem, f'{namespace}:', key)
             yield from self._elsewhere(key)
         else:
-            meant = self._namespaces.nearest(namespace.lower())
+            meant = typo_of(namespace.lower(), [each for each in self._keys if each])
             if meant is not None:
                 if self._find(f'{meant}:{key}'):
                     yield f'{meant}:{key}'
@@ -89,16 +87,15 @@ class Suggestions:
             yield from names
 
     def _near(self, namespace: str, prefix: str, key: str) -> Iterator[str]:
+        keys = self._keys.get(namespace, {})
         for word in dict.fromkeys((key, _NUMBER.sub('', key))):
-            meant = self._keys[namespace].nearest(word) if namespace in self._keys else None
+            meant = typo_of(word, keys)
             if meant is not None:
-                yield f'{prefix}{self._shown[namespace][meant]}'
+                yield f'{prefix}{keys[meant]}'
 
     def _stem(self, namespace: str) -> str | None:
         """The namespace without the group that it may end with: ``trait`` for ``trait1``."""
         if namespace in self._keys:
             return namespace
-        for part, stem in self._patterned.values():
-            if part.regex.fullmatch(namespace):
-                return stem
-        return None
+        found = (stem for part, stem in self._patterned.values() if part.regex.fullmatch(namespace))
+        return next(found, None)

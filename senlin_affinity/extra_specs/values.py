@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.extra_specs.spelling import nearest
+from senlin_affinity.core.suggestion import typo_of
 
 BOOLEANS: Mapping[str, bool] = {
     **dict.fromkeys(('1', 't', 'true', 'on', 'y', 'yes'), True),
@@ -126,7 +126,7 @@ class Value:
     def _complaint_of_enum(self, text: object) -> str | None:
         if text in self.enum:
             return None
-        near = nearest(text, self.enum) if isinstance(text, str) else None
+        near = typo_of(text, self.enum) if isinstance(text, str) else None
         return self._not(text) + (f': did you mean {near}?' if near is not None else '')
 
     def _complaint_of_pattern(self, text: object) -> str | None:

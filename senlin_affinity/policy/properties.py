@@ -27,7 +27,7 @@ from typing import Any
 
 from oslo_utils import strutils
 
-from senlin_affinity.core import member_of, near, spread
+from senlin_affinity.core import member_of, spread, suggestion
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import (
     ANTI_AFFINITY,
@@ -263,4 +263,4 @@ def _check_keys(value: object, path: str, known: tuple[str, ...]) -> None:
     for key in value:
         if key not in known:
             where = f'{path}.{key}' if path else str(key)
-            raise InvalidSpec(f'unknown key: {near.meant(str(key), known)}', where)
+            raise InvalidSpec(f'unknown key: {suggestion.meant(str(key), known)}', where)

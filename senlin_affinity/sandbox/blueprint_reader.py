@@ -16,7 +16,6 @@ write instead. Nothing is ignored: an unknown key is an error.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
@@ -26,6 +25,7 @@ from typing import Any
 import yaml
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.suggestion import nearest
 from senlin_affinity.sandbox.blueprint import (
     DEFAULT_FLAVORS,
     DEFAULT_QUOTAS,
@@ -256,5 +256,5 @@ def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], path: str) 
 
 def _hint(word: Any, known: Iterable[str]) -> str:
     """Say which of the known words may have been meant; empty when none is near."""
-    close = difflib.get_close_matches(str(word), tuple(known), n=1)
-    return f'; did you mean "{close[0]}"?' if close else ''
+    near = nearest(str(word), tuple(known))
+    return f'; did you mean "{near}"?' if near else ''
