@@ -23,8 +23,8 @@ FORCE = 'force_metadata_check'
 SCOPE = 'aggregate_instance_extra_specs:'
 
 #: How oslo.utils reads a boolean (``strutils.bool_from_string``), in lower case.
-_TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
-_FALSE = frozenset(('0', 'f', 'false', 'off', 'n', 'no'))
+TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
+FALSE = frozenset(('0', 'f', 'false', 'off', 'n', 'no'))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class HostMetadata:
         """
         forced: dict[str, set[str]] = {}
         for metadata in self.aggregates:
-            if FORCE in metadata and _word(metadata) in _TRUE:
+            if FORCE in metadata and _word(metadata) in TRUE:
                 for spelling in metadata:
                     forced.setdefault(unscoped(spelling), set())
         for spelling in set().union(*self.aggregates) if forced else ():
@@ -80,7 +80,7 @@ class HostMetadata:
         return tuple(
             f'{FORCE} is {metadata[FORCE]!r} in {name}, which is no boolean: it does not force'
             for name, metadata in self._named()
-            if FORCE in metadata and _word(metadata) not in _TRUE | _FALSE
+            if FORCE in metadata and _word(metadata) not in TRUE | FALSE
         )
 
     def _named(self) -> list[tuple[str, Mapping[str, str]]]:

@@ -19,21 +19,20 @@ before it takes a colon.
 
 Errors: InvalidSpec for what is defined wrongly, with the name of the definition in its path.
 
-Source: R4-01 to R4-03, R4-14, R4-15, R4-18 to R4-20. We differ on purpose: outside its placeholders
-a name is taken literally, so that a dot is a dot (D4-10), and parameters come in both forms
-(D4-03).
+Source: document 004; ``nova/api/validation/extra_specs/base.py``. We differ on purpose: outside its
+placeholders a name is taken literally, so that a dot is a dot, and parameters come in both forms.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.extra_specs.values import Value, compiled, shown
+from senlin_affinity.extra_specs.values import Value, check_keys, compiled, shown
 
 _PLACEHOLDER = re.compile(r'\{(\w+)\}')
 _TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}
@@ -63,10 +62,7 @@ class Parameter:
                 'parameters',
             )
         path = f'parameters.{given["name"]}'
-        known = ('name', 'type', 'pattern', 'description')
-        for key in given:
-            if key not in known:
-                raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
+        check_keys(given, ('name', 'type', 'pattern', 'description'), path)
         if ('type' in given) == ('pattern' in given):
             raise InvalidSpec('give a type (int or str) or a pattern, one of the two', path)
         if 'pattern' in given:
@@ -92,19 +88,17 @@ class Part:
         self._patterns = {parameter.name: parameter.pattern for parameter in parameters}
 
     @cached_property
-    def regex(self) -> re.Pattern[str]:
-        """What this side of a name must match, the whole of it."""
-        return re.compile(
-            ''.join(
-                f'(?:{self._patterns[piece]})' if place % 2 else re.escape(piece)
-                for place, piece in enumerate(self.pieces)
-            )
+    def pattern(self) -> str:
+        """What this side of a name must match, the whole of it; equal for equal parts."""
+        return ''.join(
+            f'(?:{self._patterns[piece]})' if place % 2 else re.escape(piece)
+            for place, piece in enumerate(self.pieces)
         )
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for parts that match the same names for the same reason."""
-        return (self.text, *(self._patterns[name] for name in self.pieces[1::2]))
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """The same, compiled."""
+        return re.compile(self.pattern)
 
 
 @dataclass(frozen=True, init=False)
@@ -152,24 +146,22 @@ class ExtraSpecValidator:
         if not isinstance(name, str) or not name:
             raise InvalidSpec(f'an extra spec needs a name, not {name!r}')
         try:
-            given = {
-                'name': name,
-                'description': _text('description', description),
-                'value': Value.read(value),
-                'parameters': _parameters(name, parameters),
-                'deprecated': bool(deprecated),
-                'replaced_by': replaced_by,
-                'image_property': image_property,
-                'drivers': _texts('drivers', drivers),
-                'depends_on': _texts('depends_on', depends_on),
-                'check': check,
-            }
             if check is not None and not callable(check):
                 raise InvalidSpec(f'must be a callable, not {check!r}', 'check')
+            vars(self).update(
+                name=name,
+                description=_text('description', description),
+                value=Value.read(value),
+                parameters=_parameters(name, parameters),
+                deprecated=bool(deprecated),
+                replaced_by=replaced_by,
+                image_property=image_property,
+                drivers=_texts('drivers', drivers),
+                depends_on=_texts('depends_on', depends_on),
+                check=check,
+            )
         except InvalidSpec as error:
             raise InvalidSpec(error.message, f'{name}.{error.path}') from error
-        for key in fields(self):
-            object.__setattr__(self, key.name, given[key.name])
 
     @property
     def status(self) -> str:
@@ -205,26 +197,21 @@ class ExtraSpecValidator:
         namespace, colon, key = name.partition(':')
         return bool(colon and before.regex.fullmatch(namespace) and behind.regex.fullmatch(key))
 
-    @cached_property
-    def complaint(self) -> Callable[[object], str | None]:
-        """Says what is wrong with a value; None: nothing."""
-        return self.value.complaint if self.check is None else self._complaint_of_check
-
-    def _complaint_of_check(self, value: object) -> str | None:
+    def complaint(self, value: object) -> str | None:
+        """What is wrong with a value; None: nothing."""
         found = self.value.complaint(value)
-        if found is not None or self.check is None:
-            return found
-        try:
-            self.check(self.value.parsed(str(value)))
-        except InvalidSpec as error:
-            return error.message
-        except ValueError as error:
-            return str(error) or f'must not be {shown(value)}'
-        except PluginError:
-            raise
-        except Exception as error:
-            raise PluginError(f'the check of {self.name} fails: {error!r}') from error
-        return None
+        if found is None and self.check is not None:
+            try:
+                self.check(self.value.parsed(str(value)))
+            except InvalidSpec as error:
+                return error.message
+            except ValueError as error:
+                return str(error) or f'must not be {shown(value)}'
+            except PluginError:
+                raise
+            except Exception as error:
+                raise PluginError(f'the check of {self.name} fails: {error!r}') from error
+        return found
 
 
 @dataclass(frozen=True)
@@ -235,11 +222,6 @@ class Namespace:
     title: str
     summary: str
     validators: tuple[ExtraSpecValidator, ...]
-
-    def __post_init__(self) -> None:
-        for validator in self.validators:
-            if validator.namespace != self.name:
-                raise InvalidSpec(f'{validator.name} does not belong to the namespace {self.name}')
 
 
 def _parameters(name: str, given: Iterable[Parameter | Mapping[str, Any]]) -> tuple[Parameter, ...]:

@@ -108,7 +108,7 @@ class Index:
             table = self._patterned.setdefault(len(namespace.head), {})
             known = table.setdefault(namespace.head, [])
             for each in known:
-                if each.part.key == namespace.key:
+                if each.part.pattern == namespace.pattern:
                     each.keys.add(validator)
                     return
             known.append(_Namespace(namespace))

@@ -14,8 +14,8 @@ one; InvalidSpec for another word than the three modes, and for extra specs that
 PluginError for a name that only an installed package which does not load can define, and for one
 that two of them define.
 
-Source: R4-04 to R4-09, Q4-1, Q4-2. We differ from Nova on purpose: it never looks at names without
-a namespace, or with one that it does not know (D4-02).
+Source: document 004. We differ from Nova on purpose: it never looks at names without a namespace,
+or with one that it does not know.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def validate(
     name: str, value: str, mode: str = STRICT, registry: Registry | None = None
 ) -> Finding | None:
     """Check one extra spec; what comes back is a name that permissive mode lets through."""
+    _check_mode(mode)
     found = _judge(name, value, mode, registry)
     if found is not None and found.is_error:
         raise InvalidExtraSpec([str(found)])
@@ -63,10 +64,7 @@ def validate(
 def validate_all(
     extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
 ) -> tuple[Finding, ...]:
-    """Check all extra specs of a flavor; what comes back is let through by permissive mode.
-
-    All errors are in the one that is raised.
-    """
+    """Check all extra specs of a flavor; what comes back is let through by permissive mode."""
     found = judge(extra_specs, mode, registry)
     errors = [str(finding) for finding in found if finding.is_error]
     if errors:
@@ -78,7 +76,7 @@ def judge(
     extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
 ) -> tuple[Finding, ...]:
     """What is to be said of these extra specs, errors or not, in the order of their names."""
-    check_mode(mode)
+    _check_mode(mode)
     if not isinstance(extra_specs, Mapping):
         raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
     names = sorted(extra_specs, key=str)
@@ -86,14 +84,12 @@ def judge(
     return tuple(finding for finding in found if finding is not None)
 
 
-def check_mode(mode: object) -> None:
-    """One of the three modes, spelt exactly so."""
+def _check_mode(mode: object) -> None:
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidSpec(f'the mode must be one of {", ".join(MODES)}, not {mode!r}')
 
 
 def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Finding | None:
-    check_mode(mode)
     if mode == OFF:
         return None
     if not isinstance(name, str):

@@ -34,13 +34,13 @@ class Suggestions:
         self._find = find
         #: By namespace: the keys without their placeholders, 'numa_cpus.', and as they are shown.
         self._keys: dict[str, dict[str, str]] = {}
-        self._patterned: dict[tuple[object, ...], tuple[Part, str]] = {}
+        self._patterned: dict[str, tuple[Part, str]] = {}
         self._images: dict[str, str] = {}
         self._by_key: defaultdict[str, set[str]] = defaultdict(set)
         for validator in validators:
             before, part = validator.parts
             if before is not None and not before.is_literal:
-                self._patterned[before.key] = (before, validator.namespace)
+                self._patterned[before.pattern] = (before, validator.namespace)
             keys = self._keys.setdefault(validator.namespace, {})
             keys.setdefault(part.head + part.tail, part.text)
             if validator.image_property is not None:

@@ -11,27 +11,24 @@ Units: ``min`` and ``max`` are included; None is "no limit", an empty ``enum`` "
 Errors: InvalidSpec for a value that is defined wrongly (its path begins with ``value``). What a
 value may not be is no error here: :meth:`Value.complaint` says it, None where all is well.
 
-Source: R4-02, R4-18. Numbers and booleans are read as Nova reads them: Python's ``int`` (blanks
+Source: document 004. Numbers and booleans are read as Nova reads them: Python's ``int`` (blanks
 around it, a sign, single underscores) and oslo.utils' words for true and false, in any case. We
-differ on purpose: a pattern beside an enum is refused (D4-11).
+differ on purpose: a pattern beside an enum is refused.
 """
 
 from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host_metadata import FALSE, TRUE
 from senlin_affinity.core.suggestion import typo_of
 
-BOOLEANS: Mapping[str, bool] = {
-    **dict.fromkeys(('1', 't', 'true', 'on', 'y', 'yes'), True),
-    **dict.fromkeys(('0', 'f', 'false', 'off', 'n', 'no'), False),
-}
+BOOLEANS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
 _KINDS: Mapping[type, tuple[str, ...]] = {int: ('min', 'max'), bool: (), str: ('pattern', 'enum')}
 
 _REPR = reprlib.Repr()
@@ -63,11 +60,11 @@ class Value:
             if key not in kinds and getattr(self, key) not in (None, ()):
                 raise InvalidSpec(f'not for {self.type.__name__}: leave it out', f'value.{key}')
         self._check_limits()
-        object.__setattr__(self, 'enum', _words(self.enum))
-        if self.pattern is not None and self.enum:
+        enum = _words(self.enum)
+        if self.pattern is not None and enum:
             raise InvalidSpec('give a pattern or an enum, not both', 'value.pattern')
         regex = None if self.pattern is None else compiled(self.pattern, 'value.pattern')
-        object.__setattr__(self, 'regex', regex)
+        vars(self).update(enum=enum, regex=regex)
 
     @classmethod
     def read(cls, given: Value | Mapping[str, Any]) -> Value:
@@ -76,28 +73,22 @@ class Value:
             return given
         if not isinstance(given, Mapping):
             raise InvalidSpec(f"must be a mapping such as {{'type': int}}, not {given!r}", 'value')
-        known = [each.name for each in fields(cls) if each.init]
-        for key in given:
-            if key not in known:
-                raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', 'value')
+        check_keys(given, [each.name for each in fields(cls) if each.init], 'value')
         if 'type' not in given:
             raise InvalidSpec('is missing: write int, bool or str', 'value.type')
         if 'enum' in given and not given['enum']:
             raise InvalidSpec('names no value: leave it out, or name some', 'value.enum')
         return cls(**given)
 
-    @cached_property
-    def complaint(self) -> Callable[[object], str | None]:
-        """Says what is wrong with a value of an extra spec; None: nothing.
-
-        Chosen once, by the kind of value: most calls end in its first line.
-        """
-        if self.enum:
-            return self._complaint_of_enum
-        if self.regex is not None:
-            return self._complaint_of_pattern
-        kinds = {int: self._complaint_of_int, bool: self._complaint_of_bool}
-        return kinds.get(self.type, self._complaint_of_str)
+    def complaint(self, text: object) -> str | None:
+        """What is wrong with a value of an extra spec; None: nothing."""
+        if not isinstance(text, str):
+            return f'must be a string, not {shown(text)}'
+        if self._takes(text):
+            return None
+        near = typo_of(text, self.enum)
+        hint = '' if near is None else f': did you mean {near}?'
+        return f'must be {self.wanted()}, not {shown(text)}{hint}'
 
     def parsed(self, text: str) -> int | bool | str:
         """The number, boolean or string of a value that nothing is wrong with."""
@@ -123,37 +114,20 @@ class Value:
             return f'a whole number of {self.max} or less'
         return 'a whole number'
 
-    def _complaint_of_enum(self, text: object) -> str | None:
-        if text in self.enum:
-            return None
-        near = typo_of(text, self.enum) if isinstance(text, str) else None
-        return self._not(text) + (f': did you mean {near}?' if near is not None else '')
-
-    def _complaint_of_pattern(self, text: object) -> str | None:
-        if isinstance(text, str) and self.regex is not None and self.regex.fullmatch(text):
-            return None
-        return self._not(text)
-
-    def _complaint_of_int(self, text: object) -> str | None:
+    def _takes(self, text: str) -> bool:
+        if self.enum:
+            return text in self.enum
+        if self.regex is not None:
+            return self.regex.fullmatch(text) is not None
+        if self.type is bool:
+            return text.strip().lower() in BOOLEANS
+        if self.type is not int:
+            return True
         try:
-            number = int(text) if isinstance(text, str) else None
+            number = int(text)
         except ValueError:
-            number = None
-        if number is None or (self.min is not None and number < self.min):
-            return self._not(text)
-        return self._not(text) if self.max is not None and number > self.max else None
-
-    def _complaint_of_bool(self, text: object) -> str | None:
-        if isinstance(text, str) and (text in BOOLEANS or text.strip().lower() in BOOLEANS):
-            return None
-        return self._not(text)
-
-    def _complaint_of_str(self, text: object) -> str | None:
-        return None if isinstance(text, str) else self._not(text)
-
-    def _not(self, text: object) -> str:
-        wanted = self.wanted() if isinstance(text, str) else 'a string'
-        return f'must be {wanted}, not {shown(text)}'
+            return False
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
 
     def _check_limits(self) -> None:
         for key in ('min', 'max'):
@@ -172,6 +146,13 @@ def compiled(pattern: object, path: str) -> re.Pattern[str]:
         return re.compile(f'(?:{pattern})')
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidSpec(f'{pattern!r} is no regular expression: {error}', path) from error
+
+
+def check_keys(given: Mapping[str, Any], known: Collection[str], path: str) -> None:
+    """A mapping has no other keys."""
+    for key in given:
+        if key not in known:
+            raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
 
 
 def shown(value: object) -> str:

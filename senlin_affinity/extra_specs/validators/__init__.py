@@ -1,9 +1,7 @@
-"""The extra specs of Nova, and of this project: one namespace per file, declarations only.
+"""The extra specs of Nova, and of this project: declarations only.
 
-The way of the data: each file declares ``NAMESPACE``, with a summary for the reader and the
+The way of the data: each module declares ``NAMESPACES``, with a summary for the reader and the
 definitions; :func:`namespaces` reads all of them, once, when they are asked for.
-
-Source: R4-12, RX-05.
 """
 
 from __future__ import annotations
@@ -13,26 +11,12 @@ from importlib import import_module
 
 from senlin_affinity.extra_specs.base import Namespace
 
-MODULES = (
-    'accel',
-    'aggregate_instance_extra_specs',
-    'capabilities',
-    'hw',
-    'hw_rng',
-    'hw_video',
-    'no_namespace',
-    'os',
-    'pci_passthrough',
-    'quota',
-    'reservation',
-    'resources',
-    'trait',
-    'vmware',
-)
+_MODULES = ('devices', 'hw', 'no_namespace', 'placement', 'quota', 'scheduling')
 
 
 @cache
 def namespaces() -> tuple[Namespace, ...]:
     """Every namespace that this project defines, in the order of their names."""
-    found = [import_module(f'{__name__}.{module}').NAMESPACE for module in MODULES]
-    return tuple(sorted(found, key=lambda namespace: str(namespace.name)))
+    modules = (import_module(f'{__name__}.{module}') for module in _MODULES)
+    found: list[Namespace] = [each for module in modules for each in module.NAMESPACES]
+    return tuple(sorted(found, key=lambda namespace: namespace.name))

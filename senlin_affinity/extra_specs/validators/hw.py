@@ -2,79 +2,83 @@
 
 from __future__ import annotations
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from typing import Any
+
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
 from senlin_affinity.extra_specs.validators.patterns import CPU_MAP, NAMES, PAGE_SIZE
+from senlin_affinity.extra_specs.values import Value
 
-_LIBVIRT = ('libvirt',)
-_NODE = {'name': 'num', 'type': int, 'description': 'The NUMA node of the guest, from 0.'}
+_FLAG, _COUNT = Value(bool), Value(int, min=1)
+_CPUS = Value(str, 'A map of guest CPUs.', pattern=CPU_MAP)
+_NODE = Parameter('num', r'\d+', 'The NUMA node of the guest, from 0.')
 
-_CPUS = (
-    ExtraSpecValidator(
-        name='hw:cpu_policy',
-        description=(
-            'How the CPUs of the guest share those of the host. ``shared`` lets them float over '
-            'all host CPUs that are for sharing, ``dedicated`` gives each a host CPU of its own, '
-            'and ``mixed`` does the one or the other, as a mask says.'
-        ),
-        value={'type': str, 'enum': ['dedicated', 'shared', 'mixed']},
-        image_property='hw_cpu_policy',
-        drivers=_LIBVIRT,
+
+def _enum(words: str) -> Value:
+    return Value(str, enum=tuple(words.split()))
+
+
+def _spec(
+    key: str, description: str, value: Value, needs: str = '', has_image: bool = True, **more: Any
+) -> ExtraSpecValidator:
+    return ExtraSpecValidator(
+        f'hw:{key}',
+        description,
+        value,
+        image_property=f'hw_{key}' if has_image else None,
+        drivers=('libvirt',),
+        depends_on=[f'hw:{each}' for each in needs.split()],
+        **more,
+    )
+
+
+_CPU = (
+    _spec(
+        'cpu_policy',
+        'How the CPUs of the guest share those of the host. ``shared`` lets them float over all '
+        'host CPUs that are for sharing, ``dedicated`` gives each a host CPU of its own, and '
+        '``mixed`` does the one or the other, as a mask says.',
+        _enum('dedicated shared mixed'),
     ),
-    ExtraSpecValidator(
-        name='hw:cpu_thread_policy',
-        description=(
-            'How dedicated CPUs use hosts with hardware threads. ``prefer`` takes such a host if '
-            'there is one, ``require`` takes no other, ``isolate`` never lets two guest CPUs meet '
-            'on one core.'
-        ),
-        value={'type': str, 'enum': ['prefer', 'isolate', 'require']},
-        image_property='hw_cpu_thread_policy',
-        drivers=_LIBVIRT,
-        depends_on=('hw:cpu_policy',),
+    _spec(
+        'cpu_thread_policy',
+        'How dedicated CPUs use hosts with hardware threads. ``prefer`` takes such a host if there '
+        'is one, ``require`` takes no other, ``isolate`` never lets two guest CPUs meet on one '
+        'core.',
+        _enum('prefer isolate require'),
+        needs='cpu_policy',
     ),
-    ExtraSpecValidator(
-        name='hw:cpu_dedicated_mask',
-        description='Which guest CPUs get a host CPU of their own; the others share.',
-        value={'type': str, 'description': 'A map of guest CPUs.', 'pattern': CPU_MAP},
-        drivers=_LIBVIRT,
-        depends_on=('hw:cpu_policy',),
+    _spec(
+        'cpu_dedicated_mask',
+        'Which guest CPUs get a host CPU of their own; the others share.',
+        _CPUS,
+        needs='cpu_policy',
+        has_image=False,
     ),
-    ExtraSpecValidator(
-        name='hw:emulator_threads_policy',
-        description=(
-            'Where the threads of the emulator itself run: on a host CPU of their own '
-            '(``isolate``), or on the pool of shared ones (``share``).'
-        ),
-        value={'type': str, 'enum': ['isolate', 'share']},
-        drivers=_LIBVIRT,
-        depends_on=('hw:cpu_policy',),
+    _spec(
+        'emulator_threads_policy',
+        'Where the threads of the emulator itself run: on a host CPU of their own (``isolate``), '
+        'or on the pool of shared ones (``share``).',
+        _enum('isolate share'),
+        needs='cpu_policy',
+        has_image=False,
     ),
-    ExtraSpecValidator(
-        name='hw:cpu_realtime',
-        description='Run the guest CPUs with real-time priority.',
-        value={'type': bool},
-        drivers=_LIBVIRT,
-        depends_on=('hw:cpu_policy', 'hw:cpu_realtime_mask'),
+    _spec(
+        'cpu_realtime',
+        'Run the guest CPUs with real-time priority.',
+        _FLAG,
+        needs='cpu_policy cpu_realtime_mask',
+        has_image=False,
     ),
-    ExtraSpecValidator(
-        name='hw:cpu_realtime_mask',
-        description='Which guest CPUs run in real time; those behind a caret do not.',
-        value={'type': str, 'description': 'A map of guest CPUs.', 'pattern': CPU_MAP},
-        image_property='hw_cpu_realtime_mask',
-        drivers=_LIBVIRT,
-        depends_on=('hw:cpu_realtime',),
+    _spec(
+        'cpu_realtime_mask',
+        'Which guest CPUs run in real time; those behind a caret do not.',
+        _CPUS,
+        needs='cpu_realtime',
     ),
 )
 
-
 _TOPOLOGY = tuple(
-    ExtraSpecValidator(
-        name=f'hw:{name}_{key}',
-        description=words.format(what),
-        value={'type': int, 'min': 1},
-        image_property=f'hw_{name}_{key}',
-        drivers=_LIBVIRT,
-    )
+    _spec(f'{name}_{key}', words.format(what), _COUNT)
     for name, words in (
         ('cpu', 'How many {} the guest sees.'),
         ('cpu_max', 'The most {} that an image may ask for.'),
@@ -87,185 +91,125 @@ _TOPOLOGY = tuple(
 )
 
 _NUMA = (
-    ExtraSpecValidator(
-        name='hw:numa_nodes',
-        description='How many NUMA nodes the guest has. Each is put on another one of the host.',
-        value={'type': int, 'min': 1},
-        image_property='hw_numa_nodes',
-        drivers=_LIBVIRT,
+    _spec(
+        'numa_nodes',
+        'How many NUMA nodes the guest has. Each is put on another one of the host.',
+        _COUNT,
     ),
-    ExtraSpecValidator(
-        name='hw:numa_cpus.{num}',
-        description=(
-            'Which guest CPUs belong to the guest NUMA node ``{num}``, where they are not spread '
-            'evenly.'
-        ),
+    _spec(
+        'numa_cpus.{num}',
+        'Which guest CPUs belong to the guest NUMA node ``{num}``, where they are not spread '
+        'evenly.',
+        _CPUS,
+        needs='numa_nodes numa_mem.{num}',
         parameters=[_NODE],
-        value={'type': str, 'description': 'A map of guest CPUs.', 'pattern': CPU_MAP},
-        image_property='hw_numa_cpus.{num}',
-        drivers=_LIBVIRT,
-        depends_on=('hw:numa_nodes', 'hw:numa_mem.{num}'),
     ),
-    ExtraSpecValidator(
-        name='hw:numa_mem.{num}',
-        description=(
-            'How much of its memory the guest NUMA node ``{num}`` has, where it is not spread '
-            'evenly.'
-        ),
+    _spec(
+        'numa_mem.{num}',
+        'How much of its memory the guest NUMA node ``{num}`` has, where it is not spread evenly.',
+        Value(int, 'Memory in MB.', min=1),
+        needs='numa_nodes numa_cpus.{num}',
         parameters=[_NODE],
-        value={'type': int, 'description': 'Memory in MB.', 'min': 1},
-        image_property='hw_numa_mem.{num}',
-        drivers=_LIBVIRT,
-        depends_on=('hw:numa_nodes', 'hw:numa_cpus.{num}'),
     ),
-    ExtraSpecValidator(
-        name='hw:pci_numa_affinity_policy',
-        description=(
-            'How near PCI devices must be to the NUMA nodes of the guest. ``required``: on one of '
-            'them. ``socket``: at the same host socket. ``preferred``: wherever there is one. '
-            '``legacy``: on one of them, if the device tells its node at all.'
-        ),
-        value={'type': str, 'enum': ['required', 'preferred', 'legacy', 'socket']},
-        image_property='hw_pci_numa_affinity_policy',
-        drivers=_LIBVIRT,
+    _spec(
+        'pci_numa_affinity_policy',
+        'How near PCI devices must be to the NUMA nodes of the guest. ``required``: on one of '
+        'them. ``socket``: at the same host socket. ``preferred``: wherever there is one. '
+        '``legacy``: on one of them, if the device tells its node at all.',
+        _enum('required preferred legacy socket'),
     ),
 )
 
 _MEMORY = (
-    ExtraSpecValidator(
-        name='hw:mem_page_size',
-        description=(
-            'The size of the memory pages behind the guest: ``small``, ``large``, ``any``, or a '
-            'size such as ``2MB``.'
-        ),
-        value={'type': str, 'description': 'KiB where there is no unit.', 'pattern': PAGE_SIZE},
-        image_property='hw_mem_page_size',
-        drivers=_LIBVIRT,
+    _spec(
+        'mem_page_size',
+        'The size of the memory pages behind the guest: ``small``, ``large``, ``any``, or a size '
+        'such as ``2MB``.',
+        Value(str, 'KiB where there is no unit.', pattern=PAGE_SIZE),
     ),
-    ExtraSpecValidator(
-        name='hw:locked_memory',
-        description='Keep the memory of the guest from being swapped out.',
-        value={'type': bool},
-        image_property='hw_locked_memory',
-        drivers=_LIBVIRT,
-        depends_on=('hw:mem_page_size',),
+    _spec(
+        'locked_memory',
+        'Keep the memory of the guest from being swapped out.',
+        _FLAG,
+        needs='mem_page_size',
     ),
-    ExtraSpecValidator(
-        name='hw:mem_encryption',
-        description='Encrypt the memory of the guest.',
-        value={'type': bool},
-        image_property='hw_mem_encryption',
-        drivers=_LIBVIRT,
+    _spec('mem_encryption', 'Encrypt the memory of the guest.', _FLAG),
+    _spec(
+        'mem_encryption_model',
+        'The feature of the CPU that encrypts the memory.',
+        _enum('amd-sev amd-sev-es amd-sev-snp intel-tdx'),
+        needs='mem_encryption',
     ),
-    ExtraSpecValidator(
-        name='hw:mem_encryption_model',
-        description='The feature of the CPU that encrypts the memory.',
-        value={'type': str, 'enum': ['amd-sev', 'amd-sev-es', 'amd-sev-snp', 'intel-tdx']},
-        image_property='hw_mem_encryption_model',
-        drivers=_LIBVIRT,
-        depends_on=('hw:mem_encryption',),
+    _spec(
+        'pmem',
+        'Persistent memory, by the labels that are configured on the hosts.',
+        Value(str, 'Labels, with commas.', pattern=NAMES),
+        has_image=False,
     ),
-    ExtraSpecValidator(
-        name='hw:pmem',
-        description='Persistent memory, by the labels that are configured on the hosts.',
-        value={'type': str, 'description': 'Labels, with commas.', 'pattern': NAMES},
-        drivers=_LIBVIRT,
-    ),
-)
-
-
-_SWITCHES = tuple(
-    ExtraSpecValidator(
-        name=f'hw:{key}',
-        description=words,
-        value={'type': bool},
-        image_property=f'hw_{key}',
-        drivers=_LIBVIRT,
-    )
-    for key, words in (
-        ('boot_menu', 'Show a boot menu when the guest starts.'),
-        ('ephemeral_encryption', 'Encrypt the local disks of the guest.'),
-        ('pmu', 'Show the guest a unit that counts the events of its CPUs (for ``perf``).'),
-        ('vif_multiqueue_enabled', 'Give virtio network cards a queue for each guest CPU.'),
-        ('virtio_packed_ring', 'Let the guest use the packed form of virtio queues.'),
-    )
-)
-
-_MODELS = tuple(
-    ExtraSpecValidator(
-        name=f'hw:{key}',
-        description=words,
-        value={'type': str, 'enum': models.split()},
-        image_property=f'hw_{key}',
-        drivers=_LIBVIRT,
-    )
-    for key, words, models in (
-        (
-            'sound_model',
-            'The kind of sound card. Without it, there is none.',
-            'sb16 es1370 pcspk ac97 ich6 ich9 usb virtio',
-        ),
-        ('tpm_model', 'The kind of virtual TPM.', 'tpm-tis tpm-crb'),
-        ('tpm_version', 'The version of the virtual TPM.', '1.2 2.0'),
-        (
-            'usb_model',
-            'The kind of USB controller. Without it, there is none.',
-            'none nec-xhci qemu-xhci',
-        ),
-        ('viommu_model', 'The kind of virtual IOMMU.', 'intel smmuv3 virtio auto'),
-        (
-            'watchdog_action',
-            'What happens to the guest when its watchdog is not fed.',
-            'none pause poweroff reset disabled',
-        ),
-    )
 )
 
 _DEVICES = (
-    ExtraSpecValidator(
-        name='hw:hide_hypervisor_id',
-        description='Hide from the guest which hypervisor it runs on.',
-        value={'type': bool},
-        drivers=_LIBVIRT,
+    _spec('boot_menu', 'Show a boot menu when the guest starts.', _FLAG),
+    _spec('ephemeral_encryption', 'Encrypt the local disks of the guest.', _FLAG),
+    _spec(
+        'ephemeral_encryption_format',
+        'The format in which local disks are encrypted.',
+        _enum('plain luks luksv2'),
+        needs='ephemeral_encryption',
     ),
-    ExtraSpecValidator(
-        name='hw:serial_port_count',
-        description='How many serial ports the guest has. An image may ask for fewer.',
-        value={'type': int, 'min': 0},
-        image_property='hw_serial_port_count',
-        drivers=_LIBVIRT,
+    _spec(
+        'hide_hypervisor_id',
+        'Hide from the guest which hypervisor it runs on.',
+        _FLAG,
+        has_image=False,
     ),
-    ExtraSpecValidator(
-        name='hw:redirected_usb_ports',
-        description='How many USB ports the guest has whose devices come over the network.',
-        value={'type': int, 'min': 0, 'max': 15},
-        image_property='hw_redirected_usb_ports',
-        drivers=_LIBVIRT,
-        depends_on=('hw:usb_model',),
+    _spec('pmu', 'Show the guest a unit that counts the events of its CPUs (for ``perf``).', _FLAG),
+    _spec(
+        'redirected_usb_ports',
+        'How many USB ports the guest has whose devices come over the network.',
+        Value(int, min=0, max=15),
+        needs='usb_model',
     ),
-    ExtraSpecValidator(
-        name='hw:tpm_secret_security',
-        description=(
-            'Who may read the secret of the virtual TPM: its ``user``, the ``host``, or every host '
-            'of the ``deployment``.'
-        ),
-        value={'type': str, 'enum': ['user', 'host', 'deployment']},
-        drivers=_LIBVIRT,
-        depends_on=('hw:tpm_version',),
+    _spec(
+        'serial_port_count',
+        'How many serial ports the guest has. An image may ask for fewer.',
+        Value(int, min=0),
     ),
-    ExtraSpecValidator(
-        name='hw:ephemeral_encryption_format',
-        description='The format in which local disks are encrypted.',
-        value={'type': str, 'enum': ['plain', 'luks', 'luksv2']},
-        image_property='hw_ephemeral_encryption_format',
-        drivers=_LIBVIRT,
-        depends_on=('hw:ephemeral_encryption',),
+    _spec(
+        'sound_model',
+        'The kind of sound card. Without it, there is none.',
+        _enum('sb16 es1370 pcspk ac97 ich6 ich9 usb virtio'),
+    ),
+    _spec('tpm_model', 'The kind of virtual TPM.', _enum('tpm-tis tpm-crb')),
+    _spec(
+        'tpm_secret_security',
+        'Who may read the secret of the virtual TPM: its ``user``, the ``host``, or every host of '
+        'the ``deployment``.',
+        _enum('user host deployment'),
+        needs='tpm_version',
+        has_image=False,
+    ),
+    _spec('tpm_version', 'The version of the virtual TPM.', _enum('1.2 2.0')),
+    _spec(
+        'usb_model',
+        'The kind of USB controller. Without it, there is none.',
+        _enum('none nec-xhci qemu-xhci'),
+    ),
+    _spec('vif_multiqueue_enabled', 'Give virtio network cards a queue for each guest CPU.', _FLAG),
+    _spec('viommu_model', 'The kind of virtual IOMMU.', _enum('intel smmuv3 virtio auto')),
+    _spec('virtio_packed_ring', 'Let the guest use the packed form of virtio queues.', _FLAG),
+    _spec(
+        'watchdog_action',
+        'What happens to the guest when its watchdog is not fed.',
+        _enum('none pause poweroff reset disabled'),
     ),
 )
 
-NAMESPACE = Namespace(
-    name='hw',
-    title='Virtual hardware',
-    summary='The CPUs, memory and devices that the guest sees, and where they come from.',
-    validators=_CPUS + _TOPOLOGY + _NUMA + _MEMORY + _SWITCHES + _MODELS + _DEVICES,
+NAMESPACES = (
+    Namespace(
+        'hw',
+        'Virtual hardware',
+        'The CPUs, memory and devices that the guest sees, and where they come from.',
+        _CPU + _TOPOLOGY + _NUMA + _MEMORY + _DEVICES,
+    ),
 )

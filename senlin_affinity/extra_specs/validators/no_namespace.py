@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.values import Value
 
-NAMESPACE = Namespace(
-    name='',
-    title='Without a namespace',
-    summary='Names from before there were namespaces, and those that belong to no one part.',
-    validators=(
-        ExtraSpecValidator(
-            name='force_metadata_check',
-            description=(
+NAMESPACES = (
+    Namespace(
+        '',
+        'Without a namespace',
+        'Names from before there were namespaces, and those that belong to no one part.',
+        (
+            ExtraSpecValidator(
+                'force_metadata_check',
                 'Reserved. As metadata of an aggregate, it makes the aggregate filter ask every '
-                'flavor for the keys of that aggregate; in a flavor it has no effect.'
+                'flavor for the keys of that aggregate; in a flavor it has no effect.',
+                Value(bool),
             ),
-            value={'type': bool},
-        ),
-        ExtraSpecValidator(
-            name='group_policy',
-            description=(
+            ExtraSpecValidator(
+                'group_policy',
                 'Whether the groups of a granular request must come from different resource '
-                'providers (``isolate``) or not (``none``).'
+                'providers (``isolate``) or not (``none``).',
+                Value(str, enum=('isolate', 'none')),
+                depends_on=('resources{group}:CUSTOM_{resource}',),
             ),
-            value={'type': str, 'enum': ['isolate', 'none']},
-            depends_on=('resources{group}:CUSTOM_{resource}',),
-        ),
-        ExtraSpecValidator(
-            name='hide_hypervisor_id',
-            description='Hide from the guest which hypervisor it runs on.',
-            value={'type': bool},
-            deprecated=True,
-            replaced_by='hw:hide_hypervisor_id',
-            drivers=('libvirt',),
+            ExtraSpecValidator(
+                'hide_hypervisor_id',
+                'Hide from the guest which hypervisor it runs on.',
+                Value(bool),
+                deprecated=True,
+                replaced_by='hw:hide_hypervisor_id',
+                drivers=('libvirt',),
+            ),
         ),
     ),
 )

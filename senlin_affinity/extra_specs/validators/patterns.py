@@ -2,12 +2,8 @@
 
 Each is written so that a text can be matched in one way only: no repetition stands within another
 that could take the same letters, and none is followed by something that it could take itself. So
-the work grows with the length of a value, not with a power of it (D4-08).
+the work grows with the length of a value, not with a power of it.
 """
-
-from __future__ import annotations
-
-from collections.abc import Mapping
 
 #: CPUs, ranges, and a caret before what is left out: ``0-3,^1``. What the document's pattern takes.
 CPU_MAP = r'\^?\d+(?:-\d+|,\^?\d+)*'
@@ -20,10 +16,3 @@ PAGE_SIZE = r'large|small|any|\d+(?:[kKMGT]i?)?(?:b|bit|B)?'
 
 #: ``alias:count`` between commas.
 ALIASES = r'[^:]+:\d+(?:\s*,[^:]+:\d+)*'
-
-#: The group of a granular request: ``trait1:...``, ``resources_net:...``; or none.
-GROUP: Mapping[str, str] = {
-    'name': 'group',
-    'pattern': r'(?:[a-zA-Z0-9_-]{1,64})?',
-    'description': 'The group of a granular request; without one, the request as a whole.',
-}

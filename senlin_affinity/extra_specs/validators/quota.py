@@ -2,103 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
-
-_VMWARE = ('vmwareapi',)
-_LIBVIRT = ('libvirt',)
+from senlin_affinity.extra_specs.values import Value
 
 
-_SHARES = tuple(
-    validator
-    for key, what, unit in (
-        ('cpu', 'CPU time', 'MHz'),
-        ('memory', 'memory', 'MB'),
-        ('disk_io', 'disk traffic', 'Operations in a second'),
-        ('vif', 'network traffic', 'Mbit in a second'),
+def _libvirt(
+    key: str, description: str, unit: str = '', min: int | None = 0, needs: tuple[str, ...] = ()
+) -> ExtraSpecValidator:
+    value = Value(int, unit, min=min)
+    return ExtraSpecValidator(
+        f'quota:{key}', description, value, drivers=('libvirt',), depends_on=needs
     )
-    for validator in (
-        ExtraSpecValidator(
-            name=f'quota:{key}_limit',
-            description=f'The most {what} that a server gets, even on an idle host; 0: no limit.',
-            value={'type': int, 'description': f'{unit}.', 'min': 0},
-            drivers=_VMWARE,
+
+
+def _vmware(key: str, what: str, unit: str) -> Iterator[ExtraSpecValidator]:
+    level = f'quota:{key}_shares_level'
+    for suffix, description, value, needs in (
+        (
+            'limit',
+            f'The most {what} that a server gets, even on an idle host; 0: no limit.',
+            Value(int, unit, min=0),
+            (),
         ),
-        ExtraSpecValidator(
-            name=f'quota:{key}_reservation',
-            description=f'The {what} that a server gets in any case.',
-            value={'type': int, 'description': f'{unit}.'},
-            drivers=_VMWARE,
+        ('reservation', f'The {what} that a server gets in any case.', Value(int, unit), ()),
+        (
+            'shares_level',
+            f'The weight of a server where {what} is scarce; ``custom`` takes that of '
+            f'``quota:{key}_shares_share``.',
+            Value(str, enum=('custom', 'high', 'normal', 'low')),
+            (),
         ),
-        ExtraSpecValidator(
-            name=f'quota:{key}_shares_level',
-            description=(
-                f'The weight of a server where {what} is scarce; ``custom`` takes that of '
-                f'``quota:{key}_shares_share``.'
+        (
+            'shares_share',
+            f'A weight of its own for {what}, relative to that of other servers.',
+            Value(int, min=0),
+            (level,),
+        ),
+    ):
+        yield ExtraSpecValidator(
+            f'quota:{key}_{suffix}', description, value, drivers=('vmwareapi',), depends_on=needs
+        )
+
+
+NAMESPACES = (
+    Namespace(
+        'quota',
+        'Quotas',
+        "How much of a host's CPU, memory, disk and network a server may use.",
+        (
+            *_vmware('cpu', 'CPU time', 'MHz.'),
+            *_vmware('memory', 'memory', 'MB.'),
+            *_vmware('disk_io', 'disk traffic', 'Operations in a second.'),
+            *_vmware('vif', 'network traffic', 'Mbit in a second.'),
+            _libvirt(
+                'cpu_shares',
+                'The weight of the CPU time of a server, relative to that of other servers.',
             ),
-            value={'type': str, 'enum': ['custom', 'high', 'normal', 'low']},
-            drivers=_VMWARE,
+            _libvirt(
+                'cpu_period',
+                'The period in which CPU time is counted; 0: that of the host.',
+                'Microseconds, 1000 to 1000000.',
+            ),
+            _libvirt(
+                'cpu_quota',
+                'The most CPU time of a guest CPU in one period; negative: no limit.',
+                'Microseconds, from 1000.',
+                None,
+                ('quota:cpu_period',),
+            ),
+            *(
+                _libvirt(
+                    f'disk_{way}_{unit}_sec', f'The most {what} of a disk in a second, {both}.'
+                )
+                for way, both in (
+                    ('read', 'reading'),
+                    ('write', 'writing'),
+                    ('total', 'in both directions'),
+                )
+                for unit, what in (('bytes', 'bytes'), ('iops', 'operations'))
+            ),
+            *(
+                _libvirt(f'vif_{way}_{key}', f'{words} of a network card, {way}.', unit)
+                for way in ('inbound', 'outbound')
+                for key, words, unit in (
+                    ('average', 'The average rate', 'kB in a second.'),
+                    ('peak', 'The highest rate', 'kB in a second.'),
+                    ('burst', 'The amount at the highest rate', 'kB.'),
+                )
+            ),
         ),
-        ExtraSpecValidator(
-            name=f'quota:{key}_shares_share',
-            description=f'A weight of its own for {what}, relative to that of other servers.',
-            value={'type': int, 'min': 0},
-            drivers=_VMWARE,
-            depends_on=(f'quota:{key}_shares_level',),
-        ),
-    )
-)
-
-_CPU = (
-    ExtraSpecValidator(
-        name='quota:cpu_shares',
-        description='The weight of the CPU time of a server, relative to that of other servers.',
-        value={'type': int, 'min': 0},
-        drivers=_LIBVIRT,
     ),
-    ExtraSpecValidator(
-        name='quota:cpu_period',
-        description='The period in which CPU time is counted; 0: that of the host.',
-        value={'type': int, 'description': 'Microseconds, 1000 to 1000000.', 'min': 0},
-        drivers=_LIBVIRT,
-    ),
-    ExtraSpecValidator(
-        name='quota:cpu_quota',
-        description='The most CPU time of a guest CPU in one period; negative: no limit.',
-        value={'type': int, 'description': 'Microseconds, from 1000.'},
-        drivers=_LIBVIRT,
-        depends_on=('quota:cpu_period',),
-    ),
-)
-
-_DISK = tuple(
-    ExtraSpecValidator(
-        name=f'quota:disk_{way}_{unit}_sec',
-        description=f'The most {what} of a disk in a second, {both}.',
-        value={'type': int, 'min': 0},
-        drivers=_LIBVIRT,
-    )
-    for way, both in (('read', 'reading'), ('write', 'writing'), ('total', 'in both directions'))
-    for unit, what in (('bytes', 'bytes'), ('iops', 'operations'))
-)
-
-_NETWORK = tuple(
-    ExtraSpecValidator(
-        name=f'quota:vif_{way}_{key}',
-        description=f'{words} of a network card, {way}.',
-        value={'type': int, 'description': f'{unit}.', 'min': 0},
-        drivers=_LIBVIRT,
-    )
-    for way in ('inbound', 'outbound')
-    for key, words, unit in (
-        ('average', 'The average rate', 'kB in a second'),
-        ('peak', 'The highest rate', 'kB in a second'),
-        ('burst', 'The amount at the highest rate', 'kB'),
-    )
-)
-
-NAMESPACE = Namespace(
-    name='quota',
-    title='Quotas',
-    summary="How much of a host's CPU, memory, disk and network a server may use.",
-    validators=_SHARES + _CPU + _DISK + _NETWORK,
 )

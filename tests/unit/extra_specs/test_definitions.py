@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.values import Value
 from tests.support.tables import check_error, raises, rows
 
@@ -124,8 +124,3 @@ def test_words_for_every_kind_of_value():
         Value(bool), Value(str), Value(str, pattern='a'), Value(str, enum=('a', 'b')),
     ]  # fmt: skip
     assert len({kind.wanted() for kind in kinds}) == len(kinds)
-
-
-def test_a_namespace_holds_its_own():
-    with pytest.raises(InvalidSpec, match='foo:bar'):
-        Namespace('hw', 'Hardware', 'Hardware.', (definition(),))

@@ -1,0 +1,111 @@
+"""What the scheduler's filters compare with a host: the metadata of its aggregates, its state."""
+
+from __future__ import annotations
+
+from senlin_affinity.core import key_states
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
+from senlin_affinity.extra_specs.values import Value
+
+#: What is not one of the operators is compared as it stands, so no string is wrong.
+_EXPRESSION = Value(
+    str,
+    'A value to be equal to; or an operator and what it takes. Numbers: ``=`` (at least), '
+    '``==``, ``!=``, ``>=``, ``<=``. Strings: ``s==``, ``s!=``, ``s<``, ``s<=``, ``s>``, '
+    '``s>=``, ``<in>`` (holds this), ``<all-in>`` (holds all of these), ``<or>`` (is one of '
+    'these): ``<or> a <or> b``.',
+)
+
+#: What the capabilities filter finds under one name, by what it is about.
+_PLAIN = {
+    'The identity of the host': 'id uuid service_id host cell_uuid mapped host_ip updated',
+    'The hypervisor of the host': 'hypervisor_type hypervisor_version hypervisor_hostname',
+    'The resources of the host': (
+        'vcpus vcpus_total vcpus_used memory_mb memory_mb_used total_usable_ram_mb free_ram_mb '
+        'local_gb local_gb_used disk_mb_used total_usable_disk_gb free_disk_gb free_disk_mb '
+        'disk_available_least'
+    ),
+    'The allocation ratios of the host': (
+        'cpu_allocation_ratio ram_allocation_ratio disk_allocation_ratio'
+    ),
+    'The load of the host': (
+        'current_workload running_vms num_instances num_io_ops failed_builds aggregates'
+    ),
+}
+
+#: What has parts, whose names follow behind colons.
+_NESTED = (
+    'cpu_info metrics stats numa_topology supported_hv_specs pci_device_pools nodename pci_stats '
+    'supported_instances limits instances'
+)
+_PARTS = Parameter(
+    'filter', r'(?::\w+)*', 'The parts down to the value, each behind a colon: ``:topology:cores``.'
+)
+
+
+def _check(value: str) -> None:
+    """``!`` stands alone: beside anything else, the filter of this project rejects every host."""
+    if key_states.parse(value).fault == key_states.ILLEGAL:
+        raise InvalidSpec(
+            '"!" says that the key must be absent, and nothing else may stand beside it: write "!" '
+            'alone; "~" is the absent key that may stand beside values'
+        )
+
+
+NAMESPACES = (
+    Namespace(
+        'aggregate_instance_extra_specs',
+        'Metadata of aggregates',
+        'What the metadata of the aggregates of a host must be, for the scheduler filters '
+        '``AggregateInstanceTypeFilter`` (of this project) and '
+        '``AggregateInstanceExtraSpecsFilter`` (of Nova).',
+        (
+            ExtraSpecValidator(
+                'aggregate_instance_extra_specs:{key}',
+                'What the metadata ``{key}`` of an aggregate of the host must be. The filter of '
+                'this project also knows ``*`` (any value), ``!`` (the key must be absent), and '
+                '``~`` within ``<or>`` (or the key is absent).',
+                _EXPRESSION,
+                [Parameter('key', r'.+', 'A key of the metadata.')],
+                check=_check,
+            ),
+        ),
+    ),
+    Namespace(
+        'capabilities',
+        'Capabilities',
+        'What the state of a host must be, for the scheduler filter ``ComputeCapabilitiesFilter``.',
+        (
+            *(
+                ExtraSpecValidator(
+                    f'capabilities:{key}', f'{what}: what ``{key}`` must be.', _EXPRESSION
+                )
+                for what, keys in _PLAIN.items()
+                for key in keys.split()
+            ),
+            *(
+                ExtraSpecValidator(
+                    f'capabilities:{key}{{filter}}',
+                    f'What ``{key}``, or a part of it, must be.',
+                    _EXPRESSION,
+                    [_PARTS],
+                )
+                for key in _NESTED.split()
+            ),
+        ),
+    ),
+    Namespace(
+        'reservation',
+        'Reservations',
+        'Hosts that are kept for some flavors, by a key of the metadata of their aggregate.',
+        (
+            ExtraSpecValidator(
+                'reservation:{id}',
+                'Servers go to the aggregates that carry the same key in their metadata, and to no '
+                'other. Only the key counts.',
+                Value(str),
+                [Parameter('id', r'.+', 'The name of the reservation.')],
+            ),
+        ),
+    ),
+)
