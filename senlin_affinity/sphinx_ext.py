@@ -11,8 +11,6 @@
    A reference to the definition of this name, from any page; a warning where it has none.
 
 Errors: a namespace that there is not is an error of the page.
-
-Source: R4-16, R4-19.
 """
 
 from __future__ import annotations
@@ -69,10 +67,8 @@ def _refer(name: str) -> str:
 def _descriptions(namespace: Namespace) -> Iterator[str]:
     yield from (namespace.summary, '')
     for validator in render.ordered(namespace):
-        yield f'.. {ROLE}:: {validator.name}'
-        yield ''
-        yield from (f'   {line}'.rstrip() for line in render.body(validator, _refer))
-        yield ''
+        lines = (f'   {line}'.rstrip() for line in render.body(validator, _refer))
+        yield from (f'.. {ROLE}:: {validator.name}', '', *lines, '')
 
 
 def _summary(namespace: Namespace) -> Iterator[str]:

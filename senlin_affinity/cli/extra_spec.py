@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from senlin_affinity.cli import base
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.extra_specs import MODES, STRICT, judge, metadef, render
-from senlin_affinity.extra_specs import base as definitions
+from senlin_affinity.extra_specs import MODES, OFF, STRICT, judge, metadef, render
+from senlin_affinity.extra_specs.base import Namespace
 from senlin_affinity.extra_specs.registry import installed
 
 VERDICTS = ('name', 'value', 'verdict', 'message')
@@ -42,19 +41,15 @@ class ValidateExtraSpecs(base.Lister):
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """One row for each; 3 when one is not valid."""
         specs = _read(parsed_args.specs)
-        found = {each.name: each for each in judge(specs, parsed_args.mode)}
-        if any(each.is_error for each in found.values()):
+        findings = judge(specs, parsed_args.mode)
+        if any(each.is_error for each in findings):
             self.exit_status = 3
-        rows: list[tuple[str, ...]] = []
-        for name, value in specs.items():
-            finding = found.get(name)
-            if finding is None:
-                verdict = 'valid' if parsed_args.mode != 'off' else 'not checked'
-                rows.append((name, value, verdict, ''))
-            else:
-                verdict = 'invalid' if finding.is_error else 'let through'
-                rows.append((name, value, verdict, finding.message))
-        return VERDICTS, rows
+        unsaid = ('not checked' if parsed_args.mode == OFF else 'valid', '')
+        said = {
+            each.name: ('invalid' if each.is_error else 'let through', each.message)
+            for each in findings
+        }
+        return VERDICTS, [(*item, *said.get(item[0], unsaid)) for item in specs.items()]
 
 
 class ListExtraSpecs(base.Lister):
@@ -62,9 +57,7 @@ class ListExtraSpecs(base.Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the choice of namespaces."""
-        parser = super().get_parser(prog_name)
-        _add_namespace(parser)
-        return parser
+        return _add_namespace(super().get_parser(prog_name))
 
     def take_action(
         self, parsed_args: argparse.Namespace
@@ -96,8 +89,7 @@ class ExportExtraSpecs(base.Command):
             metavar='DIR',
             help='write a file for each namespace there, in place of all of them to stdout',
         )
-        _add_namespace(parser)
-        return parser
+        return _add_namespace(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Write the files, or to stdout."""
@@ -133,21 +125,19 @@ def _read(pairs: list[str]) -> dict[str, str]:
     return specs
 
 
-def _add_namespace(parser: Any) -> None:
+def _add_namespace(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument(
         '--namespace',
         metavar='NAME',
         action='append',
         help=f'only this one (may be repeated); {render.NO_NAMESPACE} is that of names without one',
     )
+    return parser
 
 
-def _chosen(names: list[str] | None) -> tuple[definitions.Namespace, ...]:
-    found = render.namespaces(installed())
-    if not names:
-        return found
-    known = {render.slug(each): each for each in found}
-    for name in names:
+def _chosen(names: list[str] | None) -> tuple[Namespace, ...]:
+    known = {render.slug(each): each for each in render.namespaces(installed())}
+    for name in names or ():
         if name not in known:
             raise InvalidSpec(f'there is no namespace {name!r}; there are {", ".join(known)}')
-    return tuple(each for name, each in known.items() if name in names)
+    return tuple(each for name, each in known.items() if name in (names or known))

@@ -15,13 +15,4 @@ from senlin_affinity.extra_specs.judge import (
     validate_all,
 )
 
-__all__ = [
-    'MODES',
-    'OFF',
-    'PERMISSIVE',
-    'STRICT',
-    'Finding',
-    'judge',
-    'validate',
-    'validate_all',
-]
+__all__ = ['MODES', 'OFF', 'PERMISSIVE', 'STRICT', 'Finding', 'judge', 'validate', 'validate_all']

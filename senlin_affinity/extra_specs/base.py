@@ -34,7 +34,7 @@ from typing import Any
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.extra_specs.values import Value, check_keys, compiled, shown
 
-_PLACEHOLDER = re.compile(r'\{(\w+)\}')
+PLACEHOLDER = re.compile(r'\{(\w+)\}')
 _TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}
 
 
@@ -82,7 +82,7 @@ class Part:
 
     def __init__(self, text: str, parameters: Iterable[Parameter]) -> None:
         self.text = text
-        self.pieces = _PLACEHOLDER.split(text)
+        self.pieces = PLACEHOLDER.split(text)
         self.is_literal = len(self.pieces) == 1
         self.head, self.tail = self.pieces[0], '' if self.is_literal else self.pieces[-1]
         self._patterns = {parameter.name: parameter.pattern for parameter in parameters}
@@ -228,7 +228,7 @@ def _parameters(name: str, given: Iterable[Parameter | Mapping[str, Any]]) -> tu
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise InvalidSpec(f'must be a list of mappings, not {given!r}', 'parameters')
     read = tuple(map(Parameter.read, given))
-    pieces = _PLACEHOLDER.split(name)
+    pieces = PLACEHOLDER.split(name)
     placeholders = pieces[1::2]
     for piece in pieces[::2]:
         if '{' in piece or '}' in piece:

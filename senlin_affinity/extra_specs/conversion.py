@@ -7,8 +7,8 @@ Shapes: ``name``, ``description``, ``value``, and where it has them ``parameters
 
 Errors: InvalidSpec for an object that is none of this.
 
-Source: Q4-4. Where it has a pattern and an enum, only the pattern counts, as in Nova (D4-11); its
-name is taken literally outside the placeholders (D4-10).
+Source: ``nova/api/validation/extra_specs/base.py``. Where it has a pattern and an enum, only the
+pattern counts, as in Nova; its name is taken literally outside the placeholders.
 """
 
 from __future__ import annotations

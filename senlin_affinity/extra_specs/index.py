@@ -52,14 +52,6 @@ class _Keys:
         return None
 
 
-@dataclass(frozen=True)
-class _Namespace:
-    """A namespace with a placeholder in its name."""
-
-    part: Part
-    keys: _Keys = field(default_factory=_Keys)
-
-
 class Index:
     """Definitions by the names that they match."""
 
@@ -67,10 +59,20 @@ class Index:
         #: Names without a colon, and those with one by the namespace before it.
         self._bare = _Keys()
         self._plain: dict[str, _Keys] = {}
-        #: By the length of what stands before the placeholder, then by that text.
-        self._patterned: dict[int, dict[str, list[_Namespace]]] = {}
+        #: By what stands before the placeholder of the namespace (its length, then its text), then
+        #: by the pattern.
+        self._patterned: dict[int, dict[str, dict[str, tuple[Part, _Keys]]]] = {}
         for validator in validators:
-            self._add(validator)
+            namespace, _ = validator.parts
+            if namespace is None:
+                keys = self._bare
+            elif namespace.is_literal:
+                keys = self._plain.setdefault(namespace.text, _Keys())
+            else:
+                table = self._patterned.setdefault(len(namespace.head), {})
+                known = table.setdefault(namespace.head, {})
+                _, keys = known.setdefault(namespace.pattern, (namespace, _Keys()))
+            keys.add(validator)
         #: Most requests are about the same few namespaces.
         self._keys_of = lru_cache(self._matching)
 
@@ -85,31 +87,10 @@ class Index:
                 return found
         return None
 
-    def knows(self, namespace: str) -> bool:
-        """Does a definition belong to this namespace?"""
-        return bool(self._keys_of(namespace))
-
     def _matching(self, namespace: str) -> tuple[_Keys, ...]:
-        plain = self._plain.get(namespace)
-        found = [] if plain is None else [plain]
+        found = [self._plain[namespace]] if namespace in self._plain else []
         for length, table in self._patterned.items():
-            for each in table.get(namespace[:length], ()):
-                if each.part.regex.fullmatch(namespace):
-                    found.append(each.keys)
+            for part, keys in table.get(namespace[:length], {}).values():
+                if part.regex.fullmatch(namespace):
+                    found.append(keys)
         return tuple(found)
-
-    def _add(self, validator: ExtraSpecValidator) -> None:
-        namespace, _ = validator.parts
-        if namespace is None:
-            self._bare.add(validator)
-        elif namespace.is_literal:
-            self._plain.setdefault(namespace.text, _Keys()).add(validator)
-        else:
-            table = self._patterned.setdefault(len(namespace.head), {})
-            known = table.setdefault(namespace.head, [])
-            for each in known:
-                if each.part.pattern == namespace.pattern:
-                    each.keys.add(validator)
-                    return
-            known.append(_Namespace(namespace))
-            known[-1].keys.add(validator)

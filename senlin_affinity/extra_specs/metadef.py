@@ -18,7 +18,7 @@ exported.
 
 Errors: InvalidSpec for a name that is too long for Glance.
 
-Source: R4-15, R4-17, R4-19; Glance's schema of a namespace. Nova never wrote an exporter (D4-05).
+Source: document 004; Glance's schema of a namespace. Nova never wrote an exporter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.base import PLACEHOLDER, ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.render import ordered, plain
 
 PREFIX = 'OS::Compute::ExtraSpecs'
@@ -37,7 +37,6 @@ LONGEST_NAME = 80
 LONGEST_DESCRIPTION = 500
 
 _TYPES: Mapping[type, str] = {int: 'integer', bool: 'boolean', str: 'string'}
-_PLACEHOLDER = re.compile(r'\{(\w+)\}')
 #: What Python's regular expressions have, and those of JSON schema (ECMA 262) have not.
 _PYTHON_ONLY = re.compile(r'\(\?(?:P[<=>]|<[!=]|#|\(|[aiLmsux-])|\\[AZ]|[*+?}]\+')
 
@@ -64,10 +63,8 @@ def namespace(source: Namespace) -> dict[str, Any]:
 
 def exported_name(validator: ExtraSpecValidator) -> str | None:
     """The one name that a definition has in the catalogue; None: it has too many."""
-    for parameter in validator.parameters:
-        if not re.fullmatch(parameter.pattern, ''):
-            return None
-    return _PLACEHOLDER.sub('', validator.name)
+    has_one = all(re.fullmatch(parameter.pattern, '') for parameter in validator.parameters)
+    return PLACEHOLDER.sub('', validator.name) if has_one else None
 
 
 def text(exported: object) -> str:
@@ -77,21 +74,18 @@ def text(exported: object) -> str:
 
 def _property(name: str, validator: ExtraSpecValidator) -> dict[str, Any]:
     value = validator.value
-    found: dict[str, Any] = {
+    is_portable = value.pattern is not None and not _PYTHON_ONLY.search(value.pattern)
+    found = {
         'title': name,
         'description': _description(validator),
         'type': _TYPES[value.type],
-    }
-    if value.min is not None:
-        found['minimum'] = value.min
-    if value.max is not None:
-        found['maximum'] = value.max
-    if value.enum:
-        found['enum'] = list(value.enum)
-    if value.pattern is not None and not _PYTHON_ONLY.search(value.pattern):
+        'minimum': value.min,
+        'maximum': value.max,
+        'enum': list(value.enum) or None,
         # Here the whole value must match, there any part of it would do.
-        found['pattern'] = f'^(?:{value.pattern})$'
-    return found
+        'pattern': f'^(?:{value.pattern})$' if is_portable else None,
+    }
+    return {key: each for key, each in found.items() if each is not None}
 
 
 def _description(validator: ExtraSpecValidator) -> str:

@@ -15,8 +15,8 @@ Errors: PluginError for an entry point that does not load or is none of these, a
 that define one name: it names both. Only :func:`available` goes without what does not load, and
 with names that two plugins define: :meth:`Registry.missing_for` says which names cannot be judged.
 
-Source: R4-12, R4-13, Q4-3, Q4-4. We differ on purpose: in Nova the last one wins, and what fails to
-load is skipped (D4-04).
+Source: document 004. We differ on purpose: in Nova the last one wins, and what fails to load is
+skipped.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint
-from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
@@ -71,9 +70,9 @@ class Unanswered(PluginError):
 class Registry:
     """The definitions, and how to find the one that a name belongs to.
 
-    ``namespaces`` are those of this project; ``added`` is what plugins define besides, and
-    ``shadowed`` what they define in vain, each with its plugin. ``missing`` says what is not whole:
-    plugins that could not be read, and names that are defined twice.
+    ``namespaces`` and ``own`` are those of this project; ``added`` is what plugins define besides,
+    and ``shadowed`` what they define in vain, each with its plugin. ``missing`` says what is not
+    whole: plugins that could not be read, and names that are defined twice.
     """
 
     def __init__(
@@ -82,13 +81,12 @@ class Registry:
         plugins: Iterable[Plugin] = (),
         missing: Iterable[PluginError] = (),
     ) -> None:
-        self._unread = tuple(missing)
         self.namespaces = namespaces() if own is None else tuple(own)
         self.own = tuple(each for namespace in self.namespaces for each in namespace.validators)
         self._own = Index(self.own)
+        names = {validator.name for validator in self.own}
         added: list[ExtraSpecValidator] = []
         shadowed: list[tuple[Plugin, ExtraSpecValidator]] = []
-        names = {validator.name for validator in self.own}
         unique, clashes = _unique(plugins)
         for plugin, validator in unique:
             if validator.name in names or self._own.find(validator.name) is not None:
@@ -98,14 +96,12 @@ class Registry:
         self.added, self.shadowed = tuple(added), tuple(shadowed)
         self._added = Index(added)
         self._clashes = {each.name: clashes[each.name] for each in added if each.name in clashes}
+        self._unread = tuple(missing)
         self.missing = (*self._unread, *clashes.values())
+        #: Every definition that has an effect.
+        self.validators = self.own + self.added
         # Most names have no placeholder: one look, whoever defines them.
         self._literal = {each.name: each for each in self.validators if each.is_literal}
-
-    @property
-    def validators(self) -> tuple[ExtraSpecValidator, ...]:
-        """Every definition that has an effect."""
-        return self.own + self.added
 
     def find(self, name: str) -> ExtraSpecValidator | None:
         """The definition that a name belongs to; None: there is none."""
@@ -170,7 +166,8 @@ def _own() -> Registry:
 
 
 def _read(groups: Iterable[str]) -> Registry:
-    from stevedore import NamedExtensionManager  # longer to import than all that is above
+    # Longer to import than all that is above.
+    from stevedore import ExtensionManager, NamedExtensionManager
 
     found: dict[tuple[str, str], Plugin | PluginError] = {}
     failed: dict[tuple[str, str], EntryPoint] = {}
@@ -186,23 +183,13 @@ def _read(groups: Iterable[str]) -> Registry:
             except PluginError as error:
                 found[key], failed[key] = error, entry_point
     if failed and _NOVA_OPTIONS not in sys.modules:
-        found |= _read_elsewhere(failed)
+        for reader in ExtensionManager(READERS).extensions:
+            found |= zip(failed, reader.plugin(tuple(failed.values())), strict=True)
     return Registry(
         _own().namespaces,
         (each for each in found.values() if isinstance(each, Plugin)),
         (each for each in found.values() if isinstance(each, PluginError)),
     )
-
-
-def _read_elsewhere(
-    failed: Mapping[tuple[str, str], EntryPoint],
-) -> dict[tuple[str, str], Plugin | PluginError]:
-    from stevedore import ExtensionManager
-
-    found: dict[tuple[str, str], Plugin | PluginError] = {}
-    for reader in ExtensionManager(READERS).extensions:
-        found |= zip(failed, reader.plugin(tuple(failed.values())), strict=True)
-    return found
 
 
 @contextmanager
@@ -222,25 +209,16 @@ def _without_nova() -> Iterator[None]:
 
 def load(entry_point: EntryPoint) -> Plugin:
     """The definitions of an entry point, loaded into this process."""
-    from stevedore.extension import Extension
-
+    plugin = Plugin(entry_point.name, entry_point.value, ())
     try:
         source = entry_point.load()
     except (Exception, SystemExit) as error:
-        plugin = Plugin(entry_point.name, entry_point.value, ())
         words = str(error) or type(error).__name__
         raise PluginError(f'extra spec validators {plugin} do not load: {words}') from error
-    return read_plugin(Extension(entry_point.name, entry_point, source, None))
-
-
-def read_plugin(extension: Any) -> Plugin:
-    """The definitions of an entry point that was loaded (stevedore's Extension)."""
-    plugin = Plugin(extension.name, extension.entry_point_target, ())
-    source = extension.plugin
     try:
         if not isinstance(source, list | tuple):
             source = source.register() if hasattr(source, 'register') else source()
-        read = tuple(converted(each) for each in source)
+        return replace(plugin, validators=tuple(map(converted, source)))
     except InvalidSpec as error:
         raise PluginError(f'extra spec validators {plugin}: {error}') from error
     except Exception as error:
@@ -248,7 +226,6 @@ def read_plugin(extension: Any) -> Plugin:
             f'extra spec validators {plugin} can not be read: {error}; the entry point must be a '
             'list of definitions, or a module or callable that gives one'
         ) from error
-    return Plugin(plugin.name, plugin.target, read)
 
 
 def _unique(

@@ -17,8 +17,6 @@ Shapes::
     '''
 
 Units: the same definitions give the same text, to the byte.
-
-Source: R4-14 to R4-16, R4-19.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.registry import Registry
@@ -38,20 +37,13 @@ _MARKUP = re.compile(r':[\w:+.-]+:`([^`]+)`|``(.+?)``|\*\*(.+?)\*\*|\*(?=\S)(.+?
 
 def namespaces(registry: Registry) -> tuple[Namespace, ...]:
     """Every namespace once, in the order of their names, with all that is defined in it."""
-    found: dict[str, Namespace] = {}
-    for namespace in (*registry.namespaces, *_added(registry)):
-        known = found.setdefault(namespace.name, namespace)
-        if known is not namespace:
-            both = (*known.validators, *namespace.validators)
-            found[known.name] = Namespace(known.name, known.title, known.summary, both)
-    return tuple(found[name] for name in sorted(found))
-
-
-def _added(registry: Registry) -> Iterator[Namespace]:
+    found = {namespace.name: namespace for namespace in registry.namespaces}
     for validator in registry.added:
         name = validator.namespace
-        summary = 'Extra specs that an installed package defines.'
-        yield Namespace(name, name, summary, (validator,))
+        new = Namespace(name, name, 'Extra specs that an installed package defines.', ())
+        known = found.get(name, new)
+        found[name] = replace(known, validators=(*known.validators, validator))
+    return tuple(found[name] for name in sorted(found))
 
 
 def slug(namespace: Namespace) -> str:

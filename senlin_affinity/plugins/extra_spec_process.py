@@ -7,13 +7,13 @@ started again for each value that a check has to judge.
 The child is the same Python, with the same environment and import path as they are now. It has no
 part in Senlin, so that there is room for Nova. What packages print does not reach the answer.
 
-Shapes: a question on stdin, an answer on stdout::
+Shapes: questions on stdin, an answer to each on stdout::
 
-    ["definitions", [["acme", "acme:VALIDATORS", "nova.extra_spec_validators"]]]
-    [{"validators": [{"name": "acme:rack", "value": {"type": "str"}, ..., "is_checked": false}]}]
-    ["complaint", ["acme", ...], "acme:rack", "12"]
-    {"complaint": "must be of the form r[0-9]+"}        or null for a value that is right
-    {"error": "..."}
+    [["definitions", ["acme", "acme:VALIDATORS", "nova.extra_spec_validators"]], ...]
+    [{"answer": [{"name": "acme:rack", "value": {"type": "str"}, ..., "is_checked": false}]}, ...]
+    [["complaint", ["acme", ...], "acme:rack", "12"]]
+    [{"answer": "must be of the form r[0-9]+"}]        or null for a value that is right
+    [{"error": "..."}]
 
 Units: ``TIMEOUT`` is in seconds; Nova takes one or two to load.
 
@@ -21,7 +21,7 @@ Errors: :func:`read` raises nothing, a PluginError stands in the place of the de
 an Unanswered for each entry point where the child gives no answer. A check raises ValueError and
 PluginError.
 
-Source: document 004 (R4-13), Q4-3, Q4-4.
+Source: document 004.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -52,16 +53,14 @@ def read(entry_points: Sequence[EntryPoint]) -> list[Plugin | PluginError]:
     """Say what each of these entry points defines."""
     plugins = [Plugin(each.name, each.value, ()) for each in entry_points]
     try:
-        answers = _ask('definitions', [_named(each) for each in entry_points])
+        answers = _ask(*(('definitions', _named(each)) for each in entry_points))
         return [
             PluginError(answer['error'])
             if 'error' in answer
-            else Plugin(
-                plugin.name,
-                plugin.target,
-                tuple(_definition(each, entry_point) for each in answer['validators']),
+            else replace(
+                plugin, validators=tuple(_definition(each, source) for each in answer['answer'])
             )
-            for plugin, entry_point, answer in zip(plugins, entry_points, answers, strict=True)
+            for plugin, source, answer in zip(plugins, entry_points, answers, strict=True)
         ]
     except PluginError as error:
         return [
@@ -69,7 +68,7 @@ def read(entry_points: Sequence[EntryPoint]) -> list[Plugin | PluginError]:
         ]
 
 
-def _ask(*question: Any) -> Any:
+def _ask(*questions: Sequence[Any]) -> list[dict[str, Any]]:
     code = (
         f'import sys; sys.path[:] = {[*map(str, sys.path)]!a}; '
         f'from {__name__} import answer; answer()'
@@ -77,7 +76,7 @@ def _ask(*question: Any) -> Any:
     try:
         done = subprocess.run(
             [sys.executable or '', '-c', code],
-            input=json.dumps(question).encode(),
+            input=json.dumps(questions).encode(),
             capture_output=True,
             timeout=TIMEOUT,
             check=False,
@@ -86,7 +85,7 @@ def _ask(*question: Any) -> Any:
         raise PluginError(f'the process that loads them failed: {error}') from error
     try:
         # The status says little: under eventlet another part of the process may have taken it.
-        return json.loads(done.stdout)
+        return list(json.loads(done.stdout))
     except ValueError as error:
         last = done.stderr.decode(errors='replace').strip().rpartition('\n')[2]
         raise PluginError(
@@ -102,64 +101,52 @@ def _named(entry_point: EntryPoint) -> list[str]:
 def _definition(written: dict[str, Any], entry_point: EntryPoint) -> ExtraSpecValidator:
     value = {**written.pop('value')}
     value['type'] = _TYPES[value['type']]
-    check = _check(entry_point, written['name']) if written.pop('is_checked') else None
-    return ExtraSpecValidator(value=value, check=check, **written)
-
-
-def _check(entry_point: EntryPoint, name: str) -> Callable[[Any], None]:
-    """A check that the child makes."""
+    is_checked, name = written.pop('is_checked'), written['name']
 
     def check(value: Any) -> None:
-        answer = _ask('complaint', _named(entry_point), name, str(value))
+        """A check that the child makes."""
+        (answer,) = _ask(('complaint', _named(entry_point), name, str(value)))
         if 'error' in answer:
             raise PluginError(answer['error'])
-        if answer['complaint'] is not None:
-            raise ValueError(answer['complaint'])
+        if answer['answer'] is not None:
+            raise ValueError(answer['answer'])
 
-    return check
+    return ExtraSpecValidator(value=value, check=check if is_checked else None, **written)
 
 
 # -- in the child
 
 
 def answer() -> None:
-    """Answer one question, and end, whatever the packages leave running."""
+    """Answer the questions, and end, whatever the packages leave running."""
     answers = os.dup(1)
     os.dup2(2, 1)  # a package may print
-    function, *arguments = json.load(sys.stdin)
-    said = _FUNCTIONS[function](*arguments)
+    said: list[dict[str, Any]] = []
+    for function, *arguments in json.load(sys.stdin):
+        try:
+            said.append({'answer': _FUNCTIONS[function](*arguments)})
+        except PluginError as error:
+            said.append({'error': str(error)})
     with os.fdopen(answers, 'w') as file:
         json.dump(said, file)
     os._exit(0)
 
 
-def _definitions(entry_points: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    said: list[dict[str, Any]] = []
-    for each in entry_points:
-        try:
-            said.append({'validators': [_written(it) for it in _loaded(each)]})
-        except PluginError as error:
-            said.append({'error': str(error)})
-    return said
+def _definitions(entry_point: Sequence[str]) -> list[dict[str, Any]]:
+    return [_written(each) for each in _loaded(entry_point)]
 
 
-def _complaint(entry_point: Sequence[str], name: str, value: str) -> dict[str, Any]:
-    try:
-        found, *_ = (each for each in _loaded(entry_point) if each.name == name)
-        return {'complaint': found.complaint(value)}
-    except PluginError as error:
-        return {'error': str(error)}
+def _complaint(entry_point: Sequence[str], name: str, value: str) -> str | None:
+    return next(each for each in _loaded(entry_point) if each.name == name).complaint(value)
 
 
 def _loaded(entry_point: Sequence[str]) -> list[ExtraSpecValidator]:
     """Each definition once: those with a check could not be compared where they are sent to."""
-    name, value, group = entry_point
-    by_name: dict[str, list[ExtraSpecValidator]] = {}
-    for each in load(EntryPoint(name, value, group)).validators:
-        known = by_name.setdefault(each.name, [])
-        if each not in known:
-            known.append(each)
-    return [each for known in by_name.values() for each in known]
+    found: list[ExtraSpecValidator] = []
+    for each in load(EntryPoint(*entry_point)).validators:
+        if each not in found:
+            found.append(each)
+    return found
 
 
 def _written(definition: ExtraSpecValidator) -> dict[str, Any]:

@@ -17,10 +17,9 @@ Shapes::
 
     {"badRequest": {"code": 400, "message": "..."}}
 
-Errors: none leave it. A validator that does not load keeps nova-api from starting (Q4-3).
+Errors: none leave it. A validator that does not load keeps nova-api from starting.
 
-Source: document 004 (R4-04 to R4-11, Q4-1, Q4-2, Q4-5). Nova dropped the parameter before its
-release (D4-01) and accepts unknown namespaces (D4-02).
+Source: document 004. Nova dropped the parameter before its release and accepts unknown namespaces.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from urllib.parse import parse_qsl
 import microversion_parse
 import webob
 from oslo_log import log as logging
+from webob.headers import EnvironHeaders
 
 from senlin_affinity.core.errors import InvalidExtraSpec
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, Finding, registry, validate_all
@@ -83,13 +83,9 @@ class ExtraSpecValidation:
                 return self._judge(environ, start_response, call, microversion)
         return self._application(environ, start_response)
 
-    def _microversion(self, environ: Mapping[str, Any]) -> str | None:
+    def _microversion(self, environ: dict[str, Any]) -> str | None:
         """The client's microversion, where it is one that this is about, and that Nova has."""
-        headers = {
-            header: environ[_variable(header)]
-            for header in (VERSION_HEADER, LEGACY_VERSION_HEADER)
-            if _variable(header) in environ
-        }
+        headers = EnvironHeaders(environ)
         asked = microversion_parse.get_version(headers, 'compute', [LEGACY_VERSION_HEADER])
         newest = self._newest()
         if asked == 'latest':
@@ -105,11 +101,11 @@ class ExtraSpecValidation:
         microversion: str,
     ) -> Iterable[bytes]:
         query = environ.get('QUERY_STRING', '')
-        asked = [value for name, value in _pairs(query) if name == PARAMETER]
-        if len(asked) > 1 or (asked and asked[0] not in MODES):
-            words = f'{PARAMETER} must be one of {", ".join(MODES)}, not {", ".join(asked)!r}'
+        asked = [value for name, value in _pairs(query) if name == PARAMETER] or [STRICT]
+        mode = ', '.join(asked)
+        if mode not in MODES:
+            words = f'{PARAMETER} must be one of {", ".join(MODES)}, not {mode!r}'
             return _refuse(words, microversion)(environ, start_response)
-        mode = asked[0] if asked else STRICT
         found: tuple[Finding, ...] = ()
         if mode != OFF:
             specs = _specs(environ, call)
@@ -122,8 +118,14 @@ class ExtraSpecValidation:
         inner = {**environ, 'QUERY_STRING': _without_parameter(query)}
         if mode == STRICT:
             return self._application(inner, start_response)
-        inner.pop(_variable(LEGACY_VERSION_HEADER), None)
-        inner[_variable(VERSION_HEADER)] = f'compute {UNCHECKED}'
+        headers = EnvironHeaders(inner)
+        headers.pop(LEGACY_VERSION_HEADER, None)
+        headers[VERSION_HEADER] = f'compute {UNCHECKED}'
+
+        named = {
+            VERSION_HEADER.lower(): f'compute {microversion}',
+            LEGACY_VERSION_HEADER.lower(): microversion,
+        }
 
         def answer(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             if found and status.startswith('2'):
@@ -135,7 +137,8 @@ class ExtraSpecValidation:
                     # Nova takes a newline at the end of a name.
                     '; '.join(map(str, found)).replace('\n', '\\n'),
                 )
-            return start_response(status, _named_again(headers, microversion), *more)
+            headers = [(name, named.get(name.lower(), value)) for name, value in headers]
+            return start_response(status, headers, *more)
 
         return self._application(inner, answer)
 
@@ -184,14 +187,10 @@ def _specs(environ: dict[str, Any], call: str) -> dict[str, str] | None:
         return None
     if call == 'POST':
         body = body.get('extra_specs') if isinstance(body, dict) else None
-    if not isinstance(body, dict) or not all(map(_is_value, body.values())):
+    # A text, or a number, which Nova makes a text of; True and False are none.
+    if not isinstance(body, dict) or not {str, int, float}.issuperset(map(type, body.values())):
         return None
     return {name: str(value) for name, value in body.items()}
-
-
-def _is_value(value: object) -> bool:
-    """A text or a number, which Nova makes a text of."""
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _refuse(words: str, microversion: str) -> webob.Response:
@@ -205,20 +204,6 @@ def _refuse(words: str, microversion: str) -> webob.Response:
         ('Vary', LEGACY_VERSION_HEADER),
     ]
     return webob.Response(body, 400, headers)
-
-
-def _named_again(headers: list[tuple[str, str]], microversion: str) -> list[tuple[str, str]]:
-    """The headers of an answer, with the client's microversion for the one that Nova got."""
-    named = {
-        VERSION_HEADER.lower(): f'compute {microversion}',
-        LEGACY_VERSION_HEADER.lower(): microversion,
-    }
-    return [(name, named.get(name.lower(), value)) for name, value in headers]
-
-
-def _variable(header: str) -> str:
-    """The name of a request's header in the environment of WSGI."""
-    return f'HTTP_{header.upper().replace("-", "_")}'
 
 
 def _pair(microversion: str | None) -> Microversion | None:

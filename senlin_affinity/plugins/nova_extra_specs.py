@@ -10,19 +10,18 @@ of ``aggregate_instance_extra_specs:{key}`` takes every value; ours takes its pl
 Nova's module registers, so that both give the same one, in whatever order they are asked.
 
 Errors: a wrong value is Nova's ValidationError (a 400). PluginError for a package that does not
-load: nova-api does not start with it (Q4-3). Loading this module never fails. (What Nova 34 does
+load: nova-api does not start with it. Loading this module never fails. (What Nova 34 does
 about a module that does not load fails itself: it reads ``module_name``, which entry points no
 longer have. So Nova's modules are imported late.)
 
-Source: R4-13, Q4-4; RX-04, RX-05, Q0-5; ``nova/api/validation/extra_specs``. Here, too, names are
-literal outside their placeholders (D4-10).
+Source: document 004; ``nova/api/validation/extra_specs``. Here, too, names are literal outside
+their placeholders.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict
 
 from oslo_log import log as logging
 
@@ -38,47 +37,22 @@ OWN = (AGGREGATE_VALUES, 'force_metadata_check', 'reservation:{id}')
 _IN_TREE = 'nova.api.validation.extra_specs.aggregate_instance_extra_specs'
 
 
-@dataclass(frozen=True)
 class NovaValidator:
-    """A definition with the attributes of Nova's class, and what nova-api asks of it."""
+    """A definition with the attributes of Nova's class, and what nova-api asks of it.
 
-    definition: ExtraSpecValidator
+    ``name_regex`` is the pattern by which nova-api finds the definition of a name.
+    """
 
-    @property
-    def name(self) -> str:
-        """The name, with its placeholders."""
-        return self.definition.name
-
-    @property
-    def description(self) -> str:
-        """What it does."""
-        return self.definition.description
-
-    @property
-    def deprecated(self) -> bool:
-        """New flavors should do without it."""
-        return self.definition.deprecated
-
-    @property
-    def value(self) -> dict[str, Any]:
-        """The value, in Nova's form."""
-        value = self.definition.value
-        found = {'min': value.min, 'max': value.max, 'pattern': value.pattern, 'enum': value.enum}
-        read = {key: each for key, each in found.items() if each not in (None, ())}
-        return {'type': value.type, 'description': value.description, **read}
-
-    @property
-    def parameters(self) -> list[dict[str, str]]:
-        """The parameters, in Nova's form."""
-        return [
-            {'name': each.name, 'pattern': each.pattern, 'description': each.description}
-            for each in self.definition.parameters
-        ]
-
-    @property
-    def name_regex(self) -> str:
-        """The pattern by which nova-api finds the definition of a name."""
-        return ':'.join(part.regex.pattern for part in self.definition.parts if part is not None)
+    def __init__(self, definition: ExtraSpecValidator) -> None:
+        self.definition = definition
+        self.name, self.description = definition.name, definition.description
+        self.deprecated = definition.deprecated
+        value = definition.value
+        limits = {'min': value.min, 'max': value.max, 'pattern': value.pattern, 'enum': value.enum}
+        given = {key: each for key, each in limits.items() if each not in (None, ())}
+        self.value = {'type': value.type, 'description': value.description, **given}
+        self.parameters = [asdict(each) for each in definition.parameters]
+        self.name_regex = ':'.join(part.pattern for part in definition.parts if part is not None)
 
     def validate(self, name: str, value: object) -> None:
         """Raise Nova's own error for a wrong value."""

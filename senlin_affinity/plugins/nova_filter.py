@@ -13,7 +13,7 @@ Errors: none reaches the scheduler. A failure of the filter itself rejects the h
 closed), and its traceback is in the log. Names are for the log only: one that was not loaded, or
 that a stand-in does not have, decides nothing.
 
-Source: document 000 (R0-12, R0-32, D0-14, Q0-3, Q0-5); ``nova/scheduler/filters`` of Nova 34.
+Source: document 000; ``nova/scheduler/filters`` of Nova 34.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         try:
             return self._passes(host_state, spec_obj.flavor)
         except Exception as error:
-            host = _host(host_state)
+            host = _called('host', host_state, 'host')
             words = f'{type(error).__name__}: {error}'
             if self._is_new(words):
                 LOG.exception('the aggregate filter failed, and rejects %s', host)
@@ -68,23 +68,19 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
     def _passes(self, host_state: Any, flavor: Any) -> bool:
         aggregates = [each.metadata for each in host_state.aggregates]
         names = [
-            _label(each, 'name', f'aggregate {number}')
+            _label(each, 'name') or f'aggregate {number}'
             for number, each in enumerate(host_state.aggregates, 1)
         ]
         verdict = _judge(
             _frozen(_extra_specs(flavor)), tuple(map(_frozen, aggregates)), tuple(names)
         )
+        called, host = _called('flavor', flavor, 'name'), _called('host', host_state, 'host')
         for words in warnings(verdict, aggregates, names):
-            if self._is_new(words, _flavor(flavor)):
-                LOG.warning('%s, %s: %s', _flavor(flavor), _host(host_state), words)
+            if self._is_new(words, called):
+                LOG.warning('%s, %s: %s', called, host, words)
         if not verdict and LOG.isEnabledFor(logging.DEBUG):
-            LOG.debug(
-                '%s, %s: rejected (%s): %s',
-                _flavor(flavor),
-                _host(host_state),
-                verdict.code,
-                sentence(verdict, REASONS),
-            )
+            reason = sentence(verdict, REASONS)
+            LOG.debug('%s, %s: rejected (%s): %s', called, host, verdict.code, reason)
         return bool(verdict)
 
     def _is_new(self, *words: str) -> bool:
@@ -97,23 +93,18 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         return True
 
 
-def _label(thing: Any, attribute: str, otherwise: str) -> str:
-    """A name for the log. One of Nova's objects may raise whatever it likes for it."""
+def _label(thing: Any, attribute: str) -> str:
+    """A name for the log; '': none. One of Nova's objects may raise whatever it likes for it."""
     try:
         label = getattr(thing, attribute)
     except Exception:
-        return otherwise
-    return label if isinstance(label, str) and label else otherwise
+        return ''
+    return label if isinstance(label, str) else ''
 
 
-def _flavor(flavor: Any) -> str:
-    name = _label(flavor, 'name', '')
-    return f'flavor {name}' if name else 'the flavor'
-
-
-def _host(host_state: Any) -> str:
-    name = _label(host_state, 'host', '')
-    return f'host {name}' if name else 'the host'
+def _called(kind: str, thing: Any, attribute: str) -> str:
+    label = _label(thing, attribute)
+    return f'{kind} {label}' if label else f'the {kind}'
 
 
 def _extra_specs(flavor: Any) -> Mapping[str, Any]:

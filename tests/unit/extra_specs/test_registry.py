@@ -5,7 +5,6 @@ from importlib.metadata import EntryPoint
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from stevedore.extension import Extension
 
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs import validate
@@ -22,7 +21,6 @@ from senlin_affinity.extra_specs.registry import (
     installed,
     load,
     needed,
-    read_plugin,
 )
 from senlin_affinity.extra_specs.validators import namespaces
 
@@ -33,12 +31,8 @@ def definition(name='foo:bar', **changes):
     )
 
 
-def extension(source, name='custom', target='custom.package:VALIDATORS'):
-    return Extension(name, EntryPoint(name, target, GROUPS[1]), source, None)
-
-
 def plugin(*definitions, name='custom'):
-    return read_plugin(extension(list(definitions), name, f'{name}.package:VALIDATORS'))
+    return Plugin(name, f'{name}.package:VALIDATORS', definitions)
 
 
 class TestOwn:
@@ -120,9 +114,9 @@ class TestPlugins:
         ],
         ids=['module', 'callable', 'tuple'],
     )
-    def test_other_forms(self, source):
+    def test_other_forms(self, install, source):
         """Q4-4: a module with register(), as Nova takes it, or a callable."""
-        assert read_plugin(extension(source)).validators == (definition(),)
+        assert load(install('custom', source)).validators == (definition(),)
 
     def test_in_tree_wins(self):
         """R4-13, D4-04, Q4-3: also over a name that one of its templates takes."""
@@ -197,10 +191,10 @@ class TestPlugins:
     @pytest.mark.parametrize(
         'source', [5, 'text', None, lambda: 5, lambda: 1 / 0, [5], [None], ['foo:bar'], [dict]]
     )
-    def test_what_is_no_list_of_definitions(self, source):
+    def test_what_is_no_list_of_definitions(self, install, source):
         """Q4-3."""
-        with pytest.raises(PluginError, match=r'custom \(custom\.package:VALIDATORS\)'):
-            read_plugin(extension(source))
+        with pytest.raises(PluginError, match=r'custom \(custom:VALIDATORS\)'):
+            load(install('custom', source))
 
 
 def test_no_suggestion_without_sense():
@@ -307,13 +301,13 @@ def nova_s(**changes):
 
 
 class TestConversion:
-    def converted(self, **changes):
-        (found,) = read_plugin(extension([nova_s(**changes)])).validators
-        return found
+    @pytest.fixture
+    def converted(self, install):
+        return lambda **changes: load(install('custom', [nova_s(**changes)])).validators[0]
 
-    def test_an_object_of_nova_s_class(self):
+    def test_an_object_of_nova_s_class(self, converted):
         """Q4-4, D4-03."""
-        found = self.converted(
+        found = converted(
             name='foo:bar.{num}',
             value={'type': int, 'min': 1, 'max': 9, 'description': 'n'},
             parameters=[{'name': 'num', 'pattern': r'\d+', 'description': 'd', 'odd': 1}],
@@ -326,24 +320,24 @@ class TestConversion:
             deprecated=True,
         )
 
-    def test_what_nova_ignores_is_left_out(self):
-        found = self.converted(
+    def test_what_nova_ignores_is_left_out(self, converted, install):
+        found = converted(
             name='foo:{x}', description='', value={'type': str, 'min': 1, 'odd': 2},
             parameters=[{'name': 'unused', 'pattern': 'a'}, {'name': 'x', 'pattern': 'b'}],
         )  # fmt: skip
         parameters = [{'name': 'x', 'pattern': 'b'}]
         assert found == definition('foo:{x}', description='foo:{x}', parameters=parameters)
         least = SimpleNamespace(name='foo:bar', value={'type': str})
-        assert read_plugin(extension([least])).validators == (definition(description='foo:bar'),)
+        assert load(install('least', [least])).validators == (definition(description='foo:bar'),)
 
-    def test_only_the_pattern_counts_beside_an_enum(self):
+    def test_only_the_pattern_counts_beside_an_enum(self, converted):
         """D4-11: as in Nova."""
-        found = self.converted(value={'type': str, 'pattern': 'a+', 'enum': ['b']})
+        found = converted(value={'type': str, 'pattern': 'a+', 'enum': ['b']})
         assert found.complaint('aa') is None
         assert found.complaint('b') is not None
 
-    def test_a_repeated_word_of_an_enum(self):
-        assert self.converted(value={'type': str, 'enum': ['a', 'a']}).value.enum == ('a',)
+    def test_a_repeated_word_of_an_enum(self, converted):
+        assert converted(value={'type': str, 'enum': ['a', 'a']}).value.enum == ('a',)
 
     @pytest.mark.parametrize(
         ('changes', 'says'),
@@ -355,10 +349,10 @@ class TestConversion:
             ({'parameters': [{}]}, " can not be read: 'name'; the entry point must be a list of "),
         ],
     )
-    def test_what_can_not_be_converted(self, changes, says):
+    def test_what_can_not_be_converted(self, converted, changes, says):
         with pytest.raises(PluginError) as caught:
-            self.converted(**changes)
-        words = 'extra spec validators custom (custom.package:VALIDATORS)'
+            converted(**changes)
+        words = 'extra spec validators custom (custom:VALIDATORS)'
         assert str(caught.value).startswith(f'{words}{says}')
 
 
@@ -409,4 +403,3 @@ class TestIndex:
         index = Index([one, other])
         assert [index.find(name) for name in ('foo1:a', 'foox:b')] == [one, other]
         assert [index.find(name) for name in ('foo1:b', 'foox:a')] == [None, None]
-        assert [index.knows(name) for name in ('foo1', 'foox', 'foo')] == [True, True, False]
