@@ -1,7 +1,7 @@
 """The extra specs of Nova, and of this project: declarations only.
 
-The way of the data: each module declares ``NAMESPACES``, with a summary for the reader and the
-definitions; :func:`namespaces` reads all of them, once, when they are asked for.
+The way of the data: each module declares ``VALIDATORS``, the definitions; :func:`namespaces` reads
+all of them, once, when they are asked for.
 """
 
 from __future__ import annotations
@@ -9,14 +9,59 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from senlin_affinity.extra_specs.base import Namespace
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 
-_MODULES = ('devices', 'hw', 'no_namespace', 'placement', 'quota', 'scheduling')
+_MODULES = ('devices', 'hw', 'placement', 'quota', 'scheduling')
+
+#: The title and the summary of each namespace, for the reader.
+_NAMESPACES = {
+    '': (
+        'Without a namespace',
+        'Names from before there were namespaces, and those that belong to no one part.',
+    ),
+    'accel': ('Accelerators', 'Accelerators (such as GPUs and FPGAs) that Cyborg manages.'),
+    'aggregate_instance_extra_specs': (
+        'Metadata of aggregates',
+        'What the metadata of the aggregates of a host must be, for the scheduler filters '
+        '``AggregateInstanceTypeFilter`` (of this project) and '
+        '``AggregateInstanceExtraSpecsFilter`` (of Nova).',
+    ),
+    'capabilities': (
+        'Capabilities',
+        'What the state of a host must be, for the scheduler filter ``ComputeCapabilitiesFilter``.',
+    ),
+    'hw': (
+        'Virtual hardware',
+        'The CPUs, memory and devices that the guest sees, and where they come from.',
+    ),
+    'hw_rng': ('Random numbers', 'The device that gives random numbers of the host to the guest.'),
+    'hw_video': ('Video', 'The video card that the guest sees.'),
+    'os': ('Operating system', 'What the operating system of the guest needs.'),
+    'pci_passthrough': (
+        'PCI passthrough',
+        'PCI devices of the host that the guest gets for itself.',
+    ),
+    'quota': ('Quotas', "How much of a host's CPU, memory, disk and network a server may use."),
+    'reservation': (
+        'Reservations',
+        'Hosts that are kept for some flavors, by a key of the metadata of their aggregate.',
+    ),
+    'resources': (
+        'Resources',
+        'Amounts of resource classes, in place of or beside what the flavor itself says.',
+    ),
+    'trait': ('Traits', 'Traits that the resource provider of a server must or must not have.'),
+    'vmware': ('VMware', 'What only VMware knows.'),
+}
 
 
 @cache
 def namespaces() -> tuple[Namespace, ...]:
     """Every namespace that this project defines, in the order of their names."""
-    modules = (import_module(f'{__name__}.{module}') for module in _MODULES)
-    found: list[Namespace] = [each for module in modules for each in module.NAMESPACES]
-    return tuple(sorted(found, key=lambda namespace: namespace.name))
+    defined: dict[str, list[ExtraSpecValidator]] = {name: [] for name in _NAMESPACES}
+    for module in _MODULES:
+        for validator in import_module(f'{__name__}.{module}').VALIDATORS:
+            defined[validator.namespace].append(validator)
+    return tuple(
+        Namespace(name, *words, tuple(defined[name])) for name, words in _NAMESPACES.items()
+    )

@@ -2,109 +2,67 @@
 
 from __future__ import annotations
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.extra_specs.validators.patterns import ALIASES
 from senlin_affinity.extra_specs.values import Value
 
 _LIBVIRT, _VMWARE = ('libvirt',), ('vmwareapi',)
 
-NAMESPACES = (
-    Namespace(
-        'accel',
-        'Accelerators',
-        'Accelerators (such as GPUs and FPGAs) that Cyborg manages.',
-        (
-            ExtraSpecValidator(
-                'accel:device_profile',
-                'The device profile of Cyborg that says which accelerators a server gets.',
-                Value(str, 'The name of a device profile.'),
-            ),
-        ),
+VALIDATORS = (
+    ExtraSpecValidator(
+        'accel:device_profile',
+        'The device profile of Cyborg that says which accelerators a server gets.',
+        Value(str, 'The name of a device profile.'),
     ),
-    Namespace(
-        'hw_rng',
-        'Random numbers',
-        'The device that gives random numbers of the host to the guest.',
-        (
-            ExtraSpecValidator(
-                'hw_rng:allowed',
-                'Whether the guest may have the device. Images that want it get it then.',
-                Value(bool),
-                drivers=_LIBVIRT,
-            ),
-            ExtraSpecValidator(
-                'hw_rng:rate_bytes',
-                'How much the guest may read in one period.',
-                Value(int, 'Bytes.', min=0),
-                drivers=_LIBVIRT,
-            ),
-            ExtraSpecValidator(
-                'hw_rng:rate_period',
-                'How long a period is.',
-                Value(int, 'Milliseconds.', min=0),
-                drivers=_LIBVIRT,
-                depends_on=('hw_rng:rate_bytes',),
-            ),
-        ),
+    ExtraSpecValidator(
+        'hw_rng:allowed',
+        'Whether the guest may have the device. Images that want it get it then.',
+        Value(bool),
+        drivers=_LIBVIRT,
     ),
-    Namespace(
-        'hw_video',
-        'Video',
-        'The video card that the guest sees.',
-        (
-            ExtraSpecValidator(
-                'hw_video:ram_max_mb',
-                'The most video memory that an image may ask for with ``hw_video_ram``.',
-                Value(int, 'Memory in MB.', min=0),
-            ),
-        ),
+    ExtraSpecValidator(
+        'hw_rng:rate_bytes',
+        'How much the guest may read in one period.',
+        Value(int, 'Bytes.', min=0),
+        drivers=_LIBVIRT,
     ),
-    Namespace(
-        'os',
-        'Operating system',
-        'What the operating system of the guest needs.',
-        (
-            ExtraSpecValidator(
-                'os:secure_boot',
-                'Whether the firmware of the guest starts signed software only.',
-                Value(str, enum=('disabled', 'required')),
-                image_property='os_secure_boot',
-                drivers=_LIBVIRT,
-            ),
-        ),
+    ExtraSpecValidator(
+        'hw_rng:rate_period',
+        'How long a period is.',
+        Value(int, 'Milliseconds.', min=0),
+        drivers=_LIBVIRT,
+        depends_on=('hw_rng:rate_bytes',),
     ),
-    Namespace(
-        'pci_passthrough',
-        'PCI passthrough',
-        'PCI devices of the host that the guest gets for itself.',
-        (
-            ExtraSpecValidator(
-                'pci_passthrough:alias',
-                'Which devices, by the aliases that are configured in Nova, and how many of each: '
-                '``gpu:1``, or ``gpu:1,nic:2``.',
-                Value(str, 'An alias and a number.', pattern=ALIASES),
-                drivers=_LIBVIRT,
-            ),
-        ),
+    ExtraSpecValidator(
+        'hw_video:ram_max_mb',
+        'The most video memory that an image may ask for with ``hw_video_ram``.',
+        Value(int, 'Memory in MB.', min=0),
     ),
-    Namespace(
-        'vmware',
-        'VMware',
-        'What only VMware knows.',
-        (
-            ExtraSpecValidator(
-                'vmware:hw_version',
-                'The version of the virtual hardware, which decides where it can run.',
-                Value(str, 'Such as ``vmx-13``.'),
-                drivers=_VMWARE,
-            ),
-            ExtraSpecValidator(
-                'vmware:storage_policy',
-                'The storage policy of the server. It has no effect where Nova is not configured '
-                'to place storage by policies.',
-                Value(str, 'The name of a storage policy.'),
-                drivers=_VMWARE,
-            ),
-        ),
+    ExtraSpecValidator(
+        'os:secure_boot',
+        'Whether the firmware of the guest starts signed software only.',
+        Value(str, enum=('disabled', 'required')),
+        image_property='os_secure_boot',
+        drivers=_LIBVIRT,
+    ),
+    ExtraSpecValidator(
+        'pci_passthrough:alias',
+        'Which devices, by the aliases that are configured in Nova, and how many of each: '
+        '``gpu:1``, or ``gpu:1,nic:2``.',
+        Value(str, 'An alias and a number.', pattern=ALIASES),
+        drivers=_LIBVIRT,
+    ),
+    ExtraSpecValidator(
+        'vmware:hw_version',
+        'The version of the virtual hardware, which decides where it can run.',
+        Value(str, 'Such as ``vmx-13``.'),
+        drivers=_VMWARE,
+    ),
+    ExtraSpecValidator(
+        'vmware:storage_policy',
+        'The storage policy of the server. It has no effect where Nova is not configured '
+        'to place storage by policies.',
+        Value(str, 'The name of a storage policy.'),
+        drivers=_VMWARE,
     ),
 )

@@ -1,10 +1,10 @@
-"""The virtual hardware of a server."""
+"""The virtual hardware of a server: CPUs, memory and devices that the guest sees."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.validators.patterns import CPU_MAP, NAMES, PAGE_SIZE
 from senlin_affinity.extra_specs.values import Value
 
@@ -205,11 +205,13 @@ _DEVICES = (
     ),
 )
 
-NAMESPACES = (
-    Namespace(
-        'hw',
-        'Virtual hardware',
-        'The CPUs, memory and devices that the guest sees, and where they come from.',
-        _CPU + _TOPOLOGY + _NUMA + _MEMORY + _DEVICES,
-    ),
+_OLD = ExtraSpecValidator(
+    'hide_hypervisor_id',
+    'Hide from the guest which hypervisor it runs on.',
+    _FLAG,
+    deprecated=True,
+    replaced_by='hw:hide_hypervisor_id',
+    drivers=('libvirt',),
 )
+
+VALIDATORS = (*_CPU, *_TOPOLOGY, *_NUMA, *_MEMORY, *_DEVICES, _OLD)

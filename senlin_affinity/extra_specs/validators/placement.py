@@ -5,7 +5,7 @@ from __future__ import annotations
 import os_resource_classes
 import os_traits
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.values import Value
 
 _GROUP = Parameter(
@@ -21,49 +21,42 @@ def _custom(what: str, kind: str) -> Parameter:
     return Parameter(what, r'[A-Z0-9_]+', f'The name of the {kind}, without ``CUSTOM_``.')
 
 
-NAMESPACES = (
-    Namespace(
-        'resources',
-        'Resources',
-        'Amounts of resource classes, in place of or beside what the flavor itself says.',
-        (
-            *(
-                ExtraSpecValidator(
-                    f'resources{{group}}:{resource}',
-                    f'How much ``{resource}`` a server takes; 0: none.',
-                    _AMOUNT,
-                    [_GROUP],
-                )
-                for resource in os_resource_classes.STANDARDS
-            ),
-            ExtraSpecValidator(
-                'resources{group}:CUSTOM_{resource}',
-                'How much of a resource class of the cloud a server takes.',
-                _AMOUNT,
-                [_GROUP, _custom('resource', 'class')],
-            ),
-        ),
+VALIDATORS = (
+    ExtraSpecValidator(
+        'group_policy',
+        'Whether the groups of a granular request must come from different resource providers '
+        '(``isolate``) or not (``none``).',
+        Value(str, enum=('isolate', 'none')),
+        depends_on=('resources{group}:CUSTOM_{resource}',),
     ),
-    Namespace(
-        'trait',
-        'Traits',
-        'Traits that the resource provider of a server must or must not have.',
-        (
-            *(
-                ExtraSpecValidator(
-                    f'trait{{group}}:{trait}',
-                    f'Whether the resource provider must or must not have ``{trait}``.',
-                    _WANTED,
-                    [_GROUP],
-                )
-                for trait in sorted(os_traits.get_traits())
-            ),
-            ExtraSpecValidator(
-                'trait{group}:CUSTOM_{trait}',
-                'Whether the resource provider must or must not have a trait of the cloud.',
-                _WANTED,
-                [_GROUP, _custom('trait', 'trait')],
-            ),
-        ),
+    *(
+        ExtraSpecValidator(
+            f'resources{{group}}:{resource}',
+            f'How much ``{resource}`` a server takes; 0: none.',
+            _AMOUNT,
+            [_GROUP],
+        )
+        for resource in os_resource_classes.STANDARDS
+    ),
+    ExtraSpecValidator(
+        'resources{group}:CUSTOM_{resource}',
+        'How much of a resource class of the cloud a server takes.',
+        _AMOUNT,
+        [_GROUP, _custom('resource', 'class')],
+    ),
+    *(
+        ExtraSpecValidator(
+            f'trait{{group}}:{trait}',
+            f'Whether the resource provider must or must not have ``{trait}``.',
+            _WANTED,
+            [_GROUP],
+        )
+        for trait in sorted(os_traits.get_traits())
+    ),
+    ExtraSpecValidator(
+        'trait{group}:CUSTOM_{trait}',
+        'Whether the resource provider must or must not have a trait of the cloud.',
+        _WANTED,
+        [_GROUP, _custom('trait', 'trait')],
     ),
 )

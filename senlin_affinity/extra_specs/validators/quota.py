@@ -2,96 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.extra_specs.values import Value
 
 
 def _libvirt(
-    key: str, description: str, unit: str = '', min: int | None = 0, needs: tuple[str, ...] = ()
+    key: str, description: str, unit: str = '', min: int | None = 0, *needs: str
 ) -> ExtraSpecValidator:
-    value = Value(int, unit, min=min)
-    return ExtraSpecValidator(
-        f'quota:{key}', description, value, drivers=('libvirt',), depends_on=needs
-    )
+    name, value = f'quota:{key}', Value(int, unit, min=min)
+    return ExtraSpecValidator(name, description, value, drivers=('libvirt',), depends_on=needs)
 
 
-def _vmware(key: str, what: str, unit: str) -> Iterator[ExtraSpecValidator]:
-    level = f'quota:{key}_shares_level'
-    for suffix, description, value, needs in (
-        (
+def _vmware(key: str, what: str, unit: str) -> tuple[ExtraSpecValidator, ...]:
+    def spec(suffix: str, description: str, value: Value, *needs: str) -> ExtraSpecValidator:
+        name = f'quota:{key}_{suffix}'
+        return ExtraSpecValidator(
+            name, description, value, drivers=('vmwareapi',), depends_on=needs
+        )
+
+    return (
+        spec(
             'limit',
             f'The most {what} that a server gets, even on an idle host; 0: no limit.',
             Value(int, unit, min=0),
-            (),
         ),
-        ('reservation', f'The {what} that a server gets in any case.', Value(int, unit), ()),
-        (
+        spec('reservation', f'The {what} that a server gets in any case.', Value(int, unit)),
+        spec(
             'shares_level',
             f'The weight of a server where {what} is scarce; ``custom`` takes that of '
             f'``quota:{key}_shares_share``.',
             Value(str, enum=('custom', 'high', 'normal', 'low')),
-            (),
         ),
-        (
+        spec(
             'shares_share',
             f'A weight of its own for {what}, relative to that of other servers.',
             Value(int, min=0),
-            (level,),
+            f'quota:{key}_shares_level',
         ),
-    ):
-        yield ExtraSpecValidator(
-            f'quota:{key}_{suffix}', description, value, drivers=('vmwareapi',), depends_on=needs
+    )
+
+
+VALIDATORS = (
+    *_vmware('cpu', 'CPU time', 'MHz.'),
+    *_vmware('memory', 'memory', 'MB.'),
+    *_vmware('disk_io', 'disk traffic', 'Operations in a second.'),
+    *_vmware('vif', 'network traffic', 'Mbit in a second.'),
+    _libvirt(
+        'cpu_shares', 'The weight of the CPU time of a server, relative to that of other servers.'
+    ),
+    _libvirt(
+        'cpu_period',
+        'The period in which CPU time is counted; 0: that of the host.',
+        'Microseconds, 1000 to 1000000.',
+    ),
+    _libvirt(
+        'cpu_quota',
+        'The most CPU time of a guest CPU in one period; negative: no limit.',
+        'Microseconds, from 1000.',
+        None,
+        'quota:cpu_period',
+    ),
+    *(
+        _libvirt(f'disk_{way}_{unit}_sec', f'The most {what} of a disk in a second, {both}.')
+        for way, both in (
+            ('read', 'reading'),
+            ('write', 'writing'),
+            ('total', 'in both directions'),
         )
-
-
-NAMESPACES = (
-    Namespace(
-        'quota',
-        'Quotas',
-        "How much of a host's CPU, memory, disk and network a server may use.",
-        (
-            *_vmware('cpu', 'CPU time', 'MHz.'),
-            *_vmware('memory', 'memory', 'MB.'),
-            *_vmware('disk_io', 'disk traffic', 'Operations in a second.'),
-            *_vmware('vif', 'network traffic', 'Mbit in a second.'),
-            _libvirt(
-                'cpu_shares',
-                'The weight of the CPU time of a server, relative to that of other servers.',
-            ),
-            _libvirt(
-                'cpu_period',
-                'The period in which CPU time is counted; 0: that of the host.',
-                'Microseconds, 1000 to 1000000.',
-            ),
-            _libvirt(
-                'cpu_quota',
-                'The most CPU time of a guest CPU in one period; negative: no limit.',
-                'Microseconds, from 1000.',
-                None,
-                ('quota:cpu_period',),
-            ),
-            *(
-                _libvirt(
-                    f'disk_{way}_{unit}_sec', f'The most {what} of a disk in a second, {both}.'
-                )
-                for way, both in (
-                    ('read', 'reading'),
-                    ('write', 'writing'),
-                    ('total', 'in both directions'),
-                )
-                for unit, what in (('bytes', 'bytes'), ('iops', 'operations'))
-            ),
-            *(
-                _libvirt(f'vif_{way}_{key}', f'{words} of a network card, {way}.', unit)
-                for way in ('inbound', 'outbound')
-                for key, words, unit in (
-                    ('average', 'The average rate', 'kB in a second.'),
-                    ('peak', 'The highest rate', 'kB in a second.'),
-                    ('burst', 'The amount at the highest rate', 'kB.'),
-                )
-            ),
-        ),
+        for unit, what in (('bytes', 'bytes'), ('iops', 'operations'))
+    ),
+    *(
+        _libvirt(f'vif_{way}_{key}', f'{words} of a network card, {way}.', unit)
+        for way in ('inbound', 'outbound')
+        for key, words, unit in (
+            ('average', 'The average rate', 'kB in a second.'),
+            ('peak', 'The highest rate', 'kB in a second.'),
+            ('burst', 'The amount at the highest rate', 'kB.'),
+        )
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from senlin_affinity.core import key_states
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace, Parameter
+from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.values import Value
 
 #: What is not one of the operators is compared as it stands, so no string is wrong.
@@ -52,60 +52,41 @@ def _check(value: str) -> None:
         )
 
 
-NAMESPACES = (
-    Namespace(
-        'aggregate_instance_extra_specs',
-        'Metadata of aggregates',
-        'What the metadata of the aggregates of a host must be, for the scheduler filters '
-        '``AggregateInstanceTypeFilter`` (of this project) and '
-        '``AggregateInstanceExtraSpecsFilter`` (of Nova).',
-        (
-            ExtraSpecValidator(
-                'aggregate_instance_extra_specs:{key}',
-                'What the metadata ``{key}`` of an aggregate of the host must be. The filter of '
-                'this project also knows ``*`` (any value), ``!`` (the key must be absent), and '
-                '``~`` within ``<or>`` (or the key is absent).',
-                _EXPRESSION,
-                [Parameter('key', r'.+', 'A key of the metadata.')],
-                check=_check,
-            ),
-        ),
+VALIDATORS = (
+    ExtraSpecValidator(
+        'force_metadata_check',
+        'Reserved. As metadata of an aggregate, it makes the aggregate filter ask every flavor for '
+        'the keys of that aggregate; in a flavor it has no effect.',
+        Value(bool),
     ),
-    Namespace(
-        'capabilities',
-        'Capabilities',
-        'What the state of a host must be, for the scheduler filter ``ComputeCapabilitiesFilter``.',
-        (
-            *(
-                ExtraSpecValidator(
-                    f'capabilities:{key}', f'{what}: what ``{key}`` must be.', _EXPRESSION
-                )
-                for what, keys in _PLAIN.items()
-                for key in keys.split()
-            ),
-            *(
-                ExtraSpecValidator(
-                    f'capabilities:{key}{{filter}}',
-                    f'What ``{key}``, or a part of it, must be.',
-                    _EXPRESSION,
-                    [_PARTS],
-                )
-                for key in _NESTED.split()
-            ),
-        ),
+    ExtraSpecValidator(
+        'aggregate_instance_extra_specs:{key}',
+        'What the metadata ``{key}`` of an aggregate of the host must be. The filter of '
+        'this project also knows ``*`` (any value), ``!`` (the key must be absent), and '
+        '``~`` within ``<or>`` (or the key is absent).',
+        _EXPRESSION,
+        [Parameter('key', r'.+', 'A key of the metadata.')],
+        check=_check,
     ),
-    Namespace(
-        'reservation',
-        'Reservations',
-        'Hosts that are kept for some flavors, by a key of the metadata of their aggregate.',
-        (
-            ExtraSpecValidator(
-                'reservation:{id}',
-                'Servers go to the aggregates that carry the same key in their metadata, and to no '
-                'other. Only the key counts.',
-                Value(str),
-                [Parameter('id', r'.+', 'The name of the reservation.')],
-            ),
-        ),
+    *(
+        ExtraSpecValidator(f'capabilities:{key}', f'{what}: what ``{key}`` must be.', _EXPRESSION)
+        for what, keys in _PLAIN.items()
+        for key in keys.split()
+    ),
+    *(
+        ExtraSpecValidator(
+            f'capabilities:{key}{{filter}}',
+            f'What ``{key}``, or a part of it, must be.',
+            _EXPRESSION,
+            [_PARTS],
+        )
+        for key in _NESTED.split()
+    ),
+    ExtraSpecValidator(
+        'reservation:{id}',
+        'Servers go to the aggregates that carry the same key in their metadata, and to no '
+        'other. Only the key counts.',
+        Value(str),
+        [Parameter('id', r'.+', 'The name of the reservation.')],
     ),
 )
