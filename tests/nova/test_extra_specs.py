@@ -10,8 +10,6 @@ from senlin_affinity.plugins import nova_extra_specs
 from senlin_affinity.plugins.nova_extra_specs import AGGREGATE_VALUES, OWN
 
 NAME = 'aggregate_instance_extra_specs:ssd'
-OPERATORS = ('=', '==', '!=', '>=', '<=')
-TEXT_OPERATORS = ('s==', 's!=', 's<', 's<=', 's>', 's>=', '<in>', '<all-in>')
 
 
 def ours(name=AGGREGATE_VALUES):
@@ -19,15 +17,7 @@ def ours(name=AGGREGATE_VALUES):
     return found
 
 
-@pytest.mark.parametrize(
-    'value',
-    [
-        *('*', '~', '!', '<or> 1 <or> ~', '<or> * <or> ~', '<or> 1 <or>'),
-        *('true', '', 'a b', '* 5', '! x', '> 4', '<or>1', '1,2'),
-        *(f'{operator} 4' for operator in (*OPERATORS, *TEXT_OPERATORS)),
-        *('<all-in> a b', '>= 4 5', 's== !', '<in> *', '<or>', '>= four'),
-    ],
-)
+@pytest.mark.parametrize('value', ['*', '~', '!', '<or> 1 <or> ~', '<or> 1 <or>', '', '>= four'])
 def test_rx_04_what_the_filter_reads_is_taken(value):
     ours().validate(NAME, value)
 

@@ -1,6 +1,5 @@
 """The aggregate filter on Nova's own objects: host states, aggregates, flavors, requests."""
 
-import pytest
 from nova.objects.aggregate import Aggregate
 from nova.objects.flavor import Flavor
 from nova.objects.request_spec import RequestSpec
@@ -35,21 +34,6 @@ def test_d0_14_it_is_a_filter_of_todays_nova():
     assert handler.get_filtered_objects([found()], [state], asked, index=1) == [state]
     rebuild = request({'ssd': '1'}, scheduler_hints={'_nova_check_type': ['rebuild']})
     assert handler.get_filtered_objects([found()], [state], rebuild) == [state]
-
-
-@pytest.mark.parametrize(
-    ('extra_specs', 'metadata', 'passes'),
-    [
-        ({'ssd': '*'}, [{'ssd': 'true'}], True),
-        ({'ssd': '*'}, [], False),
-        ({'aggregate_instance_extra_specs:rack': 'b'}, [{'rack': 'a'}, {'rack': 'c, b'}], True),
-        ({}, [{'ssd': 'true', 'force_metadata_check': 'True'}], False),
-        ({}, [], True),
-    ],
-)
-def test_it_answers_as_the_rule_does(extra_specs, metadata, passes):
-    judge = AggregateInstanceTypeFilter()
-    assert judge.host_passes(host(*metadata), request(extra_specs)) is passes
 
 
 def test_flavor_whose_extra_specs_were_not_loaded():

@@ -7,40 +7,33 @@ import pytest
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.plugins.nova_extra_specs import NovaValidator
 
+PARAMETERS = [{'name': 'id', 'pattern': r'\d+', 'description': 'which'}]
+
 
 @pytest.mark.parametrize(
-    ('value', 'expected'),
+    'value',
     [
-        ({'type': str}, {'type': str, 'description': ''}),
-        (
-            {'type': int, 'min': 0, 'max': 9, 'description': 'how many'},
-            {'type': int, 'description': 'how many', 'min': 0, 'max': 9},
-        ),
-        (
-            {'type': str, 'pattern': r'[a-z]+'},
-            {'type': str, 'description': '', 'pattern': '[a-z]+'},
-        ),
-        ({'type': str, 'enum': ['a', 'b']}, {'type': str, 'description': '', 'enum': ('a', 'b')}),
-        ({'type': bool}, {'type': bool, 'description': ''}),
+        {'type': str, 'description': ''},
+        {'type': int, 'description': 'how many', 'min': 0, 'max': 9},
+        {'type': str, 'description': '', 'pattern': '[a-z]+'},
+        {'type': str, 'description': '', 'enum': ('a', 'b')},
+        {'type': bool, 'description': ''},
     ],
+    ids=str,
 )
-def test_r4_13_a_value_has_novas_keys(value, expected):
-    made = NovaValidator(ExtraSpecValidator('acme:x', 'An x.', value))
-    assert made.value == expected
-
-
-def test_r4_13_a_definition_has_novas_attributes():
-    made = NovaValidator(
-        ExtraSpecValidator(
-            'acme:x.{id}',
-            'An x.',
-            {'type': str},
-            parameters=[{'name': 'id', 'pattern': r'\d+', 'description': 'which'}],
-            deprecated=True,
-        )
-    )
-    assert (made.name, made.description, made.deprecated) == ('acme:x.{id}', 'An x.', True)
-    assert made.parameters == [{'name': 'id', 'pattern': r'\d+', 'description': 'which'}]
+def test_r4_13_a_definition_has_novas_attributes(value):
+    given = ExtraSpecValidator('acme:x.{id}', 'An x.', value, PARAMETERS, deprecated=True)
+    made = vars(NovaValidator(given))
+    assert made == {
+        'definition': given,
+        'name': 'acme:x.{id}',
+        'description': 'An x.',
+        'value': value,
+        'parameters': PARAMETERS,
+        'deprecated': True,
+        'name_regex': r'acme:x\.(?:\d+)',
+    }
+    assert list(made['value']) == list(value)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +47,5 @@ def test_r4_13_a_definition_has_novas_attributes():
     ],
 )
 def test_d4_10_the_name_is_literal_outside_its_placeholder(name, template, is_one):
-    definition = ExtraSpecValidator(
-        template, 'An x.', {'type': str}, parameters=[{'name': 'id', 'pattern': r'\d+'}]
-    )
+    definition = ExtraSpecValidator(template, 'An x.', {'type': str}, PARAMETERS)
     assert bool(re.fullmatch(NovaValidator(definition).name_regex, name)) is is_one
