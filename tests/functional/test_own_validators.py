@@ -95,11 +95,3 @@ def test_nova_api_knows_them(installed, monkeypatch):
         assert compute.get(f'/flavors/{flavor}/os-extra_specs').json() == {
             'extra_specs': {'acme:rack': 'r12', 'acme:rock': 'r12'}
         }
-
-
-def test_without_it_the_names_are_unknown(tmp_path):
-    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'extra-spec', 'validate']
-    done = subprocess.run(
-        [*command, 'acme:rack=r12'], cwd=tmp_path, capture_output=True, timeout=60
-    )
-    assert done.returncode == 3
