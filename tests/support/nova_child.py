@@ -113,8 +113,7 @@ def main():
     leave_alone()
     for line in sys.stdin:
         function, *arguments = json.loads(line)
-        sys.stdout.write(json.dumps(globals()[function](*arguments)) + '\n')
-        sys.stdout.flush()
+        print(json.dumps(globals()[function](*arguments)), flush=True)  # noqa: T201
 
 
 if __name__ == '__main__':

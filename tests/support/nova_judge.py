@@ -56,8 +56,7 @@ class Judge:
         timer = threading.Timer(PATIENCE, self._child.kill)
         timer.start()
         try:
-            self._child.stdin.write(json.dumps({'ask': ask} | what) + '\n')
-            self._child.stdin.flush()
+            print(json.dumps({'ask': ask} | what), file=self._child.stdin, flush=True)
             line = self._child.stdout.readline()
         finally:
             timer.cancel()
@@ -73,15 +72,9 @@ class Judge:
 def _flavor(given):
     from nova import objects
 
-    return objects.Flavor(
-        name=given['name'],
-        vcpus=given['vcpus'],
-        memory_mb=given['ram'],
-        root_gb=given['disk'],
-        ephemeral_gb=given['ephemeral'],
-        swap=given['swap'],
-        extra_specs=dict(given['extra_specs']),
-    )
+    same = {key: given[key] for key in ('name', 'vcpus', 'swap', 'extra_specs')}
+    sizes = {'memory_mb': 'ram', 'root_gb': 'disk', 'ephemeral_gb': 'ephemeral'}
+    return objects.Flavor(**same, **{ours: given[key] for ours, key in sizes.items()})
 
 
 def _spec(given):
@@ -197,8 +190,7 @@ def serve():
             answer = answers[given.pop('ask')](given)
         except Exception:  # noqa: BLE001 (it goes to the parent)
             answer = {'failed': traceback.format_exc()}
-        sys.stdout.write(json.dumps(answer) + '\n')
-        sys.stdout.flush()
+        print(json.dumps(answer), flush=True)  # noqa: T201
 
 
 if __name__ == '__main__':

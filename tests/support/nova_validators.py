@@ -35,21 +35,15 @@ class Nova:
         return lambda *arguments: self.ask(name, *arguments)
 
     def ask(self, *question):
-        self.process.stdin.write(json.dumps(question) + '\n')
-        self.process.stdin.flush()
+        print(json.dumps(question), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline())
 
 
 @pytest.fixture(scope='session')
 def nova():
     command = [sys.executable, '-W', 'ignore', '-m', 'tests.support.nova_child']
-    with subprocess.Popen(
-        command,
-        cwd=Path(__file__).parents[2],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    root, pipe = Path(__file__).parents[2], subprocess.PIPE
+    with subprocess.Popen(command, cwd=root, stdin=pipe, stdout=pipe, text=True) as process:
         yield Nova(process)
         process.stdin.close()
 
