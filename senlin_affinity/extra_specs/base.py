@@ -32,7 +32,8 @@ from functools import cached_property
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.extra_specs.values import Value, check_keys, compiled, shown
+from senlin_affinity.core.member_of import shown
+from senlin_affinity.extra_specs.values import Value, check_keys, compiled
 
 PLACEHOLDER = re.compile(r'\{(\w+)\}')
 _TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}

@@ -19,20 +19,17 @@ differ on purpose: a pattern beside an enum is refused.
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.host_metadata import FALSE, TRUE
-from senlin_affinity.core.suggestion import typo_of
+from senlin_affinity.core.member_of import shown
+from senlin_affinity.core.suggestion import meant, typo_of
 
 BOOLEANS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
 _KINDS: Mapping[type, tuple[str, ...]] = {int: ('min', 'max'), bool: (), str: ('pattern', 'enum')}
-
-_REPR = reprlib.Repr()
-_REPR.maxstring = 80
 
 
 @dataclass(frozen=True)
@@ -152,20 +149,12 @@ def check_keys(given: Mapping[str, Any], known: Collection[str], path: str) -> N
     """A mapping has no other keys."""
     for key in given:
         if key not in known:
-            raise InvalidSpec(f'unknown key {key!r}: known are {", ".join(known)}', path)
-
-
-def shown(value: object) -> str:
-    """A value as it stands in a message: quoted, and cut where it is long."""
-    return _REPR.repr(value)
+            raise InvalidSpec(f'unknown key {key!r}: {meant(str(key), known)}', path)
 
 
 def _words(enum: object) -> tuple[str, ...]:
-    if not isinstance(enum, list | tuple):
+    if not isinstance(enum, list | tuple) or not all(isinstance(word, str) for word in enum):
         raise InvalidSpec(f'must be a list of strings, not {enum!r}', 'value.enum')
-    for word in enum:
-        if not isinstance(word, str):
-            raise InvalidSpec(f'must be a list of strings, not of {word!r}', 'value.enum')
     if len(set(enum)) != len(enum):
         raise InvalidSpec('names a value twice', 'value.enum')
     return tuple(enum)

@@ -17,18 +17,19 @@ def _enum(words: str) -> Value:
     return Value(str, enum=tuple(words.split()))
 
 
-def _spec(
-    key: str, description: str, value: Value, needs: str = '', has_image: bool = True, **more: Any
+def _flavors(
+    key: str, description: str, value: Value, needs: str = '', **more: Any
 ) -> ExtraSpecValidator:
+    """What only a flavor can ask for."""
+    depends_on = [f'hw:{each}' for each in needs.split()]
     return ExtraSpecValidator(
-        f'hw:{key}',
-        description,
-        value,
-        image_property=f'hw_{key}' if has_image else None,
-        drivers=('libvirt',),
-        depends_on=[f'hw:{each}' for each in needs.split()],
-        **more,
+        f'hw:{key}', description, value, drivers=('libvirt',), depends_on=depends_on, **more
     )
+
+
+def _spec(*given: Any, **more: Any) -> ExtraSpecValidator:
+    """What an image can ask for, too."""
+    return _flavors(*given, image_property=f'hw_{given[0]}', **more)
 
 
 _CPU = (
@@ -45,35 +46,32 @@ _CPU = (
         'is one, ``require`` takes no other, ``isolate`` never lets two guest CPUs meet on one '
         'core.',
         _enum('prefer isolate require'),
-        needs='cpu_policy',
+        'cpu_policy',
     ),
-    _spec(
+    _flavors(
         'cpu_dedicated_mask',
         'Which guest CPUs get a host CPU of their own; the others share.',
         _CPUS,
-        needs='cpu_policy',
-        has_image=False,
+        'cpu_policy',
     ),
-    _spec(
+    _flavors(
         'emulator_threads_policy',
         'Where the threads of the emulator itself run: on a host CPU of their own (``isolate``), '
         'or on the pool of shared ones (``share``).',
         _enum('isolate share'),
-        needs='cpu_policy',
-        has_image=False,
+        'cpu_policy',
     ),
-    _spec(
+    _flavors(
         'cpu_realtime',
         'Run the guest CPUs with real-time priority.',
         _FLAG,
-        needs='cpu_policy cpu_realtime_mask',
-        has_image=False,
+        'cpu_policy cpu_realtime_mask',
     ),
     _spec(
         'cpu_realtime_mask',
         'Which guest CPUs run in real time; those behind a caret do not.',
         _CPUS,
-        needs='cpu_realtime',
+        'cpu_realtime',
     ),
 )
 
@@ -101,14 +99,14 @@ _NUMA = (
         'Which guest CPUs belong to the guest NUMA node ``{num}``, where they are not spread '
         'evenly.',
         _CPUS,
-        needs='numa_nodes numa_mem.{num}',
+        'numa_nodes numa_mem.{num}',
         parameters=[_NODE],
     ),
     _spec(
         'numa_mem.{num}',
         'How much of its memory the guest NUMA node ``{num}`` has, where it is not spread evenly.',
         Value(int, 'Memory in MB.', min=1),
-        needs='numa_nodes numa_cpus.{num}',
+        'numa_nodes numa_cpus.{num}',
         parameters=[_NODE],
     ),
     _spec(
@@ -131,20 +129,19 @@ _MEMORY = (
         'locked_memory',
         'Keep the memory of the guest from being swapped out.',
         _FLAG,
-        needs='mem_page_size',
+        'mem_page_size',
     ),
     _spec('mem_encryption', 'Encrypt the memory of the guest.', _FLAG),
     _spec(
         'mem_encryption_model',
         'The feature of the CPU that encrypts the memory.',
         _enum('amd-sev amd-sev-es amd-sev-snp intel-tdx'),
-        needs='mem_encryption',
+        'mem_encryption',
     ),
-    _spec(
+    _flavors(
         'pmem',
         'Persistent memory, by the labels that are configured on the hosts.',
         Value(str, 'Labels, with commas.', pattern=NAMES),
-        has_image=False,
     ),
 )
 
@@ -155,20 +152,15 @@ _DEVICES = (
         'ephemeral_encryption_format',
         'The format in which local disks are encrypted.',
         _enum('plain luks luksv2'),
-        needs='ephemeral_encryption',
+        'ephemeral_encryption',
     ),
-    _spec(
-        'hide_hypervisor_id',
-        'Hide from the guest which hypervisor it runs on.',
-        _FLAG,
-        has_image=False,
-    ),
+    _flavors('hide_hypervisor_id', 'Hide from the guest which hypervisor it runs on.', _FLAG),
     _spec('pmu', 'Show the guest a unit that counts the events of its CPUs (for ``perf``).', _FLAG),
     _spec(
         'redirected_usb_ports',
         'How many USB ports the guest has whose devices come over the network.',
         Value(int, min=0, max=15),
-        needs='usb_model',
+        'usb_model',
     ),
     _spec(
         'serial_port_count',
@@ -181,13 +173,12 @@ _DEVICES = (
         _enum('sb16 es1370 pcspk ac97 ich6 ich9 usb virtio'),
     ),
     _spec('tpm_model', 'The kind of virtual TPM.', _enum('tpm-tis tpm-crb')),
-    _spec(
+    _flavors(
         'tpm_secret_security',
         'Who may read the secret of the virtual TPM: its ``user``, the ``host``, or every host of '
         'the ``deployment``.',
         _enum('user host deployment'),
-        needs='tpm_version',
-        has_image=False,
+        'tpm_version',
     ),
     _spec('tpm_version', 'The version of the virtual TPM.', _enum('1.2 2.0')),
     _spec(
