@@ -54,16 +54,17 @@ def send(nova):
     """``send('POST', body=...)``: the status, the headers, and what was handed on."""
 
     def send_one(method='POST', path=PATH, body=FAULTY, query='', at='2.86', **environ):
+        is_read = isinstance(body, bytes)
         given = {
             'REQUEST_METHOD': method,
             'PATH_INFO': path,
             'QUERY_STRING': query,
             'HTTP_OPENSTACK_API_VERSION': f'compute {at}',
+            'CONTENT_LENGTH': str(len(body)) if is_read else '9',
             'wsgi.url_scheme': 'http',
+            'wsgi.input': io.BytesIO(body) if is_read else body,
             **environ,
         }
-        given.setdefault('CONTENT_LENGTH', str(len(body)) if isinstance(body, bytes) else '9')
-        given['wsgi.input'] = io.BytesIO(body) if isinstance(body, bytes) else body
         given = {name: value for name, value in given.items() if value is not None}
         answers = []
         judge = ExtraSpecValidation(nova, lambda: '2.104')
