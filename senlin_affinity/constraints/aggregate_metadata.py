@@ -1,24 +1,26 @@
 """The flavor's extra specs and the metadata of the host's aggregates.
 
-Source: document 000 (R0-01 to R0-33), and Nova's own AggregateInstanceExtraSpecsFilter, which is
+Source: document 000, and Nova's own AggregateInstanceExtraSpecsFilter, which is
 older and compares less. Each holds where the cloud's scheduler runs it; where it runs both, both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from functools import lru_cache
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar
 
 from senlin_affinity.core.aggregate_extra_specs import NovaRequirements
 from senlin_affinity.core.aggregate_metadata import Requirements
 from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.objects import Aggregate, Flavor, Host, Question
+from senlin_affinity.core.objects import Aggregate, Host, Question
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
-OURS = 'AggregateInstanceTypeFilter'
-NOVAS = 'AggregateInstanceExtraSpecsFilter'
+#: Nova's scheduler filters, and the rule of each.
+RULES: Mapping[str, type[Requirements | NovaRequirements]] = {
+    'AggregateInstanceTypeFilter': Requirements,
+    'AggregateInstanceExtraSpecsFilter': NovaRequirements,
+}
 ZONE = 'availability_zone'
 
 
@@ -32,7 +34,7 @@ class AggregateMetadataConstraint:
     is_by_name = False
     is_by_resources = False
     may_be_given_up = True
-    filters: tuple[str, ...] = (OURS, NOVAS)
+    filters = tuple(RULES)
     reasons: ClassVar[Mapping[str, Reason]] = {
         **REASONS,
         **NOVA_REASONS,
@@ -45,8 +47,8 @@ class AggregateMetadataConstraint:
 
     def check_host(self, question: Question, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        enforced = [name for name in self.filters if question.is_enforced(name)]
-        if not enforced:
+        rules = question.once(_rules)
+        if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
         if question.flavor is None or question.snapshot.aggregates is None:
             return Verdict.unknown('aggregate_metadata.unknown')
@@ -55,8 +57,7 @@ class AggregateMetadataConstraint:
         aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
         metadata = [_metadata(aggregate) for aggregate in aggregates]
         names = [aggregate.name for aggregate in aggregates]
-        rules = _parsed(question.flavor)
-        verdicts = [rules[name].check(metadata, names) for name in enforced]
+        verdicts = [rule.check(metadata, names) for rule in rules]
         return next((verdict for verdict in verdicts if not verdict), verdicts[0])
 
     def shape(self, question: Question, host: Host) -> Hashable:
@@ -70,10 +71,7 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
-@lru_cache(maxsize=16)
-def _parsed(flavor: Flavor) -> Mapping[str, Requirements | NovaRequirements]:
-    """The extra specs, read once and not for every host; by the filter whose rule it is."""
-    return {
-        OURS: Requirements.parse(flavor.extra_specs),
-        NOVAS: NovaRequirements.parse(flavor.extra_specs),
-    }
+def _rules(question: Question) -> Sequence[Requirements | NovaRequirements]:
+    """The extra specs as the filters that the scheduler runs read them."""
+    extra_specs = question.flavor.extra_specs if question.flavor is not None else {}
+    return [rule.parse(extra_specs) for name, rule in RULES.items() if question.is_enforced(name)]

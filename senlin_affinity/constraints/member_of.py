@@ -1,7 +1,7 @@
 """The aggregates that a request names itself: required and forbidden ones.
 
-Source: document 001, ``member_of`` (R1-01 to R1-18). Nova does not pass a request's own expression
-on to Placement; the policy keeps to it by choosing the host of every node.
+Source: document 001, ``member_of``. Nova does not pass a request's own expression on to Placement;
+the policy keeps to it by choosing the host of every node.
 """
 
 from __future__ import annotations
@@ -47,15 +47,8 @@ class MemberOfConstraint:
             return Verdict.skipped('member_of.none')
         if not aggregates.is_known(question, host):
             return Verdict.unknown('member_of.unknown')
-        forbidden = member_of.forbidden & host.aggregates
-        if forbidden:
-            named = aggregates.names(question, forbidden)
-            return Verdict.rejected('member_of.forbidden', aggregates=named)
-        required = aggregates.unmet(member_of, host)
-        if required is not None:
-            named = aggregates.names(question, required, ' or ')
-            return Verdict.rejected('member_of.required', aggregates=named)
-        return Verdict.passed('member_of.admitted')
+        codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
+        return aggregates.check(question, host, member_of, codes)
 
     def shape(self, question: Question, host: Host) -> Hashable:
         """The aggregates that the expression names, as far as the host is in them."""

@@ -1,6 +1,6 @@
 """Aggregates that are kept for some: reserved, isolated by a trait, or a tenant's own.
 
-Source: document 001's flow (R1-30 to R1-41), by this project's options, and Nova's request filters
+Source: document 001's flow, by this project's options, and Nova's request filters
 ``isolate_aggregates`` and ``require_tenant_aggregate``, where the options that mirror nova.conf say
 that Nova runs them. What can not be met anywhere (a reservation that no aggregate carries, a
 project without an aggregate) is said on every host.
@@ -12,7 +12,7 @@ Nova looks at the traits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -25,13 +25,13 @@ from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.reservations import carriers, constrain, reservations
 from senlin_affinity.core.verdict import Outcome, Verdict
 
+ADMITTED = 'reservations.admitted'
 RESERVED = 'reservations.reserved'
 NOT_RESERVED = 'reservations.not_reserved'
 NO_RESERVATION = 'reservations.no_reservation'
 ISOLATED = 'reservations.isolated'
 OTHER_TENANT = 'reservations.other_tenant'
 UNKNOWN = 'reservations.unknown'
-
 
 _GROUP = 'scheduler'
 REQUIRED_PREFIX = Option(
@@ -88,6 +88,13 @@ class _Part:
     opens: str = ''
     facts: Mapping[str, str] = field(default_factory=dict)
 
+    def check(self, question: Question, host: Host) -> Verdict:
+        """Does a host keep to it? The aggregates are known here, and so are the host's."""
+        if self.opens and self.member_of.forbidden & host.aggregates:
+            return Verdict.unknown(UNKNOWN, missing=self.opens)
+        codes = ADMITTED, self.forbidden, self.required
+        return aggregates.check(question, host, self.member_of, codes, **self.facts)
+
 
 class ReservationsConstraint:
     """Reservations by prefix, isolated aggregates, and aggregates of tenants."""
@@ -102,7 +109,7 @@ class ReservationsConstraint:
     filters: tuple[str, ...] = ()
     options = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ISOLATION, TENANTS, TENANT_AGGREGATE)
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'reservations.admitted': Reason('is kept for nobody else'),
+        ADMITTED: Reason('is kept for nobody else'),
         RESERVED: Reason(
             'is in {aggregates}, which is reserved',
             advice='use a flavor or an image with the reservation, or add a host that is not '
@@ -133,7 +140,7 @@ class ReservationsConstraint:
     def check_host(self, question: Question, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
         verdicts = [
-            part if isinstance(part, Verdict) else _check(question, host, part)
+            part if isinstance(part, Verdict) else part.check(question, host)
             for part in question.once(_parts)
         ]
         if not verdicts:
@@ -161,74 +168,48 @@ def reads_images(rules: Rules) -> bool:
 
 def _parts(question: Question) -> tuple[_Part | Verdict, ...]:
     """What the flows that are switched on ask of every host; a Verdict is about all of them."""
-    return (*_reservations(question), *_isolation(question), *_tenant(question))
+    flows = (
+        (keeps_reserved(question.rules), _reservations),
+        (question.option(ISOLATION), _isolation),
+        (question.option(TENANTS), _tenant),
+    )
+    return tuple(flow(question) for is_on, flow in flows if is_on)
 
 
-def _reservations(question: Question) -> Iterator[_Part | Verdict]:
+def _reservations(question: Question) -> _Part | Verdict:
     flavor, known = question.flavor, question.snapshot.aggregates
-    required, forbidden = question.option(REQUIRED_PREFIX), question.option(FORBIDDEN_PREFIXES)
-    if not keeps_reserved(question.rules):
-        return
     if flavor is None or known is None:
-        yield _unknown(flavor=flavor, aggregates=known)
-        return
+        return _unknown(flavor=flavor, aggregates=known)
+    required = question.option(REQUIRED_PREFIX)
     keys = (*flavor.extra_specs, *(question.request.image_properties or ()))
     asked = reservations(keys, required)
     missing = [key for key in asked if not carriers(key, known)]
     if missing:
-        yield Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
-        return
-    member_of = constrain(
-        keys,
-        known,
-        required_prefix=required,
-        forbidden_prefixes=forbidden,
-    )
-    facts = {'reservation': ', '.join(asked)}
-    yield _Part(member_of, RESERVED, NOT_RESERVED, facts=facts)
+        return Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
+    forbidden = question.option(FORBIDDEN_PREFIXES)
+    member_of = constrain(keys, known, required_prefix=required, forbidden_prefixes=forbidden)
+    return _Part(member_of, RESERVED, NOT_RESERVED, facts={'reservation': ', '.join(asked)})
 
 
-def _isolation(question: Question) -> Iterator[_Part | Verdict]:
+def _isolation(question: Question) -> _Part | Verdict:
     flavor, known = question.flavor, question.snapshot.aggregates
-    if not question.option(ISOLATION):
-        return
     if flavor is None or known is None:
-        yield _unknown(flavor=flavor, aggregates=known)
-        return
+        return _unknown(flavor=flavor, aggregates=known)
     image = question.request.image_properties
     traits = isolation.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
-    yield _Part(isolation.isolate(traits, known), forbidden=ISOLATED, opens=opens)
+    return _Part(isolation.isolate(traits, known), forbidden=ISOLATED, opens=opens)
 
 
-def _tenant(question: Question) -> Iterator[_Part | Verdict]:
+def _tenant(question: Question) -> _Part | Verdict:
     known, project = question.snapshot.aggregates, question.project_id
-    if not question.option(TENANTS):
-        return
     if project is None or known is None:
-        yield _unknown(project=project, aggregates=known)
-        return
-    member_of = isolation.limit_to_tenant(
-        project, known, is_aggregate_required=question.option(TENANT_AGGREGATE)
-    )
-    if isinstance(member_of, Verdict):
-        yield member_of
-    else:
-        yield _Part(member_of, required=OTHER_TENANT, facts={'project': project})
-
-
-def _check(question: Question, host: Host, part: _Part) -> Verdict:
-    """Does a host keep to one part? The aggregates are known here, and so are the host's."""
-    forbidden = part.member_of.forbidden & host.aggregates
-    if forbidden and part.opens:
-        return Verdict.unknown(UNKNOWN, missing=part.opens)
-    if forbidden:
-        return Verdict.rejected(part.forbidden, aggregates=aggregates.names(question, forbidden))
-    required = aggregates.unmet(part.member_of, host)
-    if required is not None:
-        named = aggregates.names(question, required, ' or ')
-        return Verdict.rejected(part.required, aggregates=named, **part.facts)
-    return Verdict.passed('reservations.admitted')
+        return _unknown(project=project, aggregates=known)
+    is_required = question.option(TENANT_AGGREGATE)
+    asked = isolation.limit_to_tenant(project, known, is_aggregate_required=is_required)
+    if isinstance(asked, Verdict):
+        return asked
+    return _Part(asked, required=OTHER_TENANT, facts={'project': project})
 
 
 def _unknown(**parts: object) -> Verdict:

@@ -43,20 +43,15 @@ class NovaRequirements:
     @classmethod
     def parse(cls, extra_specs: Mapping[str, str]) -> NovaRequirements:
         """Read the extra specs of a flavor."""
-        extra_specs = extra_specs or {}
-        keys = ((str(name).removeprefix(SCOPE), name) for name in extra_specs)
-        return cls(
-            tuple(
-                (key, extra_spec_operators.parse(extra_specs[name]))
-                for key, name in sorted(keys, key=str)
-                if key != name or ':' not in key
-            )
-        )
+        named = ((str(name).removeprefix(SCOPE), name) for name in extra_specs or ())
+        keys = (each for each in sorted(named, key=str) if each[0] != each[1] or ':' not in each[0])
+        parse = extra_spec_operators.parse
+        return cls(tuple((key, parse(extra_specs[name])) for key, name in keys))
 
     def check(
         self, aggregates: Sequence[Mapping[str, str]], names: Sequence[str] | None = None
     ) -> Verdict:
-        """Judge a host by the metadata of its aggregates, whose names are told in the reason."""
+        """Judge a host by the metadata of its aggregates, whose names are in the reason."""
         host = HostMetadata(aggregates, names)
         fails: Verdict | None = None
         for key, condition in self.asked:

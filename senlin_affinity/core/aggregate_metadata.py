@@ -1,6 +1,6 @@
 """Document 000: a flavor's extra specs against the metadata of the aggregates of a host.
 
-The way of the data: the extra specs are read once into :class:`Requirements`, which then judges
+Data flow: the extra specs are read once into :class:`Requirements`, which then judges
 many hosts, each by the metadata of its aggregates. In normal mode the flavor asks, and the metadata
 are literals. An aggregate with a true ``force_metadata_check`` turns this round: each of its keys
 asks, with the sentinels and operators of a flavor, and the flavor answers. The escape scope says
@@ -14,13 +14,13 @@ Shapes::
             {'key': 'ssd', 'asked': '<or> true <or> ~', 'found': 'false', 'aggregates': 'ssd'})
 
 Units: one of several values of a key is enough. Where several keys do not agree, the first by its
-name is told.
+name is reported.
 
 Errors: none, whatever the two sides hold; None is taken for empty. What an operator should read in
 the log is in :func:`warnings`.
 
-Source: document 000 (R0-01 to R0-33); decisions Q0-1 to Q0-12. We differ on purpose from the filter
-that was shipped with the document (D0-01 to D0-16).
+Source: document 000, and this project's decisions about it. We differ on purpose from the filter
+that was shipped with the document.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Requirements:
 
     @classmethod
     def parse(cls, extra_specs: Mapping[str, str]) -> Requirements:
-        """Read the extra specs of a flavor; the reserved key asks for nothing (R0-05)."""
+        """Read the extra specs of a flavor; the reserved key asks for nothing."""
         asked: list[Requirement] = []
         by_name: dict[str, tuple[States, ...]] = {}
         extra_specs = extra_specs or {}
@@ -91,7 +91,7 @@ class Requirements:
             if key == FORCE:
                 continue
             states = key_states.parse(extra_specs[name])
-            # A namespace other than the escape scope may be somebody else's (R0-28).
+            # A namespace other than the escape scope may be somebody else's.
             asked.append(Requirement(key, states, is_optional=key == spelt and ':' in key))
             bare = unscoped(spelt)
             by_name[bare] = (*by_name.get(bare, ()), states)
@@ -100,7 +100,7 @@ class Requirements:
     def check(
         self, aggregates: Sequence[Mapping[str, str]], names: Sequence[str] | None = None
     ) -> Verdict:
-        """Judge a host by the metadata of its aggregates, whose names are told in the reason."""
+        """Judge a host by the metadata of its aggregates, whose names are in the reason."""
         host = HostMetadata(aggregates, names)
         forced = host.forced_keys()
         refusal = self._answer(forced, host) if forced else self._ask(host)
@@ -116,7 +116,7 @@ class Requirements:
             states = requirement.states
             found = host.values(requirement.key)
             if states.fault == ILLEGAL:
-                # A contradiction is told, also where there is nothing to compare it with (Q0-5).
+                # A contradiction is reported, also where there is nothing to compare it with.
                 return _not_found(requirement, host)
             if not found and (requirement.is_optional or states.accepts_absent):
                 continue
@@ -147,19 +147,13 @@ def _not_found(requirement: Requirement, host: HostMetadata) -> Verdict:
         if not isinstance(value, str):
             return _faulty(key, key_states.parse(value), aggregates, aggregates)
     code = 'mismatch' if states.accepts_present else 'unwanted_key'
-    return Verdict.rejected(
-        f'aggregate_metadata.{code if found else "missing_key"}',
-        key=key,
-        asked=states.text,
-        found=', '.join(sorted(found)),
-        aggregates=aggregates,
-    )
+    differing = ', '.join(sorted(found))
+    return _differing(code if found else 'missing_key', key, states, differing, aggregates)
 
 
 def _not_met(key: str, demanded: States, given: States, aggregates: str) -> Verdict:
     """Why a flavor does not have what the metadata demand."""
-    sides = [(demanded, aggregates), (given, FLAVOR)]
-    faulty = [(states, where) for states, where in sides if states.fault]
+    faulty = [side for side in ((demanded, aggregates), (given, FLAVOR)) if side[0].fault]
     if faulty:
         # What is illegal comes first: it is warned of.
         states, where = min(faulty, key=lambda side: side[0].fault != ILLEGAL)
@@ -168,22 +162,19 @@ def _not_met(key: str, demanded: States, given: States, aggregates: str) -> Verd
         code = 'forced_missing_key'
     elif not demanded.accepts_present:
         code = 'forced_unwanted_key'
+    elif demanded.conditions and given.conditions:
+        # Whether two operators share a value is not worked out.
+        code = 'not_comparable'
     else:
-        code = 'not_comparable' if demanded.is_unclear(given) else 'forced_mismatch'
-    return Verdict.rejected(
-        f'aggregate_metadata.{code}',
-        key=key,
-        asked=demanded.text,
-        found=given.text,
-        aggregates=aggregates,
-    )
+        code = 'forced_mismatch'
+    return _differing(code, key, demanded, given.text, aggregates)
+
+
+def _differing(code: str, key: str, asked: States, found: str, aggregates: str) -> Verdict:
+    facts = {'key': key, 'asked': asked.text, 'found': found, 'aggregates': aggregates}
+    return Verdict.rejected(f'aggregate_metadata.{code}', **facts)
 
 
 def _faulty(key: str, states: States, where: str, aggregates: str) -> Verdict:
-    return Verdict.rejected(
-        f'aggregate_metadata.{states.fault}',
-        key=key,
-        value=states.text,
-        where=where,
-        aggregates=aggregates,
-    )
+    facts = {'key': key, 'value': states.text, 'where': where, 'aggregates': aggregates}
+    return Verdict.rejected(f'aggregate_metadata.{states.fault}', **facts)

@@ -8,8 +8,8 @@ case) at its beginning reads as something else: such an aggregate is named by it
 Errors: InvalidSpec for a name or a UUID that no aggregate has, and for one that means two. Neither
 is ever left out: a forbidden aggregate must not be forbidden in vain, nor a required one lost.
 
-Source: the grammar of document 001 (R1-01 to R1-15). We differ on purpose: Placement takes a UUID
-that it does not know (R1-17); in a policy it is a slip of the pen.
+Source: the grammar of document 001. We differ on purpose: Placement takes a UUID that it does not
+know; in a policy it is a slip of the pen.
 """
 
 from __future__ import annotations

@@ -13,15 +13,15 @@ is a literal, as is the empty text.
 Errors: none. An operator without its operand, a numeric one whose operand is no number, and a
 requirement that is no text accept nothing; a value that an operator can not judge is not accepted.
 
-Source: document 000 (R0-19, R0-32, D0-12); ``nova/scheduler/filters/extra_specs_ops.py``, whose
-answer this is wherever that one does not raise.
+Source: document 000; ``nova/scheduler/filters/extra_specs_ops.py``, whose answer this is wherever
+that one does not raise.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,23 +57,18 @@ def _no_answer(value: Any) -> bool:
 class Condition:
     """A requirement, parsed: a literal, alternatives of literals, or an operator.
 
-    ``word`` is its first word, empty for a literal. ``literals`` are all the values accepted
-    by a literal or by ``<or>``; the other operators have none. ``is_satisfiable`` is False where
-    no value at all is accepted.
+    ``literals`` are all the values accepted by a literal or by ``<or>``; the other operators have
+    none. ``is_satisfiable`` is False where no value at all is accepted.
     """
 
     text: str
-    word: str = ''
     literals: frozenset[str] = frozenset()
     is_satisfiable: bool = False
     test: Callable[[Any], bool] = field(default=lambda _value: False, compare=False, repr=False)
 
     def accepts(self, value: Any) -> bool:
         """Is this one of the values?"""
-        try:
-            return value is not None and bool(self.test(value))
-        except _CAN_NOT_JUDGE:
-            return False
+        return bool(self.judge(value))
 
     def judge(self, value: Any) -> bool | None:
         """The same; None where it can not be said, and Nova's own operator raises."""
@@ -92,40 +87,41 @@ def parse(requirement: str) -> Condition:
     """Read a requirement once, to hold many values against it."""
     if not isinstance(requirement, str):
         return Condition(repr(requirement), test=_no_answer)
-    words = requirement.split()
-    word = words[0] if words else ''
+    word, *operands = requirement.split() or ['']
     if word == OR:
         # Every second word is an alternative; what stands between them is not looked at.
-        return _literals(requirement, OR, frozenset(words[1::2]))
-    if word in _NUMERIC:
-        return _numeric(requirement, word, words[1:])
-    if word in _TEXTUAL or word == _ALL_IN:
-        return _textual(requirement, word, words[1:])
-    return _literals(requirement, '', frozenset((requirement,)))
-
-
-def _literals(text: str, word: str, literals: frozenset[str]) -> Condition:
-    test = literals.__contains__ if literals else _no_answer
-    return Condition(text, word, literals, bool(literals), test)
-
-
-def _numeric(text: str, word: str, operands: Sequence[str]) -> Condition:
+        return _literals(requirement, frozenset(operands[::2]))
+    if word not in (*_NUMERIC, *_TEXTUAL, _ALL_IN):
+        return _literals(requirement, frozenset((requirement,)))
     if not operands:
-        return Condition(text, word)
+        return Condition(requirement)
+    first = operands[0]
+    if word == _ALL_IN:
+        return _operator(requirement, lambda value: all(each in value for each in operands))
+    if word in _TEXTUAL:
+        compare = _TEXTUAL[word]
+        return _operator(requirement, lambda value: compare(value, first))
+    return _numeric(requirement, word, first)
+
+
+def _literals(text: str, literals: frozenset[str]) -> Condition:
+    return Condition(
+        text, literals, bool(literals), literals.__contains__ if literals else _no_answer
+    )
+
+
+def _operator(text: str, test: Callable[[Any], bool]) -> Condition:
+    return Condition(text, is_satisfiable=True, test=test)
+
+
+def _numeric(text: str, word: str, operand: str) -> Condition:
     try:
-        bound = float(operands[0])
+        bound = float(operand)
     except ValueError:
-        return Condition(text, word, test=_no_answer)
+        return Condition(text, test=_no_answer)
     compare = _NUMERIC[word]
     # Nothing is equal to "nan", or more or less than it.
     is_satisfiable = not math.isnan(bound) or word == '!='
-    return Condition(text, word, frozenset(), is_satisfiable, lambda v: compare(float(v), bound))
-
-
-def _textual(text: str, word: str, operands: Sequence[str]) -> Condition:
-    if not operands:
-        return Condition(text, word)
-    if word == _ALL_IN:
-        return Condition(text, word, frozenset(), True, lambda v: all(o in v for o in operands))
-    compare, operand = _TEXTUAL[word], operands[0]
-    return Condition(text, word, frozenset(), True, lambda v: compare(v, operand))
+    return Condition(
+        text, is_satisfiable=is_satisfiable, test=lambda value: compare(float(value), bound)
+    )

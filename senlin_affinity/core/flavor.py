@@ -1,6 +1,6 @@
 """What one server of a flavor asks of Placement: amounts of resource classes, and traits.
 
-The way of the data: a flavor's figures and extra specs (and the properties of an image) come in;
+Data flow: a flavor's figures and extra specs (and the properties of an image) come in;
 one frozen :class:`Demand` goes out, which the constraints ``resources`` and ``traits`` compare with
 a host.
 
@@ -24,6 +24,7 @@ named in ``unmodelled``: it can only ask for more, so that a number counted with
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -93,29 +94,29 @@ def demand(
     is_volume_booted: bool = False,
 ) -> Demand:
     """What one server of the flavor asks for; a root disk in a volume asks no host for space."""
-    amounts: dict[str, int] = {}
     by_group: dict[tuple[str, str], int] = {}
     traits: dict[str, set[str]] = {'required': set(), 'forbidden': set()}
     of_traits: set[str] = set()
-    for key, value in flavor.extra_specs.items():
-        found = _KEY.fullmatch(key)
+    for found, value in ((_KEY.fullmatch(key), value) for key, value in flavor.extra_specs.items()):
         if found is None:
             continue
-        kind, suffix, name = found[1], found[2] or '', found[3]
+        kind, suffix, name = found.groups(default='')
         if kind == 'trait':
             traits.get(value, set()).add(name)
             of_traits.add(suffix)
         elif _is_class(name) and (amount := _amount(value)) is not None:
             by_group[suffix, name] = amount
+    amounts: Counter[str] = Counter()
     for (_suffix, name), amount in by_group.items():
-        amounts[name] = amounts.get(name, 0) + amount
+        amounts[name] += amount
     properties = image_properties or {}
-    for key, value in properties.items():
-        if key.startswith('trait:') and value == 'required':
-            traits['required'].add(key.removeprefix('trait:'))
+    traits['required'] |= {
+        key.removeprefix('trait:')
+        for key, value in properties.items()
+        if key.startswith('trait:') and value == 'required'
+    }
     policies = {flavor.extra_specs.get('hw:cpu_policy'), properties.get('hw_cpu_policy')}
-    is_pinned = not policies.isdisjoint(_PINNED)
-    is_derived = VCPU not in amounts and PCPU not in amounts and not is_pinned
+    is_derived = policies.isdisjoint(_PINNED) and VCPU not in amounts and PCPU not in amounts
     if is_derived:
         amounts[VCPU] = flavor.vcpus
     amounts.setdefault(MEMORY_MB, flavor.ram)
@@ -125,32 +126,29 @@ def demand(
         {name: amount for name, amount in amounts.items() if amount},
         frozenset(traits['required']),
         frozenset(traits['forbidden']),
-        (
-            *_unmodelled(flavor.extra_specs, properties),
-            *_unmodelled_groups(by_group, of_traits - {''}),
-        ),
+        tuple(_unmodelled(flavor.extra_specs, properties, by_group, of_traits - {''})),
         may_be_pinned=is_derived and image_properties is None and policies == {None},
     )
 
 
-def _unmodelled(specs: Mapping[str, str], properties: Mapping[str, str]) -> Iterable[str]:
+def _unmodelled(
+    specs: Mapping[str, str],
+    properties: Mapping[str, str],
+    amounts: Mapping[tuple[str, str], int],
+    of_traits: Collection[str],
+) -> Iterable[str]:
+    """What may ask for more.
+
+    Pinned CPUs have a NUMA topology; numbered groups are added up, as if one provider gave all. One
+    group is no matter: it can only come from the host, or from a tree that is "at most" anyway.
+    """
     for key, value in sorted(specs.items()):
-        if key in _HARMLESS or (key, value) == ('hw:cpu_policy', 'shared'):
-            continue
-        if key.startswith(_ASKING):
+        is_harmless = key in _HARMLESS or (key, value) == ('hw:cpu_policy', 'shared')
+        if key.startswith(_ASKING) and not is_harmless:
             yield f'extra spec {key}'
     for key in sorted(properties):
         if key.startswith(_CHOOSING):
             yield f'image property {key}'
-
-
-def _unmodelled_groups(
-    amounts: Mapping[tuple[str, str], int], of_traits: Collection[str]
-) -> Iterable[str]:
-    """Pinned CPUs have a NUMA topology; numbered groups are added up, as if one provider gave all.
-
-    One group is no matter: it can only come from the host, or from a tree that is "at most" anyway.
-    """
     if any(name == PCPU and amount for (_suffix, name), amount in amounts.items()):
         yield f'resource class {PCPU}'
     numbered = {suffix for (suffix, _name), amount in amounts.items() if suffix and amount}

@@ -1,4 +1,4 @@
-"""What the rules about aggregates share: which of a host's are known, and how they are called."""
+"""What the rules about aggregates share: how a host's are compared, and what they are called."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.verdict import Verdict
 
 
 def is_known(question: Question, host: Host) -> bool:
@@ -21,14 +22,24 @@ def shape(question: Question, host: Host, *asked: MemberOf) -> Hashable:
     return (is_known(question, host), *forbidden, *required)
 
 
-def unmet(member_of: MemberOf, host: Host) -> frozenset[str] | None:
-    """The first required set that the host is not in; None where it is in all of them."""
-    return next(
-        (any_of for any_of in member_of.required if any_of.isdisjoint(host.aggregates)), None
-    )
+def check(
+    question: Question, host: Host, asked: MemberOf, codes: tuple[str, str, str], **facts: str
+) -> Verdict:
+    """Does the host keep to an expression?
+
+    :param codes: of a host that does, of one in a forbidden aggregate, and of one that is not in a
+        required set; the last has these facts, too.
+    """
+    admitted, forbidden, required = codes
+    if found := asked.forbidden & host.aggregates:
+        return Verdict.rejected(forbidden, aggregates=_names(question, found, ', '))
+    for any_of in asked.required:
+        if any_of.isdisjoint(host.aggregates):
+            return Verdict.rejected(required, aggregates=_names(question, any_of, ' or '), **facts)
+    return Verdict.passed(admitted)
 
 
-def names(question: Question, uuids: Iterable[str], joined: str = ', ') -> str:
+def _names(question: Question, uuids: Iterable[str], joined: str) -> str:
     """The names of aggregates, sorted; the UUID of one that is not known."""
     known = question.snapshot.aggregates_by_uuid
     return joined.join(sorted(known[uuid].name if uuid in known else uuid for uuid in uuids))

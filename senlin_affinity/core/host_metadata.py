@@ -9,8 +9,7 @@ Units: a value is several at its commas, blanks around them taken off; what is n
 it is. Aggregates without names are called "aggregate 1" and so on; metadata of None are none.
 A forced key is the same with and without the escape scope, in all aggregates of the host.
 
-Source: document 000 (R0-01 to R0-04, R0-18; Q0-3, Q0-4, Q0-12);
-``nova/scheduler/filters/utils.py``.
+Source: document 000; ``nova/scheduler/filters/utils.py``.
 """
 
 from __future__ import annotations

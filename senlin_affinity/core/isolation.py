@@ -1,6 +1,6 @@
 """Isolated aggregates, and those of a tenant: what Nova's own request filters ask of Placement.
 
-The way of the data: what a request has (required traits, a project) and the aggregates come in;
+Data flow: what a request has (required traits, a project) and the aggregates come in;
 a :class:`MemberOf` goes out, or the Verdict that no host is left for a project.
 
 Shapes::
@@ -11,7 +11,7 @@ Shapes::
 
 Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``, and the
 options of the same meaning in nova.conf's ``[scheduler]``, all off by default. These are what came
-of document 001's flow (D1-07). We differ on purpose: traits that Nova derives from other extra
+of document 001's flow. We differ on purpose: traits that Nova derives from other extra
 specs (``hw:tpm_version``) count as required as soon as the key is there, whatever its value: what
 is not known for sure refuses nothing.
 """
@@ -42,24 +42,16 @@ REASONS = {
 #: A flavor may ask for traits in groups with a suffix, an image may not.
 _IN_A_GROUP = re.compile(r'trait(?:[a-zA-Z0-9_-]{1,64})?:(.*)')
 #: Keys of a flavor or an image, and the traits that Nova may derive from them.
-_DERIVED: Mapping[str, tuple[str, ...]] = {
-    'cpu_thread_policy': ('HW_CPU_HYPERTHREADING',),
-    'firmware_stateless': ('COMPUTE_SECURITY_STATELESS_FIRMWARE',),
-    'maxphysaddr_mode': ('COMPUTE_ADDRESS_SPACE_PASSTHROUGH', 'COMPUTE_ADDRESS_SPACE_EMULATED'),
-    'mem_encryption': (
-        'HW_CPU_X86_AMD_SEV',
-        'HW_CPU_X86_AMD_SEV_ES',
-        'HW_CPU_X86_AMD_SEV_SNP',
-        'HW_CPU_X86_INTEL_TDX',
-    ),
-    'pci_numa_affinity_policy': ('COMPUTE_SOCKET_PCI_NUMA_AFFINITY',),
-    'secure_boot': ('COMPUTE_SECURITY_UEFI_SECURE_BOOT',),
-    'tpm_version': (
-        'COMPUTE_SECURITY_TPM_1_2',
-        'COMPUTE_SECURITY_TPM_2_0',
-        'COMPUTE_SECURITY_TPM_CRB',
-        'COMPUTE_SECURITY_TPM_TIS',
-    ),
+_DERIVED = {
+    'cpu_thread_policy': 'HW_CPU_HYPERTHREADING',
+    'firmware_stateless': 'COMPUTE_SECURITY_STATELESS_FIRMWARE',
+    'maxphysaddr_mode': 'COMPUTE_ADDRESS_SPACE_PASSTHROUGH COMPUTE_ADDRESS_SPACE_EMULATED',
+    'mem_encryption': 'HW_CPU_X86_AMD_SEV HW_CPU_X86_AMD_SEV_ES HW_CPU_X86_AMD_SEV_SNP '
+    'HW_CPU_X86_INTEL_TDX',
+    'pci_numa_affinity_policy': 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY',
+    'secure_boot': 'COMPUTE_SECURITY_UEFI_SECURE_BOOT',
+    'tpm_version': 'COMPUTE_SECURITY_TPM_1_2 COMPUTE_SECURITY_TPM_2_0 COMPUTE_SECURITY_TPM_CRB '
+    'COMPUTE_SECURITY_TPM_TIS',
 }
 _PREFIXES = ('hw:', 'hw_', 'os:', 'os_')
 
@@ -71,37 +63,19 @@ def required_traits(
     image = image_properties or {}
     matches = ((_IN_A_GROUP.fullmatch(key), value) for key, value in _items(extra_specs))
     of_flavor = {match[1] for match, value in matches if match and value == REQUIRED}
-    of_image = {
-        key.removeprefix(TRAIT)
-        for key, value in _items(image)
-        if key.startswith(TRAIT) and value == REQUIRED
-    }
     derived = {
         trait
         for key, _ in (*_items(extra_specs), *_items(image))
         if key.startswith(_PREFIXES)
-        for trait in _DERIVED.get(key[3:], ())
+        for trait in _DERIVED.get(key[3:], '').split()
     }
-    return frozenset(of_flavor | of_image | derived)
+    return _required(image) | of_flavor | derived
 
 
 def isolate(traits: Collection[str], aggregates: Sequence[Aggregate]) -> MemberOf:
     """Every aggregate is forbidden that is isolated by a trait which is not among these."""
-    return MemberOf(
-        (),
-        frozenset(
-            aggregate.uuid for aggregate in aggregates if not isolating(aggregate) <= set(traits)
-        ),
-    )
-
-
-def isolating(aggregate: Aggregate) -> frozenset[str]:
-    """The traits that a request has to require to use this aggregate; mostly none."""
-    return frozenset(
-        key.removeprefix(TRAIT)
-        for key, value in _items(aggregate.metadata)
-        if key.startswith(TRAIT) and value == REQUIRED
-    )
+    closed = (each.uuid for each in aggregates if not _required(each.metadata) <= set(traits))
+    return MemberOf(forbidden=frozenset(closed))
 
 
 def limit_to_tenant(
@@ -115,11 +89,18 @@ def limit_to_tenant(
             key.startswith(TENANT) and value == project for key, value in _items(aggregate.metadata)
         )
     )
-    if own:
-        return MemberOf((own,), frozenset())
-    if is_aggregate_required:
+    if is_aggregate_required and not own:
         return Verdict.rejected(NO_TENANT_AGGREGATE, project=project)
-    return MemberOf((), frozenset())
+    return MemberOf((own,) if own else ())
+
+
+def _required(metadata: Mapping[str, str]) -> frozenset[str]:
+    """The traits that an image, or an aggregate that they isolate, requires; mostly none."""
+    return frozenset(
+        key.removeprefix(TRAIT)
+        for key, value in _items(metadata)
+        if key.startswith(TRAIT) and value == REQUIRED
+    )
 
 
 def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:

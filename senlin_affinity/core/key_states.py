@@ -12,7 +12,7 @@ Shapes::
 
 Errors: none. What can not be read has a ``fault``, and no states at all.
 
-Source: document 000 (R0-06 to R0-12); decisions Q0-2, Q0-5, Q0-6, Q0-8.
+Source: document 000, and this project's decisions about its sentinels.
 """
 
 from __future__ import annotations
@@ -56,11 +56,6 @@ class States:
         """Is there a value that is accepted?"""
         return self.accepts_any or bool(self.values or self.conditions)
 
-    @property
-    def is_everything(self) -> bool:
-        """Is every state accepted?"""
-        return self.accepts_any and self.accepts_absent
-
     def accepts(self, values: Iterable[Any]) -> bool:
         """Is one of these values accepted? What is no text is none that could be."""
         if self.accepts_any:
@@ -70,30 +65,25 @@ class States:
                 continue
             if value in self.values:
                 return True
-            for condition in self.conditions:
-                if condition.accepts(value):
+            for condition in self.conditions:  # a generator costs more
+                if condition.judge(value):
                     return True
         return False
 
     def meets(self, other: States) -> bool:
-        """Have the two sets a state in common, as far as can be told? See :meth:`is_unclear`.
+        """Have the two sets a state in common? Whether two operators have is not worked out.
 
-        ``<or> * <or> ~`` meets everything, as if the key were not there (R0-10, R0-26); only
-        what is illegal it does not heal (Q0-5).
+        ``<or> * <or> ~`` meets everything that is not illegal, as if the key were not there.
         """
         if ILLEGAL in (self.fault, other.fault):
             return False
-        if self.is_everything or other.is_everything:
+        if any(side.accepts_any and side.accepts_absent for side in (self, other)):
             return True
         if self.accepts_absent and other.accepts_absent:
             return True
         if self.accepts_any or other.accepts_any:
             return self.accepts_present and other.accepts_present
         return self.accepts(other.values) or other.accepts(self.values)
-
-    def is_unclear(self, other: States) -> bool:
-        """Do both sides have operators? Whether two of them share a value is not worked out."""
-        return bool(self.conditions and other.conditions)
 
 
 #: A flavor without the key.
@@ -121,7 +111,7 @@ def parse(text: Any) -> States:
 
 
 def union(parts: Iterable[States]) -> States:
-    """What any of the parts accepts; ``!`` must not stand beside anything else (Q0-5).
+    """What any of the parts accepts; ``!`` must not stand beside anything else.
 
     A part that accepts nothing adds nothing, unless it is the only one.
     """
@@ -133,12 +123,11 @@ def union(parts: Iterable[States]) -> States:
     if any(part.is_forbidden for part in distinct):
         is_alone = all(part.is_forbidden and not part.fault for part in distinct)
         return States(text, is_alone, fault='' if is_alone else ILLEGAL)
-    conditions = {condition for part in distinct for condition in part.conditions}
     return States(
         text,
         accepts_absent=any(part.accepts_absent for part in distinct),
         accepts_any=any(part.accepts_any for part in distinct),
         values=frozenset().union(*(part.values for part in distinct)),
-        conditions=tuple(sorted(conditions, key=lambda condition: condition.text)),
+        conditions=tuple(condition for part in distinct for condition in part.conditions),
         fault=distinct[0].fault if all(part.fault for part in distinct) else '',
     )

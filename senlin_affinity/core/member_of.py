@@ -1,6 +1,6 @@
 """Document 001: which aggregates a provider must be in, and which it must not be in.
 
-The way of the data: values of Placement's ``member_of`` come in, one frozen :class:`MemberOf` comes
+Data flow: values of Placement's ``member_of`` come in, one frozen :class:`MemberOf` comes
 out; it judges the aggregates of a provider, and writes the values back in one canonical form.
 Names of aggregates are looked up by :mod:`~senlin_affinity.core.aggregate_names`.
 
@@ -14,33 +14,30 @@ Shapes, where U, V and W are UUIDs::
 All values hold together: the required ones are joined by AND, the forbidden ones are united.
 
 Units: nothing given is no constraint, which admits every provider. An aggregate on both sides is no
-error (R1-16): forbidden wins.
+error: forbidden wins.
 
 Errors: InvalidSpec with the place (``member_of[1]``), the part that is wrong, and how to write it.
 
-Source: document 001 (R1-01 to R1-18), Placement's API from 1.32. We differ on purpose: UUIDs are
-written in one way before they are compared or sent (Q1-2), since Placement takes every spelling of
-a UUID and finds only the one that was stored.
+Source: document 001, Placement's API from 1.32. We differ on purpose: UUIDs are written in one way
+before they are compared or sent, since Placement takes every spelling of a UUID and finds only the
+one that was stored.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from senlin_affinity.core.errors import InvalidSpec
 
 FORMS = 'U, in:U,V, !U or !in:U,V'
 
 _HEX = re.compile(r'([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})')
+_SPELT = re.compile('-'.join(f'[0-9a-f]{{{length}}}' for length in (8, 4, 4, 4, 12)))
 _WRONG_CASE = re.compile(r'in:', re.IGNORECASE)
 _WORDED = re.compile(r'not:', re.IGNORECASE)
 _LONGEST_SHOWN = 80
-
-#: What was read once and is written as it is compared; a new beginning bounds how much is kept.
-_known: set[str] = set()
-_MOST_KNOWN = 100_000
 
 
 def canonical(text: str) -> str | None:
@@ -55,18 +52,14 @@ def canonical(text: str) -> str | None:
 
 def spelt(uuid: str) -> str:
     """A UUID as it is compared; what is no UUID stays as it is, and matches itself."""
-    return canonical(str(uuid)) or str(uuid)
+    text = str(uuid)
+    return text if _SPELT.fullmatch(text) else canonical(text) or text
 
 
-def all_spelt(uuids: Collection[str]) -> Collection[str]:
-    """The same of all of them: the same collection, where they are written so already."""
-    if _known.issuperset(uuids):
-        return uuids
+def all_spelt(uuids: Iterable[str]) -> frozenset[str]:
+    """The same of all of them: the same set, where they are written so already."""
     found = frozenset(map(spelt, uuids))
-    if len(_known) + len(found) > _MOST_KNOWN:
-        _known.clear()
-    _known.update(found)
-    return found
+    return uuids if isinstance(uuids, frozenset) and uuids == found else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +73,14 @@ class MemberOf:
 
     required: tuple[frozenset[str], ...] = ()
     forbidden: frozenset[str] = frozenset()
+    #: What ``admits`` was asked about and found to be spelled as it is compared.
+    _seen: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not all(self.required):
             raise InvalidSpec('a required set without an aggregate: no provider is in it')
-        required = (frozenset(all_spelt(any_of)) for any_of in self.required)
-        object.__setattr__(self, 'required', tuple(dict.fromkeys(required)))
-        object.__setattr__(self, 'forbidden', frozenset(all_spelt(self.forbidden)))
+        object.__setattr__(self, 'required', tuple(dict.fromkeys(map(all_spelt, self.required))))
+        object.__setattr__(self, 'forbidden', all_spelt(self.forbidden))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemberOf):
@@ -99,18 +93,16 @@ class MemberOf:
     def __bool__(self) -> bool:
         return bool(self.required or self.forbidden)
 
-    def __and__(self, other: MemberOf) -> MemberOf:
-        return MemberOf(self.required + other.required, self.forbidden | other.forbidden)
-
     @classmethod
     def parse(cls, values: Iterable[str], path: str = 'member_of') -> MemberOf:
         """Read values that name aggregates by their UUIDs."""
         return read(values, path, _uuid)
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
-        """May a provider that is in exactly these aggregates be used? In any spelling (Q1-2)."""
-        if not _known.issuperset(aggregate_uuids):
+        """May a provider that is in exactly these aggregates be used? In any spelling."""
+        if not self._seen.issuperset(aggregate_uuids):
             aggregate_uuids = all_spelt(aggregate_uuids)
+            self._seen.update(aggregate_uuids)
         if not self.forbidden.isdisjoint(aggregate_uuids):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do

@@ -27,6 +27,7 @@ from senlin_affinity.core.zones import Zones
 
 _Worked = TypeVar('_Worked')
 _NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
+_CARRIED = attrgetter('uuid', 'availability_zone')
 
 #: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
 DEFAULT_FILTERS = (
@@ -82,7 +83,7 @@ class Host:
     is_partial: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'aggregates', frozenset(all_spelt(self.aggregates)))
+        object.__setattr__(self, 'aggregates', all_spelt(self.aggregates))
 
     @property
     def is_vsphere(self) -> bool:
@@ -160,7 +161,8 @@ class CloudSnapshot:
     @cached_property
     def zones(self) -> Zones:
         """What is known of the availability zones."""
-        return zones.read(self.aggregates, self.places)
+        carriers = None if self.aggregates is None else map(_CARRIED, self.aggregates)
+        return zones.read(carriers, self.places)
 
     @cached_property
     def has_shared_services(self) -> bool:

@@ -11,18 +11,18 @@ A provider is left exactly when Placement answers with it to a request (``GET
 
 * In a group with a suffix (``member_of1``) each provider answers for its own aggregates.
 * In the group without one, the aggregates of a root span its tree. What is forbidden touches
-  neither the provider nor its root; what is required is met by one of the two alone (D1-08).
+  neither the provider nor its root; what is required is met by one of the two alone.
 * That a provider shares what it has changes nothing here: it is judged like the others, and left
-  also where the trees that it shares with are not (D1-11). Only what it may be combined with in one
+  also where the trees that it shares with are not. Only what it may be combined with in one
   candidate is another matter.
 
 Errors: InvalidSpec where the providers are no forest: a UUID twice, a parent that is not there, a
 circle.
 
-Source: document 001 and its picture (D1-01, D1-08, D1-11); the real Placement is the judge. An
-aggregate of a provider in the middle of a tree reaches nobody else. In one place there is nothing
-to agree with: Placement 16 answers 500 where a sharing provider is nested below a forbidden root,
-and shares with a tree whose root is not. Here it is left out, as the document has it for children.
+Source: document 001 and its picture; the real Placement is the judge. An aggregate of a provider in
+the middle of a tree reaches nobody else. In one place there is nothing to agree with: Placement 16
+answers 500 where a sharing provider is nested below a forbidden root, and shares with a tree whose
+root is not. Here it is left out, as the document has it for children.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Provider:
     sharing: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'aggregates', frozenset(all_spelt(self.aggregates or ())))
+        object.__setattr__(self, 'aggregates', all_spelt(self.aggregates or ()))
 
 
 def admitted(

@@ -1,11 +1,11 @@
 """Document 001: host reservations, by prefixes of metadata keys.
 
-The way of the data: the metadata keys of a request (its flavor's extra specs, its image's
-properties) and the aggregates come in; out comes one :class:`MemberOf`. A key that begins with the
-*required prefix* is a reservation: the aggregates that carry exactly this key, whatever its value,
-are required, one parameter for each such key. A *forbidden prefix* keeps everybody out of the
-aggregates that carry a key which begins with it; a request that has a key with that prefix itself
-is let in. The two are evaluated apart from each other, also where only one of them is set.
+Data flow: the metadata keys of a request (its flavor's extra specs, its image's properties) and the
+aggregates come in; out comes one :class:`MemberOf`. A key that begins with the *required prefix* is
+a reservation: the aggregates that carry exactly this key, whatever its value, are required, one
+parameter for each such key. A *forbidden prefix* keeps everybody out of the aggregates that carry a
+key which begins with it; a request that has a key with that prefix itself is let in. The two are
+evaluated apart from each other, also where only one of them is set.
 
 Shapes::
 
@@ -18,11 +18,11 @@ text is no key.
 
 Errors: InvalidSpec for keys or a prefix that are none, and for a reservation that no aggregate
 carries: without its aggregate the request would be constrained by nothing, and take the hosts of
-others (Q1-3).
+others.
 
-Source: document 001, "Developer impact", steps 0 to 4 (R1-30 to R1-41). Nova never had these
-options (D1-07); where the document's pseudo code lets an unknown reservation pass, we differ on
-purpose (D1-09). It looks at the flavor only; its text names the image, too, and so do we.
+Source: document 001, "Developer impact", steps 0 to 4. Nova never had these options; where the
+document's pseudo code lets an unknown reservation pass, we differ on purpose. It looks at the
+flavor only; its text names the image, too, and so do we.
 """
 
 from __future__ import annotations
@@ -45,14 +45,16 @@ def constrain(
     asked = _texts(keys)
     if forbidden_prefixes is None or isinstance(forbidden_prefixes, str):
         forbidden_prefixes = (forbidden_prefixes or '',)
+    prefixes = [_prefix(each) for each in forbidden_prefixes]
+    closed = tuple(
+        each for each in prefixes if each and not any(key.startswith(each) for key in asked)
+    )
     return MemberOf(
         tuple(_required(key, aggregates) for key in reservations(asked, required_prefix)),
-        frozenset().union(
-            *(
-                _reserved(prefix, aggregates)
-                for prefix in map(_prefix, forbidden_prefixes)
-                if prefix and not any(key.startswith(prefix) for key in asked)
-            )
+        frozenset(
+            aggregate.uuid
+            for aggregate in aggregates
+            if any(key.startswith(closed) for key in _texts(aggregate.metadata))
         ),
     )
 
@@ -76,15 +78,6 @@ def _required(reservation: str, aggregates: Sequence[Aggregate]) -> frozenset[st
             'metadata key, or take the key out of the flavor and the image'
         )
     return found
-
-
-def _reserved(prefix: str, aggregates: Sequence[Aggregate]) -> frozenset[str]:
-    """The aggregates with a metadata key that begins with the prefix, or is the prefix."""
-    return frozenset(
-        aggregate.uuid
-        for aggregate in aggregates
-        if any(key.startswith(prefix) for key in _texts(aggregate.metadata))
-    )
 
 
 def _texts(keys: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Document 002: the shapes of a server group, its rules, and the slots it leaves on a host.
 
-The way of the data: a body of Nova's (or a request that a person wrote) comes in, in any of the
+Data flow: a body of Nova's (or a request that a person wrote) comes in, in any of the
 three shapes; out comes one frozen :class:`ServerGroup`. What to send to a Nova is written back by
 :func:`create_body`, in the one shape that the negotiated microversion takes.
 
@@ -18,15 +18,15 @@ None is "no limit". ``free_slots`` is never below 0.
 Errors: :class:`InvalidSpec` for what a person wrote, :class:`CloudError` for a body of Nova's that
 is none of the shapes.
 
-Source: document 002 (R2-01 to R2-10, Q2-1 to Q2-3); the API reference of ``os-server-groups``.
-We differ on purpose: a float, and a digit string with a trailing newline, are refused here though
-Nova lets them in (R2-05; an integral float makes Nova answer 500 from then on).
+Source: document 002; the API reference of ``os-server-groups``. We differ on purpose: a float, and
+a digit string with a trailing newline, are refused here though Nova lets them in (an integral float
+makes Nova answer 500 from then on).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,8 +118,7 @@ class ServerGroup:
         if not isinstance(members, list | tuple):
             raise CloudError(f'server group {name} has members that can not be read: {members!r}')
         members = tuple(_member(member, name) for member in members)
-        project = inner.get('project_id')
-        project = project if isinstance(project, str) else None
+        project = inner.get('project_id') if isinstance(inner.get('project_id'), str) else None
         return cls(identity, name, policy, parsed, members, project)
 
 
@@ -129,26 +128,22 @@ def parse_create(body: Mapping[str, Any]) -> ServerGroup:
     The group that comes back has an empty id. A ``policies`` list (Nova below 2.64) is refused
     with the way to write it today.
     """
-    inner = _only(body, '', required=('server_group',))['server_group']
-    inner = _only(inner, 'server_group', required=('name', 'policy'), optional=('rules',))
-    name = check_name(inner['name'], 'server_group.name')
-    policy = inner['policy']
-    if isinstance(policy, Mapping):
+    path = 'server_group'
+    inner = _only(_only(body, '', path)[path], path, 'name', 'policy', rules=True)
+    name = check_name(inner['name'], f'{path}.name')
+    policy_path, word = f'{path}.policy', inner['policy']
+    is_object = isinstance(word, Mapping)
+    if is_object:
         if 'rules' in inner:
             raise InvalidSpec(
-                'not beside a policy object: write server_group.policy.rules', 'server_group.rules'
+                'not beside a policy object: write server_group.policy.rules', f'{path}.rules'
             )
-        policy = _only(policy, 'server_group.policy', required=('name',), optional=('rules',))
-        path = 'server_group.policy.rules'
-        word = check_policy(policy['name'], 'server_group.policy.name')
-        if 'rules' in policy and word != ANTI_AFFINITY:
-            raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules: leave them out', path)
-        rules = policy.get('rules', {})
-    else:
-        path = 'server_group.rules'
-        word = check_policy(policy, 'server_group.policy')
-        rules = inner.get('rules', {})
-    return ServerGroup('', name, word, check_rules(rules, word, path))
+        path, inner = policy_path, _only(word, policy_path, 'name', rules=True)
+        policy_path, word = f'{path}.name', inner['name']
+    policy, path = check_policy(word, policy_path), f'{path}.rules'
+    if is_object and 'rules' in inner and policy != ANTI_AFFINITY:
+        raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules: leave them out', path)
+    return ServerGroup('', name, policy, check_rules(inner.get('rules', {}), policy, path))
 
 
 def create_body(
@@ -157,7 +152,7 @@ def create_body(
     """What to send to ``POST /os-server-groups`` at a microversion (2.64 changes the shape).
 
     Rules that are given below 2.64, and soft policies below 2.15, are an InvalidSpec: Nova would
-    refuse or silently drop them (Q2-3).
+    refuse or silently drop them.
     """
     offered = '.'.join(map(str, microversion))
     if microversion >= RULES_MICROVERSION:
@@ -202,7 +197,7 @@ def check_rules(value: object, policy: str, path: str) -> dict[str, int]:
 
 
 def check_name(value: object, path: str) -> str:
-    """A name that Nova takes for a server group (R2 name rules: 1 to 255 printable characters)."""
+    """A name that Nova takes for a server group: 1 to 255 printable characters."""
     if not isinstance(value, str):
         raise InvalidSpec(f'must be a string, not {value!r}', path)
     if not 1 <= len(value) <= _NAME_LENGTH:
@@ -239,14 +234,12 @@ def _member(value: object, group: str) -> Member:
     raise CloudError(f'server group {group} has a member that can not be read: {value!r}')
 
 
-def _only(
-    value: object, path: str, *, required: Collection[str], optional: Iterable[str] = ()
-) -> Mapping[str, Any]:
-    """A mapping with exactly these keys."""
-    known = (*required, *optional)
+def _only(value: object, path: str, *keys: str, rules: bool = False) -> Mapping[str, Any]:
+    """A mapping with exactly these keys, and perhaps with rules."""
+    known = (*keys, 'rules') if rules else keys
     if not isinstance(value, Mapping):
         raise InvalidSpec(f'must be a mapping with {", ".join(known)}, not {value!r}', path)
-    for key in required:
+    for key in keys:
         if key not in value:
             raise InvalidSpec(f'{key} is missing', path)
     for key in value:

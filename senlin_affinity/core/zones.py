@@ -1,29 +1,16 @@
 """The availability zones of a cloud, as its hosts and its aggregates tell of them.
 
-The way of the data: aggregates and the places of hosts come in; which aggregates carry which zone,
-and which zone is the default one, goes out.
+Data flow: aggregates and the places of hosts come in; which aggregates carry which zone, and which
+zone is the default one, goes out.
 
-Source: RX-01. A host is in the zone that one of its aggregates carries, or else in the cloud's
-default zone, which mostly no aggregate carries.
+Source: Nova's availability zones. A host is in the zone that one of its aggregates carries, or else
+in the cloud's default zone, which mostly no aggregate carries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
-
-
-class Carrier(Protocol):
-    """What an aggregate tells of zones."""
-
-    @property
-    def uuid(self) -> str:
-        """Its UUID."""
-
-    @property
-    def availability_zone(self) -> str | None:
-        """The zone that it carries."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +29,21 @@ class Zones:
 
 
 def read(
-    aggregates: Iterable[Carrier] | None, places: Collection[tuple[str | None, frozenset[str]]]
+    carriers: Iterable[tuple[str, str | None]] | None,
+    places: Collection[tuple[str | None, frozenset[str]]],
 ) -> Zones:
     """The zones of a cloud.
 
+    :param carriers: the UUID of each aggregate, and the zone that it carries.
     :param places: the zone and the aggregates of its hosts.
     """
     found: dict[str, set[str]] = {}
-    for aggregate in aggregates or ():
-        if aggregate.availability_zone is not None:
-            found.setdefault(aggregate.availability_zone, set()).add(aggregate.uuid)
+    for uuid, zone in carriers or ():
+        if zone is not None:
+            found.setdefault(zone, set()).add(uuid)
     carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
     bare = {zone for zone, _of_host in places} - {None, *carried_by}
-    default = next(iter(bare)) if aggregates is not None and len(bare) == 1 else None
+    default = next(iter(bare)) if carriers is not None and len(bare) == 1 else None
     # Of hosts in no aggregate with their zone a cloud has one zone at most, the default one: where
     # there are more, the aggregates are not all there.
     of_none = {

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from senlin_affinity.constraints.aggregate_metadata import NOVAS, OURS, AggregateMetadataConstraint
+from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.core import member_of
@@ -53,7 +53,8 @@ def aggregate_question(row):
             Aggregate(name, name, row.get('zones', {}).get(name), metadata)
             for name, metadata in row['aggregates'].items()
         )
-    filters = tuple({'ours': OURS, 'nova': NOVAS}[word] for word in row['filters'])
+    known = dict(zip(('ours', 'nova'), AggregateMetadataConstraint.filters, strict=True))
+    filters = tuple(known[word] for word in row['filters'])
     request = PlacementRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
     asked = Question(request, CloudSnapshot(aggregates=aggregates), flavor=flavor)
     return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
