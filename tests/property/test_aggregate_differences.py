@@ -12,7 +12,7 @@ from tests.property.aggregate_strategies import (
     written,
 )
 from tests.support import aggregate_judge as judge
-from tests.support.tables import read
+from tests.support import aggregate_rows
 
 
 @given(TEXTS, REQUIREMENTS)
@@ -40,5 +40,5 @@ def test_our_rule_of_novas_filter_is_novas_filter_on_plain_words(extra_specs, ag
 def test_our_rule_of_novas_filter_is_novas_filter_on_every_row():
     """D0-12: where the real one raises, our rule rejects with a code of its own."""
     for table in ('aggregate_metadata', 'aggregate_metadata_examples', 'aggregate_extra_specs'):
-        for row in read(table):
+        for row in aggregate_rows.read(table):
             judge.check_novas(row['extra_specs'], row['aggregates'])

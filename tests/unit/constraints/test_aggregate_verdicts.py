@@ -20,17 +20,18 @@ from senlin_affinity.core.objects import (
 )
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.server_group import ServerGroup
+from tests.support import aggregate_rows
 from tests.support.tables import read, rows
 
-TABLES = {
-    AggregateMetadataConstraint: (
-        'aggregate_metadata',
-        'aggregate_metadata_examples',
-        'aggregate_metadata_enforced',
-        'aggregate_extra_specs',
-    ),
-    MemberOfConstraint: ('member_of_hosts',),
-    ReservationsConstraint: ('reservations_hosts',),
+#: The rows about each constraint.
+ROWS = {
+    AggregateMetadataConstraint: [
+        *aggregate_rows.read('aggregate_metadata'),
+        *aggregate_rows.read('aggregate_extra_specs'),
+        *read('aggregate_metadata_enforced'),
+    ],
+    MemberOfConstraint: read('member_of_hosts'),
+    ReservationsConstraint: read('reservations_hosts'),
 }
 
 
@@ -80,6 +81,16 @@ AGGREGATES = {
 }
 
 
+RULES = {
+    'required': {'required_member_prefix': 'reservation:'},
+    'forbidden': {'forbidden_member_prefixes': ('reservation:',)},
+    'isolation': {'is_isolation_enforced': True},
+    'tenants': {'are_tenants_limited': True},
+    'tenant': {'is_tenant_aggregate_required': True},
+}
+RULES['both'] = RULES['required'] | RULES['forbidden']
+
+
 def uuid_of(letter):
     return f'00000000-0000-4000-8000-{int(letter, 16):012x}'
 
@@ -92,10 +103,12 @@ def about_aggregates(row):
     )
     extra_specs = row.get('flavor', {})
     flavor = None if extra_specs is None else Flavor('1', 'f', 1, 64, 1, extra_specs=extra_specs)
-    rules = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in row.get('rules', {}).items()
-    }
+    given = row.get('rules', {})
+    rules = (
+        given
+        if isinstance(given, dict)
+        else {k: v for word in given for k, v in RULES[word].items()}
+    )
     asked = Question(
         PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
         CloudSnapshot(
@@ -122,11 +135,8 @@ def test_reservations(row):
 
 ABOUT_AGGREGATES = [
     pytest.param(constraint, row, id=f'{constraint.name}, {row["name"]}')
-    for constraint, table in (
-        (MemberOfConstraint, 'member_of_hosts'),
-        (ReservationsConstraint, 'reservations_hosts'),
-    )
-    for row in read(table)
+    for constraint in (MemberOfConstraint, ReservationsConstraint)
+    for row in ROWS[constraint]
 ]
 
 
@@ -143,7 +153,7 @@ def test_equal_shapes_in_aggregates_have_equal_verdicts(constraint, row):
 
 
 def test_what_is_reserved_is_worked_out_once_for_all_hosts():
-    asked, host = about_aggregates({'rules': {'forbidden_member_prefixes': ['reservation:']}})
+    asked, host = about_aggregates({'rules': ['forbidden']})
     rule = ReservationsConstraint()
     first = rule.check_host(asked, host)
     asked.snapshot.aggregates[0].metadata.clear()
@@ -154,14 +164,9 @@ def test_what_is_reserved_is_worked_out_once_for_all_hosts():
     )
 
 
-@pytest.mark.parametrize('constraint', TABLES, ids=lambda constraint: constraint.name)
+@pytest.mark.parametrize('constraint', ROWS, ids=lambda constraint: constraint.name)
 def test_the_advice_is_what_a_refusal_has(constraint):
     """Every table's REJECT, and nothing else, comes with advice."""
-    refusing = {
-        row['code']
-        for name in TABLES[constraint]
-        for row in read(name)
-        if row['outcome'] == 'REJECT'
-    }
+    refusing = {row['code'] for row in ROWS[constraint] if row['outcome'] == 'REJECT'}
     for code, reason in constraint.reasons.items():
         assert bool(reason.advice) is (code in refusing), code
