@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,9 +62,9 @@ class Condition:
     """
 
     text: str
-    literals: frozenset[str] = frozenset()
-    is_satisfiable: bool = False
     test: Callable[[Any], bool] = field(default=lambda _value: False, compare=False, repr=False)
+    is_satisfiable: bool = False
+    literals: frozenset[str] = frozenset()
 
     def accepts(self, value: Any) -> bool:
         """Is this one of the values?"""
@@ -86,42 +86,35 @@ def match(value: str, requirement: str) -> bool:
 def parse(requirement: str) -> Condition:
     """Read a requirement once, to hold many values against it."""
     if not isinstance(requirement, str):
-        return Condition(repr(requirement), test=_no_answer)
+        return Condition(repr(requirement), _no_answer)
     word, *operands = requirement.split() or ['']
     if word == OR:
         # Every second word is an alternative; what stands between them is not looked at.
-        return _literals(requirement, frozenset(operands[::2]))
+        return _literals(requirement, operands[::2])
     if word not in (*_NUMERIC, *_TEXTUAL, _ALL_IN):
-        return _literals(requirement, frozenset((requirement,)))
+        return _literals(requirement, [requirement])
     if not operands:
         return Condition(requirement)
     first = operands[0]
+    if word in _NUMERIC:
+        return _numeric(requirement, _NUMERIC[word], first)
     if word == _ALL_IN:
-        return _operator(requirement, lambda value: all(each in value for each in operands))
-    if word in _TEXTUAL:
-        compare = _TEXTUAL[word]
-        return _operator(requirement, lambda value: compare(value, first))
-    return _numeric(requirement, word, first)
+        return Condition(requirement, lambda value: all(each in value for each in operands), True)
+    compare = _TEXTUAL[word]
+    return Condition(requirement, lambda value: compare(value, first), True)
 
 
-def _literals(text: str, literals: frozenset[str]) -> Condition:
-    return Condition(
-        text, literals, bool(literals), literals.__contains__ if literals else _no_answer
-    )
+def _literals(text: str, words: Iterable[str]) -> Condition:
+    literals = frozenset(words)
+    test = literals.__contains__ if literals else _no_answer
+    return Condition(text, test, bool(literals), literals)
 
 
-def _operator(text: str, test: Callable[[Any], bool]) -> Condition:
-    return Condition(text, is_satisfiable=True, test=test)
-
-
-def _numeric(text: str, word: str, operand: str) -> Condition:
+def _numeric(text: str, compare: Callable[[float, float], bool], operand: str) -> Condition:
     try:
         bound = float(operand)
     except ValueError:
-        return Condition(text, test=_no_answer)
-    compare = _NUMERIC[word]
+        return Condition(text, _no_answer)
     # Nothing is equal to "nan", or more or less than it.
-    is_satisfiable = not math.isnan(bound) or word == '!='
-    return Condition(
-        text, is_satisfiable=is_satisfiable, test=lambda value: compare(float(value), bound)
-    )
+    is_satisfiable = not math.isnan(bound) or compare is operator.ne
+    return Condition(text, lambda value: compare(float(value), bound), is_satisfiable)

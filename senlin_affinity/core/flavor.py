@@ -101,10 +101,11 @@ def demand(
         if found is None:
             continue
         kind, suffix, name = found.groups(default='')
+        is_class = name.startswith(_CUSTOM) or name in STANDARD_CLASSES
         if kind == 'trait':
             traits.get(value, set()).add(name)
             of_traits.add(suffix)
-        elif _is_class(name) and (amount := _amount(value)) is not None:
+        elif is_class and (amount := _amount(value)) is not None:
             by_group[suffix, name] = amount
     amounts: Counter[str] = Counter()
     for (_suffix, name), amount in by_group.items():
@@ -163,7 +164,3 @@ def _amount(value: str) -> int | None:
     except ValueError:
         return None
     return amount if amount >= 0 else None
-
-
-def _is_class(name: str) -> bool:
-    return name.startswith(_CUSTOM) or name in STANDARD_CLASSES
