@@ -53,10 +53,6 @@ EXPRESSIONS = st.one_of(
     st.builds(Expression, ALTERNATIVES),
     st.sampled_from(list(OPERATORS)).map(lambda word: Expression(operator=word)),
 )
-#: Without ! beside something else.
-LEGAL = EXPRESSIONS.filter(
-    lambda expression: '!' not in expression.alternatives or len(expression.alternatives) == 1
-)
 
 KEYS = st.sampled_from(['a', 'b', 'n:c', ''])
 SCOPED_KEYS = KEYS | KEYS.map(lambda key: SCOPE + key)

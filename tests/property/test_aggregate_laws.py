@@ -14,7 +14,6 @@ from tests.property.aggregate_strategies import (
     EXPRESSIONS,
     FLAVORS,
     FORCE,
-    LEGAL,
     OPERATORS,
     REQUIREMENTS,
     SCOPE,
@@ -28,7 +27,6 @@ from tests.property.aggregate_strategies import (
 from tests.property.strategies import JSON
 
 ABSENT = None
-EVERYTHING = Expression(('*', '~'))
 
 
 def explicit(expression):
@@ -123,87 +121,23 @@ def test_the_order_of_keys_and_aggregates_changes_nothing(extra_specs, aggregate
     assert check(dict(items), shuffled, [name for name, _ in named]) == verdict
 
 
-@given(FLAVORS, AGGREGATES)
-def test_false_is_as_good_as_absent(extra_specs, aggregates):
-    """R0-03, R0-04, Q0-3."""
-    said_false = [AnAggregate(each.says, 'False') for each in aggregates]
-    said_nothing = [AnAggregate(each.says) for each in aggregates]
-    verdicts = [
-        check(written(extra_specs), [each.metadata() for each in said])
-        for said in (said_false, said_nothing)
-    ]
-    assert verdicts[0] == verdicts[1]
-
-
-@given(FLAVORS, AGGREGATES, st.sampled_from(['a', 'b', 'n:c']))
-def test_everything_in_metadata_is_as_good_as_no_key(extra_specs, aggregates, key):
-    """R0-26: in a forcing aggregate, for every legal flavor."""
-    others = [
-        AnAggregate(
-            {name: says for name, says in each.says.items() if bare(name) != key}, each.force
-        )
-        for each in aggregates
-    ]
-    legal = {
-        name: expression
-        for name, expression in extra_specs.items()
-        if not is_illegal([expression]) or bare(name) != key
-    }
-    with_it, without = (
-        check(written(legal), [each.metadata() for each in [*others, AnAggregate(says, 'True')]])
-        for says in ({key: EVERYTHING}, {})
-    )
-    assert bool(with_it) is bool(without)
-
-
-@given(FLAVORS, AGGREGATES, LEGAL)
-def test_everything_in_a_flavor_passes(extra_specs, aggregates, says):
-    """R0-10: in both modes, whatever the metadata say of the key, if it is legal."""
-    for force in ('True', 'False'):
-        metadata = AnAggregate({'a': says}, force).metadata()
-        assert check({'a': str(EVERYTHING)}, [metadata])
-    others = [
-        AnAggregate({name: each for name, each in one.says.items() if bare(name) != 'a'}, one.force)
-        for one in aggregates
-    ]
-    rest = {name: each for name, each in extra_specs.items() if bare(name) != 'a'}
-    metadata = [each.metadata() for each in others]
-    assert bool(check({**written(rest), 'a': str(EVERYTHING)}, metadata)) is bool(
-        check(written(rest), metadata)
-    )
-
-
-@given(FLAVORS, AGGREGATES)
-def test_the_reserved_key_of_a_flavor_asks_for_nothing(extra_specs, aggregates):
-    """R0-05, D0-16."""
-    metadata = [each.metadata() for each in aggregates]
-    for name in (FORCE, SCOPE + FORCE):
-        assert check({**written(extra_specs), name: '!'}, metadata) == check(
-            written(extra_specs), metadata
-        )
-
-
-@given(EXPRESSIONS, AGGREGATES)
-def test_the_escape_scope_is_the_mandatory_key(says, aggregates):
-    """R0-30, D0-09: in both modes."""
-    metadata = [each.metadata() for each in aggregates]
-    assert check({'a': str(says)}, metadata) == check({f'{SCOPE}a': str(says)}, metadata)
-
-
 @given(FLAVORS, AGGREGATES, EXPRESSIONS)
-def test_a_forced_key_is_the_same_behind_the_escape_scope(extra_specs, aggregates, says):
-    """Q0-12: in the metadata of a forcing aggregate, whatever else is there."""
-    verdicts = [
-        check(
-            written(extra_specs),
-            [
-                AnAggregate({name: says}, 'True').metadata(),
-                *(each.metadata() for each in aggregates),
-            ],
-        )
-        for name in ('a', f'{SCOPE}a')
+def test_what_means_the_same_is_answered_the_same(extra_specs, aggregates, says):
+    """No force and False (R0-03, R0-04, Q0-3); no reserved key in a flavor and one (R0-05, D0-16);
+    no scope and the escape scope, of a flavor (R0-30, D0-09) and of a forcing aggregate (Q0-12).
+    """
+    flavor, metadata = written(extra_specs), [each.metadata() for each in aggregates]
+    unforced = [
+        [AnAggregate(each.says, force).metadata() for each in aggregates]
+        for force in (None, 'False')
     ]
-    assert verdicts[0] == verdicts[1]
+    assert check(flavor, unforced[0]) == check(flavor, unforced[1])
+    for name in (FORCE, SCOPE + FORCE):
+        assert check({**flavor, name: '!'}, metadata) == check(flavor, metadata)
+    plain, scoped = {'a': str(says)}, {f'{SCOPE}a': str(says)}
+    assert check(plain, metadata) == check(scoped, metadata)
+    forcing = [[{**each, FORCE: 'True'}, *metadata] for each in (plain, scoped)]
+    assert check(flavor, forcing[0]) == check(flavor, forcing[1])
 
 
 def test_the_small_world_has_every_operator_right():

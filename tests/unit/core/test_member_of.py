@@ -68,14 +68,7 @@ def test_resolve(row):
         check_refused(row, path, lambda: resolve(*arguments, nameless=nameless))
 
 
-def test_an_aggregate_is_found_whatever_the_spelling_of_its_uuid():
-    """Q1-2: an older cloud, or a file, may hold another spelling."""
-    found = resolve(['!agg'], [Aggregate(U.upper(), 'agg')])
-    assert found == MemberOf(forbidden=frozenset({U}))
-    assert resolve([f'!{U}'], [Aggregate(U.upper(), 'agg')]) == found
-
-
-SPELLINGS = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     'spell',
     [
         pytest.param(str.upper, id='upper case'),
@@ -85,34 +78,24 @@ SPELLINGS = pytest.mark.parametrize(
         pytest.param(UUID, id='an object'),
     ],
 )
-
-
-@SPELLINGS
-def test_a_forbidden_aggregate_is_never_forbidden_in_vain(spell):
-    """Q1-2, R1-18: in whatever spelling, on either side."""
+def test_a_uuid_means_the_same_in_whatever_spelling(spell):
+    """Q1-2, R1-18: an aggregate is never forbidden in vain; all hold one spelling."""
     for written in ('!U', '!in:U,V', 'V'):
         asked = MemberOf.parse([expand(written)])
         for kind in (list, tuple, set, frozenset):
-            assert asked.admits(kind([spell(U)])) is False
-            assert asked.admits(kind([spell(V)])) is (written != '!in:U,V')
-            assert asked.admits(kind([W, spell(U)])) is False
-
-
-@SPELLINGS
-def test_it_holds_one_spelling_whatever_it_is_made_of(spell):
-    """Q1-2."""
+            for _again in range(2):
+                assert asked.admits(kind([spell(U)])) is False
+                assert asked.admits(kind([spell(V)])) is (written != '!in:U,V')
+                assert asked.admits(kind([W, spell(U)])) is False
     made = MemberOf((frozenset({spell(U)}), frozenset({U})), frozenset({spell(V)}))
     assert made == MemberOf.parse([U, f'!{V}'])
     assert made.to_query() == [U, f'!{V}']
-    assert made.admits({U})
-    assert not made.admits({U, V})
-
-
-@SPELLINGS
-def test_hosts_and_aggregates_hold_it_too(spell):
-    """Q1-2: so that the rules may compare them as they are."""
+    assert (made.admits({U}), made.admits({U, V})) == (True, False)
     assert Aggregate(spell(U), 'agg-a') == Aggregate(U, 'agg-a')
     assert Host('h', 'h', aggregates=frozenset({spell(U), V})).aggregates == {U, V}
+    for expression in ('!agg-a', f'!{U}'):
+        found = resolve([expression], [Aggregate(spell(U), 'agg-a')])
+        assert found == MemberOf(forbidden=frozenset({U}))
 
 
 def test_what_is_no_uuid_stays_as_it_is():
@@ -124,14 +107,7 @@ def test_what_is_no_uuid_stays_as_it_is():
 
 @pytest.mark.parametrize(
     ('value', 'says'),
-    [
-        ('IN:a', 'in lower case'),
-        ('!In:a', 'in lower case'),
-        ('in:b,IN:a', 'in lower case'),
-        ('not:a', 'with a !'),
-        ('NOT:a', 'with a !'),
-        ('in:a,not:b', 'with a !'),
-    ],
+    [('in:b,IN:a', 'in lower case'), ('NOT:a', 'with a !'), ('in:a,not:b', 'with a !')],
 )
 def test_a_slip_of_the_prefix_is_told_before_any_name_is_looked_up(value, says):
     """R1-14: as when a policy is loaded, whatever the cloud has."""
@@ -141,16 +117,6 @@ def test_a_slip_of_the_prefix_is_told_before_any_name_is_looked_up(value, says):
     assert says in caught.value.message
 
 
-def test_a_value_is_read_from_any_iterable():
-    assert MemberOf.parse(iter((U, f'!{V}'))).to_query() == [U, f'!{V}']
-
-
-def test_the_path_of_an_error_is_that_of_the_property():
-    with pytest.raises(InvalidSpec) as caught:
-        MemberOf.parse([U, 'foo'], 'properties.member_of')
-    assert str(caught.value).startswith('properties.member_of[1]: ')
-
-
 def test_a_long_value_is_cut_in_a_message():
     with pytest.raises(InvalidSpec) as caught:
         MemberOf.parse(['in:' + 'x' * 100_000])
@@ -158,22 +124,16 @@ def test_a_long_value_is_cut_in_a_message():
     assert member_of.shown('x' * 78) == repr('x' * 78)
 
 
-def test_nothing_asked_is_false():
-    assert not MemberOf()
-    assert not MemberOf.parse([])
-    assert MemberOf.parse([U])
-    assert MemberOf.parse([f'!{U}'])
-
-
-def test_the_order_of_values_means_nothing():
-    """R1-15."""
-    one, other = (
-        MemberOf.parse([U, f'in:{V},{W}', f'!{X}']),
-        MemberOf.parse([f'!{X}', f'in:{W},{V}', U]),
-    )
+def test_equal_is_what_asks_for_the_same():
+    """R1-15: in whatever order, from any iterable; nothing asked is false."""
+    one = MemberOf.parse([U, f'in:{V},{W}', f'!{X}'])
+    other = MemberOf.parse(iter((f'!{X}', f'in:{W},{V}', U)))
     assert one == other != MemberOf()
     assert hash(one) == hash(other)
     assert (one == 'in') is False
+    assert not MemberOf.parse([])
+    assert MemberOf.parse([U])
+    assert MemberOf.parse([f'!{U}'])
 
 
 def test_no_aggregate_at_all_can_not_be_required():
