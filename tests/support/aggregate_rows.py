@@ -8,7 +8,8 @@ Shapes::
 ``forcing`` are aggregates that force their keys; ``force`` is the reserved key of one that has
 ``{key: "1"}``; ``scope:`` before a key is the escape scope. ``matches`` and ``nothing_asked`` pass,
 all other codes reject. Without ``facts`` a row has those of one key and at most one aggregate: what
-the flavor or, if it forces, the aggregate asks for, and what the other one has.
+the flavor or, if it forces, the aggregate asks for, and what the other one has; with ``where``, the
+value that is wrong there. What is wrong is warned of, unless it is an operator.
 """
 
 from typing import Any
@@ -20,6 +21,7 @@ from tests.support import tables
 FORCE = 'force_metadata_check'
 SCOPE = 'aggregate_instance_extra_specs:'
 PASSING = ('matches', 'nothing_asked', 'nova_matches')
+WARNS = {'illegal': ['stand beside it'], 'unreadable': ['which is no text']}
 
 
 def read(table: str) -> list[dict[str, Any]]:
@@ -45,7 +47,8 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
         'outcome': 'PASS' if code in PASSING else 'REJECT',
         'code': f'aggregate_metadata.{code}',
     }
-    return {'facts': _facts(made, code), **made} if 'facts' not in row else made
+    facts = {} if 'facts' in row else {'facts': _facts(made, code)}
+    return {'warns': WARNS.get(code, []), **made, **facts}
 
 
 def _scoped(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +66,11 @@ def _facts(row: dict[str, Any], code: str) -> dict[str, str]:
     ((key, asked),) = extra_specs.items() or [(*metadata.keys() - {FORCE}, '')]
     key = key.removeprefix(SCOPE)
     found = metadata.get(key, metadata.get(SCOPE + key, ''))
+    named = ', '.join(row.get('names', ['aggregate 1']) if aggregates else ['none'])
+    if 'where' in row:
+        value = asked if row['where'] == 'the flavor' else found
+        value = value if isinstance(value, str) else repr(value)
+        return {'key': key, 'value': value, 'where': row['where'], 'aggregates': named}
     if code.startswith('forced'):
         asked, found = found, asked
-    (named,) = row.get('names', ['aggregate 1']) if aggregates else ['none']
     return {'key': key, 'asked': asked, 'found': found, 'aggregates': named}

@@ -31,7 +31,7 @@ def judged(row, rule=aggregate_metadata):
 )
 def test_check(row):
     logged = warnings(judged(row), row['aggregates'], row.get('names'))
-    for words, line in zip(row.get('warns', []), logged, strict=True):
+    for words, line in zip(row['warns'], logged, strict=True):
         assert words in line
 
 
