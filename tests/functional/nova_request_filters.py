@@ -5,9 +5,8 @@ options can not live beside those of Senlin.
 
 Shapes::
 
-    {"aggregates": {"<uuid>": {"filter_tenant_id": "p1"}}, "flavor": {}, "image": {},
-     "project": "p1", "options": {"limit_tenants_to_placement_aggregate": true},
-     "zone": null, "forced": []}
+    {"aggregates": {"<uuid>": {"filter_tenant_id": "p1"}}, "project": "p1",
+     "options": ["limit_tenants_to_placement_aggregate"]}     also: flavor, image, zone, forced
     {"required": [["<uuid>"]], "forbidden": []}      or {"failed": "No hosts available for tenant"}
 """
 
@@ -33,6 +32,11 @@ FILTERS = (
     request_filter.require_tenant_aggregate,
     request_filter.map_az_to_placement_aggregate,
 )
+OPTIONS = (
+    'enable_isolated_aggregate_filtering',
+    'limit_tenants_to_placement_aggregate',
+    'placement_aggregate_required_for_tenants',
+)
 
 
 def prepare() -> Any:
@@ -47,22 +51,16 @@ def prepare() -> Any:
 def answer(context: Any, case: Mapping[str, Any]) -> dict[str, Any]:
     """What the filters ask of Placement, in a cloud with these aggregates."""
     _replace(context, case['aggregates'])
-    for name, value in case['options'].items():
-        nova.conf.CONF.set_override(name, value, 'scheduler')
+    for name in OPTIONS:
+        nova.conf.CONF.set_override(name, name in case['options'], 'scheduler')
+    flavor = {'vcpus': 1, 'memory_mb': 64, 'root_gb': 1, 'ephemeral_gb': 0, 'swap': 0}
     spec = objects.RequestSpec(
         context,
         project_id=case['project'],
-        availability_zone=case['zone'],
-        force_hosts=case['forced'],
-        flavor=objects.Flavor(
-            vcpus=1,
-            memory_mb=64,
-            root_gb=1,
-            ephemeral_gb=0,
-            swap=0,
-            extra_specs=dict(case['flavor']),
-        ),
-        image=objects.ImageMeta(properties=objects.ImageMetaProps.from_dict(dict(case['image']))),
+        availability_zone=case.get('zone'),
+        force_hosts=case.get('forced', []),
+        flavor=objects.Flavor(**flavor, extra_specs=case.get('flavor', {})),
+        image=objects.ImageMeta(properties=objects.ImageMetaProps.from_dict(case.get('image', {}))),
         is_bfv=False,
         requested_resources=[],
         numa_topology=None,
@@ -73,11 +71,11 @@ def answer(context: Any, case: Mapping[str, Any]) -> dict[str, Any]:
             each(context, spec)
     except exception.RequestFilterFailed as error:
         return {'failed': str(error)}
-    destination = spec.requested_destination if 'requested_destination' in spec else None
-    if destination is None:
-        return {'required': [], 'forbidden': []}
-    required = destination.aggregates if 'aggregates' in destination else None
-    forbidden = destination.forbidden_aggregates if 'forbidden_aggregates' in destination else None
+    asked = spec.requested_destination if 'requested_destination' in spec else None
+    required, forbidden = (
+        asked and name in asked and getattr(asked, name)
+        for name in ('aggregates', 'forbidden_aggregates')
+    )
     return {
         'required': [sorted(any_of.split(',')) for any_of in required or ()],
         'forbidden': sorted(forbidden or ()),

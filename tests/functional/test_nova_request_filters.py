@@ -53,51 +53,24 @@ class Nova:
     def __init__(self, process):
         self.process = process
 
-    def ask(self, aggregates, flavor, image, zone=None, forced=(), **options):
-        case = {
-            'aggregates': {item.uuid: item.metadata for item in aggregates},
-            'flavor': flavor,
-            'image': image,
-            'project': 'p1',
-            'zone': zone,
-            'forced': forced,
-            'options': {
-                'enable_isolated_aggregate_filtering': False,
-                'limit_tenants_to_placement_aggregate': False,
-                'placement_aggregate_required_for_tenants': False,
-                **options,
-            },
-        }
+    def ask(self, aggregates, *options, **case):
+        """What is required, and what is forbidden; the words of a refusal."""
+        metadata = {item.uuid: item.metadata for item in aggregates}
+        case |= {'aggregates': metadata, 'project': 'p1', 'options': options}
         self.process.stdin.write(json.dumps(case) + '\n')
         self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        assert answer, 'Nova has ended'
-        return json.loads(answer)
-
-    def isolated(self, aggregates, flavor, image):
-        answer = self.ask(aggregates, flavor, image, enable_isolated_aggregate_filtering=True)
-        assert answer['required'] == []
-        return set(answer['forbidden'])
-
-    def of_tenant(self, aggregates, is_required):
-        """The uuids that are required, or the words of a refusal."""
-        answer = self.ask(
-            aggregates,
-            {},
-            {},
-            limit_tenants_to_placement_aggregate=True,
-            placement_aggregate_required_for_tenants=is_required,
-        )
+        line = self.process.stdout.readline()
+        assert line, 'Nova has ended'
+        answer = json.loads(line)
         if 'failed' in answer:
             return answer['failed']
-        assert answer['forbidden'] == []
-        return {frozenset(any_of) for any_of in answer['required']}
+        return set(map(frozenset, answer['required'])), set(answer['forbidden'])
 
-    def of_zone(self, aggregates, zone, *, is_pinned):
-        """The uuids of which a host must be in one; None for no such rule."""
-        answer = self.ask(aggregates, {}, {}, zone, ['cmp'] if is_pinned else ())
-        assert answer['forbidden'] == []
-        return set(*answer['required']) if answer['required'] else None
+    def isolated(self, aggregates, flavor, image):
+        option = 'enable_isolated_aggregate_filtering'
+        required, forbidden = self.ask(aggregates, option, flavor=flavor, image=image)
+        assert not required
+        return forbidden
 
 
 @pytest.fixture(scope='module')
@@ -121,12 +94,14 @@ def aggregates_of(named):
     ]
 
 
-def check_tenant(answer, limited):
+def check_tenant(nova, aggregates, is_required):
+    limited = isolation.limit_to_tenant('p1', aggregates, is_aggregate_required=is_required)
+    needed = ['placement_aggregate_required_for_tenants'] if is_required else []
+    answer = nova.ask(aggregates, 'limit_tenants_to_placement_aggregate', *needed)
     if isinstance(limited, Verdict):
         assert 'No hosts available for tenant' in answer
     else:
-        assert set(limited.required) == answer
-        assert not limited.forbidden
+        assert (set(limited.required), limited.forbidden) == answer
 
 
 @pytest.mark.parametrize('row', rows('isolated_aggregates'))
@@ -140,9 +115,7 @@ def test_isolated_as_in_the_table(nova, row):
 
 @pytest.mark.parametrize('row', rows('tenant_aggregates'))
 def test_tenants_as_in_the_table(nova, row):
-    aggregates, is_required = aggregates_of(row['aggregates']), row.get('required', False)
-    limited = isolation.limit_to_tenant('p1', aggregates, is_aggregate_required=is_required)
-    check_tenant(nova.of_tenant(aggregates, is_required), limited)
+    check_tenant(nova, aggregates_of(row['aggregates']), row.get('required', False))
 
 
 @hypothesis.settings(max_examples=100)
@@ -167,7 +140,9 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
     snapshot = CloudSnapshot(hosts, known)
     request = PlacementRequest(1, 'f', availability_zone=wanted)
     question = Question(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
-    required = nova.of_zone(made, wanted, is_pinned=is_pinned)
+    found, forbidden = nova.ask(made, zone=wanted, forced=['cmp'] if is_pinned else [])
+    assert not forbidden
+    required = set(*found) if found else None
     for host in hosts:
         verdict = AvailabilityZoneConstraint().check_host(question, host)
         is_taken = required is None or bool(required & host.aggregates)
@@ -201,5 +176,4 @@ def test_nova_asks_placement_for_the_same(nova, metadata, flavor, image, is_requ
     traits = isolation.required_traits(flavor, image)
     ours = isolation.isolate(traits, aggregates)
     assert ours.forbidden == nova.isolated(aggregates, flavor, image)
-    limited = isolation.limit_to_tenant('p1', aggregates, is_aggregate_required=is_required)
-    check_tenant(nova.of_tenant(aggregates, is_required), limited)
+    check_tenant(nova, aggregates, is_required)
