@@ -34,7 +34,7 @@ import os_traits
 
 from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.constraints import aggregate_metadata, resources
+from senlin_affinity.constraints import resources
 from senlin_affinity.core import planner
 from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.decision import Decision
@@ -167,7 +167,6 @@ def place(snapshot: CloudSnapshot, constraints: Sequence[Constraint]) -> Decisio
 
 def forget() -> None:
     """What the constraints keep from one question to the next."""
-    aggregate_metadata._parsed.cache_clear()
     resources._enough.cache_clear()
 
 
