@@ -19,6 +19,7 @@ from senlin_affinity.cloud.pages import by_marker
 from senlin_affinity.cloud.providers import Room
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
+from senlin_affinity.core.member_of import all_spelt
 from senlin_affinity.core.objects import Aggregate, Host
 
 UUIDS: Microversion = (2, 53)
@@ -105,7 +106,7 @@ def aggregates(compute: Rest) -> tuple[tuple[Aggregate, ...], dict[str, frozense
                 by_host.setdefault(host, []).append(uuid)
     shared: dict[tuple[str, ...], frozenset[str]] = {}
     sets = {
-        host: shared.setdefault(tuple(sorted(uuids)), frozenset(uuids))
+        host: shared.setdefault(tuple(sorted(uuids)), all_spelt(uuids))
         for host, uuids in by_host.items()
     }
     return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets

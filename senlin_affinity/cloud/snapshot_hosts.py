@@ -15,7 +15,7 @@ from typing import Any
 from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud.json_fields import Field, wrong
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import spelt
+from senlin_affinity.core.member_of import all_spelt, spelt
 from senlin_affinity.core.objects import Host, Resource
 
 HOST_KEYS = (
@@ -132,7 +132,8 @@ class Hosts:
                 raise wrong(_LIST_OF_TEXTS, value, path)
             for number, text in enumerate(key):
                 fields.shown(text, f'{path}[{number}]')
-            found = self._sets[key] = frozenset(key)
+            found = all_spelt(key) if path == 'aggregates' else frozenset(key)
+            self._sets[key] = found
         return found
 
     def _resources(self, item: Any) -> dict[str, Resource]:

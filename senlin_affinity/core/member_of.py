@@ -56,10 +56,15 @@ def spelt(uuid: str) -> str:
     return text if _SPELT.fullmatch(text) else canonical(text) or text
 
 
-def all_spelt(uuids: Iterable[str]) -> frozenset[str]:
-    """The same of all of them: the same set, where they are written so already."""
-    found = frozenset(map(spelt, uuids))
-    return uuids if isinstance(uuids, frozenset) and uuids == found else found
+class Spelt(frozenset[str]):
+    """UUIDs as they are compared: many hosts and providers share one such set."""
+
+    __slots__ = ()
+
+
+def all_spelt(uuids: Iterable[str]) -> Spelt:
+    """The same of all of them."""
+    return uuids if isinstance(uuids, Spelt) else Spelt(map(spelt, uuids))
 
 
 @dataclass(frozen=True, eq=False)
