@@ -79,11 +79,10 @@ AGGREGATES = {
     'C': {'trait:CUSTOM_WIN': 'required'},
     'D': {'filter_tenant_id': 'p1'},
 }
-
-
 RULES = {
     'required': {'required_member_prefix': 'reservation:'},
     'forbidden': {'forbidden_member_prefixes': ('reservation:',)},
+    'nothing': {'required_member_prefix': '', 'forbidden_member_prefixes': ('',)},
     'isolation': {'is_isolation_enforced': True},
     'tenants': {'are_tenants_limited': True},
     'tenant': {'is_tenant_aggregate_required': True},
@@ -103,12 +102,7 @@ def about_aggregates(row):
     )
     extra_specs = row.get('flavor', {})
     flavor = None if extra_specs is None else Flavor('1', 'f', 1, 64, 1, extra_specs=extra_specs)
-    given = row.get('rules', {})
-    rules = (
-        given
-        if isinstance(given, dict)
-        else {k: v for word in given for k, v in RULES[word].items()}
-    )
+    rules = {key: value for word in row.get('rules', ()) for key, value in RULES[word].items()}
     asked = Question(
         PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
         CloudSnapshot(
