@@ -1,7 +1,7 @@
 """The flavor's extra specs and the metadata of the host's aggregates.
 
-Source: document 000, and Nova's own AggregateInstanceExtraSpecsFilter, which is
-older and compares less. Each holds where the cloud's scheduler runs it; where it runs both, both.
+Source: document 000, and Nova's own AggregateInstanceExtraSpecsFilter, which is older and compares
+less. Each holds where the cloud's scheduler runs it; where it runs both, both.
 """
 
 from __future__ import annotations

@@ -2,12 +2,10 @@
 
 Source: document 001's flow, by this project's options, and Nova's request filters
 ``isolate_aggregates`` and ``require_tenant_aggregate``, where the options that mirror nova.conf say
-that Nova runs them. What can not be met anywhere (a reservation that no aggregate carries, a
-project without an aggregate) is said on every host.
+that Nova runs them. What can not be met anywhere is said on every host.
 
-An image that is not known may require any trait: it is not known, then, whether an isolated host is
-open to it. A reserved one stays closed: nobody behind this rule looks at the prefixes again, while
-Nova looks at the traits.
+An image that is not known may require any trait, and open an isolated host. A reserved one stays
+closed: nobody behind this rule looks at the prefixes again, while Nova looks at the traits.
 """
 
 from __future__ import annotations

@@ -5,12 +5,10 @@ other than the escape scope are not looked at.
 
 Shapes: those of :mod:`~senlin_affinity.core.aggregate_metadata`.
 
-Errors: none. Where the real filter raises for every order in which it may meet the values, the
-verdict is ``aggregate_metadata.nova_fails``; where it depends on that order, which is that of a
-set, the kinder answer is given.
+Errors: none. Where the real filter raises in whatever order it meets the values, the verdict is
+``aggregate_metadata.nova_fails``; where it depends on the order, that of a set, it is the kinder.
 
-Source: ``nova/scheduler/filters/aggregate_instance_extra_specs.py`` and
-``nova/scheduler/filters/utils.py``.
+Source: ``nova/scheduler/filters/aggregate_instance_extra_specs.py``, ``utils.py`` beside it.
 """
 
 from __future__ import annotations
@@ -43,10 +41,10 @@ class NovaRequirements:
     @classmethod
     def parse(cls, extra_specs: Mapping[str, str]) -> NovaRequirements:
         """Read the extra specs of a flavor."""
-        named = ((str(name).removeprefix(SCOPE), name) for name in extra_specs or ())
-        keys = (each for each in sorted(named, key=str) if each[0] != each[1] or ':' not in each[0])
         parse = extra_spec_operators.parse
-        return cls(tuple((key, parse(extra_specs[name])) for key, name in keys))
+        named = ((str(name).removeprefix(SCOPE), name) for name in extra_specs or ())
+        asked = ((key, n) for key, n in sorted(named, key=str) if key != n or ':' not in key)
+        return cls(tuple((key, parse(extra_specs[name])) for key, name in asked))
 
     def check(
         self, aggregates: Sequence[Mapping[str, str]], names: Sequence[str] | None = None

@@ -1,10 +1,9 @@
 """Document 000: a flavor's extra specs against the metadata of the aggregates of a host.
 
-Data flow: the extra specs are read once into :class:`Requirements`, which then judges
-many hosts, each by the metadata of its aggregates. In normal mode the flavor asks, and the metadata
-are literals. An aggregate with a true ``force_metadata_check`` turns this round: each of its keys
-asks, with the sentinels and operators of a flavor, and the flavor answers. The escape scope says
-nothing then, on either side: ``k`` and ``aggregate_instance_extra_specs:k`` are one key.
+Data flow: the extra specs are read once into :class:`Requirements`, which then judges many hosts by
+the metadata of their aggregates. In normal mode the flavor asks, and the metadata are literals. An
+aggregate with a true ``force_metadata_check`` turns this round: each of its keys asks, in the words
+of a flavor, and the flavor answers; a key is the same then with and without the escape scope.
 
 Shapes::
 
@@ -13,14 +12,13 @@ Shapes::
     Verdict(REJECT, 'aggregate_metadata.mismatch',
             {'key': 'ssd', 'asked': '<or> true <or> ~', 'found': 'false', 'aggregates': 'ssd'})
 
-Units: one of several values of a key is enough. Where several keys do not agree, the first by its
+Units: one of several values of a key is enough. Of several keys that do not agree, the first by its
 name is reported.
 
-Errors: none, whatever the two sides hold; None is taken for empty. What an operator should read in
-the log is in :func:`warnings`.
+Errors: none, whatever the two sides hold; None is taken for empty.
 
-Source: document 000, and this project's decisions about it. We differ on purpose from the filter
-that was shipped with the document.
+Source: document 000. We differ on purpose from the filter that was shipped with it, by this
+project's decisions.
 """
 
 from __future__ import annotations

@@ -5,11 +5,10 @@ Shapes: ``resolve(['in:agg-a,agg-b', '!agg-licensed'], aggregates)`` is a
 spelling. A name with a comma, with blanks around it, or with ``!``, ``in:`` or ``not:`` (in any
 case) at its beginning reads as something else: such an aggregate is named by its UUID.
 
-Errors: InvalidSpec for a name or a UUID that no aggregate has, and for one that means two. Neither
-is ever left out: a forbidden aggregate must not be forbidden in vain, nor a required one lost.
+Errors: InvalidSpec for a name or a UUID that no aggregate has, and for one that means two: no
+aggregate may be forbidden in vain, and no required one lost.
 
-Source: the grammar of document 001. We differ on purpose: Placement takes a UUID that it does not
-know; in a policy it is a slip of the pen.
+Source: the grammar of document 001. We differ on purpose: Placement takes an unknown UUID.
 """
 
 from __future__ import annotations

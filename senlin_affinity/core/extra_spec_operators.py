@@ -3,7 +3,7 @@
 Shapes::
 
     match('4', '>= 3') is True
-    parse('<or> 1 <or> 2').literals == {'1', '2'}     parse('>= 3').accepts('4') is True
+    parse('<or> 1 <or> 2').literals == {'1', '2'}     parse('>= 3').judge('4') is True
     parse('ssd').literals == {'ssd'}                   parse('>=').is_satisfiable is False
 
 Units: ``=``, ``==``, ``!=``, ``>=``, ``<=`` compare as numbers (``=`` means "or more"), ``s==`` and
@@ -66,12 +66,8 @@ class Condition:
     is_satisfiable: bool = False
     literals: frozenset[str] = frozenset()
 
-    def accepts(self, value: Any) -> bool:
-        """Is this one of the values?"""
-        return bool(self.judge(value))
-
     def judge(self, value: Any) -> bool | None:
-        """The same; None where it can not be said, and Nova's own operator raises."""
+        """Is this value accepted? None where it can not be said, and Nova's own operator raises."""
         try:
             return value is not None and bool(self.test(value))
         except _CAN_NOT_JUDGE:
@@ -80,7 +76,7 @@ class Condition:
 
 def match(value: str, requirement: str) -> bool:
     """Does a value of the metadata fulfil the requirement of an extra spec?"""
-    return parse(requirement).accepts(value)
+    return bool(parse(requirement).judge(value))
 
 
 def parse(requirement: str) -> Condition:

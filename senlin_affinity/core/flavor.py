@@ -1,8 +1,7 @@
 """What one server of a flavor asks of Placement: amounts of resource classes, and traits.
 
-Data flow: a flavor's figures and extra specs (and the properties of an image) come in;
-one frozen :class:`Demand` goes out, which the constraints ``resources`` and ``traits`` compare with
-a host.
+Data flow: a flavor's figures and extra specs (and the properties of an image) come in; one frozen
+:class:`Demand` goes out, which the constraints ``resources`` and ``traits`` compare with a host.
 
 Shapes::
 

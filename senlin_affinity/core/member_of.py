@@ -1,8 +1,8 @@
 """Document 001: which aggregates a provider must be in, and which it must not be in.
 
-Data flow: values of Placement's ``member_of`` come in, one frozen :class:`MemberOf` comes
-out; it judges the aggregates of a provider, and writes the values back in one canonical form.
-Names of aggregates are looked up by :mod:`~senlin_affinity.core.aggregate_names`.
+Data flow: values of Placement's ``member_of`` come in, one frozen :class:`MemberOf` comes out; it
+judges the aggregates of a provider, and writes the values back in one canonical form. Names are
+looked up by :mod:`~senlin_affinity.core.aggregate_names`.
 
 Shapes, where U, V and W are UUIDs::
 
@@ -11,16 +11,13 @@ Shapes, where U, V and W are UUIDs::
 
     MemberOf.parse(['W', 'in:U,V', '!X'])        in W, and in U or V, and not in X
 
-All values hold together: the required ones are joined by AND, the forbidden ones are united.
-
-Units: nothing given is no constraint, which admits every provider. An aggregate on both sides is no
-error: forbidden wins.
+Units: the required values are joined by AND, the forbidden ones are united; nothing given admits
+every provider. An aggregate on both sides is no error: forbidden wins.
 
 Errors: InvalidSpec with the place (``member_of[1]``), the part that is wrong, and how to write it.
 
-Source: document 001, Placement's API from 1.32. We differ on purpose: UUIDs are written in one way
-before they are compared or sent, since Placement takes every spelling of a UUID and finds only the
-one that was stored.
+Source: document 001, Placement's API from 1.32. We differ on purpose: UUIDs are written in one way,
+since Placement takes every spelling of a UUID and finds only the one that was stored.
 """
 
 from __future__ import annotations

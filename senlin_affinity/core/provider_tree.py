@@ -12,17 +12,14 @@ A provider is left exactly when Placement answers with it to a request (``GET
 * In a group with a suffix (``member_of1``) each provider answers for its own aggregates.
 * In the group without one, the aggregates of a root span its tree. What is forbidden touches
   neither the provider nor its root; what is required is met by one of the two alone.
-* That a provider shares what it has changes nothing here: it is judged like the others, and left
-  also where the trees that it shares with are not. Only what it may be combined with in one
-  candidate is another matter.
+* A provider that shares what it has is judged like the others, and left also where the trees that
+  it shares with are not.
 
-Errors: InvalidSpec where the providers are no forest: a UUID twice, a parent that is not there, a
-circle.
+Errors: InvalidSpec where the providers are no forest.
 
-Source: document 001 and its picture; the real Placement is the judge. An aggregate of a provider in
-the middle of a tree reaches nobody else. In one place there is nothing to agree with: Placement 16
-answers 500 where a sharing provider is nested below a forbidden root, and shares with a tree whose
-root is not. Here it is left out, as the document has it for children.
+Source: document 001 and its picture; the real Placement is the judge. Only where a sharing provider
+is nested below a forbidden root, and shares with a tree whose root is not, does Placement 16 answer
+500: here it is left out, as the document has it for children.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Document 001: host reservations, by prefixes of metadata keys.
 
 Data flow: the metadata keys of a request (its flavor's extra specs, its image's properties) and the
-aggregates come in; out comes one :class:`MemberOf`. A key that begins with the *required prefix* is
-a reservation: the aggregates that carry exactly this key, whatever its value, are required, one
-parameter for each such key. A *forbidden prefix* keeps everybody out of the aggregates that carry a
-key which begins with it; a request that has a key with that prefix itself is let in. The two are
-evaluated apart from each other, also where only one of them is set.
+aggregates come in; one :class:`MemberOf` comes out. A key that begins with the *required prefix* is
+a reservation: the aggregates that carry exactly this key are required, one parameter for each such
+key. A *forbidden prefix* keeps everybody out of the aggregates that carry a key which begins with
+it, but for a request that has such a key itself. The two are evaluated apart from each other.
 
 Shapes::
 
@@ -17,12 +16,10 @@ Units: a prefix of None or '' is not set; a forbidden prefix may be given as one
 text is no key.
 
 Errors: InvalidSpec for keys or a prefix that are none, and for a reservation that no aggregate
-carries: without its aggregate the request would be constrained by nothing, and take the hosts of
-others.
+carries: the request would be constrained by nothing, and take the hosts of others.
 
-Source: document 001, "Developer impact", steps 0 to 4. Nova never had these options; where the
-document's pseudo code lets an unknown reservation pass, we differ on purpose. It looks at the
-flavor only; its text names the image, too, and so do we.
+Source: document 001, "Developer impact", steps 0 to 4. We differ on purpose where its pseudo code
+lets an unknown reservation pass, and read the image, too, which only its text names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Document 002: the shapes of a server group, its rules, and the slots it leaves on a host.
 
-Data flow: a body of Nova's (or a request that a person wrote) comes in, in any of the
-three shapes; out comes one frozen :class:`ServerGroup`. What to send to a Nova is written back by
-:func:`create_body`, in the one shape that the negotiated microversion takes.
+Data flow: a body of Nova's, or a person's request, comes in, in any of the three shapes; one frozen
+:class:`ServerGroup` comes out. :func:`create_body` writes the shape that a microversion takes.
 
 Shapes::
 
