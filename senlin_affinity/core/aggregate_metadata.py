@@ -111,14 +111,10 @@ class Requirements:
     def _ask(self, host: HostMetadata) -> Verdict | None:
         """Normal mode: each extra spec must find the absent key, or one of its values."""
         for requirement in self.asked:
-            states = requirement.states
-            found = host.values(requirement.key)
-            if states.fault == ILLEGAL:
-                # A contradiction is reported, also where there is nothing to compare it with.
-                return _not_found(requirement, host)
-            if not found and (requirement.is_optional or states.accepts_absent):
-                continue
-            if not found or not states.accepts(found):
+            states, found = requirement.states, host.values(requirement.key)
+            may_lack = requirement.is_optional or states.accepts_absent
+            # A contradiction is reported, also where there is nothing to compare it with.
+            if states.fault == ILLEGAL or not (states.accepts(found) if found else may_lack):
                 return _not_found(requirement, host)
         return None
 

@@ -130,19 +130,20 @@ def parse_create(body: Mapping[str, Any]) -> ServerGroup:
     path = 'server_group'
     inner = _only(_only(body, '', path)[path], path, 'name', 'policy', rules=True)
     name = check_name(inner['name'], f'{path}.name')
-    policy_path, word = f'{path}.policy', inner['policy']
-    is_object = isinstance(word, Mapping)
-    if is_object:
+    if not isinstance(inner['policy'], Mapping):
+        policy = check_policy(inner['policy'], f'{path}.policy')
+    else:
         if 'rules' in inner:
-            raise InvalidSpec(
-                'not beside a policy object: write server_group.policy.rules', f'{path}.rules'
-            )
-        path, inner = policy_path, _only(word, policy_path, 'name', rules=True)
-        policy_path, word = f'{path}.name', inner['name']
-    policy, path = check_policy(word, policy_path), f'{path}.rules'
-    if is_object and 'rules' in inner and policy != ANTI_AFFINITY:
-        raise InvalidSpec(f'only {ANTI_AFFINITY} takes rules: leave them out', path)
-    return ServerGroup('', name, policy, check_rules(inner.get('rules', {}), policy, path))
+            words = 'not beside a policy object: write server_group.policy.rules'
+            raise InvalidSpec(words, f'{path}.rules')
+        path = f'{path}.policy'
+        inner = _only(inner['policy'], path, 'name', rules=True)
+        policy = check_policy(inner['name'], f'{path}.name')
+        if 'rules' in inner and policy != ANTI_AFFINITY:
+            words = f'only {ANTI_AFFINITY} takes rules: leave them out'
+            raise InvalidSpec(words, f'{path}.rules')
+    rules = check_rules(inner.get('rules', {}), policy, f'{path}.rules')
+    return ServerGroup('', name, policy, rules)
 
 
 def create_body(
@@ -155,10 +156,8 @@ def create_body(
     """
     offered = '.'.join(map(str, microversion))
     if microversion >= RULES_MICROVERSION:
-        body: dict[str, Any] = {'name': name, 'policy': policy}
-        if rules:
-            body['rules'] = dict(rules)
-        return {'server_group': body}
+        more = {'rules': dict(rules)} if rules else {}
+        return {'server_group': {'name': name, 'policy': policy, **more}}
     if rules:
         raise InvalidSpec(
             f'rules need compute microversion 2.64, this cloud offers {offered}: '
