@@ -63,8 +63,8 @@ def _facts(row: dict[str, Any], code: str) -> dict[str, str]:
     if code in PASSING:
         return {}
     (metadata,) = aggregates or ({},)
-    ((key, asked),) = extra_specs.items() or [(*metadata.keys() - {FORCE}, '')]
-    key = key.removeprefix(SCOPE)
+    (name,) = extra_specs or metadata.keys() - {FORCE}
+    key, asked = name.removeprefix(SCOPE), extra_specs.get(name, '')
     found = metadata.get(key, metadata.get(SCOPE + key, ''))
     named = ', '.join(row.get('names', ['aggregate 1']) if aggregates else ['none'])
     if 'where' in row:
