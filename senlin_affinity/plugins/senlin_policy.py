@@ -32,8 +32,6 @@ from senlin.common import consts
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
-from senlin_affinity.cloud.connection import Ports, ports
-from senlin_affinity.conf import opts
 from senlin_affinity.core.errors import (
     CloudError,
     InvalidSpec,
@@ -140,7 +138,7 @@ class AffinityPolicy(base.Policy):
                 ),
                 cloud.server_groups,
                 cloud.inventory,
-                prefix=self._options().group_name_prefix,
+                prefix=cfg.CONF.affinity.group_name_prefix,
             )
             engine.forget_notes(cluster)
             if attached.gone is not None:
@@ -247,17 +245,16 @@ class AffinityPolicy(base.Policy):
                     'detach it first'
                 )
 
-    def _ports(self, user: str, project: str) -> Ports:
-        return ports(self._connection(user, project), self._options().request_timeout)
+    def _ports(self, user: str, project: str) -> Any:
+        from senlin_affinity.cloud.connection import ports  # with openstacksdk
+
+        return ports(self._connection(user, project), cfg.CONF.affinity.request_timeout)
 
     def _connection(self, user: str, project: str) -> Any:
         try:
             return self.nova(user, project).conn
         except senlin_exception.SenlinException as error:
             raise CloudError(f'could not connect to the cloud: {error}') from error
-
-    def _options(self) -> Any:
-        return opts.register(cfg.CONF)
 
     def _answer(
         self, what: str, cluster_id: str, decide: Callable[[], tuple[Any, str]]

@@ -16,8 +16,6 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from senlin_affinity.cloud import images, snapshot
-from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf import opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
@@ -33,10 +31,11 @@ from senlin_affinity.policy.request import Asked
 
 LOG = logging.getLogger(__name__)
 
+opts.register(cfg.CONF)
+
 
 def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -> Growth:
     """What a cluster or a node asks for."""
-    options = opts.register(cfg.CONF)
     constraints: Sequence[Constraint] = ()
     error = None
     if count and is_planned(wanted):
@@ -48,7 +47,7 @@ def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -
         count,
         profile=entity.rt['profile'].spec,
         project_id=entity.project,
-        enabled_filters=tuple(options.enabled_filters),
+        enabled_filters=tuple(cfg.CONF.affinity.enabled_filters),
         rules=opts.rules(cfg.CONF, constraints),
     )
     return Growth(asked, wanted, bound, constraints, error)
@@ -56,10 +55,13 @@ def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -
 
 def look(needs: Needs | None, connect: Callable[[], Any]) -> Sight:
     """What is needed of the cloud behind the owner's connection."""
-    timeout = opts.register(cfg.CONF).request_timeout
+    if needs is None:
+        return Sight()
+    from senlin_affinity.cloud import snapshot  # with openstacksdk: not before it is needed
+    from senlin_affinity.cloud.connection import ports
+
+    timeout = cfg.CONF.affinity.request_timeout
     try:
-        if needs is None:
-            return Sight()
         if needs.drs_pattern is not None:
             inventory = ports(connect(), timeout).inventory
             return Sight(drs_hosts=tuple(inventory.hosts_named_like(needs.drs_pattern)))
@@ -77,6 +79,8 @@ def look(needs: Needs | None, connect: Callable[[], Any]) -> Sight:
 def _image(
     needs: Needs, cloud: CloudSnapshot, connect: Callable[[], Any], timeout: float
 ) -> Mapping[str, str] | None:
+    from senlin_affinity.cloud import images
+
     if needs.image is None:
         return None
     if needs.is_image_needed:

@@ -22,8 +22,6 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from senlin.engine import environment
 
-from senlin_affinity.conf import opts
-
 LOG = logging.getLogger(__name__)
 
 NAME = 'senlin.policy.affinity-1.0'
@@ -44,7 +42,7 @@ def offer(policy: type) -> None:
 
 def _serving(ours: type, found: Any) -> Any:
     """The class that is to be registered under the name."""
-    if found is ours or not opts.register(cfg.CONF).serve_version_1_0:
+    if found is ours or not cfg.CONF.affinity.serve_version_1_0:
         return found
     place = getattr(found, '__module__', None), getattr(found, '__name__', None)
     if place != IN_TREE:

@@ -3,7 +3,6 @@
 import pytest
 from oslo_config import cfg
 
-from senlin_affinity.conf import opts
 from tests.engine import support
 from tests.support.edge import Edge
 
@@ -16,7 +15,6 @@ def _database():
 @pytest.fixture
 def option():
     """``option('drs_pattern', 'win')``: a line of the engine's configuration."""
-    opts.register(cfg.CONF)
     given = []
 
     def set_option(name, value):

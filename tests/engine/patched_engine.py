@@ -17,7 +17,6 @@ from oslo_config import cfg
 from senlin import objects
 from senlin.common import exception as senlin_exception
 
-from senlin_affinity.conf import opts
 from tests.engine.support import PROJECT, USER, Desk, binding, make_database, spec
 from tests.support.edge import Edge
 
@@ -37,7 +36,6 @@ def main(auth_url: str, timeout: str, step: str) -> None:
         'service_project_domain': 'default',
     }.items():
         cfg.CONF.set_override(name, value, group='authentication')
-    opts.register(cfg.CONF)
     cfg.CONF.set_override('request_timeout', float(timeout), group='affinity')
     desk = Desk(Edge())  # which answers nothing: no mocker is started
     trust = {'openstack': {'trust': 'of-the-owner'}}

@@ -42,7 +42,6 @@ def desk(_database):
 @pytest.fixture
 def reserved():
     """The options that keep aggregates with a licence for those that have it."""
-    senlin_preflight.opts.register(cfg.CONF)
     given = {
         'placement_req_required_member_prefix': 'licence:',
         'placement_req_default_forbidden_member_prefix': ['licence:'],

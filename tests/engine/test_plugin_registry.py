@@ -9,7 +9,6 @@ from senlin.engine import environment
 from senlin.policies import base
 from senlin.policies.affinity_policy import AffinityPolicy as InTree
 
-from senlin_affinity.conf import opts
 from senlin_affinity.plugins import senlin_registry
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from tests.engine.support import binding, spec
@@ -32,7 +31,6 @@ def offered(monkeypatch):
 @pytest.fixture
 def served():
     """The option, switched on for one test."""
-    opts.register(cfg.CONF)
     cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
     yield
     cfg.CONF.clear_override('serve_version_1_0', group='affinity')
