@@ -14,7 +14,7 @@ from typing import Any
 
 from senlin_affinity.cli import base, spec_file, spread_view
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
-from senlin_affinity.policy import affinity, aggregates, flavor, profile, properties
+from senlin_affinity.policy import affinity, flavor, profile, properties
 
 _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 
@@ -83,7 +83,7 @@ class ValidatePolicy(base.ShowOne):
         affinity.validate(wanted, cloud.inventory)
         of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
         of_flavor = f'; {of_flavor}' if of_flavor else ''
-        aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
+        affinity.member_of(wanted, cloud.inventory, cloud.candidates)
         exists = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
         exists += 'the aggregates exist; ' if wanted.member_of else ''
         try:

@@ -45,7 +45,6 @@ from senlin_affinity.plugins import senlin_preflight as preflight
 from senlin_affinity.plugins.senlin_schema import converted
 from senlin_affinity.policy import (
     affinity,
-    aggregates,
     binding,
     declared,
     ownership,
@@ -91,7 +90,7 @@ class AffinityPolicy(base.Policy):
                 cloud = self._ports(context.user_id, context.project_id)
                 affinity.validate(wanted, cloud.inventory)
                 try:
-                    aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
+                    affinity.member_of(wanted, cloud.inventory, cloud.candidates)
                 except CloudError as error:
                     if error.status != 403:
                         raise
@@ -123,7 +122,7 @@ class AffinityPolicy(base.Policy):
             wanted, spec = self._wanted(), cluster.rt['profile'].spec
             profile.check_zone(spec, wanted.spread)
             cloud = self._ports(cluster.user, cluster.project)
-            aggregates.member_of(wanted, cloud.inventory, cloud.candidates)
+            affinity.member_of(wanted, cloud.inventory, cloud.candidates)
             attached = affinity.attach(
                 wanted,
                 affinity.Cluster(

@@ -1,16 +1,14 @@
-"""The life of a policy on a cluster: validate, attach, detach. (The hook is in ``placement``.)
+"""The life of a policy on a cluster: validate, attach, detach. (The hook is in ``planned``.)
 
-The way of the data: properties that were read, and what the cluster's profile hints at, come in;
-the ports are asked (all reads first, one write last); a :class:`Binding` to remember goes out.
-No engine is known here.
+Data flow: properties that were read, and what the cluster's profile hints at, come in; the ports
+are asked (all reads first, one write last); a :class:`Binding` to remember goes out.
 
 Attach (document 003, S1 and S2): a group that the profile's scheduler hint names is inherited, and
-must exist (Q3-1); else one that the spec names is inherited if it exists, and created if not
-(Q3-8); else one is created under a name that belongs to the cluster alone, so that what a crashed
-attach left behind is found again by the next one. A name that is a UUID is an id, never a name.
-A group that an earlier detach kept goes before all of these (``ownership``).
-
-Before that, the extra specs of the profile's flavor are judged (document 004; not with ``off``).
+must exist; else one that the spec names is inherited if it exists, and created if not; else one is
+created under a name that belongs to the cluster alone, so that what a crashed attach left behind is
+found again by the next one. A name that is a UUID is an id, never a name. A group that an earlier
+detach kept goes before all of these (``ownership``). Before that, the extra specs of the profile's
+flavor are judged (document 004; not with ``off``).
 
 Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
 with a given name 4 (the list again); taking up a kept group 1; 1 or 2 more for the flavor. Detach
@@ -26,8 +24,10 @@ import dataclasses
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from senlin_affinity.core.aggregate_names import resolve
 from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec, PolicyMismatch
-from senlin_affinity.core.ports import Inventory, ServerGroups
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.ports import Candidates, Inventory, ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy import creation, flavor, ownership
 from senlin_affinity.policy.binding import Binding
@@ -35,6 +35,8 @@ from senlin_affinity.policy.matching import is_uuid, mismatch, saying
 from senlin_affinity.policy.properties import Properties
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
+#: How a cluster got its group; one that it does not inherit is its policy's own.
+CREATED, AGAIN, INHERITS = 'created', 'takes up again', 'inherits'
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,27 @@ class Detached:
 
 
 def validate(properties: Properties, inventory: Inventory) -> None:
-    """What only the cloud can tell about a spec: does its zone exist (R3-26)?"""
+    """What every user's cloud can tell about a spec: does its zone exist?"""
     zone = properties.availability_zone
     if zone is not None and zone not in inventory.availability_zones():
         raise InvalidSpec(
             f"The specified availability_zone '{zone}' could not be found.",
             'properties.availability_zone',
         )
+
+
+def member_of(properties: Properties, inventory: Inventory, candidates: Candidates) -> MemberOf:
+    """What the spec asks of the hosts' aggregates, with UUIDs for names: 1 request, 0 without.
+
+    InvalidSpec for a name that no aggregate has or that two have, and for a Placement that is too
+    old for it; CloudError also where the user may not see aggregates.
+    """
+    if not properties.member_of:
+        return MemberOf()
+    path = 'properties.member_of'
+    found = resolve(properties.member_of, inventory.aggregates(), path)
+    candidates.check_version(found, path)
+    return found
 
 
 def attach(
@@ -123,26 +139,24 @@ def attach(
             other_clusters=cluster.other_clusters,
         )
     if kept.group is not None:
-        attached = _attached(kept.group, properties, 'takes up again', is_inherited=False)
+        attached = _attached(kept.group, properties, AGAIN)
     else:
-        attached = _attach(properties, cluster, groups, inventory, prefix)
+        attached = _attach(properties, cluster, groups, inventory, f'{prefix}{cluster.id}')
     return dataclasses.replace(attached, of_flavor=of_flavor, gone=kept.gone)
 
 
 def _attach(
-    properties: Properties,
-    cluster: Cluster,
-    groups: ServerGroups,
-    inventory: Inventory,
-    prefix: str,
+    properties: Properties, cluster: Cluster, groups: ServerGroups, inventory: Inventory, own: str
 ) -> Attached:
     found = find(properties, cluster.group_hint, groups)
     if found is not None:
-        is_pending = cluster.pending == found.name and not cluster.group_hint
-        is_as_created = mismatch(found, properties, is_ours=True) is None
-        if is_pending and is_as_created and cluster.may_own(found):
-            return _attached(found, properties, 'takes up again', is_inherited=False)
-        return _attached(found, properties, 'inherits')
+        is_ours = (
+            cluster.pending == found.name
+            and not cluster.group_hint
+            and mismatch(found, properties, is_ours=True) is None
+            and cluster.may_own(found)
+        )
+        return _attached(found, properties, AGAIN if is_ours else INHERITS)
     if properties.server_group_name:
         cluster.note(properties.server_group_name)
         try:
@@ -152,12 +166,11 @@ def _attach(
         except AffinityError:
             cluster.note(None)
             raise
-    own = f'{prefix}{cluster.id}'
     with saying(f"Failed in retrieving servergroup '{own}'."):
         left_behind = groups.named(own)
     for group in left_behind:
         if mismatch(group, properties, is_ours=True) is None:
-            return _attached(group, properties, 'takes up again', is_inherited=False)
+            return _attached(group, properties, AGAIN)
         if cluster.may_own(group):  # ours by its name, of an earlier spec
             with saying(f"Failed in deleting servergroup '{own}'."):
                 groups.delete(group.id)
@@ -248,24 +261,20 @@ def _inherit(name: str, properties: Properties, groups: ServerGroups) -> ServerG
         raise PolicyMismatch(
             f"{len(found)} server groups are called '{name}' ({ids}): name the one by its id"
         )
-    if not found:
-        return None
-    why_not = mismatch(found[0], properties)
+    why_not = mismatch(found[0], properties) if found else None
     if why_not is not None:
         raise PolicyMismatch(why_not)
-    return found[0]
+    return found[0] if found else None
 
 
 def _created(
     name: str, properties: Properties, groups: ServerGroups, inventory: Inventory
 ) -> Attached:
     group, is_ours = creation.create(name, properties, groups, inventory)
-    how = 'created' if is_ours else 'inherits'
-    return _attached(group, properties, how, is_inherited=not is_ours)
+    return _attached(group, properties, CREATED if is_ours else INHERITS)
 
 
-def _attached(
-    group: ServerGroup, properties: Properties, how: str, *, is_inherited: bool = True
-) -> Attached:
-    binding = Binding(group.id, is_inherited, properties.version, group.policy, dict(group.rules))
+def _attached(group: ServerGroup, properties: Properties, how: str) -> Attached:
+    rules = dict(group.rules)
+    binding = Binding(group.id, how == INHERITS, properties.version, group.policy, rules)
     return Attached(binding, group, how)

@@ -7,10 +7,10 @@ Shapes (document 003, S1; what stands behind ``policy`` and ``rules`` is written
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
 Older forms: the version may be the number 1.0 of the document, the string '1.0' (Senlin's own
-policy writes it), '1.1', or whatever a newer release of this project writes: all are read (Q3-4).
+policy writes it), '1.1', or whatever a newer release of this project writes: all are read.
 
 Errors: BindingError where data of this policy are there and can not be read. Data of another kind,
-and none at all, are None: there is nothing of ours (R3-28).
+and none at all, are None: there is nothing of ours.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ def write(binding: Binding) -> dict[str, Any]:
         'inherited_group': binding.is_inherited,
     }
     if binding.version != '1.0':
-        data['policy'] = binding.policy
-        data['rules'] = dict(binding.rules or {})
+        data |= {'policy': binding.policy, 'rules': dict(binding.rules or {})}
     return {KEY: {'version': binding.version, 'data': data}}
 
 
@@ -58,18 +57,14 @@ def read(stored: object) -> Binding | None:
     entry = stored.get(KEY) if isinstance(stored, Mapping) else None
     if entry is None:
         return None
-    if not isinstance(entry, Mapping):
-        raise BindingError(f'the binding can not be read: {entry!r}')
-    data = entry.get('data')
-    if not data:
+    data = entry.get('data') if isinstance(entry, Mapping) else entry
+    if isinstance(entry, Mapping) and not data:
         return None
-    group_id = data.get('servergroup_id') if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping):
+        raise BindingError(f'the binding can not be read: {data!r}')
+    group_id = data.get('servergroup_id')
     if not isinstance(group_id, str) or not group_id:
-        raise BindingError(
-            f'the binding holds no servergroup_id: {dict(data)!r}'
-            if isinstance(data, Mapping)
-            else f'the binding can not be read: {data!r}'
-        )
+        raise BindingError(f'the binding holds no servergroup_id: {dict(data)!r}')
     policy, rules = data.get('policy'), data.get('rules')
     return Binding(
         group_id,

@@ -1,8 +1,8 @@
 """Create a server group exactly once, whatever happens on the way.
 
-The way of the data: a name of which no group exists comes in; the project's quota is read, the
-group is created, and the groups are listed again to see whether somebody else did the same at that
-moment; the group to use goes out, and whether it is ours to delete later.
+Data flow: a name of which no group exists comes in; the project's quota is read, the group is
+created, and the groups are listed again to see whether another attach did the same at that moment;
+the group to use goes out, and whether it is ours to delete later.
 
 Nothing is leaked: when it can not be known whether Nova created the group (a timeout, a reset, a
 5xx), the groups are listed, and one that is there now is adopted. When two attaches create a group
@@ -69,8 +69,7 @@ def _find_created(
         ) from error
     for group in found:
         if not group.members and mismatch(group, properties, is_ours=True) is None:
-            is_own_name = name != properties.server_group_name
-            return group, is_own_name or len(found) == 1
+            return group, len(found) == 1 or name != properties.server_group_name
     # A request that timed out here goes on in Nova.
     raise GroupMayExist(
         f"{error}; if server group '{name}' is created all the same, the next attach takes it up",
@@ -85,17 +84,16 @@ def _settle(
     try:
         first = (*groups.named(group.name), group)[0]
     except CloudError:
-        return group, True
+        first = group
     if first.id == group.id:
         return group, True
     try:
         groups.delete(group.id)
     except CloudError:
         try:
-            is_still_there = groups.get(group.id) is not None
+            if groups.get(group.id) is not None:
+                return group, True
         except CloudError:
-            is_still_there = True
-        if is_still_there:
             return group, True
     why_not = mismatch(first, properties)
     if why_not is not None:

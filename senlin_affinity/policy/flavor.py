@@ -1,15 +1,12 @@
 """The extra specs of the flavor that a cluster's profile names, judged before the policy acts.
 
-The way of the data: the flavor's name and the mode of the spec come in, the flavor is read, the
-validators judge it; what there is to say goes out, for the one line of the decision.
-
 Modes: ``strict`` refuses invalid values, names that nothing defines, and a flavor that is not
 there; ``permissive`` refuses invalid values only, and says the rest; ``off`` reads nothing.
 
 Errors: InvalidExtraSpec with all that is wrong, InvalidSpec for a missing flavor, CloudError.
 
-Source: document 004 (R4-07 to R4-09); that a policy asks is this project's. It judges flavors that
-somebody else made, which is why ``permissive`` is its default (Q4-1).
+Source: document 004; that a policy asks is this project's. It judges flavors that others made,
+which is why ``permissive`` is its default.
 """
 
 from __future__ import annotations
@@ -38,6 +35,5 @@ def check(properties: Properties, name: str | None, inventory: Inventory) -> str
     except InvalidExtraSpec as error:
         of_flavor = (f"flavor '{flavor.name}': {each}" for each in error.errors)
         raise InvalidExtraSpec(of_flavor) from error
-    if not let_through:
-        return ''
-    return f"flavor '{flavor.name}': {'; '.join(map(str, let_through))}"
+    said = '; '.join(map(str, let_through))
+    return said and f"flavor '{flavor.name}': {said}"

@@ -12,24 +12,21 @@ from senlin_affinity.policy.properties import Properties
 
 
 def mismatch(group: ServerGroup, properties: Properties, *, is_ours: bool = False) -> str | None:
-    """Why the group is not what the spec asks for (Q3-10, R3-29); None if it is.
+    """Why the group is not what the spec asks for; None if it is.
 
     Where the spec gives no rules, those of an inherited group are taken over, whatever they are;
     one that is to be the policy's own (``is_ours``) must be as the policy would create it.
     """
-    if group.policy != properties.policy:
-        return (
-            f"Policies specified ({properties.policy}) doesn't match that of the existing "
-            f"servergroup '{group.name}' ({group.policy or 'none'})."
-        )
-    if properties.rules is None and not is_ours:
-        return None
-    wanted = ServerGroup('', '', properties.policy, properties.rules or {}).max_server_per_host
-    if wanted != group.max_server_per_host:
-        return (
-            f"max_server_per_host specified ({wanted}) doesn't match that of the existing "
-            f"servergroup '{group.name}' ({group.max_server_per_host})."
-        )
+    compared: list[tuple[str, object, object]] = [('Policies', properties.policy, group.policy)]
+    if properties.rules is not None or is_ours:
+        ours = ServerGroup('', '', properties.policy, properties.rules or {}).max_server_per_host
+        compared.append(('max_server_per_host', ours, group.max_server_per_host))
+    for what, wanted, found in compared:
+        if wanted != found:
+            return (
+                f"{what} specified ({wanted}) doesn't match that of the existing servergroup "
+                f"'{group.name}' ({found or 'none'})."
+            )
     return None
 
 

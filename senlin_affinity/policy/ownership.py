@@ -1,8 +1,8 @@
 """A server group that the policy created: deleted at detach, or kept for the cluster's next policy.
 
 Data flow: at detach, the cluster's metadata and the spec say which (:func:`is_kept`); the id of a
-kept group is noted in the cluster's data. At the next attach the note and the group come in, and
-the group is taken up, or what is in the way goes out (:func:`kept_group`).
+kept group is noted in the cluster's data. At the next attach, :func:`kept_group` takes it up, or
+says what is in the way.
 
 Shapes: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. It goes before
 ``servergroup.on_detach`` of the spec, since the spec of a policy in use cannot be changed.
@@ -80,9 +80,9 @@ def kept_group(
     why_not = _difference(group, properties, hint)
     if why_not is None:
         return Kept(group)
-    members = {member.server for member in group.members}
-    is_shared = bool(other_clusters(group_id)) or not members <= set(own_servers)
-    if members & set(own_servers):
+    members, own = {member.server for member in group.members}, set(own_servers)
+    is_shared = bool(other_clusters(group_id)) or not members <= own
+    if members & own:
         give_up = f', or give it up with "openstack server group delete {group_id}"'
         raise PolicyMismatch(
             f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was kept "

@@ -1,7 +1,7 @@
 """What goes into ``action.data`` before nodes are created: how many, and the data of each.
 
-The way of the data: what other policies and the user decided (``creation``, ``count``) becomes a
-number; the binding and the properties become one entry for each node.
+Data flow: what another policy decided (``creation``) becomes a number; the binding and the
+properties become one entry for each node.
 
 Shapes (document 003)::
 
@@ -49,11 +49,9 @@ class Placement:
 
     def entries(self) -> list[dict[str, str]]:
         """One fresh dict for each node."""
+        group = {'servergroup': self.servergroup}
         zones: tuple[str | None, ...] = self.hosts or (self.zone,) * self.count
-        return [
-            {**({} if zone is None else {'zone': zone}), 'servergroup': self.servergroup}
-            for zone in zones
-        ]
+        return [dict(group) if zone is None else {'zone': zone, **group} for zone in zones]
 
     def data(self) -> dict[str, Any]:
         """What goes into ``action.data``."""
@@ -63,9 +61,8 @@ class Placement:
         """One line for the log."""
         if not self.count:
             return 'places no node: the size stays'
-        where = f' in {self.zone}' if self.zone else ''
-        if self.hosts:
-            where = f' on {", ".join(self.hosts)}'
+        at_zone = f' in {self.zone}' if self.zone else ''
+        where = f' on {", ".join(self.hosts)}' if self.hosts else at_zone
         return f'places {self.count} node(s) into server group {self.servergroup}{where}'
 
 
@@ -77,7 +74,7 @@ class Refusal:
     reason: str
 
     def data(self) -> dict[str, Any]:
-        """What goes into ``action.data`` (Q3-6)."""
+        """What goes into ``action.data``."""
         return {'status': 'ERROR', 'status_reason': self.status_reason, 'reason': self.reason}
 
     def line(self) -> str:
@@ -86,15 +83,12 @@ class Refusal:
 
 
 def decided_count(data: Mapping[str, Any]) -> int | None:
-    """The number of nodes that another policy decided on; None if none did (R3-07, R3-09)."""
+    """The number of nodes that another policy decided on; None if none did."""
     creation = data.get('creation')
-    if creation is None:
-        return None
-    if not isinstance(creation, Mapping):
+    if creation is not None and not isinstance(creation, Mapping):
         raise InvalidSpec(f'must be a mapping with count, not {creation!r}', 'data.creation')
-    if creation.get('count') is None:
-        return None
-    return whole(creation['count'], 'data.creation.count', 0)
+    count = (creation or {}).get('count')
+    return None if count is None else whole(count, 'data.creation.count', 0)
 
 
 def is_planned(properties: Properties) -> bool:
@@ -119,20 +113,18 @@ def unplanned(
 
 
 def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
-    """The service host of the first DRS host that runs (Q3-3, Q3-11), or why there is none."""
+    """The service host of the first DRS host that runs, or why there is none."""
     rejected: dict[str, list[str]] = {}
     for host in hosts:
         verdict = check_drs_host(host, pattern)
         if verdict:
             return host.host
         rejected.setdefault(verdict.code, []).append(sentence(verdict, DrsConstraint.reasons))
+    counts = '; '.join(
+        f'{code} on {len(lines)}: {", ".join(lines)}' for code, lines in sorted(rejected.items())
+    )
+    matched = sum(map(len, rejected.values()))
+    why = f'{matched} matched "{pattern}", none takes servers: {counts}'
     if not rejected:
         why = f'no hypervisor and no compute service has "{pattern}" in its name'
-    else:
-        matched = sum(map(len, rejected.values()))
-        counts = '; '.join(
-            f'{code} on {len(lines)}: {", ".join(lines)}'
-            for code, lines in sorted(rejected.items())
-        )
-        why = f'{matched} matched "{pattern}", none takes servers: {counts}'
     return Refusal(NO_DRS_HOST, f'{NO_DRS_HOST} ({why})')

@@ -6,7 +6,7 @@ Shapes::
      'properties': {'flavor': 'm1.tiny', 'scheduler_hints': {'group': 'XYZ-ABCD'}}}
 
 Source: document 003, S1; Senlin keeps the hints under ``properties``, the document's wording has
-them beside it: both places are read, the real one first (Q3-5).
+them beside it: both places are read, the real one first.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ def group_hint(spec: Mapping[str, Any]) -> str | None:
     A list of one, which Nova takes, is that one.
     """
     for place in (spec.get('properties'), spec):
-        hints = place.get('scheduler_hints') if isinstance(place, Mapping) else None
-        group = hints.get('group') if isinstance(hints, Mapping) else None
+        group = _mapping(_mapping(place).get('scheduler_hints')).get('group')
         if isinstance(group, list | tuple) and len(group) == 1:
             group = group[0]
         if isinstance(group, str) and group:
@@ -73,8 +72,8 @@ def image(spec: Mapping[str, Any]) -> str | None:
     if isinstance(named, str) and named:
         return named
     device = _boot_device(spec)
-    of_device = device.get('uuid') if device.get('source_type') == 'image' else None
-    return of_device if isinstance(of_device, str) and of_device else None
+    named = device.get('uuid') if device.get('source_type') == 'image' else None
+    return named if isinstance(named, str) and named else None
 
 
 def is_volume_booted(spec: Mapping[str, Any]) -> bool:
@@ -84,8 +83,8 @@ def is_volume_booted(spec: Mapping[str, Any]) -> bool:
         # They have no boot_index: which of them is the root, properties of the image can say.
         return True
     device = _boot_device(spec)
-    return 'volume' in (device.get('destination_type'), device.get('source_type')) or (
-        device.get('source_type') == 'snapshot'
+    return device.get('destination_type') == 'volume' or (
+        device.get('source_type') in ('volume', 'snapshot')
     )
 
 
@@ -104,12 +103,15 @@ def _boot_device(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _properties(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    properties = spec.get('properties')
-    return properties if isinstance(properties, Mapping) else {}
+    return _mapping(spec.get('properties'))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def check_applicable(spec: object) -> Mapping[str, Any]:
-    """The spec, if its profile type is one that the policy handles (R3-02)."""
+    """The spec, if its profile type is one that the policy handles."""
     if not isinstance(spec, Mapping) or 'type' not in spec or 'version' not in spec:
         raise InvalidSpec('a profile spec must be a mapping with type, version, properties')
     kind = f'{spec["type"]}-{spec["version"]}'

@@ -1,7 +1,7 @@
 """The properties of the policy's spec, read strictly.
 
-The way of the data: a spec (what a person wrote, as Senlin or a YAML reader gives it) comes in;
-``declared`` says for each key its type, its default and the version that brought it; one frozen
+Data flow: a spec (what a person wrote, as Senlin or a YAML reader gives it) comes in; ``declared``
+says for each key its type, its default and the version that brought it; one frozen
 :class:`Properties` goes out.
 
 Shapes::
@@ -15,13 +15,12 @@ Shapes::
 
 Errors: InvalidSpec, whose path is the property's.
 
-Source: document 003 (R3-01 to R3-06); spec 1.1 is this project's. A version may be a number or a
-string.
+Source: document 003; spec 1.1 is this project's. A version may be a number or a string.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,21 +28,9 @@ from oslo_utils import strutils
 
 from senlin_affinity.core import member_of, spread, suggestion
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.server_group import (
-    ANTI_AFFINITY,
-    check_name,
-    check_policy,
-    check_rules,
-)
+from senlin_affinity.core.server_group import ANTI_AFFINITY, check_name, check_policy, check_rules
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.policy.declared import (
-    DECLARED,
-    DELETE,
-    EXTRA_SPECS,
-    SERVERGROUP,
-    SPREAD,
-    Property,
-)
+from senlin_affinity.policy.declared import DECLARED, DELETE, Property
 
 TYPE = 'senlin.policy.affinity'
 VERSIONS = ('1.0', '1.1')
@@ -78,7 +65,11 @@ class Properties:
 
 def load(spec: Mapping[str, Any]) -> Properties:
     """Read a whole spec: ``type``, ``version``, ``properties``, and perhaps ``description``."""
-    _check_keys(spec, '', ('type', 'version', 'description', PROPERTIES))
+    known = ('type', 'version', 'description', PROPERTIES)
+    if not isinstance(spec, Mapping):
+        raise InvalidSpec(f'a policy spec must be a mapping with {", ".join(known)}')
+    for key in spec:
+        _check_key(key, known, str(key))
     newest = f"'{VERSIONS[-1]}'"
     for key, wanted in (('type', TYPE), ('version', newest), (PROPERTIES, 'a mapping, or {}')):
         if key not in spec:
@@ -87,36 +78,34 @@ def load(spec: Mapping[str, Any]) -> Properties:
         raise InvalidSpec(f'must be {TYPE}, not {spec["type"]!r}', 'type')
     version = _version(spec['version'])
     values = _read_map(DECLARED, spec[PROPERTIES], PROPERTIES, version)
-    group = values['servergroup']
     path = f'{PROPERTIES}.servergroup'
+    group = values.get('servergroup') or _read_map(DECLARED[0].children, {}, path, version)
     policy = check_policy(group['policies'], f'{path}.policies')
-    rules = group['rules']
+    rules = group.get('rules')
     if rules is not None:
-        given = {key: value for key, value in rules.items() if value is not None}
-        rules = check_rules(given, policy, f'{path}.rules')
-    if group['name'] is not None:
+        rules = check_rules(rules, policy, f'{path}.rules')
+    if 'name' in group:
         check_name(group['name'], f'{path}.name')
-    zone, is_drs_enabled = values['availability_zone'], values['enable_drs_extension']
+    zone, is_drs_enabled = values.get('availability_zone'), values['enable_drs_extension']
     if zone is not None and ':' in zone:
         raise InvalidSpec(
             f'must be the name of a zone, without a host, not {zone!r}',
             f'{PROPERTIES}.availability_zone',
         )
-    # A spec 1.0 is of a time before flavors and room were checked.
-    is_old = version < EXTRA_SPECS.since
-    mode = 'off' if is_old else values['extra_specs']
-    expression, spreads = values['member_of'] or (), values['spread'] or ()
+    expression, spreads = values.get('member_of', ()), values.get('spread', ())
     _check_zones(spreads, zone, is_drs_enabled)
+    # A spec 1.0 is of a time before flavors and room were checked.
+    is_old = version == VERSIONS[0]
     return Properties(
         version,
-        group['name'],
+        group.get('name'),
         policy,
         rules,
         zone,
         is_drs_enabled,
-        mode,
+        'off' if is_old else values['extra_specs'],
         expression,
-        _pins_hosts(expression, spreads, values['pin_hosts']),
+        _pins_hosts(expression, spreads, values.get('pin_hosts')),
         'off' if is_old else values['preflight'],
         group['on_detach'],
         spreads,
@@ -125,8 +114,9 @@ def load(spec: Mapping[str, Any]) -> Properties:
 
 def as_in_tree(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """A spec 1.0 as Senlin's own policy takes it: an empty text is none, a number is a text."""
-    given = spec.get(PROPERTIES)
-    return {**spec, PROPERTIES: _as_in_tree(DECLARED, given)} if PROPERTIES in spec else spec
+    if PROPERTIES not in spec:
+        return spec
+    return {**spec, PROPERTIES: _as_in_tree(DECLARED, spec[PROPERTIES])}
 
 
 def _as_in_tree(declared: tuple[Property, ...], value: Any) -> Any:
@@ -181,59 +171,54 @@ def _version(value: object) -> str:
 def _read_map(
     declared: tuple[Property, ...], value: object, path: str, version: str
 ) -> dict[str, Any]:
-    """All declared keys, with their defaults where the value has none."""
+    """The keys of a mapping that are declared: those that have a value, or a default."""
     if not isinstance(value, Mapping):
         raise InvalidSpec(f'must be a mapping, not {value!r}; {{}} if there is nothing in it', path)
-    known = {item.name: item for item in declared}
+    since = {item.name: item.since for item in declared}
     for key in value:
-        if key in known and known[key].since > version:
-            raise InvalidSpec(
-                f"needs version {known[key].since} of the spec: write version: '1.1'",
-                f'{path}.{key}',
-            )
-    _check_keys(value, path, tuple(known))
+        if since.get(key, version) > version:
+            message = f"needs version {since[key]} of the spec: write version: '1.1'"
+            raise InvalidSpec(message, f'{path}.{key}')
+    for key in value:
+        _check_key(key, since, f'{path}.{key}')
     return {
-        name: _read(item, value[name], f'{path}.{name}', version)
-        if name in value
-        else _default(item)
-        for name, item in known.items()
+        item.name: _read(item, value[item.name], f'{path}.{item.name}', version)
+        if item.name in value
+        else item.default
+        for item in declared
+        if item.name in value or item.default is not None
     }
 
 
-def _default(item: Property) -> Any:
-    if item is SERVERGROUP:
-        return {child.name: child.default for child in item.children}
-    return item.default
-
-
-def _read(item: Property, value: object, path: str, version: str) -> Any:
+def _read(item: Property, value: Any, path: str, version: str) -> Any:
+    """One value. A number of the rules is checked by ``core.server_group``."""
     if value is None:
         raise InvalidSpec('must not be null: leave the key out, or give it a value', path)
     if item.kind == 'map':
         return _read_map(item.children, value, path, version)
+    if item.kind == 'list':
+        return spread.read_all(value, path) if item.children else _read_expression(value, path)
+    if item.kind == 'boolean':
+        try:
+            return strutils.bool_from_string(value, strict=True)
+        except ValueError as error:
+            raise InvalidSpec(f'must be true or false, not {value!r}', path) from error
     if value is False and 'off' in item.allowed:
         value = 'off'  # a YAML reader makes a boolean of the bare word
-    value = (spread.read_all if item is SPREAD else _READERS[item.kind])(value, path)
+    if item.kind == 'string':
+        _check_string(value, path)
     if item.allowed and value not in item.allowed:
         raise InvalidSpec(f'must be one of {", ".join(item.allowed)}, not {value!r}', path)
     return value
 
 
-def _read_string(value: object, path: str) -> str:
+def _check_string(value: object, path: str) -> None:
     if isinstance(value, list | tuple):
         raise InvalidSpec(f'must be one string, not a list: {value!r}', path)
     if not isinstance(value, str):
         raise InvalidSpec(f'must be a string, not {value!r}: put it in quotes', path)
     if not value.strip():
         raise InvalidSpec('must not be empty: leave the key out, or give it a value', path)
-    return value
-
-
-def _read_boolean(value: object, path: str) -> bool:
-    try:
-        return bool(strutils.bool_from_string(value, strict=True))
-    except ValueError as error:
-        raise InvalidSpec(f'must be true or false, not {value!r}', path) from error
 
 
 def _read_expression(value: object, path: str) -> tuple[str, ...]:
@@ -244,23 +229,6 @@ def _read_expression(value: object, path: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _read_as_is(value: object, path: str) -> object:
-    """A number of the rules: ``core.server_group`` checks it."""
-    return value
-
-
-_READERS: dict[str, Callable[[object, str], object]] = {
-    'string': _read_string,
-    'boolean': _read_boolean,
-    'integer': _read_as_is,
-    'list': _read_expression,
-}
-
-
-def _check_keys(value: object, path: str, known: tuple[str, ...]) -> None:
-    if not isinstance(value, Mapping):
-        raise InvalidSpec(f'a policy spec must be a mapping with {", ".join(known)}', path)
-    for key in value:
-        if key not in known:
-            where = f'{path}.{key}' if path else str(key)
-            raise InvalidSpec(f'unknown key: {suggestion.meant(str(key), known)}', where)
+def _check_key(key: object, known: Collection[str], path: str) -> None:
+    if key not in known:
+        raise InvalidSpec(f'unknown key: {suggestion.meant(str(key), known)}', path)

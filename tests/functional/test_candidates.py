@@ -6,7 +6,7 @@ from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.reservations import constrain
-from senlin_affinity.policy import aggregates, properties
+from senlin_affinity.policy import affinity, properties
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command
 
@@ -49,7 +49,7 @@ def old_cloud():
 def of_policy(cloud, values):
     """The spec's member_of, as an attach looks it up."""
     spec = {'type': properties.TYPE, 'version': '1.1', 'properties': {'member_of': values}}
-    return aggregates.member_of(properties.load(spec), cloud.inventory, cloud.candidates)
+    return affinity.member_of(properties.load(spec), cloud.inventory, cloud.candidates)
 
 
 def names(cloud, member_of, room=ROOM):

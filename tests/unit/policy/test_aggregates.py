@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.core.errors import AffinityError
-from senlin_affinity.policy import aggregates
+from senlin_affinity.policy import affinity
 from senlin_affinity.policy.properties import Properties
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
@@ -15,9 +15,9 @@ def test_member_of(row):
     wanted = Properties('1.1', member_of=tuple(row['member_of']), pins_hosts=True)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            aggregates.member_of(wanted, cloud, cloud)
+            affinity.member_of(wanted, cloud, cloud)
         check_error(row, caught.value)
     else:
-        assert aggregates.member_of(wanted, cloud, cloud).to_query() == row['query']
+        assert affinity.member_of(wanted, cloud, cloud).to_query() == row['query']
     if 'requests' in row:
         assert cloud.requests == row['requests']
