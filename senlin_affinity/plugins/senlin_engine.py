@@ -1,7 +1,7 @@
 """What a Senlin engine holds: sizes to reach, placement data, nodes, other clusters' bindings.
 
-The way of the data: an action, a node or a binding of Senlin's comes in and a plain number or name
-goes out; or a decision comes in and is written where the engine looks for it, and nowhere else.
+Data flow: an action, a node or a binding of Senlin's comes in and a plain number or name goes out;
+or a decision comes in and is written where the engine looks for it, and nowhere else.
 
 Errors: InvalidSpec for a count or a size that is none.
 
@@ -10,11 +10,14 @@ Source: Senlin 16.0.0, ``engine/actions``; the points listed in ``senlin_policy`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from oslo_log import log as logging
 from senlin.common import consts, scaleutils
-from senlin.common import context as senlin_context
+from senlin.common.context import get_admin_context
 from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 from senlin.objects import action as action_object
@@ -24,7 +27,9 @@ from senlin.objects import node as node_object
 
 from senlin_affinity.core.errors import BindingError, InvalidSpec
 from senlin_affinity.core.whole import whole
-from senlin_affinity.policy import binding, placement
+from senlin_affinity.policy import binding, placement, profile
+
+LOG = logging.getLogger(__name__)
 
 #: The key of this project in a cluster's data, and what may be noted under it.
 _NOTE = 'senlin_affinity'
@@ -33,9 +38,7 @@ CREATING, KEPT = 'creating', 'kept'
 
 def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
     """What is remembered of a policy on a cluster."""
-    stored = binding_object.ClusterPolicy.get(
-        senlin_context.get_admin_context(), cluster_id, policy_id
-    )
+    stored = binding_object.ClusterPolicy.get(get_admin_context(), cluster_id, policy_id)
     return None if stored is None else binding.read(stored.data)
 
 
@@ -53,14 +56,12 @@ def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
     """A function that stores such a note in the cluster's data; None takes it out."""
 
     def note(group: str | None) -> None:
-        known = {each: noted(cluster, each) for each in (CREATING, KEPT)}
-        notes = {key: value for key, value in {**known, what: group}.items() if value is not None}
+        known = {CREATING: noted(cluster, CREATING), KEPT: noted(cluster, KEPT), what: group}
+        notes = {key: value for key, value in known.items() if value is not None}
         forget_notes(cluster)
         if notes:
             cluster.data = {**cluster.data, _NOTE: notes}
-        cluster_object.Cluster.update(
-            senlin_context.get_admin_context(), cluster.id, {'data': cluster.data}
-        )
+        cluster_object.Cluster.update(get_admin_context(), cluster.id, {'data': cluster.data})
 
     return note
 
@@ -75,25 +76,20 @@ def is_being_deleted(cluster: Any) -> bool:
     with database.session_for_read() as session:
         lock = session.query(models.ClusterLock).get(cluster.id)
         holders = () if lock is None else tuple(lock.action_ids)
-    context = senlin_context.get_admin_context()
-    actions = (action_object.Action.get(context, each) for each in holders)
+    actions = (action_object.Action.get(get_admin_context(), each) for each in holders)
     return any(action and action.action == consts.CLUSTER_DELETE for action in actions)
 
 
 def other_clusters(cluster: Any, group_id: str) -> list[str]:
     """Names of the project's other clusters whose affinity policy is bound to this group."""
-    context = senlin_context.get_admin_context()
+    context = get_admin_context()
     found = []
     for other in cluster_object.Cluster.get_all(context, filters={'project': cluster.project}):
-        if other.id == cluster.id:
-            continue
         for bound in binding_object.ClusterPolicy.get_all(context, other.id):
-            try:
+            with contextlib.suppress(BindingError):  # it holds no group, so not this one
                 theirs = binding.read(bound.data)
-            except BindingError:  # it holds no group, so it can not hold this one
-                continue
-            if theirs is not None and theirs.servergroup_id == group_id:
-                found.append(str(other.name))
+                if theirs and theirs.servergroup_id == group_id and other.id != cluster.id:
+                    found.append(str(other.name))
     return found
 
 
@@ -102,37 +98,55 @@ def own_servers(cluster: Any) -> list[str]:
     return [node.physical_id for node in cluster.nodes]
 
 
-def outside(cluster_id: str, group_id: str) -> int:
-    """How many servers of a cluster's nodes did not join this group when they were created."""
-    context = senlin_context.get_admin_context()
-    nodes = node_object.Node.get_all_by_cluster(context, cluster_id)
-    groups = [
-        ((node.data or {}).get('placement') or {}).get('servergroup')
-        for node in nodes
-        if node.physical_id
-    ]
-    return len(groups) - groups.count(group_id)
+def warn_of_outside(policy: str, cluster_id: str, entity: Any, group_id: str) -> None:
+    """Warn of servers of a cluster that did not join its group; an error here refuses nothing."""
+    try:
+        if profile.group_hint(entity.rt['profile'].spec):
+            return  # every server of the profile joins the group, policy or not
+        nodes = node_object.Node.get_all_by_cluster(get_admin_context(), cluster_id)
+        joined = [_placement(node).get('servergroup') for node in nodes if node.physical_id]
+    except Exception:
+        LOG.exception('affinity policy %s: the nodes could not be looked at', policy)
+        return
+    if number := len(joined) - joined.count(group_id):
+        _say_once(policy, cluster_id, number, group_id)
 
 
-def forget_group(nodes: Iterable[Any], group_id: str) -> None:
-    """Take a group that is gone out of the nodes' data.
+@functools.lru_cache(maxsize=10_000)
+def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
+    """Once in this process for each number of them."""
+    LOG.warning(
+        'affinity policy %s, cluster %s: %s server(s) of the cluster are not in server group %s, '
+        'which does not count them: they were created before the policy was attached, or while it '
+        'was disabled',
+        policy,
+        cluster_id,
+        number,
+        group_id,
+    )
+
+
+def forget_group(cluster: Any, group_id: str | None) -> None:
+    """Take a group that is gone (None: there is none) out of the data of a cluster's nodes.
 
     Otherwise a later RECREATE of such a node deletes its server and can not boot it again.
     """
-    context = senlin_context.get_admin_context()
-    for node in nodes:
-        known = (node.data or {}).get('placement') or {}
-        if known.get('servergroup') == group_id:
-            rest = {key: value for key, value in known.items() if key != 'servergroup'}
+    for node in cluster.nodes if group_id is not None else ():
+        if _placement(node).get('servergroup') == group_id:
+            rest = {key: value for key, value in _placement(node).items() if key != 'servergroup'}
             node.data = {**node.data, 'placement': rest}
-            node_object.Node.update(context, node.id, {'data': node.data})
+            node_object.Node.update(get_admin_context(), node.id, {'data': node.data})
+
+
+def _placement(node: Any) -> dict[str, Any]:
+    return (node.data or {}).get('placement') or {}
 
 
 def count(action: Any) -> int | None:
     """How many nodes the action is about to create.
 
-    None for an action that removes some (R3-10), and for one that the engine is going to refuse
-    with words of its own (a scale-out by 0, a resize beyond the limits).
+    None for an action that removes some, and for one that the engine is going to refuse with words
+    of its own (a scale-out by 0, a resize beyond the limits).
 
     A size that no cluster may have is refused here, before there is a placement for each node: a
     webhook's count reaches the hook without having been looked at.
@@ -166,16 +180,11 @@ def _resized_by(action: Any) -> int | None:
     the engine then counts from the desired capacity, and would create nodes without placement.
     """
     cluster, inputs = action.entity, action.inputs
-    current, desired = len(cluster.nodes), len(cluster.nodes)
-    adjustment, smallest, largest = (
-        inputs.get(key)
-        for key in (
-            consts.ADJUSTMENT_TYPE,
-            consts.ADJUSTMENT_MIN_SIZE,
-            consts.ADJUSTMENT_MAX_SIZE,
-        )
-    )
-    is_strict = bool(inputs.get(consts.ADJUSTMENT_STRICT, False))
+    current = desired = len(cluster.nodes)
+    adjustment = inputs.get(consts.ADJUSTMENT_TYPE)
+    smallest = inputs.get(consts.ADJUSTMENT_MIN_SIZE)
+    largest = inputs.get(consts.ADJUSTMENT_MAX_SIZE)
+    is_strict = bool(inputs.get(consts.ADJUSTMENT_STRICT))
     if adjustment is not None:
         number = _number(inputs.get(consts.ADJUSTMENT_NUMBER))
         step = inputs.get(consts.ADJUSTMENT_MIN_STEP)
@@ -204,7 +213,7 @@ def is_cancelled(action: Any) -> bool:
 
     A cancel by signal is left to the engine, which looks for it when it waits for the nodes.
     """
-    stored = action_object.Action.get(senlin_context.get_admin_context(), action.id)
+    stored = action_object.Action.get(get_admin_context(), action.id)
     return stored is not None and stored.status == consts.ACTION_CANCELLED
 
 
@@ -220,8 +229,7 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
     if isinstance(answer, placement.Placement):
         if action.action == consts.NODE_CREATE:
             node = action.entity
-            known = node.data.get('placement') or {}
-            node.data['placement'] = {**known, **answer.entries()[0]}
+            node.data['placement'] = {**_placement(node), **answer.entries()[0]}
             node_object.Node.update(action.context, node.id, {'data': node.data})
         elif 'creation' in action.data or action.action == consts.CLUSTER_RESIZE:
             # What the engine reads must be the number of the placements.

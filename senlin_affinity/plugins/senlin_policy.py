@@ -1,8 +1,8 @@
 """The policy type ``senlin.policy.affinity`` in a Senlin engine.
 
-The way of the data: Senlin's objects (policy, cluster, action, node) are read here and end here;
-the decisions are made in :mod:`senlin_affinity.policy`; what they answer is written where the
-engine looks: the binding data, ``action.data``, and a created node's own data.
+Data flow: Senlin's objects (policy, cluster, action, node) are read here and end here; the
+decisions are made in :mod:`senlin_affinity.policy`; what they answer is written where the engine
+looks: the binding data, ``action.data``, and a created node's own data.
 
 Senlin's side of it (16.0.0; each point is held by a test in ``tests/engine``):
 
@@ -28,31 +28,18 @@ from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
-from senlin.common import consts
+from senlin.common import constraints, consts, schema
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
-from senlin_affinity.core.errors import (
-    CloudError,
-    InvalidSpec,
-    PolicyMismatch,
-    in_words,
-    is_mistake,
-)
+from senlin_affinity.core import errors
+from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.plugins import senlin_engine as engine
-from senlin_affinity.plugins import senlin_outside, senlin_registry
 from senlin_affinity.plugins import senlin_preflight as preflight
-from senlin_affinity.plugins.senlin_schema import converted
-from senlin_affinity.policy import (
-    affinity,
-    binding,
-    declared,
-    ownership,
-    placement,
-    planned,
-    profile,
-    properties,
-)
+from senlin_affinity.plugins import senlin_registry
+from senlin_affinity.policy import affinity, binding, ownership, planned, profile, properties
+from senlin_affinity.policy.declared import DECLARED, Property
+from senlin_affinity.policy.placement import Placement, Refusal
 
 LOG = logging.getLogger(__name__)
 
@@ -60,6 +47,22 @@ _DISABLED = (
     "the affinity policy '{policy}' was attached disabled: nodes that are created before it is "
     'enabled do not join server group {group}, and cannot join it later'
 )
+
+
+def converted(item: Property) -> schema.PropertySchema:
+    """Senlin's form of a property's declaration, which ``GET /policy-types`` shows."""
+    more: dict[str, Any] = {}
+    if item.children:
+        more['schema'] = {child.name: converted(child) for child in item.children}
+    if item.kind == 'list':
+        one = schema.Map if item.children else schema.String
+        more['schema'] = one('One of them.', **more)
+    if item.allowed:
+        more['constraints'] = [constraints.AllowedValues(item.allowed)]
+    if item.since != properties.VERSIONS[0]:
+        more['min_version'] = item.since
+    kind = getattr(schema, item.kind.capitalize())
+    return kind(item.description, default=item.default, **more)
 
 
 class AffinityPolicy(base.Policy):
@@ -77,7 +80,7 @@ class AffinityPolicy(base.Policy):
         ('BEFORE', consts.NODE_CREATE),
     ]
     PROFILE_TYPE = [profile.APPLICABLE]
-    properties_schema = {item.name: converted(item) for item in declared.DECLARED}
+    properties_schema = {item.name: converted(item) for item in DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
@@ -89,17 +92,7 @@ class AffinityPolicy(base.Policy):
             if validate_props and (wanted.availability_zone is not None or wanted.member_of):
                 cloud = self._ports(context.user_id, context.project_id)
                 affinity.validate(wanted, cloud.inventory)
-                try:
-                    affinity.member_of(wanted, cloud.inventory, cloud.candidates)
-                except CloudError as error:
-                    if error.status != 403:
-                        raise
-                    LOG.info(
-                        'affinity policy %s: the aggregates of member_of are not looked up before '
-                        'attach: %s',
-                        self.name,
-                        error,
-                    )
+                self._look_up_aggregates(wanted, cloud)
         except InvalidSpec as error:
             raise senlin_exception.InvalidSpec(message=str(error)) from error
         except CloudError as error:
@@ -107,6 +100,15 @@ class AffinityPolicy(base.Policy):
                 code=error.status or 500, message=f'the spec could not be checked: {error}'
             ) from error
         return True
+
+    def _look_up_aggregates(self, wanted: properties.Properties, cloud: Any) -> None:
+        try:
+            affinity.member_of(wanted, cloud.inventory, cloud.candidates)
+        except CloudError as error:
+            if error.status != 403:
+                raise
+            what = 'the aggregates of member_of are not looked up before attach'
+            LOG.info('affinity policy %s: %s: %s', self.name, what, error)
 
     def attach(self, cluster: Any, enabled: bool = True) -> tuple[bool, Any]:
         """Find or create the cluster's server group, and answer with the binding data.
@@ -140,8 +142,7 @@ class AffinityPolicy(base.Policy):
                 prefix=cfg.CONF.affinity.group_name_prefix,
             )
             engine.forget_notes(cluster)
-            if attached.gone is not None:
-                engine.forget_group(cluster.nodes, attached.gone)
+            engine.forget_group(cluster, attached.gone)
             preflight.warn_of_ceiling(
                 self.name, cluster, wanted, attached.binding, self._connecting(cluster)
             )
@@ -172,8 +173,7 @@ class AffinityPolicy(base.Policy):
                 is_kept=is_kept,
                 keep=engine.noting(cluster, engine.KEPT),
             )
-            if detached.gone is not None:
-                engine.forget_group(cluster.nodes, detached.gone)
+            engine.forget_group(cluster, detached.gone)
             return detached.said, detached.said
 
         return self._answer('detach', cluster.id, decide)
@@ -186,13 +186,7 @@ class AffinityPolicy(base.Policy):
             answer = self._refusal(action, error)
         if answer is None:
             return
-        LOG.info(
-            'affinity policy %s, cluster %s, %s: %s',
-            self.name,
-            cluster_id,
-            action.action,
-            answer.line(),
-        )
+        self._say(cluster_id, action.action, answer.line())
         try:
             engine.write_answer(action, answer)
         except Exception as error:
@@ -200,11 +194,7 @@ class AffinityPolicy(base.Policy):
             action.data.pop('placement', None)
             action.data.update(self._refusal(action, error).data())
 
-    # -- what the hook decides ------------------------------------------------
-
-    def _decide(
-        self, cluster_id: str, action: Any
-    ) -> placement.Placement | placement.Refusal | None:
+    def _decide(self, cluster_id: str, action: Any) -> Placement | Refusal | None:
         """None for an action that creates no node (a shrink)."""
         count = engine.count(action)
         if count is None:
@@ -216,10 +206,14 @@ class AffinityPolicy(base.Policy):
         answer = preflight.place(self.name, entity.name, asks, seen)
         if engine.is_cancelled(action):
             words = 'the action was cancelled before its nodes were placed'
-            return placement.Refusal(words, words)
+            return Refusal(words, words)
         if bound is not None:
-            senlin_outside.warn(self.name, cluster_id, entity, bound)
+            engine.warn_of_outside(self.name, cluster_id, entity, bound.servergroup_id)
         return answer
+
+    def _refusal(self, action: Any, error: Exception) -> Refusal:
+        words = self._in_words(error, f'failed on {action.action}')
+        return Refusal(words, words)
 
     def _wanted(self) -> properties.Properties:
         """The spec; one of the type that Senlin brings is read as Senlin reads it."""
@@ -230,16 +224,10 @@ class AffinityPolicy(base.Policy):
         """Makes the owner's connection."""
         return lambda: self._connection(entity.user, entity.project)
 
-    def _refusal(self, action: Any, error: Exception) -> placement.Refusal:
-        if is_mistake(error):
-            LOG.exception('affinity policy %s failed on %s', self.name, action.action)
-        words = in_words(error)
-        return placement.Refusal(words, words)
-
     def _refuse_second(self, cluster: Any) -> None:
         for other in cluster.rt['policies']:
             if other.id != self.id and other.type.rpartition('-')[0] == properties.TYPE:
-                raise PolicyMismatch(
+                raise errors.PolicyMismatch(
                     f'the cluster has an affinity policy already: {other.name} ({other.type}); '
                     'detach it first'
                 )
@@ -262,15 +250,20 @@ class AffinityPolicy(base.Policy):
         try:
             data, line = decide()
         except Exception as error:
-            if is_mistake(error):
-                LOG.exception('affinity policy %s: %s failed', self.name, what)
-            data, line = None, in_words(error)
-            LOG.info(
-                'affinity policy %s, cluster %s, %s: refused: %s', self.name, cluster_id, what, line
-            )
-            return False, line
-        LOG.info('affinity policy %s, cluster %s, %s: %s', self.name, cluster_id, what, line)
+            why = self._in_words(error, f'{what} failed')
+            self._say(cluster_id, what, f'refused: {why}')
+            return False, why
+        self._say(cluster_id, what, line)
         return True, data
+
+    def _say(self, cluster_id: str, what: str, line: str) -> None:
+        LOG.info('affinity policy %s, cluster %s, %s: %s', self.name, cluster_id, what, line)
+
+    def _in_words(self, error: Exception, what: str) -> str:
+        """The error for the user; a mistake in code is in the log, with its traceback."""
+        if errors.is_mistake(error):
+            LOG.exception('affinity policy %s: %s', self.name, what)
+        return errors.in_words(error)
 
 
 senlin_registry.offer(AffinityPolicy)

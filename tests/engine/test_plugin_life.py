@@ -11,8 +11,7 @@ from senlin.common import exception as senlin_exception
 from senlin.engine import senlin_lock
 from senlin.policies import base
 
-from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from senlin_affinity.plugins.senlin_schema import converted
+from senlin_affinity.plugins.senlin_policy import AffinityPolicy, converted
 from senlin_affinity.policy.declared import Property
 from tests.engine.support import HEAT_PROFILE, PROJECT, SERVER_PROFILE, Desk, binding, spec
 from tests.support.edge import (
