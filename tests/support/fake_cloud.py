@@ -120,9 +120,10 @@ class FakeCloud:
 
 
 def group_of(row: Mapping) -> ServerGroup:
-    """A group as a table writes it: id, name, policy, and perhaps rules and members."""
+    """A group as a table writes it: its id, and whatever is not "web", anti-affinity, and empty."""
     members = tuple(Member(server) for server in row.get('members', ()))
-    return ServerGroup(row['id'], row['name'], row['policy'], row.get('rules', {}), members)
+    name, policy = row.get('name', 'web'), row.get('policy', 'anti-affinity')
+    return ServerGroup(row['id'], name, policy, row.get('rules', {}), members)
 
 
 def cloud_of(row: Mapping) -> FakeCloud:

@@ -48,8 +48,11 @@ def test_attach(row):
         check_error(row, caught.value)
     else:
         attached = affinity.attach(wanted, cluster, cloud, cloud)
-        assert attached.how == row['outcome']
+        is_inherited, is_created = (row['outcome'] == how for how in ('inherits', 'created'))
+        assert (attached.how, attached.binding.is_inherited) == (row['outcome'], is_inherited)
         assert attached.group.id == attached.binding.servergroup_id
+        assert attached.group.id == 'made-1' or not is_created
+        before += ['made-1'] * is_created
         assert attached.line().startswith(f'{row["outcome"]} server group {attached.group.name} (')
         assert attached.gone == row.get('gone')
         if 'stored' in row:
@@ -95,7 +98,7 @@ def test_detach(row):
 
     def detach():
         return affinity.detach(
-            binding.read(row['stored']),
+            binding.read(row.get('stored', binding.write(Binding('g1', False)))),
             lambda: cloud,
             own_servers=row.get('own', ()),
             other_clusters=lambda _group: row.get('others', ()),

@@ -12,15 +12,18 @@ from tests.support.tables import as_tuples, check_error, raises, rows
 
 @pytest.mark.parametrize('row', rows('policy_spec'))
 def test_load(row):
+    version = row.get('version', '1.1')
+    spec = {'type': properties.TYPE, 'version': version, 'properties': row.get('given')}
+    spec = row.get('spec', spec)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            properties.load(row['spec'])
+            properties.load(spec)
         check_error(row, caught.value)
         return
-    wanted = as_tuples(row['properties'])
     added = {'extra_specs': 'permissive', 'preflight': 'enforce'}
-    defaults = {} if wanted['version'] == '1.0' else added
-    assert properties.load(row['spec']) == properties.Properties(**{**defaults, **wanted})
+    wanted = {'version': str(version), **({} if str(version) == '1.0' else added)}
+    wanted |= as_tuples(row.get('properties', {}))
+    assert properties.load(spec) == properties.Properties(**wanted)
 
 
 def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
