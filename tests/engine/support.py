@@ -36,6 +36,11 @@ SERVER_PROFILE = {
 HEAT_PROFILE = {'type': 'os.heat.stack', 'version': '1.0', 'properties': {'template': {}}}
 
 
+def profile(**properties: Any) -> dict[str, Any]:
+    """A server profile with more properties."""
+    return {**SERVER_PROFILE, 'properties': {**SERVER_PROFILE['properties'], **properties}}
+
+
 def make_database() -> None:
     """Give Senlin's database layer an empty database in memory."""
     cfg.CONF.set_override('connection', 'sqlite://', group='database')
