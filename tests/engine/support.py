@@ -172,6 +172,19 @@ class Desk:
         self.bind(made, policy, binding(group))
         return made, policy
 
+    def owned(
+        self, wanted: Mapping[str, Any] | None = None, **cluster: Any
+    ) -> tuple[Any, AffinityPolicy, str]:
+        """The same, with a group that the policy has created, and the id of the group."""
+        group = self.edge.nova.add_group('mine')
+        made, policy = self.cluster(**cluster), self.policy(wanted)
+        self.bind(made, policy, binding(group, inherited=False))
+        return made, policy, group
+
+    def groups(self) -> list[str]:
+        """The ids of Nova's groups."""
+        return [group['id'] for group in self.edge.nova.groups]
+
     def _store(self, policy: AffinityPolicy) -> None:
         objects.Policy.create(
             self.context,
@@ -187,6 +200,18 @@ class Desk:
                 'created_at': timeutils.utcnow(True),
             },
         )
+
+
+def done(answer: tuple[bool, Any]) -> Any:
+    """What an attach or a detach says that went well."""
+    assert answer[0], answer[1]
+    return answer[1]
+
+
+def refused(answer: tuple[bool, Any]) -> str:
+    """Why an attach or a detach was refused."""
+    assert not answer[0], answer[1]
+    return str(answer[1])
 
 
 def binding(group: str, *, inherited: bool = True, version: Any = '1.0') -> dict[str, Any]:

@@ -13,7 +13,16 @@ from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy, converted
 from senlin_affinity.policy.declared import Property
-from tests.engine.support import HEAT_PROFILE, PROJECT, SERVER_PROFILE, Desk, binding, spec
+from tests.engine.support import (
+    HEAT_PROFILE,
+    PROJECT,
+    Desk,
+    binding,
+    done,
+    profile,
+    refused,
+    spec,
+)
 from tests.support.edge import (
     FAILURES,
     FORBIDDEN,
@@ -33,11 +42,6 @@ TRIGGERS = [
     ('BEFORE', 'CLUSTER_SCALE_OUT'),
     ('BEFORE', 'NODE_CREATE'),
 ]
-
-
-def profile(**properties):
-    """A server profile with more properties."""
-    return {**SERVER_PROFILE, 'properties': {**SERVER_PROFILE['properties'], **properties}}
 
 
 def hinted(group):
@@ -78,13 +82,9 @@ def test_a_property_in_senlins_form():
 
 
 def test_entry_point_is_installed_and_leaves_senlins_own_name_alone():
-    ours = [
-        (found.name, found.value)
-        for found in metadata.entry_points(group='senlin.policies')
-        if found.value.startswith('senlin_affinity')
-    ]
-    assert ours == [
-        ('senlin.policy.affinity-1.1', 'senlin_affinity.plugins.senlin_policy:AffinityPolicy')
+    found = metadata.entry_points(group='senlin.policies')
+    assert [each.name for each in found if each.load() is AffinityPolicy] == [
+        'senlin.policy.affinity-1.1'
     ]
 
 
@@ -101,22 +101,15 @@ def test_r3_03_target_exactly(desk):
 
 
 def test_r3_02_other_profile_type_is_not_applicable(desk):
-    cluster = desk.cluster(profile=HEAT_PROFILE)
-    assert desk.policy().attach(cluster) == (
-        False,
-        'Policy not applicable on profile type: os.heat.stack-1.0',
-    )
+    why = refused(desk.policy().attach(desk.cluster(profile=HEAT_PROFILE)))
+    assert why == 'Policy not applicable on profile type: os.heat.stack-1.0'
     assert desk.edge.nova.requests() == []
 
 
 def test_a_profile_with_a_zone_is_not_spread_over_the_zones(desk):
-    done, why = desk.policy(spec(spread=[{'by': 'availability_zone', 'mode': 'soft'}])).attach(
-        desk.cluster(profile=profile(availability_zone='nova:cmp-1'))
-    )
-    assert (done, why.partition(',')[0]) == (
-        False,
-        "properties.availability_zone: the profile names 'nova:cmp-1'",
-    )
+    policy = desk.policy(spec(spread=[{'by': 'availability_zone', 'mode': 'soft'}]))
+    why = refused(policy.attach(desk.cluster(profile=profile(availability_zone='nova:cmp-1'))))
+    assert why.startswith("properties.availability_zone: the profile names 'nova:cmp-1',")
     assert desk.edge.nova.requests() == []
 
 
@@ -149,67 +142,35 @@ def test_the_flavor_of_the_profile(_database, caplog, mode, specs, refusal):
 @pytest.mark.parametrize('version', ['1.0', 1.0])
 def test_q3_7_spec_1_0_stores_exactly_the_documents_binding(desk, version):
     group = desk.edge.nova.add_group('XYZ-ABCD', id='XYZ-ABCD')
-    cluster = desk.cluster(profile=hinted('XYZ-ABCD'))
-    policy = desk.policy(spec(version))
-    is_attached, data = policy.attach(cluster)
-    assert is_attached, data
+    cluster, policy = desk.cluster(profile=hinted('XYZ-ABCD')), desk.policy(spec(version))
+    data = done(policy.attach(cluster))
     assert data == json.loads(
         '{"AffinityPolicy": {"version": "1.0",'
         ' "data": {"servergroup_id": "XYZ-ABCD", "inherited_group": true}}}'
     )
     desk.bind(cluster, policy, data)
-    is_detached, said = policy.detach(cluster)
-    assert is_detached, said
-    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+    done(policy.detach(cluster))
+    assert desk.groups() == [group]
 
 
 def test_q3_7_spec_1_0_creates_and_deletes_a_group(desk):
     cluster, policy = desk.cluster(), desk.policy(spec('1.0'))
-    is_attached, data = policy.attach(cluster)
-    assert is_attached, data
+    data = done(policy.attach(cluster))
     (group,) = desk.edge.nova.groups
     assert (group['policy'], group['rules']) == ('anti-affinity', {})
     assert data == binding(group['id'], inherited=False)
     desk.bind(cluster, policy, data)
-    assert policy.detach(cluster)[0]
-    assert desk.edge.nova.groups == []
+    done(policy.detach(cluster))
+    assert desk.groups() == []
 
 
-def test_rx_06_spec_1_1_remembers_policy_and_rules(desk):
-    group = desk.edge.nova.add_group('web', rules={'max_server_per_host': 2})
-    cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
-    assert policy.attach(cluster) == (
-        True,
-        {
-            'AffinityPolicy': {
-                'version': '1.1',
-                'data': {
-                    'servergroup_id': group,
-                    'inherited_group': True,
-                    'policy': 'anti-affinity',
-                    'rules': {'max_server_per_host': 2},
-                },
-            }
-        },
-    )
-
-
-@pytest.mark.parametrize(
-    'data',
-    [None, {}, {'AffinityPolicy': {}}, {'AffinityPolicy': {'data': {}}}, {'Other': {'a': 1}}],
-)
+@pytest.mark.parametrize('data', [None, {'AffinityPolicy': {'data': {}}}, {'Other': {'a': 1}}, ...])
 def test_r3_28_detach_without_our_data_deletes_nothing(desk, data):
     desk.edge.nova.add_group('web')
     cluster, policy = desk.cluster(), desk.policy()
-    desk.bind(cluster, policy, data)
-    is_detached, said = policy.detach(cluster)
-    assert is_detached, said
-    assert desk.edge.nova.requests() == []
-
-
-def test_r3_28_detach_without_binding_deletes_nothing(desk):
-    is_detached, said = desk.policy().detach(desk.cluster())
-    assert is_detached, said
+    if data is not ...:
+        desk.bind(cluster, policy, data)
+    done(policy.detach(cluster))
     assert desk.edge.nova.requests() == []
 
 
@@ -218,122 +179,100 @@ def test_d3_08_detach_reads_every_version_and_leaks_nothing(desk, version):
     group = desk.edge.nova.add_group('mine')
     cluster, policy = desk.cluster(), desk.policy()
     desk.bind(cluster, policy, binding(group, inherited=False, version=version))
-    is_detached, said = policy.detach(cluster)
-    assert is_detached, said
-    assert desk.edge.nova.groups == []
+    done(policy.detach(cluster))
+    assert desk.groups() == []
 
 
 @pytest.mark.parametrize(('project', 'stays'), [(PROJECT, True), ('elsewhere', False)])
 def test_q3_9_group_of_another_clusters_binding_stays(desk, project, stays):
     """Of the same project: a group of Nova's belongs to one."""
-    group = desk.edge.nova.add_group('shared')
-    cluster, policy = desk.cluster(), desk.policy()
-    other, others = desk.cluster(project=project), desk.policy()
-    desk.bind(cluster, policy, binding(group, inherited=False))
+    cluster, policy, group = desk.owned()
+    other = desk.cluster(project=project)
     desk.bind(other, desk.policy(), {'AffinityPolicy': 'odd'})
-    desk.bind(other, others, binding(group))
-    is_detached, said = policy.detach(cluster)
-    assert is_detached, said
-    assert said.endswith('stays: cluster cluster uses it') is stays
-    assert [known['id'] for known in desk.edge.nova.groups] == [group] * stays
+    desk.bind(other, desk.policy(), binding(group))
+    assert done(policy.detach(cluster)).endswith('stays: cluster cluster uses it') is stays
+    assert desk.groups() == [group] * stays
 
 
-def test_detach_takes_the_group_out_of_the_nodes_data(desk):
+@pytest.mark.parametrize('inherited', [False, True])
+def test_detach_takes_a_deleted_group_out_of_the_nodes_data(desk, inherited):
     group = desk.edge.nova.add_group('mine')
     cluster, policy = desk.cluster(), desk.policy()
-    desk.bind(cluster, policy, binding(group, inherited=False))
-    placed = desk.node(cluster, {'placement': {'servergroup': group, 'zone': 'az1'}, 'other': 1})
-    foreign = desk.node(cluster, {'placement': {'servergroup': 'another'}})
-    plain = desk.node(cluster)
-    assert policy.detach(desk.load_cluster(cluster.id))[0]
-    assert desk.node_data(placed.id) == {'placement': {'zone': 'az1'}, 'other': 1}
-    assert desk.node_data(foreign.id) == {'placement': {'servergroup': 'another'}}
-    assert desk.node_data(plain.id) == {}
-
-
-def test_inherited_group_stays_in_the_nodes_data(desk):
-    group = desk.edge.nova.add_group('web')
-    cluster, policy = desk.bound(group=group)
-    node = desk.node(cluster, {'placement': {'servergroup': group}})
-    assert policy.detach(desk.load_cluster(cluster.id))[0]
-    assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
-
-
-def test_policies_of_other_types_are_left_alone(desk):
-    cluster, policy = desk.cluster(), desk.policy()
-    scaling = SimpleNamespace(id='scaling', name='grow', type='senlin.policy.scaling-1.0')
-    cluster.rt['policies'] = [policy, scaling]
-    assert policy.attach(cluster)[0]
+    desk.bind(cluster, policy, binding(group, inherited=inherited))
+    before = [
+        {'placement': {'servergroup': group, 'zone': 'az1'}, 'other': 1},
+        {'placement': {'servergroup': 'another'}},
+        {},
+    ]
+    nodes = [desk.node(cluster, data) for data in before]
+    done(policy.detach(desk.load_cluster(cluster.id)))
+    first = before[0] if inherited else {'placement': {'zone': 'az1'}, 'other': 1}
+    assert [desk.node_data(node.id) for node in nodes] == [first, *before[1:]]
 
 
 def test_second_affinity_policy_is_refused_whatever_its_version(desk):
     cluster, first = desk.cluster(), desk.policy()
-    cluster.rt['policies'] = [first]
+    scaling = SimpleNamespace(id='scaling', name='grow', type='senlin.policy.scaling-1.0')
+    cluster.rt['policies'] = [scaling, first]
     for version in ('1.0', '1.1'):
-        is_attached, why = desk.policy(spec(version)).attach(cluster)
-        assert not is_attached
+        why = refused(desk.policy(spec(version)).attach(cluster))
         assert 'has an affinity policy already: web (senlin.policy.affinity-1.1)' in why
     assert desk.edge.nova.requests() == []
+    done(first.attach(cluster))
 
 
 @pytest.mark.parametrize('failure', FAILURES, ids=str)
 def test_r3_27_attach_never_raises_and_keeps_novas_words(desk, failure):
     desk.edge.fail('GET', '/os-server-groups', failure)
-    is_attached, why = desk.policy(spec(servergroup={'name': 'web'})).attach(desk.cluster())
-    assert not is_attached
+    why = refused(desk.policy(spec(servergroup={'name': 'web'})).attach(desk.cluster()))
     assert why.startswith("Failed in retrieving servergroup 'web'.")
     assert failure.words in why
 
 
 @pytest.mark.parametrize(
     'failure',
-    # Nova's own 404 says that somebody else has deleted it, which is as good.
+    # Nova's own 404 says that it is deleted already, which is as good.
     [failure for failure in FAILURES if failure not in (NO_JSON, NOT_FOUND)],
     ids=str,
 )
 def test_r3_17_detach_never_raises_and_keeps_novas_words(desk, failure):
-    group = desk.edge.nova.add_group('mine')
-    cluster, policy = desk.cluster(), desk.policy()
-    desk.bind(cluster, policy, binding(group, inherited=False))
+    cluster, policy, group = desk.owned()
     desk.edge.fail('DELETE', f'/os-server-groups/{group}', failure)
-    is_detached, why = policy.detach(cluster)
-    assert not is_detached, why
+    why = refused(policy.detach(cluster))
     assert why.startswith('Failed in deleting servergroup.')
     assert failure.words in why
 
 
 @pytest.mark.parametrize('method', ['GET', 'DELETE'])
 def test_r3_17_a_404_of_a_proxy_does_not_leak_the_group(desk, method):
-    group = desk.edge.nova.add_group('mine')
-    cluster, policy = desk.cluster(), desk.policy()
-    desk.bind(cluster, policy, binding(group, inherited=False))
+    cluster, policy, group = desk.owned()
     node = desk.node(cluster, {'placement': {'servergroup': group}})
     desk.edge.fail(method, f'/os-server-groups/{group}', PROXY_PAGE, times=1)
-    is_detached, why = policy.detach(desk.load_cluster(cluster.id))
-    assert not is_detached
+    why = refused(policy.detach(desk.load_cluster(cluster.id)))
     assert why.startswith('Failed in deleting servergroup. could not ')
     assert "the answer 404 is not Nova's own" in why
     assert PROXY_PAGE.words in why
-    assert [known['id'] for known in desk.edge.nova.groups] == [group]
+    assert desk.groups() == [group]
     assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
-    is_detached, said = policy.detach(cluster)
-    assert is_detached, said
-    assert desk.edge.nova.groups == []
+    done(policy.detach(cluster))
+    assert desk.groups() == []
 
 
 @pytest.mark.parametrize('error', [KeyError('odd'), senlin_exception.TrustNotFound(trustor='odd')])
-def test_attach_and_detach_turn_every_exception_into_words(desk, monkeypatch, error):
-    group = desk.edge.nova.add_group('mine')
-    cluster, policy = desk.cluster(), desk.policy()
-    desk.bind(cluster, policy, binding(group, inherited=False))
+def test_attach_and_detach_turn_every_exception_into_words(desk, monkeypatch, caplog, error):
+    """Only what the policy does not know is logged, with a traceback."""
+    cluster, policy, _group = desk.owned(spec('1.0', enable_drs_extension=True))
 
     def driver(*_arguments):
         raise error
 
     monkeypatch.setattr(policy, 'nova', driver)
-    for answer in (policy.attach(cluster), policy.detach(cluster)):
-        assert answer[0] is False
-        assert 'odd' in answer[1]
+    with caplog.at_level('ERROR', logger='senlin_affinity'):
+        assert 'odd' in refused(policy.attach(cluster))
+        assert 'odd' in refused(policy.detach(cluster))
+        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
+    logged = [type(record.exc_info[1]) for record in caplog.records]
+    assert logged == [KeyError] * (3 * isinstance(error, KeyError))
 
 
 @pytest.mark.parametrize('properties', [{'servergroup': {'policies': ['affinity']}}, {'x': 1}])
@@ -367,133 +306,102 @@ def test_q3_09_what_an_attach_left_is_not_deleted_under_another_cluster(desk):
     made, policy = desk.cluster(), desk.policy(spec(servergroup={'policies': 'affinity'}))
     left = desk.edge.nova.add_group(f'senlin-affinity-{made.id}')
     desk.bound(group=left)
-    is_attached, data = policy.attach(made)
-    assert is_attached, data
+    data = done(policy.attach(made))
     assert data['AffinityPolicy']['data']['servergroup_id'] != left
-    assert left in [group['id'] for group in desk.edge.nova.groups]
+    assert left in desk.groups()
     assert not [asked for asked in desk.edge.nova.requests() if asked.startswith('DELETE')]
 
 
 def test_a_named_group_whose_creation_broke_off_is_the_policys_own_again(desk):
     """The answer is lost, and the list after it, too: the cluster's data remember the name."""
     made, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
+    desk.edge.fail('POST', '/os-server-groups', FORBIDDEN, times=1)
+    refused(policy.attach(made))
+    assert desk.load_cluster(made.id).data == {}, 'a refusal is not remembered'
     desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1, is_applied=True)
     desk.edge.fail('GET', '/os-server-groups', SERVER_ERROR, times=1, skip=1)
-    is_attached, why = policy.attach(made)
-    assert not is_attached
-    assert "whether server group 'web' was created is not known" in why
+    assert "whether server group 'web' was created is not known" in refused(policy.attach(made))
     again = desk.load_cluster(made.id)
     assert again.data == {'senlin_affinity': {'creating': 'web'}}
-    is_attached, data = policy.attach(again)
-    assert is_attached, data
+    data = done(policy.attach(again))
     assert data['AffinityPolicy']['data']['inherited_group'] is False
     assert again.data == {}
-    assert len(desk.edge.nova.groups) == 1
+    assert len(desk.groups()) == 1
 
 
-def test_a_refused_creation_is_not_remembered(desk):
-    made, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
-    desk.edge.fail('POST', '/os-server-groups', FORBIDDEN, times=1)
-    assert policy.attach(made)[0] is False
-    assert desk.load_cluster(made.id).data == {}
+KEPT = spec(servergroup={'on_detach': 'keep'})
+AFFINITY = spec(servergroup={'policies': 'affinity'})
+BY_METADATA = {'senlin_affinity_on_detach': 'keep'}
 
 
-def kept(desk, wanted=None, metadata=None):
+def kept(desk, wanted=KEPT, **cluster):
     """A cluster with a node in a group of its own, from which the policy was detached again."""
-    cluster = desk.cluster(metadata=metadata or {})
-    policy = desk.policy(wanted)
-    is_attached, data = policy.attach(cluster)
-    assert is_attached, data
-    desk.bind(cluster, policy, data)
-    group = data['AffinityPolicy']['data']['servergroup_id']
+    cluster, policy, group = desk.owned(wanted, **cluster)
     server = desk.edge.nova.boot(group)
     node = desk.node(cluster, {'placement': {'servergroup': group}}, physical_id=server)
     bound = desk.load_cluster(cluster.id)
-    is_detached, said = policy.detach(bound)
-    assert is_detached, said
+    done(policy.detach(bound))
     # The engine deletes the binding and then stores the cluster: it may die before either.
     assert desk.load_cluster(cluster.id).data == {'senlin_affinity': {'kept': group}}
     objects.ClusterPolicy.delete(desk.context, cluster.id, policy.id)
     bound.store(desk.context)
-    return cluster, group, node
-
-
-KEPT = spec(servergroup={'on_detach': 'keep'})
-
-
-@pytest.mark.parametrize(
-    ('wanted', 'metadata'), [(KEPT, None), (spec(), {'senlin_affinity_on_detach': 'keep'})]
-)
-def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
-    cluster, group, node = kept(desk, wanted, metadata)
-    again = desk.load_cluster(cluster.id)
-    assert again.data == {'senlin_affinity': {'kept': group}}
     assert desk.node_data(node.id) == {'placement': {'servergroup': group}}
+    return desk.load_cluster(cluster.id), group, node
+
+
+@pytest.mark.parametrize(('wanted', 'metadata'), [(KEPT, {}), (spec(), BY_METADATA)])
+def test_q3_12_a_kept_group_is_noted_and_taken_up_again(desk, wanted, metadata):
+    again, group, _node = kept(desk, wanted, metadata=metadata)
+    assert again.data == {'senlin_affinity': {'kept': group}}
     again.data['other'] = 1
-    is_attached, data = desk.policy().attach(again)
-    assert is_attached, data
-    assert data['AffinityPolicy']['data']['servergroup_id'] == group
-    assert data['AffinityPolicy']['data']['inherited_group'] is False
+    data = done(desk.policy().attach(again))['AffinityPolicy']['data']
+    assert (data['servergroup_id'], data['inherited_group']) == (group, False)
     assert again.data == {'other': 1}
-    assert len(desk.edge.nova.groups) == 1
+    assert desk.groups() == [group]
 
 
 def test_q3_12_a_kept_group_that_does_not_match_is_an_error_and_stays(desk):
-    cluster, group, _node = kept(desk, KEPT)
-    again = desk.load_cluster(cluster.id)
-    is_attached, why = desk.policy(spec(servergroup={'policies': 'affinity'})).attach(again)
-    assert not is_attached
+    again, group, _node = kept(desk)
+    why = refused(desk.policy(AFFINITY).attach(again))
     assert why.startswith("Policies specified (affinity) doesn't match")
     assert f'openstack server group delete {group}' in why
-    assert desk.load_cluster(cluster.id).data == {'senlin_affinity': {'kept': group}}
-    assert [each['id'] for each in desk.edge.nova.groups] == [group]
+    assert desk.load_cluster(again.id).data == {'senlin_affinity': {'kept': group}}
+    assert desk.groups() == [group]
 
 
 @pytest.mark.parametrize('is_deleted_here', [False, True])
 def test_q3_12_a_kept_group_that_is_gone_is_forgotten_by_the_nodes(desk, is_deleted_here):
     """Otherwise a later RECREATE of such a node deletes its server and can not boot it again."""
-    cluster, group, node = kept(desk, KEPT)
+    again, group, node = kept(desk)
     if is_deleted_here:  # by the attach, as it is empty and does not match
-        (known,) = desk.edge.nova.groups
-        known['members'].clear()
+        desk.edge.nova.groups[0]['members'].clear()
     else:
         desk.edge.nova.groups.clear()
-    again = desk.load_cluster(cluster.id)
-    is_attached, data = desk.policy(spec(servergroup={'policies': 'affinity'})).attach(again)
-    assert is_attached, data
-    assert group not in [each['id'] for each in desk.edge.nova.groups]
+    done(desk.policy(AFFINITY).attach(again))
+    assert group not in desk.groups()
     assert desk.node_data(node.id) == {'placement': {}}
     assert again.data == {}
 
 
 def test_a_named_group_that_is_about_to_be_created_does_not_hide_the_kept_one(desk):
-    cluster, group, node = kept(desk, KEPT)
+    again, group, node = kept(desk)
     desk.edge.nova.groups.clear()
     desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1)
-    again, policy = desk.load_cluster(cluster.id), desk.policy(spec(servergroup={'name': 'web'}))
-    assert not policy.attach(again)[0]
-    again = desk.load_cluster(cluster.id)
+    policy = desk.policy(spec(servergroup={'name': 'web'}))
+    refused(policy.attach(again))
+    again = desk.load_cluster(again.id)
     assert again.data == {'senlin_affinity': {'creating': 'web', 'kept': group}}
-    assert policy.attach(again)[0]
+    done(policy.attach(again))
     assert desk.node_data(node.id) == {'placement': {}}
 
 
-@pytest.mark.parametrize(
-    ('metadata', 'said'),
-    [
-        ({'senlin_affinity_on_detach': 'delete'}, None),
-        ({'senlin_affinity_on_detach': 'no'}, 'metadata.senlin_affinity_on_detach: must be'),
-    ],
-)
-def test_q3_12_the_metadata_go_before_the_spec(desk, metadata, said):
-    group = desk.edge.nova.add_group('mine')
-    cluster, policy = desk.cluster(metadata=metadata), desk.policy(KEPT)
-    desk.bind(cluster, policy, binding(group, inherited=False))
+@pytest.mark.parametrize(('said', 'is_known'), [('delete', True), ('no', False)])
+def test_q3_12_the_metadata_go_before_the_spec(desk, said, is_known):
+    cluster, policy, group = desk.owned(KEPT, metadata={'senlin_affinity_on_detach': said})
     is_detached, why = policy.detach(desk.load_cluster(cluster.id))
-    assert is_detached == (said is None)
-    assert bool(desk.edge.nova.groups) == (said is not None)
-    if said:
-        assert why.startswith(said)
+    assert is_detached == is_known
+    assert desk.groups() == [group] * (not is_known)
+    assert is_known or why.startswith('metadata.senlin_affinity_on_detach: must be')
 
 
 @pytest.mark.parametrize(
@@ -501,36 +409,29 @@ def test_q3_12_the_metadata_go_before_the_spec(desk, metadata, said):
 )
 def test_q3_12_a_cluster_that_is_deleted_keeps_no_group(desk, action, is_gone):
     """The action that holds the cluster's lock tells; what the metadata say is not even read."""
-    group = desk.edge.nova.add_group('mine')
-    cluster, policy = desk.cluster(metadata={'senlin_affinity_on_detach': 'keep'}), desk.policy()
-    desk.bind(cluster, policy, binding(group, inherited=False))
+    cluster, policy, _group = desk.owned(metadata=BY_METADATA)
     desk.action(cluster, 'CLUSTER_DELETE')  # one that holds nothing
     running = desk.action(cluster, action)
     assert senlin_lock.cluster_lock_acquire(desk.context, cluster.id, running.id)
     try:
-        is_detached, said = policy.detach(desk.load_cluster(cluster.id))
+        done(policy.detach(desk.load_cluster(cluster.id)))
     finally:
         senlin_lock.cluster_lock_release(cluster.id, running.id, senlin_lock.CLUSTER_SCOPE)
-    assert is_detached, said
-    assert (desk.edge.nova.groups == []) is is_gone
+    assert (desk.groups() == []) is is_gone
 
 
-def test_a_disabled_attach_says_in_the_clusters_status_what_it_means(desk):
-    cluster, policy = desk.cluster(), desk.policy()
-    is_attached, data = policy.attach(cluster, enabled=False)
-    assert is_attached, data
-    group = data['AffinityPolicy']['data']['servergroup_id']
-    cluster.store(desk.context)  # as the engine does
-    reason = desk.load_cluster(cluster.id).status_reason
-    assert reason.startswith("the affinity policy 'web' was attached disabled: nodes")
-    assert group in reason
-
-
-def test_an_enabled_attach_leaves_the_clusters_status_alone(desk):
+@pytest.mark.parametrize('enabled', [True, False])
+def test_a_disabled_attach_says_in_the_clusters_status_what_it_means(desk, enabled):
     cluster = desk.cluster()
     before = cluster.status_reason
-    assert desk.policy().attach(cluster)[0]
-    assert cluster.status_reason == before
+    data = done(desk.policy().attach(cluster, enabled=enabled))
+    cluster.store(desk.context)  # as the engine does
+    reason = desk.load_cluster(cluster.id).status_reason
+    if enabled:
+        assert reason == before
+    else:
+        assert reason.startswith("the affinity policy 'web' was attached disabled: nodes")
+        assert data['AffinityPolicy']['data']['servergroup_id'] in reason
 
 
 def test_each_decision_is_one_line(desk, caplog):
@@ -554,26 +455,10 @@ def test_an_option_names_the_groups(desk, option):
 
 
 def test_an_ordinary_refusal_is_one_line_and_no_traceback(desk, caplog):
-    """Only what the policy does not know is logged with a traceback."""
     desk.edge.nova.add_group('web', policy='affinity')
     cluster, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
     hook = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 'many'})
     with caplog.at_level('INFO', logger='senlin_affinity'):
-        assert not policy.attach(cluster)[0]
+        refused(policy.attach(cluster))
         policy.pre_op(cluster.id, hook)
-    assert [(record.levelname, record.exc_info) for record in caplog.records] == [
-        ('INFO', None),
-        ('INFO', None),
-    ]
-
-
-def test_an_unknown_error_is_logged_with_its_traceback(desk, monkeypatch, caplog):
-    def driver(*_arguments):
-        raise KeyError('odd')
-
-    cluster, policy = desk.bound(spec('1.0', enable_drs_extension=True))
-    monkeypatch.setattr(policy, 'nova', driver)
-    with caplog.at_level('ERROR', logger='senlin_affinity'):
-        assert not policy.attach(cluster)[0]
-        policy.pre_op(cluster.id, desk.action(cluster, 'CLUSTER_SCALE_OUT'))
-    assert [type(record.exc_info[1]) for record in caplog.records] == [KeyError] * 2
+    assert [(each.levelname, each.exc_info) for each in caplog.records] == [('INFO', None)] * 2
