@@ -12,6 +12,8 @@ GROUPS = '/os-server-groups$'
 ONE_GROUP = '/os-server-groups/[^/]+$'
 WORDS = 'The database took a nap.'
 BODY = {'computeFault': {'code': 503, 'message': WORDS}}
+PAGE = {'message': 'nothing here', 'code': '404 Not Found', 'title': 'Not Found'}
+NOT_NOVAS = "the answer 404 is not Nova's own (itemNotFound): nothing here"
 FORBIDDEN = {'forbidden': {'code': 403, 'message': 'Quota exceeded, too many server groups.'}}
 
 
@@ -72,31 +74,21 @@ def test_group_that_could_not_be_looked_for_is_taken_up_by_the_next_attach(demo,
     assert truth.own_group(cluster) is None
 
 
-@pytest.mark.parametrize('method', ['GET', 'DELETE'])
-def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, method):
+@pytest.mark.parametrize(
+    ('status', 'body', 'words'),
+    [(503, BODY, f'Nova answered 503: {WORDS}'), (404, PAGE, NOT_NOVAS)],
+    ids=['failed', 'a 404 of a proxy'],
+)
+def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, status, body, words):
     cluster, policy, group = demo.bound()
-    cloud.faults.add(ONE_GROUP, method=method, status=503, body=BODY, times=None)
-    reason = demo.detach(cluster, policy).failed()
-    cloud.faults.clear()
-    assert 'Failed in deleting servergroup.' in reason
-    assert f'Nova answered 503: {WORDS}' in reason
-    assert truth.group_by_id(group) is not None
-    assert demo.group_id(cluster, policy) == group
-    demo.detach(cluster, policy).succeeded()
-    assert truth.group_by_id(group) is None
-
-
-@pytest.mark.parametrize('method', ['GET', 'DELETE'])
-def test_r3_17_a_404_that_is_not_novas_keeps_the_binding(demo, truth, cloud, method):
-    cluster, policy, group = demo.bound()
-    page = {'message': 'nothing here', 'code': '404 Not Found', 'title': 'Not Found'}
-    cloud.faults.add(ONE_GROUP, method=method, status=404, body=page, times=None)
-    reason = demo.detach(cluster, policy).failed()
-    cloud.faults.clear()
-    assert 'Failed in deleting servergroup.' in reason
-    assert "the answer 404 is not Nova's own (itemNotFound): nothing here" in reason
-    assert truth.group_by_id(group) is not None
-    assert demo.group_id(cluster, policy) == group
+    for method in ('GET', 'DELETE'):
+        cloud.faults.add(ONE_GROUP, method=method, status=status, body=body, times=None)
+        reason = demo.detach(cluster, policy).failed()
+        cloud.faults.clear()
+        assert 'Failed in deleting servergroup.' in reason
+        assert words in reason
+        assert truth.group_by_id(group) is not None
+        assert demo.group_id(cluster, policy) == group
     demo.detach(cluster, policy).succeeded()
     assert truth.group_by_id(group) is None
 
@@ -109,7 +101,10 @@ def test_r3_17_group_whose_deletion_is_not_told_is_gone_the_next_time(demo, trut
     demo.detach(cluster, policy).succeeded()
 
 
-def test_hook_fails_in_novas_words(admin, truth, cloud, drs_host):
+def test_hook_fails_in_novas_words_and_a_cancel_while_it_waits_survives(
+    admin, truth, cloud, drs_host
+):
+    """A hook that stored the whole action would undo the cancel, and the node would come."""
     cluster, _policy, group = admin.bound(
         admin.policy(enable_drs_extension=True, availability_zone='vsphere', preflight='off')
     )
@@ -122,13 +117,6 @@ def test_hook_fails_in_novas_words(admin, truth, cloud, drs_host):
         assert admin.nodes(cluster) == []
     admin.scale_out(cluster).succeeded()
     assert truth.spread(group) == {drs_host: 1}
-
-
-def test_cancel_while_the_hook_waits_for_nova_survives(admin, truth, cloud, drs_host):
-    """A hook that stored the whole action would undo the cancel, and the node would come."""
-    cluster, _policy, group = admin.bound(
-        admin.policy(enable_drs_extension=True, availability_zone='vsphere', preflight='off')
-    )
     cloud.clear_requests()
     cloud.faults.add('/os-services$', method='GET', status=None, times=1, is_held=True)
     running = admin.scale_out(cluster)

@@ -2,9 +2,6 @@
 
 from tests.support.cloud_fixtures import asked
 
-EXACT = 'EXACT_CAPACITY'
-
-
 #: What the flavor of the profile costs: it is named by its name.
 FLAVOR = 2
 
@@ -40,7 +37,7 @@ def test_plain_hook_asks_nothing(demo, cloud):
     without, profile = demo.cluster(), demo.profile()
     cluster, _policy, _group = demo.bound(demo.policy(preflight='off'), profile=profile)
     cloud.clear_requests()
-    demo.resize(cluster, EXACT, 0).succeeded()
+    demo.resize(cluster, 'EXACT_CAPACITY', 0).succeeded()
     assert cloud.requests() == []
 
     def kinds():
@@ -52,22 +49,3 @@ def test_plain_hook_asks_nothing(demo, cloud):
     cloud.clear_requests()
     demo.scale_out(cluster).succeeded()
     assert kinds() == plain
-
-
-def test_a_hook_with_the_preflight_looks_once_whatever_the_count(admin, cloud):
-    """Each of these is asked for once; flavors and servers are Senlin's own requests, too."""
-    for count in (1, 2):
-        cluster, _policy, _group = admin.bound()
-        cloud.clear_requests()
-        admin.scale_out(cluster, count).succeeded()
-        for part in (
-            'os-server-groups',
-            'os-hypervisors',
-            'os-aggregates',
-            'os-services',
-            'limits',
-        ):
-            assert len(asked(cloud, part)) == 1, asked(cloud)
-    cloud.clear_requests()
-    admin.resize(cluster, EXACT, 2).succeeded()
-    assert cloud.requests() == []

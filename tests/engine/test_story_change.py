@@ -29,16 +29,3 @@ def test_q3_12_another_policy_takes_up_the_group_of_live_servers(demo, truth):
     # Whatever the metadata and the spec say: nobody comes after the cluster.
     demo.delete_cluster(cluster)
     assert truth.group_by_id(group) is None
-
-
-def test_a_policy_that_is_attached_disabled_says_what_that_means(demo, cloud):
-    cluster, policy = demo.cluster(), demo.policy()
-    demo.attach(cluster, policy, enabled=False).succeeded()
-    group = demo.group_id(cluster, policy)
-    reason = demo.clustering.get_cluster(cluster).status_reason
-    assert 'was attached disabled' in reason
-    assert group in reason
-    demo.node(cluster)
-    demo.act(cluster, 'policy_update', policy_id=policy, enabled=True).succeeded()
-    demo.scale_out(cluster).succeeded()
-    assert f'1 server(s) of the cluster are not in server group {group}' in cloud.logs(400)

@@ -6,16 +6,8 @@ from tests.support.cloud_fixtures import DRS_HOST, HOSTS, asked
 
 EIGHT = {'rules': {'max_server_per_host': 8}}
 DRS_ZONE = f'vsphere:{DRS_HOST}'
-
-
 WANTED = {'enable_drs_extension': True, 'availability_zone': 'vsphere', 'servergroup': EIGHT}
 NO_DRS_HOST = 'No suitable vSphere host is available.'
-
-
-@pytest.fixture
-def drs_policy(admin):
-    """One that asks for no room: all nodes go to the first host."""
-    return admin.policy(**WANTED, preflight='off')
 
 
 def test_s3_with_the_preflight(admin, truth, drs_host):
@@ -31,17 +23,9 @@ def test_s3_with_the_preflight(admin, truth, drs_host):
     assert truth.spread(group) == {drs_host: 2}
 
 
-def test_r3_20_no_drs_host_with_the_preflight(admin):
-    cluster, _policy, _group = admin.bound(admin.policy(**WANTED))
-    running = admin.scale_out(cluster, 2)
-    assert f'{NO_DRS_HOST} (does not fit: 0 of 2 placed; ' in running.failed()
-    assert running.ended().data['status_reason'] == NO_DRS_HOST
-    assert admin.nodes(cluster) == []
-
-
-def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host, drs_policy):
+def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host):
     """R3-18, R3-19, R3-21, Q3-3: the service host's name holds drs, and Nova is told that name."""
-    cluster, policy, group = admin.bound(drs_policy)
+    cluster, policy, group = admin.bound(admin.policy(**WANTED, preflight='off'))
     cloud.clear_requests()
     entry = {'zone': DRS_ZONE, 'servergroup': group}
     assert admin.resize(cluster, 'EXACT_CAPACITY', 2).placements() == [entry] * 2
@@ -64,24 +48,25 @@ def test_s3_nodes_land_on_the_drs_host(admin, truth, cloud, drs_host, drs_policy
     assert truth.group_by_id(group) is None
 
 
-def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, drs_policy):
-    cluster, _policy, group = admin.bound(drs_policy)
+@pytest.mark.parametrize(
+    ('mode', 'why'),
+    [
+        ('enforce', 'does not fit: 0 of 2 placed; '),
+        ('off', f'1 matched "drs", none takes servers: drs.disabled on 1: {DRS_HOST} is disabled'),
+    ],
+)
+def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, mode, why):
+    cluster, _policy, group = admin.bound(admin.policy(**WANTED, preflight=mode))
     running = admin.scale_out(cluster, 2)
-    reason = running.failed()
-    assert 'No suitable vSphere host is available. (1 matched "drs"' in reason
-    assert f'drs.disabled on 1: {DRS_HOST} is disabled' in reason
+    assert f'{NO_DRS_HOST} ({why}' in running.failed()
     data = running.ended().data
-    assert data['status'] == 'ERROR'
-    assert data['status_reason'] == 'No suitable vSphere host is available.'
+    assert (data['status'], data['status_reason']) == ('ERROR', NO_DRS_HOST)
     assert 'placement' not in data
+    assert admin.nodes(cluster) == []
     # NODE_CREATE: the action fails with the reason, and no server comes
-    node = admin.clustering.create_node(
-        name='refused',
-        cluster_id=cluster,
-        profile_id=admin.clustering.get_cluster(cluster).profile_id,
-    )
-    reason = admin.running(admin.action_of(node.id)).failed()
-    assert 'No suitable vSphere host is available. (1 matched' in reason
+    profile = admin.clustering.get_cluster(cluster).profile_id
+    node = admin.clustering.create_node(name='no', cluster_id=cluster, profile_id=profile)
+    assert NO_DRS_HOST in admin.running(admin.action_of(node.id)).failed()
     assert not admin.clustering.get_node(node.id).physical_id
     assert truth.members(group) == set()
 

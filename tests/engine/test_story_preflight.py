@@ -31,6 +31,7 @@ def test_warn_goes_on(admin, truth):
     admin.scale_out(cluster, ROOM + 1).ended()
     ended = Counter(node.status for node in admin.nodes(cluster))
     assert ended == {'ACTIVE': ROOM, 'ERROR': 1}
+    assert admin.clustering.get_cluster(cluster).status == 'WARNING'
     assert set(truth.spread(group)) - {None} == set(OPEN)
 
 
@@ -51,10 +52,14 @@ def test_pinned_nodes_come_up_where_they_were_planned(admin, truth):
     assert f'server_group.host_full on {ROOM}' in reason
 
 
-def test_r1_42_member_of_keeps_nodes_off_the_hosts_that_it_forbids(admin, truth, drs_host):
-    """An attach looks the aggregate up; every node is sent to a host that is not in it."""
+def test_r1_42_member_of_keeps_nodes_off_the_hosts_that_it_forbids(admin, truth, cloud, drs_host):
+    """R1-17: an attach looks the aggregate up; every node is sent to a host that is not in it."""
     policy = admin.policy(servergroup={'policies': 'soft-anti-affinity'}, member_of=['!vsphere'])
-    cluster, _policy, group = admin.bound(policy)
+    made = admin.cluster()
+    cloud.clear_requests()
+    admin.attach(made, policy).succeeded()
+    assert asked(cloud, 'os-aggregates')[0] == ('GET', '/v2.1/os-aggregates', '')
+    cluster, group = made, admin.group_id(made, policy)
     admin.scale_out(cluster, 4).succeeded()
     assert truth.spread(group) == dict.fromkeys(OPEN, 2)
     inside = admin.policy(member_of=['vsphere'])
