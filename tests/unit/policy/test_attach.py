@@ -18,13 +18,8 @@ from tests.support.tables import check_error, raises, rows
 
 
 def properties_of(row):
-    return load(
-        {
-            'type': TYPE,
-            'version': row.get('version', '1.1'),
-            'properties': row.get('properties', {}),
-        }
-    )
+    version, given = row.get('version', '1.1'), row.get('properties', {})
+    return load({'type': TYPE, 'version': version, 'properties': given})
 
 
 @pytest.mark.parametrize('row', rows('policy_attach'))
@@ -54,6 +49,7 @@ def test_attach(row):
         assert attached.group.id == 'made-1' or not is_created
         before += ['made-1'] * is_created
         assert attached.line().startswith(f'{row["outcome"]} server group {attached.group.name} (')
+        assert attached.line() == row.get('line', attached.line())
         assert attached.gone == row.get('gone')
         if 'stored' in row:
             assert binding.write(attached.binding) == row['stored']
@@ -72,34 +68,14 @@ def test_what_was_tried_is_said_and_the_rest_is_kept():
     assert (caught.value.status, caught.value.is_uncertain) == (502, True)
 
 
-def test_prefix_of_a_group_of_ones_own():
-    cloud = FakeCloud()
-    attached = affinity.attach(Properties('1.1'), Cluster('c1'), cloud, cloud, prefix='mine-')
-    assert attached.group.name == 'mine-c1'
-
-
-def test_line_of_an_attach():
-    group = {
-        'id': 'g1',
-        'name': 'web',
-        'policy': 'anti-affinity',
-        'rules': {'max_server_per_host': 3},
-    }
-    cloud = cloud_of({'groups': [group]})
-    attached = affinity.attach(Properties('1.1'), Cluster('c1', 'web'), cloud, cloud)
-    assert attached.line() == (
-        'inherits server group web (g1; anti-affinity max_server_per_host=3)'
-    )
-
-
 @pytest.mark.parametrize('row', rows('policy_detach'))
 def test_detach(row):
-    cloud, kept = cloud_of(row.get('cloud', {})), []
+    cloud, kept, connected = cloud_of(row.get('cloud', {})), [], []
 
     def detach():
         return affinity.detach(
             binding.read(row.get('stored', binding.write(Binding('g1', False)))),
-            lambda: cloud,
+            lambda: connected.append(cloud) or cloud,
             own_servers=row.get('own', ()),
             other_clusters=lambda _group: row.get('others', ()),
             is_kept=lambda: row.get('keep', False),
@@ -115,16 +91,10 @@ def test_detach(row):
         assert answer.said == row['outcome']
         assert answer.gone == row.get('gone')
     assert kept == row.get('kept', [])
+    assert bool(connected) == bool(cloud.requests)
     if 'requests' in row:
         assert cloud.requests == row['requests']
     assert [group.id for group in cloud.groups] == row['left']
-
-
-def test_detach_of_an_inherited_group_makes_no_connection():
-    def connect():
-        raise AssertionError('nothing is to be asked')
-
-    affinity.detach(Binding('g1', True), connect, own_servers=())
 
 
 def test_a_group_that_goes_during_its_detach():
@@ -146,9 +116,10 @@ SPECS = {
     'a group of its own': Properties('1.1', rules={'max_server_per_host': 2}),
     'servergroup.name': Properties('1.1', 'web', rules={'max_server_per_host': 2}),
 }
+LOST = {'is_uncertain': True}
 FAULTS = {
     'refused': {},
-    'lost on the way': {'is_uncertain': True},
+    'lost on the way': LOST,
     'done, the answer lost': {'is_done': True},
 }
 
@@ -274,116 +245,62 @@ def test_two_attaches_of_one_name_that_want_different_groups():
 
 
 @pytest.mark.parametrize(
-    ('fault', 'how', 'left'),
+    ('faults', 'how', 'left'),
     [
-        pytest.param({'is_done': True}, 'inherits', ['rival'], id='done, the answer lost'),
-        pytest.param({'status': 409}, 'created', ['rival', 'made-1'], id='refused'),
+        pytest.param([{'is_done': True}], 'inherits', ['rival'], id='done, the answer lost'),
+        pytest.param([{'status': 409}], 'created', ['rival', 'made-1'], id='refused'),
+        pytest.param([{}, {}], 'created', ['rival', 'made-1'], id='nor is it known to be there'),
     ],
 )
-def test_a_group_that_is_given_up_and_the_deletion_fails(fault, how, left):
+def test_a_group_that_is_given_up_and_the_deletion_fails(faults, how, left):
     """The cluster is never bound to a group that is not there, and no group is left unbound."""
     wanted = SPECS['servergroup.name']
-    cloud = FakeCloud(faults=(Fault(4, **fault),))
-
-    def rival(what):
-        if what == 'create':
-            cloud.groups.append(ServerGroup('rival', 'web', wanted.policy, wanted.rules))
-
-    cloud.before_request = rival
+    rival = ServerGroup('rival', 'web', wanted.policy, wanted.rules)
+    cloud = FakeCloud(faults=tuple(Fault(4 + i, **each) for i, each in enumerate(faults)))
+    cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
     attached = affinity.attach(wanted, Cluster('c1'), cloud, cloud)
     assert cloud.requests == ['named', 'quotas', 'create', 'named', 'delete', 'get']
     assert [group.id for group in cloud.groups] == left
     assert (attached.how, attached.binding.servergroup_id) == (how, left[-1])
 
 
-class Notes:
-    """What a cluster remembers between two attaches."""
-
-    def __init__(self):
-        self.pending, self.seen = None, []
-
-    def __call__(self, name):
-        self.pending = name
-        self.seen.append(name)
-
-    def cluster(self):
-        return Cluster('c1', pending=self.pending, note=self)
-
-
 NAMED = Properties('1.1', 'web')
 
 
-def test_a_named_group_of_a_broken_attach_is_ours_again():
-    """The answer to the create is lost, and so is the list after it: no group is leaked."""
-    notes = Notes()
-    cloud = FakeCloud(
-        faults=(Fault(2, is_done=True, is_uncertain=True), Fault(3, is_uncertain=False))
-    )
-    with pytest.raises(GroupMayExist, match="whether server group 'web' was created is not known"):
-        affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    assert notes.pending == 'web'
-    assert [group.name for group in cloud.groups] == ['web']
-    again = affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    assert (again.how, again.binding.is_inherited) == ('takes up again', False)
-    affinity.detach(again.binding, lambda: cloud, own_servers=())
-    assert cloud.groups == []
-
-
 def test_an_engine_that_dies_before_it_stores_the_binding_leaks_no_group():
-    notes, cloud = Notes(), FakeCloud()
-    affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    assert notes.pending == 'web'
-    assert not affinity.attach(NAMED, notes.cluster(), cloud, cloud).binding.is_inherited
+    noted, cloud = [], FakeCloud()
+    affinity.attach(NAMED, Cluster('c1', note=noted.append), cloud, cloud)
+    assert noted == ['web']
+    again = affinity.attach(NAMED, Cluster('c1', pending='web'), cloud, cloud)
+    assert (again.how, again.binding.is_inherited) == ('takes up again', False)
 
 
-def test_a_refused_create_is_not_remembered():
-    notes = Notes()
-    cloud = FakeCloud(faults=(Fault(2, status=403),))
-    with pytest.raises(CloudError):
-        affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    assert notes.seen == ['web', None]
+@pytest.mark.parametrize(('fault', 'is_noted'), [({'status': 403}, False), (LOST, True)])
+def test_a_refused_create_is_not_remembered(fault, is_noted):
+    """One that Nova finishes later is: it is ours again."""
+    noted, cloud = [], FakeCloud(faults=(Fault(2, **fault),))
+    with pytest.raises(GroupMayExist if is_noted else CloudError):
+        affinity.attach(NAMED, Cluster('c1', note=noted.append), cloud, cloud)
+    assert noted == ['web'] if is_noted else ['web', None]
+    cloud.groups.append(ServerGroup('late', 'web', 'anti-affinity'))
+    again = affinity.attach(NAMED, Cluster('c1', pending=noted[-1]), cloud, cloud)
+    assert (again.group.id, again.binding.is_inherited) == ('late', not is_noted)
 
 
 @pytest.mark.parametrize(
-    ('hint', 'has', 'pending'),
+    ('hint', 'has', 'pending', 'others'),
     [
-        ('web', {}, 'web'),
-        (None, {'members': (Member('s1'),)}, 'web'),
-        (None, {'rules': {'max_server_per_host': 2}}, 'web'),
-        (None, {}, 'other'),
-        (None, {}, None),
+        ('web', {}, 'web', ()),
+        (None, {'members': (Member('s1'),)}, 'web', ()),
+        (None, {'rules': {'max_server_per_host': 2}}, 'web', ()),
+        (None, {}, 'other', ()),
+        (None, {}, None, ()),
+        (None, {}, 'web', ['c2']),
     ],
 )
-def test_only_an_empty_pending_group_is_ours_again(hint, has, pending):
+def test_only_an_empty_pending_group_is_ours_again(hint, has, pending, others):
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity', **has)])
-    attached = affinity.attach(NAMED, Cluster('c1', hint, pending), cloud, cloud)
-    assert attached.binding.is_inherited
-
-
-def test_two_failures_after_a_lost_race_leave_a_cluster_that_can_be_tried_again():
-    """Neither the delete of ours nor the look whether it is there gets through: ours it is."""
-    notes = Notes()
-    rival = ServerGroup('rival', 'web', 'anti-affinity')
-    cloud = FakeCloud(faults=(Fault(4), Fault(5)))
-    cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
-    attached = affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    assert cloud.requests == ['named', 'quotas', 'create', 'named', 'delete', 'get']
-    assert (attached.group.id, attached.binding.is_inherited) == ('made-1', False)
-
-
-def test_a_creation_that_nova_finishes_later_is_ours():
-    notes = Notes()
-    cloud = FakeCloud(faults=(Fault(2, is_uncertain=True, words='timed out'),))
-    with pytest.raises(GroupMayExist, match='timed out'):
-        affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    cloud.groups.append(ServerGroup('late', 'web', 'anti-affinity'))
-    again = affinity.attach(NAMED, notes.cluster(), cloud, cloud)
-    assert (again.group.id, again.binding.is_inherited) == ('late', False)
-
-
-def test_a_pending_group_that_another_cluster_uses_is_inherited():
-    cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
-    cluster = Cluster('c1', pending='web', other_clusters=lambda _group_id: ['c2'])
+    cluster = Cluster('c1', hint, pending, other_clusters=lambda _group_id: others)
     assert affinity.attach(NAMED, cluster, cloud, cloud).binding.is_inherited
 
 

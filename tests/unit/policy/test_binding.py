@@ -18,16 +18,6 @@ def test_read(row):
     assert read(row['stored']) == expected
 
 
-def test_a_spec_10_writes_what_the_document_shows():
-    """R3-12, Q3-4: but for the version, which Senlin compares as a string."""
-    assert write(Binding('XYZ-ABCD', True, '1.0', 'anti-affinity', {})) == {
-        'AffinityPolicy': {
-            'version': '1.0',
-            'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True},
-        }
-    }
-
-
 def test_what_is_written_is_not_shared():
     rules = {'max_server_per_host': 3}
     stored = write(Binding('g', True, '1.1', 'anti-affinity', rules))

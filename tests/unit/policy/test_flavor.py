@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, CloudError
-from senlin_affinity.policy import affinity, flavor, properties
+from senlin_affinity.policy import flavor, properties
 from tests.support.fake_cloud import FakeCloud, Fault, cloud_of
 from tests.support.tables import check_error, raises, rows
 
@@ -24,24 +24,6 @@ def test_flavor(row):
     else:
         assert flavor.check(wanted, name, cloud) == row.get('said', '')
     assert cloud.requests == row.get('requests', ['flavor'])
-
-
-def test_it_is_judged_before_anything_is_created():
-    """R4-07: nothing is left behind by a refusal."""
-    cloud = cloud_of({'flavors': {'small': {'hw:cpu_policy': 'x'}}})
-    with pytest.raises(AffinityError):
-        affinity.attach(spec(), affinity.Cluster('c1', flavor='small'), cloud, cloud)
-    assert cloud.requests == ['flavor']
-    assert cloud.groups == []
-
-
-def test_what_is_let_through_is_told_in_the_line_of_the_attach():
-    """R4-08: once, with the decision."""
-    cloud = cloud_of({'flavors': {'small': {'foo': 'bar'}}})
-    attached = affinity.attach(spec(), affinity.Cluster('c1', flavor='small'), cloud, cloud)
-    assert attached.line().endswith(
-        "anti-affinity); flavor 'small': foo: no extra spec of this name is known"
-    )
 
 
 def test_a_cloud_that_can_not_be_asked():

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
-from senlin_affinity.policy import affinity, declared, properties
-from tests.support.fake_cloud import FakeCloud
+from senlin_affinity.policy import affinity, properties
+from tests.support.fake_cloud import FakeCloud, cloud_of
 from tests.support.tables import as_tuples, check_error, raises, rows
 
 
@@ -42,24 +42,10 @@ def test_what_no_reader_takes_is_left_as_it_is():
     assert properties.as_in_tree(odd) == odd
 
 
-def declarations(items=declared.DECLARED):
-    for item in items:
-        yield item
-        yield from declarations(item.children)
-
-
-@pytest.mark.parametrize('item', declarations(), ids=lambda item: item.name)
-def test_declarations_are_whole(item):
-    assert item.kind in ('string', 'integer', 'boolean', 'list', 'map')
-    assert item.since in properties.VERSIONS
-    assert item.description.endswith('.')
-    assert item.kind != 'map' or item.children
-    assert not item.children or item.kind in ('map', 'list')
-    assert item.default is None or not item.allowed or item.default in item.allowed
-
-
 def test_zone_exists():
     cloud = FakeCloud(zones=frozenset({'nova', 'nova_1'}))
+    affinity.validate(properties.Properties('1.1'), cloud)
+    assert cloud.requests == []
     affinity.validate(properties.Properties('1.1', availability_zone='nova_1'), cloud)
     assert cloud.requests == ['zones']
 
@@ -72,7 +58,15 @@ def test_zone_does_not_exist():
     assert caught.value.path == 'properties.availability_zone'
 
 
-def test_no_zone_asks_nothing():
-    cloud = FakeCloud()
-    affinity.validate(properties.Properties('1.1'), cloud)
-    assert cloud.requests == []
+@pytest.mark.parametrize('row', rows('policy_member_of'))
+def test_member_of(row):
+    cloud = cloud_of(row.get('cloud', {}))
+    wanted = properties.Properties('1.1', member_of=tuple(row['member_of']), pins_hosts=True)
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            affinity.member_of(wanted, cloud, cloud)
+        check_error(row, caught.value)
+    else:
+        assert affinity.member_of(wanted, cloud, cloud).to_query() == row['query']
+    if 'requests' in row:
+        assert cloud.requests == row['requests']
