@@ -27,7 +27,7 @@ from senlin.objects import node as node_object
 
 from senlin_affinity.core.errors import BindingError, InvalidSpec
 from senlin_affinity.core.whole import whole
-from senlin_affinity.policy import binding, placement, profile
+from senlin_affinity.policy import binding, ownership, placement, profile
 
 LOG = logging.getLogger(__name__)
 
@@ -93,9 +93,18 @@ def other_clusters(cluster: Any, group_id: str) -> list[str]:
     return found
 
 
-def own_servers(cluster: Any) -> list[str]:
-    """The ids of the servers of a cluster's nodes; a node without one is in no group."""
-    return [node.physical_id for node in cluster.nodes]
+def known(cluster: Any, hint: str | None = None, flavor: str | None = None) -> ownership.Cluster:
+    """What the policy must know of a cluster; a node without a server is in no group."""
+    return ownership.Cluster(
+        cluster.id,
+        hint,
+        noted(cluster, CREATING),
+        noting(cluster, CREATING),
+        lambda group_id: other_clusters(cluster, group_id),
+        flavor,
+        noted(cluster, KEPT),
+        [node.physical_id for node in cluster.nodes],
+    )
 
 
 def warn_of_outside(policy: str, cluster_id: str, entity: Any, group_id: str) -> None:

@@ -127,16 +127,7 @@ class AffinityPolicy(base.Policy):
             affinity.member_of(wanted, cloud.inventory, cloud.candidates)
             attached = affinity.attach(
                 wanted,
-                affinity.Cluster(
-                    cluster.id,
-                    profile.group_hint(spec),
-                    engine.noted(cluster, engine.CREATING),
-                    engine.noting(cluster, engine.CREATING),
-                    lambda group_id: engine.other_clusters(cluster, group_id),
-                    profile.flavor(spec),
-                    engine.noted(cluster, engine.KEPT),
-                    engine.own_servers(cluster),
-                ),
+                engine.known(cluster, profile.group_hint(spec), profile.flavor(spec)),
                 cloud.server_groups,
                 cloud.inventory,
                 prefix=cfg.CONF.affinity.group_name_prefix,
@@ -167,9 +158,8 @@ class AffinityPolicy(base.Policy):
         def decide() -> Any:
             detached = affinity.detach(
                 engine.read_binding(cluster.id, self.id),
+                engine.known(cluster),
                 lambda: self._ports(cluster.user, cluster.project).server_groups,
-                own_servers=engine.own_servers(cluster),
-                other_clusters=lambda group_id: engine.other_clusters(cluster, group_id),
                 is_kept=is_kept,
                 keep=engine.noting(cluster, engine.KEPT),
             )

@@ -21,7 +21,7 @@ was tried.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from senlin_affinity.core.aggregate_names import resolve
@@ -32,37 +32,12 @@ from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy import creation, flavor, ownership
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.matching import is_uuid, mismatch, saying
+from senlin_affinity.policy.ownership import Cluster
 from senlin_affinity.policy.properties import Properties
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
 #: How a cluster got its group; one that it does not inherit is its policy's own.
 CREATED, AGAIN, INHERITS = 'created', 'takes up again', 'inherits'
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """What a policy must know of a cluster.
-
-    ``group_hint`` is its profile's scheduler hint. ``pending`` is the name of a group that an
-    earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
-    so that the group is deleted at detach though a later attach finds it there.
-    ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
-    ``flavor`` is the name or the id of its profile's flavor. ``kept`` is the id of a group of its
-    own that an earlier detach kept; ``own_servers`` are the ids of its nodes' servers.
-    """
-
-    id: str
-    group_hint: str | None = None
-    pending: str | None = None
-    note: Callable[[str | None], None] = lambda _name: None
-    other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
-    flavor: str | None = None
-    kept: str | None = None
-    own_servers: Collection[str] = ()
-
-    def may_own(self, group: ServerGroup) -> bool:
-        """Does nobody else use this group: no server, no other cluster?"""
-        return not group.members and not self.other_clusters(group.id)
 
 
 @dataclass(frozen=True)
@@ -128,16 +103,7 @@ def attach(
 ) -> Attached:
     """Judge the flavor of the cluster, then find its server group, or create it."""
     of_flavor = flavor.check(properties, cluster.flavor, inventory)
-    kept = ownership.Kept()
-    if cluster.kept is not None:
-        kept = ownership.kept_group(
-            cluster.kept,
-            properties,
-            cluster.group_hint,
-            groups,
-            own_servers=cluster.own_servers,
-            other_clusters=cluster.other_clusters,
-        )
+    kept = ownership.kept_group(cluster, properties, groups)
     if kept.group is not None:
         attached = _attached(kept.group, properties, AGAIN)
     else:
@@ -205,10 +171,8 @@ def find(properties: Properties, hint: str | None, groups: ServerGroups) -> Serv
 
 def detach(
     binding: Binding | None,
+    cluster: Cluster,
     groups: Callable[[], ServerGroups],
-    *,
-    own_servers: Collection[str],
-    other_clusters: Callable[[str], Collection[str]] = lambda _group_id: (),
     is_kept: Callable[[], bool] = lambda: False,
     keep: Callable[[str], None] = lambda _group_id: None,
 ) -> Detached:
@@ -217,8 +181,6 @@ def detach(
     :param groups: makes the connection; called only for a group that may have to be deleted.
     :param is_kept: whether a group that the policy created stays for the next policy of the
         cluster; ``keep`` then notes its id.
-    :param own_servers: ids of the servers of the cluster's own nodes.
-    :param other_clusters: names of other clusters whose bindings hold this group's id.
     """
     if binding is None:
         return Detached('no server group is bound: nothing to delete')
@@ -228,7 +190,7 @@ def detach(
     if is_kept():
         keep(group_id)
         return Detached(f'server group {group_id} is kept for the next policy of the cluster')
-    others = sorted(other_clusters(group_id))
+    others = sorted(cluster.other_clusters(group_id))
     if others:
         return Detached(f'server group {group_id} stays: cluster {", ".join(others)} uses it')
     with saying('Failed in deleting servergroup.'):
@@ -236,7 +198,7 @@ def detach(
         group = existing.get(group_id)
     if group is None:
         return Detached(f'server group {group_id} is gone already', group_id)
-    strangers = sorted({member.server for member in group.members} - set(own_servers))
+    strangers = sorted({member.server for member in group.members} - set(cluster.own_servers))
     if strangers:
         return Detached(
             f'server group {group.name} ({group_id}) stays: '

@@ -47,6 +47,32 @@ def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """What a policy must know of a cluster.
+
+    ``group_hint`` is its profile's scheduler hint. ``pending`` is the name of a group that an
+    earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
+    so that the group is deleted at detach though a later attach finds it there.
+    ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
+    ``flavor`` is the name or the id of its profile's flavor. ``kept`` is the id of a group of its
+    own that an earlier detach kept; ``own_servers`` are the ids of its nodes' servers.
+    """
+
+    id: str
+    group_hint: str | None = None
+    pending: str | None = None
+    note: Callable[[str | None], None] = lambda _name: None
+    other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
+    flavor: str | None = None
+    kept: str | None = None
+    own_servers: Collection[str] = ()
+
+    def may_own(self, group: ServerGroup) -> bool:
+        """Does nobody else use this group: no server, no other cluster?"""
+        return not group.members and not self.other_clusters(group.id)
+
+
+@dataclass(frozen=True)
 class Kept:
     """What became of a kept group: ``group`` goes on, ``gone`` is the id of one that is no more.
 
@@ -57,31 +83,23 @@ class Kept:
     gone: str | None = None
 
 
-def kept_group(
-    group_id: str,
-    properties: Properties,
-    hint: str | None,
-    groups: ServerGroups,
-    *,
-    own_servers: Collection[str],
-    other_clusters: Callable[[str], Collection[str]],
-) -> Kept:
+def kept_group(cluster: Cluster, properties: Properties, groups: ServerGroups) -> Kept:
     """Whether the cluster goes on with the group that an earlier detach kept.
 
     A group that does not match is deleted where it is empty and nobody else uses it.
-
-    :param own_servers: ids of the servers of the cluster's own nodes.
-    :param other_clusters: names of other clusters whose bindings hold a group's id.
     """
+    group_id = cluster.kept
+    if group_id is None:
+        return Kept()
     with saying(f"Failed in retrieving servergroup '{group_id}'."):
         group = groups.get(group_id)
     if group is None:
         return Kept(gone=group_id)
-    why_not = _difference(group, properties, hint)
+    why_not = _difference(group, properties, cluster.group_hint)
     if why_not is None:
         return Kept(group)
-    members, own = {member.server for member in group.members}, set(own_servers)
-    is_shared = bool(other_clusters(group_id)) or not members <= own
+    members, own = {member.server for member in group.members}, set(cluster.own_servers)
+    is_shared = bool(cluster.other_clusters(group_id)) or not members <= own
     if members & own:
         give_up = f', or give it up with "openstack server group delete {group_id}"'
         raise PolicyMismatch(

@@ -24,8 +24,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oslo_utils import strutils
-
 from senlin_affinity.core import member_of, spread, suggestion
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import ANTI_AFFINITY, check_name, check_policy, check_rules
@@ -199,8 +197,11 @@ def _read(item: Property, value: Any, path: str, version: str) -> Any:
     if item.kind == 'list':
         return spread.read_all(value, path) if item.children else _read_expression(value, path)
     if item.kind == 'boolean':
+        # Imported here: it compiles its patterns, which --help does without.
+        from oslo_utils.strutils import bool_from_string
+
         try:
-            return strutils.bool_from_string(value, strict=True)
+            return bool_from_string(value, strict=True)
         except ValueError as error:
             raise InvalidSpec(f'must be true or false, not {value!r}', path) from error
     if value is False and 'off' in item.allowed:

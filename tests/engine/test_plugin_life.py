@@ -13,16 +13,7 @@ from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy, converted
 from senlin_affinity.policy.declared import Property
-from tests.engine.support import (
-    HEAT_PROFILE,
-    PROJECT,
-    Desk,
-    binding,
-    done,
-    profile,
-    refused,
-    spec,
-)
+from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
 from tests.support.edge import (
     FAILURES,
     FORBIDDEN,
@@ -192,6 +183,12 @@ def test_q3_9_group_of_another_clusters_binding_stays(desk, project, stays):
     desk.bind(other, desk.policy(), binding(group))
     assert done(policy.detach(cluster)).endswith('stays: cluster cluster uses it') is stays
     assert desk.groups() == [group] * stays
+
+
+def test_detach_does_not_read_the_hint_of_the_profile(desk):
+    cluster, policy, _group = desk.owned(profile=hinted(7))
+    done(policy.detach(cluster))
+    assert desk.groups() == []
 
 
 @pytest.mark.parametrize('inherited', [False, True])

@@ -66,11 +66,8 @@ def attach(cloud, cluster=CLUSTER, **group):
 
 
 def detach(cloud, group_id, *, is_inherited=False):
-    return affinity.detach(
-        Binding(group_id, is_inherited),
-        lambda: ports(cloud.connection()).server_groups,
-        own_servers=[],
-    )
+    binding = Binding(group_id, is_inherited)
+    return affinity.detach(binding, CLUSTER, lambda: ports(cloud.connection()).server_groups)
 
 
 def place(cloud, *, is_drs, count=3):

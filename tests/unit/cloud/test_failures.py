@@ -41,7 +41,8 @@ def attach_error(edge, cluster=CLUSTER, **group):
 def detach(edge, group_id, *, own_servers=()):
     """What a detach of a cluster whose policy created the group says."""
     binding = Binding(group_id, is_inherited=False)
-    return affinity.detach(binding, lambda: edge.ports.server_groups, own_servers=own_servers).said
+    cluster = affinity.Cluster('c1', own_servers=own_servers)
+    return affinity.detach(binding, cluster, lambda: edge.ports.server_groups).said
 
 
 def posts(edge):

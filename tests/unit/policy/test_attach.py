@@ -71,13 +71,14 @@ def test_what_was_tried_is_said_and_the_rest_is_kept():
 @pytest.mark.parametrize('row', rows('policy_detach'))
 def test_detach(row):
     cloud, kept, connected = cloud_of(row.get('cloud', {})), [], []
+    others = row.get('others', ())
+    cluster = Cluster('c1', other_clusters=lambda _id: others, own_servers=row.get('own', ()))
 
     def detach():
         return affinity.detach(
             binding.read(row.get('stored', binding.write(Binding('g1', False)))),
+            cluster,
             lambda: connected.append(cloud) or cloud,
-            own_servers=row.get('own', ()),
-            other_clusters=lambda _group: row.get('others', ()),
             is_kept=lambda: row.get('keep', False),
             keep=kept.append,
         )
@@ -105,7 +106,7 @@ def test_a_group_that_goes_during_its_detach():
             cloud.groups.clear()
 
     cloud.before_request = lose_it
-    answer = affinity.detach(Binding('g1', False), lambda: cloud, own_servers=())
+    answer = affinity.detach(Binding('g1', False), Cluster('c1'), lambda: cloud)
     assert answer.said == 'server group web (g1) is gone already'
     assert answer.gone == 'g1'
 
@@ -117,11 +118,7 @@ SPECS = {
     'servergroup.name': Properties('1.1', 'web', rules={'max_server_per_host': 2}),
 }
 LOST = {'is_uncertain': True}
-FAULTS = {
-    'refused': {},
-    'lost on the way': LOST,
-    'done, the answer lost': {'is_done': True},
-}
+FAULTS = {'refused': {}, 'lost on the way': LOST, 'done, the answer lost': {'is_done': True}}
 
 
 @pytest.mark.parametrize('kind', FAULTS)
