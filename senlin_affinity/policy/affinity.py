@@ -29,10 +29,10 @@ from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpe
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.ports import Candidates, Inventory, ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.policy import creation, flavor, ownership
+from senlin_affinity.policy import creation, flavor
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.matching import is_uuid, mismatch, saying
-from senlin_affinity.policy.ownership import Cluster
+from senlin_affinity.policy.ownership import Cluster, kept_group
 from senlin_affinity.policy.properties import Properties
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
@@ -103,12 +103,12 @@ def attach(
 ) -> Attached:
     """Judge the flavor of the cluster, then find its server group, or create it."""
     of_flavor = flavor.check(properties, cluster.flavor, inventory)
-    kept = ownership.kept_group(cluster, properties, groups)
-    if kept.group is not None:
-        attached = _attached(kept.group, properties, AGAIN)
+    kept, gone = kept_group(cluster, properties, groups)
+    if kept is not None:
+        attached = _attached(kept, properties, AGAIN)
     else:
         attached = _attach(properties, cluster, groups, inventory, f'{prefix}{cluster.id}')
-    return dataclasses.replace(attached, of_flavor=of_flavor, gone=kept.gone)
+    return dataclasses.replace(attached, of_flavor=of_flavor, gone=gone)
 
 
 def _attach(

@@ -72,32 +72,22 @@ class Cluster:
         return not group.members and not self.other_clusters(group.id)
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What became of a kept group: ``group`` goes on, ``gone`` is the id of one that is no more.
-
-    Neither, where it is left to others who use it.
-    """
-
-    group: ServerGroup | None = None
-    gone: str | None = None
-
-
-def kept_group(cluster: Cluster, properties: Properties, groups: ServerGroups) -> Kept:
-    """Whether the cluster goes on with the group that an earlier detach kept.
-
-    A group that does not match is deleted where it is empty and nobody else uses it.
+def kept_group(
+    cluster: Cluster, properties: Properties, groups: ServerGroups
+) -> tuple[ServerGroup | None, str | None]:
+    """The group that an earlier detach kept, if the cluster goes on with it; else its id, if it is
+    gone: one that does not match is deleted where it is empty and nobody else uses it.
     """
     group_id = cluster.kept
     if group_id is None:
-        return Kept()
+        return None, None
     with saying(f"Failed in retrieving servergroup '{group_id}'."):
         group = groups.get(group_id)
     if group is None:
-        return Kept(gone=group_id)
+        return None, group_id
     why_not = _difference(group, properties, cluster.group_hint)
     if why_not is None:
-        return Kept(group)
+        return group, None
     members, own = {member.server for member in group.members}, set(cluster.own_servers)
     is_shared = bool(cluster.other_clusters(group_id)) or not members <= own
     if members & own:
@@ -108,10 +98,10 @@ def kept_group(cluster: Cluster, properties: Properties, groups: ServerGroups) -
             f'{"" if is_shared else give_up}'
         )
     if is_shared:
-        return Kept()
+        return None, None
     with saying(f"Failed in deleting servergroup '{group.name}'."):
         groups.delete(group_id)
-    return Kept(gone=group_id)
+    return None, group_id
 
 
 def _difference(group: ServerGroup, properties: Properties, hint: str | None) -> str | None:
