@@ -66,17 +66,20 @@ def detach(desk: Desk):
     """A detach of a cluster whose group the policy created."""
     policy, cluster = policy_of(desk), desk.cluster()
     desk.bind(cluster, policy, binding('a-group', inherited=False))
-    return policy.detach(cluster)
+    is_detached, why = policy.detach(cluster)
+    assert not is_detached
+    return why
 
 
 def hook(desk: Desk):
-    """What the hook writes, and what is stored of it."""
+    """Why the hook refuses, and so writes."""
     policy, cluster = policy_of(desk, DRS), desk.cluster()
     desk.bind(cluster, policy, binding('a-group'))
     action = desk.action(cluster, 'CLUSTER_SCALE_OUT', {'count': 1})
     policy.pre_op(cluster.id, action)
     assert desk.row(action).data == action.data
-    return action.data
+    assert (action.data['status'], 'placement' in action.data) == ('ERROR', False)
+    return action.data['reason']
 
 
 def validate(desk: Desk):

@@ -11,7 +11,7 @@ from senlin.policies.affinity_policy import AffinityPolicy as InTree
 
 from senlin_affinity.plugins import senlin_registry
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from tests.engine.support import binding, spec
+from tests.engine.support import spec
 
 NAME = 'senlin.policy.affinity-1.0'
 
@@ -57,41 +57,27 @@ def test_q3_12_with_the_option_it_is_ours(served, reloaded, caplog):
 
 
 def test_the_types_that_the_api_lists_are_the_same(served, reloaded):
-    environment.initialize()
-    ours = environment.global_env().get_policy_types()
-    cfg.CONF.clear_override('serve_version_1_0', group='affinity')
-    environment._environment = None
-    theirs = environment.global_env().get_policy_types()
-
-    def key(item):
-        return item['name'], item['version']
-
-    assert sorted(ours, key=key) == sorted(theirs, key=key)
+    lists = []
+    for is_served in (True, False):
+        cfg.CONF.set_override('serve_version_1_0', is_served, group='affinity')
+        environment._environment = None
+        types = environment.global_env().get_policy_types()
+        lists.append(sorted((item['name'], item['version']) for item in types))
+    assert lists[0] == lists[1]
 
 
 def test_a_third_partys_class_keeps_the_name(served, caplog):
+    """Also one that registers later; other names are left alone."""
     made = environment.Environment(is_global=True)
-    made.register_policy(NAME, Another)
-    assert made.get_policy(NAME) is Another
-    (line,) = [each for each in caplog.records if each.levelname == 'ERROR']
-    words = line.getMessage()
-    assert 'serve_version_1_0 has no effect' in words
-    assert f'{Another.__module__}.Another' in words
-
-
-def test_a_third_party_that_registers_later_has_the_name(served, caplog):
-    made = environment.Environment(is_global=True)
+    made.register_policy('senlin.policy.scaling-1.0', InTree)
+    assert made.get_policy('senlin.policy.scaling-1.0') is InTree
     made.register_policy(NAME, InTree)
     assert made.get_policy(NAME) is AffinityPolicy
     made.register_policy(NAME, Another)
     assert made.get_policy(NAME) is Another
-    assert [each for each in caplog.records if each.levelname == 'ERROR']
-
-
-def test_other_names_are_left_alone(served):
-    made = environment.Environment(is_global=True)
-    made.register_policy('senlin.policy.scaling-1.0', InTree)
-    assert made.get_policy('senlin.policy.scaling-1.0') is InTree
+    (words,) = [each.getMessage() for each in caplog.records if each.levelname == 'ERROR']
+    assert 'serve_version_1_0 has no effect' in words
+    assert f'{Another.__module__}.Another' in words
 
 
 @pytest.mark.parametrize(
@@ -108,9 +94,8 @@ def test_what_senlins_own_class_takes_is_taken(served, reloaded, desk, propertie
     policy = base.Policy('old', spec('1.0', **properties))
     assert isinstance(policy, AffinityPolicy)
     policy.validate(desk.context)
-    cluster = desk.cluster()
-    policy.id = desk.policy(spec('1.0')).id
-    desk.bind(cluster, policy, binding('XYZ-ABCD'))
+    cluster, stored = desk.bound(spec('1.0'))
+    policy.id = stored.id
     action = desk.action(cluster, 'CLUSTER_SCALE_OUT')
     policy.pre_op(cluster.id, action)
     assert action.data['placement']['placements'] == [{'servergroup': 'XYZ-ABCD'}]
