@@ -1,21 +1,27 @@
-"""Checks parsed JSON by tables of fields, and says where it is wrong.
+"""Reads, checks and writes things as JSON objects, by one table of fields for each class.
 
 Shapes::
 
-    FLAVOR = (Field('id', text), Field('vcpus', AMOUNT), Field('swap', AMOUNT, 0))
-    Flavor(*values({'id': '1', 'vcpus': 2}, FLAVOR))
+    FLAVOR = Table(Flavor, Field('id', text), Field('vcpus', amount), Field('swap', amount))
+    FLAVOR.read({'id': '1', 'vcpus': 2}) == Flavor('1', 2)
+    FLAVOR.write(Flavor('1', 2)) == {'id': '1', 'vcpus': 2, 'swap': 0}
+
+What a field is where it is left out, the class says.
 
 Errors: InvalidSpec with the path inside of the thing; :func:`below` puts the place of the thing
-before it. An unknown key is an error: a mistyped one would silently mean "not known".
+before it. An unknown key is an error: a mistyped one would silently mean "not known". So is a key
+that an object has twice (:class:`Twice`), of which the json module would keep the last.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec
@@ -28,64 +34,149 @@ _SURROGATE = re.compile('[\ud800-\udfff]')
 _LONGEST = 80
 
 
-class Field(NamedTuple):
-    """A key, what its value must be, and the value where it is left out (``...``: it may not)."""
+class Twice(NamedTuple):
+    """What stands for an object that has a key twice: every check refuses it, with its path."""
 
     key: str
-    check: Callable[[Any], Any]
-    default: Any = ...
 
 
-def values(item: Any, fields: Collection[Field]) -> list[Any]:
-    """The checked values of an object, in the order of the fields."""
-    known = [field.key for field in fields]
-    if type(item) is not dict:
-        raise wrong(f'must be an object with {", ".join(known)}', item)
-    if not item.keys() <= set(known):
-        raise unknown_key(item, known)
-    made = []
-    for key, check, default in fields:
-        value = item.get(key, default)
-        if value is ...:
-            raise InvalidSpec('is missing', key)
+def twice(pairs: list[tuple[str, Any]]) -> Twice:
+    """The first key that is there twice."""
+    names = [name for name, _value in pairs]
+    return Twice(next(name for number, name in enumerate(names) if name in names[:number]))
+
+
+class Field(NamedTuple):
+    """A key, what checks its value, and what writes it (None: as it is).
+
+    One that ``is_rare`` is written only where it is not what it is when it is left out.
+    """
+
+    key: str
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] | None = None
+    is_rare: bool = False
+
+
+class Table(Generic[T]):
+    """The fields of a class, a dataclass or a named tuple, in the order of the file."""
+
+    def __init__(self, made: Callable[..., T], *fields: Field) -> None:
+        self.fields = {field.key: field for field in fields}
+        #: The values of what may be left out.
+        self.defaults = _defaults(made)
+        self._made = made
+        self._rows = [
+            (key, self.fields[key].read, self.defaults.get(key, ...))
+            for key in inspect.signature(made).parameters
+            if key in self.fields
+        ]
+
+    def read(self, item: Any) -> T:
+        """A thing out of parsed JSON. What may be None may be null."""
+        known = self.fields
+        if type(item) is not dict:
+            raise wrong(f'must be an object with {", ".join(known)}', item)
+        if not item.keys() <= known.keys():
+            raise unknown_key(item, known)
+        values, get, key = [], item.get, ''
         try:
-            made.append(check(value))
+            for key, check, default in self._rows:
+                value = get(key, default)
+                if value is not default:
+                    value = check(value)
+                elif value is ...:
+                    raise InvalidSpec('is missing')
+                values.append(value)
         except InvalidSpec as error:
             raise below(key, error) from error
-    return made
+        return self._made(*values)
+
+    def write(self, thing: T) -> dict[str, Any]:
+        """The thing as JSON."""
+        written = {}
+        for key, field in self.fields.items():
+            value = getattr(thing, key)
+            if not field.is_rare or value != self.defaults[key]:
+                written[key] = value if field.write is None else field.write(value)
+        return written
 
 
-def each(items: Any, read: Callable[[Any], T], key: str) -> tuple[T, ...]:
-    """Read a list of things, which must differ in a key."""
+def _defaults(made: Any) -> Mapping[str, Any]:
+    if not dataclasses.is_dataclass(made):
+        return made._field_defaults  # type: ignore[no-any-return]
+    return {
+        field.name: field.default_factory() if callable(field.default_factory) else field.default
+        for field in dataclasses.fields(made)
+        if callable(field.default_factory) or field.default is not dataclasses.MISSING
+    }
+
+
+# -- what holds many things
+
+
+def each(
+    items: Any, read: Callable[[Any], T], *keys: str, words: str = 'must be a list'
+) -> tuple[T, ...]:
+    """Read a list of things, which must differ in these keys together."""
     if type(items) is not list:
-        raise wrong('must be a list', items)
+        raise wrong(words, items)
     made: list[T] = []
     seen: dict[Any, int] = {}
+    identity = attrgetter(*keys) if keys else None
     for number, item in enumerate(items):
         try:
             made.append(read(item))
         except InvalidSpec as error:
             raise below(f'[{number}]', error) from error
-        first = seen.setdefault(getattr(made[-1], key), number)
-        if first != number:
-            raise InvalidSpec(f'is that of number {first}, too', f'[{number}].{key}')
+        if identity is not None:
+            first = seen.setdefault(identity(made[-1]), number)
+            if first != number:
+                raise InvalidSpec(f'is that of number {first}, too', f'[{number}].{keys[0]}')
     return tuple(made)
+
+
+def by_name(
+    words: str, name: Callable[[str], str], read: Callable[[Any], T]
+) -> Callable[[Any], dict[str, T]]:
+    """Reads an object that may have any keys, as far as ``name`` lets them."""
+
+    def read_all(item: Any) -> dict[str, T]:
+        if type(item) is not dict:
+            raise wrong(words, item)
+        made: dict[str, T] = {}
+        key = ''
+        try:
+            for key, value in item.items():
+                known = name(key)
+                if known is not key and known in made:
+                    raise InvalidSpec(f'is {known}, which is there already')
+                made[known] = read(value)
+        except InvalidSpec as error:
+            raise below(key, error) from error
+        return made
+
+    return read_all
 
 
 # -- what a value may be
 
 
-def text(value: Any) -> str:
-    """A string that can be shown: a name or an id."""
+def text(value: Any, words: str = 'must be a string') -> str:
+    """A string that a terminal can show as it is: a name or an id."""
+    if type(value) is not str:
+        raise wrong(words, value)
+    if not value.isprintable() and not is_plain(value):
+        raise wrong('must be text without control characters or lone surrogates', value)
+    return value
+
+
+def stored(value: Any) -> str:
+    """A string of whatever Nova stores."""
     if type(value) is not str:
         raise wrong('must be a string', value)
-    return shown(value)
-
-
-def shown(value: str, path: str = '') -> str:
-    """The string, if a terminal can show it as it is."""
-    if not is_plain(value):
-        raise wrong('must be text without control characters or lone surrogates', value, path)
+    if not value.isprintable() and _SURROGATE.search(value):
+        raise wrong('must be text that UTF-8 can write', value)
     return value
 
 
@@ -96,50 +187,31 @@ def flag(value: Any) -> bool:
     return value
 
 
-def number(at_least: int, value: Any) -> int:
-    """A whole number that is not too small."""
-    if type(value) is not int or value < at_least:
-        raise wrong(f'must be an integer of {at_least} or more', value)
+def amount(value: Any) -> int:
+    """A whole number that is not negative."""
+    if type(value) is not int or value < 0:
+        raise wrong('must be an integer of 0 or more', value)
     return value
 
 
-AMOUNT, SIZE = partial(number, 0), partial(number, 1)
-
-
-def or_null(check: Callable[[Any], T], value: Any) -> T | None:
-    """What the check makes of it, or null."""
-    return None if value is None else check(value)
-
-
-def texts_by_name(value: Any) -> dict[str, str]:
-    """An object of strings, which may hold whatever Nova stores."""
-    if type(value) is not dict:
-        raise wrong('must be an object of strings', value)
-    for name, item in value.items():
-        if type(item) is not str:
-            raise wrong('must be a string', item, name)
-        for each in (name, item):
-            if not each.isprintable() and _SURROGATE.search(each):
-                raise wrong('must be text that UTF-8 can write', each, name)
-    return dict(value)
+def size(value: Any) -> int:
+    """A whole number that is not 0 either."""
+    if type(value) is not int or value < 1:
+        raise wrong('must be an integer of 1 or more', value)
+    return value
 
 
 # -- what is said of a value
 
 
-def wrong(message: str, value: object, path: str = '') -> InvalidSpec:
+def wrong(message: str, value: object) -> InvalidSpec:
     """The error about a value."""
+    if isinstance(value, Twice):
+        return InvalidSpec('is there twice', value.key)
     found = reprlib.repr(value)
     if len(found) > _LONGEST:
         found = f'{found[:_LONGEST]}...'
-    return InvalidSpec(f'{message}, not {found}', path)
-
-
-def missing_or(message: str, item: Mapping[str, Any], key: str) -> InvalidSpec:
-    """The error about a value that is wrong or not there."""
-    if key not in item:
-        return InvalidSpec(f'is missing: it {message}', key)
-    return wrong(message, item[key], key)
+    return InvalidSpec(f'{message}, not {found}')
 
 
 def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:

@@ -26,14 +26,12 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from senlin_affinity.cloud import json_fields as fields
-from senlin_affinity.cloud import snapshot_reader as reader
-from senlin_affinity.cloud import snapshot_writer as writer
-from senlin_affinity.cloud.json_walk import TWICE, Walk
-from senlin_affinity.cloud.snapshot_hosts import Hosts
+from senlin_affinity.cloud.json_fields import below, twice, wrong
+from senlin_affinity.cloud.snapshot_fields import Hosts, Snapshots
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
 
@@ -112,33 +110,59 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
-    """The text of the snapshot, piece by piece."""
-    return writer.text(snapshot, FORMAT)
+    """The text of the snapshot, piece by piece: a line for each host, flavor and group."""
+    encode = json.JSONEncoder(ensure_ascii=False, default=cache(sorted)).encode
+    yield f'{{"format": {FORMAT}'
+    for name, value in Snapshots(Hosts()).write(snapshot).items():
+        yield f',\n "{name}": '
+        if isinstance(value, Iterator):
+            separator = '[\n  '
+            for thing in value:
+                yield separator + encode(thing)
+                separator = ',\n  '
+            yield ']' if separator[0] == ',' else '[]'
+        else:
+            yield encode(value)
+    yield '}\n'
 
 
 def _read(text: str) -> CloudSnapshot:
-    """The snapshot in a text: its parts one after the other, the hosts one by one."""
-    walk = Walk(text)
-    if walk.next != '{':
-        raise fields.wrong('must be an object with format, hosts, ...', walk.value())
-    known = ('format', 'hosts', *reader.PARTS)
-    parts: dict[str, Any] = {}
-    for name in walk.members():
-        if name not in known:
-            raise fields.unknown_key([name], known)
-        if name in parts:
-            raise InvalidSpec(TWICE, name)
-        try:
-            parts[name] = _part(name, walk)
-        except InvalidSpec as error:
-            raise fields.below(name, error) from error
-    walk.end()
-    if parts.pop('format', None) is None:
+    hosts = Hosts()
+
+    def made(pairs: list[tuple[str, Any]]) -> Any:
+        item = dict(pairs)
+        if len(item) != len(pairs):
+            return twice(pairs)
+        # A host that can be read is, at once: its JSON would take up ten times the room.
+        if 'traits' in item and type(item['traits']) is list:
+            try:
+                return hosts.read(item)
+            except InvalidSpec:
+                pass  # it is read again, and refused with its place
+        return item
+
+    document = json.loads(text, object_pairs_hook=made)
+    if type(document) is not dict:
+        raise wrong('must be an object with format, hosts, ...', document)
+    _check_format(document.pop('format', None))
+    parts = {name: value for name, value in document.items() if value is not None}
+    snapshot = Snapshots(hosts).read(parts)
+    _check_aggregates(snapshot.hosts or (), snapshot.aggregates or ())
+    _check_pools(snapshot.hosts or (), snapshot.pools)
+    return snapshot
+
+
+def _check_format(value: Any) -> None:
+    if value is None:
         raise InvalidSpec(f'is missing: write "format": {FORMAT}', 'format')
-    _check_aggregates(parts.get('hosts') or (), parts.get('aggregates') or ())
-    parts['pools'] = parts.get('pools') or {}
-    _check_pools(parts.get('hosts') or (), parts['pools'])
-    return CloudSnapshot(**parts)
+    if type(value) is int and value > FORMAT:
+        raise InvalidSpec(
+            f'{value} was written by a newer version: upgrade senlin-affinity, '
+            f'this one reads {FORMAT}',
+            'format',
+        )
+    if type(value) is not int or value != FORMAT:
+        raise below('format', wrong(f'must be {FORMAT}', value))
 
 
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
@@ -165,44 +189,3 @@ def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resourc
                     f'{has.pool!r} has no {name}: write what it has below pools',
                     f'hosts[{number}].resources.{name}.pool',
                 )
-
-
-def _part(name: str, walk: Walk) -> Any:
-    if name == 'hosts' and walk.next == '[':
-        return _hosts(walk)
-    value = walk.value()
-    if name == 'format':
-        return _check_format(value)
-    if value is None:
-        return None
-    if name == 'hosts':
-        raise fields.wrong('must be a list, or null', value)
-    return reader.PARTS[name](value)
-
-
-def _check_format(value: Any) -> int:
-    if type(value) is int and value > FORMAT:
-        raise InvalidSpec(
-            f'{value} was written by a newer version: upgrade senlin-affinity, '
-            f'this one reads {FORMAT}'
-        )
-    if type(value) is not int or value != FORMAT:
-        raise fields.wrong(f'must be {FORMAT}', value)
-    return FORMAT
-
-
-def _hosts(walk: Walk) -> tuple[Host, ...]:
-    read = Hosts().read
-    made: list[Host] = []
-    seen: dict[tuple[str, str], int] = {}
-    for _ in walk.items():
-        number = len(made)
-        try:
-            host = read(walk.value())
-        except InvalidSpec as error:
-            raise fields.below(f'[{number}]', error) from error
-        first = seen.setdefault((host.host, host.hypervisor_hostname), number)
-        if first != number:
-            raise InvalidSpec(f'is that of number {first}, too', f'[{number}].host')
-        made.append(host)
-    return tuple(made)

@@ -122,8 +122,7 @@ class CloudSnapshot:
     """The cloud at one moment. A part that is None is not known.
 
     ``availability_zones`` are the names of all zones: what a plain user may see of the hosts.
-    ``closed_zones`` are those of them that have no host which is enabled, as far as he is told (a
-    file does not keep them).
+    ``closed_zones`` are those of them that have no host which is enabled, as far as he is told.
     ``pools`` are the providers that share resources with several hosts, by their UUIDs (a host's
     ``Resource.pool`` names one). ``user_id`` and ``project_id`` are whose snapshot it is: the
     quotas are that project's, also where they are not known.

@@ -36,7 +36,7 @@ HOSTS = st.builds(
     st.booleans(),
 )
 FLAVORS = st.builds(Flavor, TEXTS, TEXTS, *[COUNTS] * 5, BY_NAME)
-MEMBERS = st.builds(Member, TEXTS, *[st.none() | TEXTS] * 3)
+MEMBERS = st.builds(Member, TEXTS, *[st.none() | TEXTS] * 4)
 QUOTAS = st.builds(Quota, st.none() | COUNTS, st.none() | COUNTS)
 
 
@@ -63,6 +63,7 @@ SNAPSHOTS = st.builds(
     | st.dictionaries(st.sampled_from(['cores', 'ram', 'server_groups']), QUOTAS, max_size=3),
     taken_at=st.none() | TEXTS,
     availability_zones=st.none() | SETS,
+    closed_zones=SETS,
 )
 
 

@@ -21,6 +21,10 @@ OTHER = '5bbcc3c4-1da2-4437-a48a-66f15b1b13fa'
 DOCUMENT = {
     'format': 1,
     'taken_at': '2026-01-01T00:00:00Z',
+    'user_id': 'u',
+    'project_id': 'p',
+    'availability_zones': ['az', 'nova'],
+    'closed_zones': ['az'],
     'hosts': [
         {
             'host': 'cmp-1',
@@ -75,7 +79,7 @@ DOCUMENT = {
             'rules': {'max_server_per_host': 3},
             'members': [
                 {'server': 's1', 'host': 'cmp-1'},
-                {'server': 's2', 'host': None, 'user': 'u', 'host_id': 'abc'},
+                {'server': 's2', 'host': None, 'user': 'u', 'host_id': 'abc', 'zone': 'az'},
             ],
             'project_id': 'p',
         }
@@ -122,12 +126,16 @@ SNAPSHOT = CloudSnapshot(
             'web',
             'anti-affinity',
             {'max_server_per_host': 3},
-            (Member('s1', 'cmp-1'), Member('s2', None, 'u', 'abc')),
+            (Member('s1', 'cmp-1'), Member('s2', None, 'u', 'abc', 'az')),
             'p',
         ),
     ),
     quotas={'cores': Quota(None, 0), 'instances': Quota(10, 2), 'server_group_members': Quota(10)},
     taken_at='2026-01-01T00:00:00Z',
+    user_id='u',
+    project_id='p',
+    availability_zones=frozenset({'az', 'nova'}),
+    closed_zones=frozenset({'az'}),
     pools={OTHER: {'CUSTOM_LICENSE': Resource(5, 1), 'DISK_GB': Resource(9, 2, 4, 2)}},
 )
 
@@ -302,7 +310,7 @@ def test_a_link_stays_a_link(tmp_path):
 def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
     path = tmp_path / 'cloud.json'
     path.write_text('something else')
-    broken = dataclasses.replace(SNAPSHOT, taken_at=b'no text')
+    broken = dataclasses.replace(SNAPSHOT, taken_at=object())
 
     with pytest.raises(TypeError):
         save(broken, path)

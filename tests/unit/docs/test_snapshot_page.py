@@ -4,49 +4,41 @@ import json
 
 import pytest
 
-from senlin_affinity.cloud import snapshot_file, snapshot_hosts, snapshot_reader
+from senlin_affinity.cloud import snapshot_fields, snapshot_file
 from tests.unit.docs.test_manual import table, text_of, words
 
 PAGE = text_of('user/snapshot.rst')
-FIELDS = {
-    'resource': snapshot_hosts.RESOURCE,
-    'aggregate': snapshot_reader.AGGREGATE,
-    'flavor': snapshot_reader.FLAVOR,
-    'group': snapshot_reader.GROUP,
-    'member': snapshot_reader.MEMBER,
+HOSTS = snapshot_fields.Hosts()
+TABLES = {
+    'resource': snapshot_fields.RESOURCE,
+    'aggregate': snapshot_fields.AGGREGATE,
+    'flavor': snapshot_fields.FLAVOR,
+    'group': snapshot_fields.GROUP,
+    'member': snapshot_fields.MEMBER,
 }
-SAID = {'an error': ..., 'none': ({}, [], None), 'not known': (None,), 'false': (False,)}
+SAID = {'an error': (...,), 'none': ({}, (), None), 'not known': (None,), 'false': (False,)}
 
 
 def rows(name):
     return {row[0]: row[1] for row in table(PAGE, f'snapshot-{name}')}
 
 
-@pytest.mark.parametrize('thing', FIELDS)
+@pytest.mark.parametrize('thing', TABLES)
 def test_a_table_has_the_fields_that_are_read(thing):
-    found = rows(thing)
-    assert list(found) == [field.key for field in FIELDS[thing]]
-    for field in FIELDS[thing]:
-        said = SAID.get(found[field.key], found[field.key])
-        if said is ... or field.default is ...:
-            assert said is field.default
-        elif isinstance(said, str):
-            assert said == str(field.default)
-        else:
-            assert field.default in said
+    found, table = rows(thing), TABLES[thing]
+    assert list(found) == list(table.fields)
+    for key, said in found.items():
+        default = table.defaults.get(key, ...)
+        assert default in SAID[said] if said in SAID else said == str(default)
 
 
-def test_the_table_of_hosts_has_the_keys_that_are_read():
-    assert tuple(rows('host')) == snapshot_hosts.HOST_KEYS
-
-
-def test_the_table_of_the_file_has_its_parts():
-    assert set(rows('file')) == {'format', 'hosts', *snapshot_reader.PARTS}
+def test_the_tables_of_the_file_and_of_hosts_have_the_keys_that_are_read():
+    assert list(rows('host')) == list(HOSTS.fields)
+    assert set(rows('file')) == {'format', *snapshot_fields.Snapshots(HOSTS).fields}
 
 
 def test_the_quotas_are_named():
-    for field in snapshot_reader.QUOTAS:
-        assert f'``{field.key}``' in PAGE
+    assert all(f'``{name}``' in PAGE for name in snapshot_fields.QUOTAS)
 
 
 def test_the_example_can_be_read_and_is_what_would_be_written():
