@@ -19,7 +19,7 @@ import dataclasses
 import inspect
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -56,6 +56,11 @@ class Field(NamedTuple):
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] | None = None
     is_rare: bool = False
+
+
+def alike(read: Callable[[Any], Any], *keys: str, is_rare: bool = False) -> Iterator[Field]:
+    """Fields that are read in the same way, and written as they are."""
+    return (Field(key, read, is_rare=is_rare) for key in keys)
 
 
 class Table(Generic[T]):

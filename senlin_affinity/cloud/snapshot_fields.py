@@ -11,23 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import namedtuple
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from sys import intern
 from typing import Any
 
 from senlin_affinity.cloud import json_fields as fields
-from senlin_affinity.cloud.json_fields import (
-    Field,
-    Table,
-    Twice,
-    amount,
-    by_name,
-    each,
-    flag,
-    text,
-    wrong,
-)
+from senlin_affinity.cloud.json_fields import Field, Table, Twice, alike, by_name, each, text, wrong
 from senlin_affinity.core import quotas
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import all_spelt, spelt
@@ -61,15 +52,9 @@ def _resource_class(name: str) -> str:
     return name
 
 
-_spelt = lru_cache(spelt)
-
-
-def _zone(value: Any) -> str:
-    return intern(text(value, 'must be a string, or null'))
-
-
-def _kind(value: Any) -> str:
-    return intern(text(value, 'must be a string, such as QEMU'))
+def _one_object(words: str) -> Callable[[Any], str]:
+    """Reads a string that many hosts have."""
+    return lambda value: intern(text(value, words))
 
 
 def _limit(value: Any) -> int | None:
@@ -90,47 +75,45 @@ def _rules(value: Any) -> Any:
     return value
 
 
+_spelt = lru_cache(spelt)
 RESOURCE = Table(
     Resource,
-    Field('capacity', amount),
-    Field('used', amount),
-    Field('max_unit', fields.size, is_rare=True),
-    Field('step_size', fields.size, is_rare=True),
-    Field('is_sum', flag, is_rare=True),
+    *alike(fields.amount, 'capacity', 'used'),
+    *alike(fields.size, 'max_unit', 'step_size', is_rare=True),
+    Field('is_sum', fields.flag, is_rare=True),
     Field('pool', lambda value: _spelt(text(value)), is_rare=True),
 )
 #: A resource of a pool is no sum, and names no pool.
 _OF_POOL = Table(Resource, *[*RESOURCE.fields.values()][:4])
 AGGREGATE = Table(
     Aggregate,
-    Field('uuid', text),
-    Field('name', text),
-    Field('availability_zone', text),
+    *alike(text, 'uuid', 'name', 'availability_zone'),
     Field('metadata', _stored_by_name, _sorted),
 )
 FLAVOR = Table(
     Flavor,
-    Field('id', text),
-    Field('name', text),
-    Field('vcpus', amount),
-    Field('ram', amount),
-    Field('disk', amount),
-    Field('ephemeral', amount),
-    Field('swap', amount),
+    *alike(text, 'id', 'name'),
+    *alike(fields.amount, 'vcpus', 'ram', 'disk', 'ephemeral', 'swap'),
     Field('extra_specs', _stored_by_name, _sorted),
 )
 MEMBER = Table(
     Member,
-    Field('server', text),
-    Field('host', text),
-    Field('user', text, is_rare=True),
-    Field('host_id', text, is_rare=True),
-    Field('zone', text, is_rare=True),
+    *alike(text, 'server', 'host'),
+    *alike(text, 'user', 'host_id', 'zone', is_rare=True),
 )
-GROUP = Table(
+
+
+class _Groups(Table[ServerGroup]):
+    """Server groups, whose rules are checked with their policy."""
+
+    def read(self, item: Any) -> ServerGroup:
+        group = super().read(item)
+        return dataclasses.replace(group, rules=check_rules(group.rules, group.policy, 'rules'))
+
+
+GROUP = _Groups(
     ServerGroup,
-    Field('id', text),
-    Field('name', text),
+    *alike(text, 'id', 'name'),
     Field('policy', _policy),
     Field('rules', _rules, _sorted),
     Field(
@@ -143,29 +126,16 @@ GROUP = Table(
 QUOTA = Table(
     Quota,
     Field('limit', _limit, lambda limit: NO_LIMIT if limit is None else limit),
-    Field('used', amount, is_rare=True),
+    Field('used', fields.amount, is_rare=True),
+)
+_QUOTAS = Table(
+    namedtuple('Quotas', QUOTAS, defaults=[None] * len(QUOTAS)), *alike(QUOTA.read, *QUOTAS)
 )
 
 
-def _server_group(item: Any) -> ServerGroup:
-    group = GROUP.read(item)
-    return dataclasses.replace(group, rules=check_rules(group.rules, group.policy, 'rules'))
-
-
 def _quotas(item: Any) -> dict[str, Quota]:
-    words = f'must be an object with {", ".join(QUOTAS)}'
-    found = by_name(words, _quota_name, _quota)(item)
-    return {name: quota for name, quota in found.items() if quota is not None}
-
-
-def _quota(item: Any) -> Quota | None:
-    return None if item is None else QUOTA.read(item)
-
-
-def _quota_name(name: str) -> str:
-    if name not in QUOTAS:
-        raise InvalidSpec(fields.unknown_key([name], QUOTAS).message)
-    return name
+    found = zip(QUOTAS, _QUOTAS.read(item), strict=True)
+    return {name: quota for name, quota in found if quota is not None}
 
 
 def _pools(item: Any) -> dict[str, dict[str, Resource]]:
@@ -195,15 +165,13 @@ class Hosts(Table[Host]):
             Host,
             Field('host', _service_host),
             Field('hypervisor_hostname', text),
-            Field('hypervisor_type', _kind),
-            Field('availability_zone', _zone),
-            Field('enabled', flag),
-            Field('up', flag),
+            Field('hypervisor_type', _one_object('must be a string, such as QEMU')),
+            Field('availability_zone', _one_object('must be a string, or null')),
+            *alike(fields.flag, 'enabled', 'up'),
             Field('aggregates', _texts(all_spelt)),
             Field('traits', _texts(frozenset)),
             Field('resources', resources, _resources_written),
-            Field('is_nested', flag, is_rare=True),
-            Field('is_partial', flag, is_rare=True),
+            *alike(fields.flag, 'is_nested', 'is_partial', is_rare=True),
         )
 
     def read(self, item: Any) -> Host:
@@ -239,39 +207,31 @@ def _texts(gathered: Callable[[list[str]], frozenset[str]]) -> Callable[[Any], f
 
 
 class Snapshots(Table[CloudSnapshot]):
-    """The parts of the file beside its format."""
+    """The parts of the file beside its format; all of them may be left out."""
 
     def __init__(self, hosts: Hosts) -> None:
-        def part(key: str, read: Callable[[Any], Any], write: Any = None) -> Field:
-            return Field(key, read, write, is_rare=True)
-
-        def things(key: str, table: Table[Any], read: Callable[[Any], Any], *keys: str) -> Field:
-            words = 'must be a list, or null' if table is hosts else 'must be a list'
-            return part(
-                key,
-                lambda items: each(items, read, *keys, words=words),
-                lambda things: map(table.write, things),
-            )
-
         super().__init__(
             CloudSnapshot,
-            part('taken_at', text),
-            part('user_id', text),
-            part('project_id', text),
-            part('availability_zones', _zones),
-            part('closed_zones', _zones),
-            things('hosts', hosts, hosts.read, 'host', 'hypervisor_hostname'),
-            things('aggregates', AGGREGATE, AGGREGATE.read, 'uuid'),
-            things('flavors', FLAVOR, FLAVOR.read, 'id'),
-            things('server_groups', GROUP, _server_group, 'id'),
-            part('pools', _pools, _pools_written),
-            part('quotas', _quotas, partial(_sorted, write=QUOTA.write)),
+            *alike(text, 'taken_at', 'user_id', 'project_id', is_rare=True),
+            *alike(_zones, 'availability_zones', 'closed_zones', is_rare=True),
+            _things('hosts', hosts, 'host', 'hypervisor_hostname', words=', or null'),
+            _things('aggregates', AGGREGATE, 'uuid'),
+            _things('flavors', FLAVOR, 'id'),
+            _things('server_groups', GROUP, 'id'),
+            Field('pools', _pools, lambda pools: _sorted(pools, _resources_written), is_rare=True),
+            Field('quotas', _quotas, lambda found: _sorted(found, QUOTA.write), is_rare=True),
         )
+
+
+def _things(key: str, table: Table[Any], *keys: str, words: str = '') -> Field:
+    """A list of things, which is written one by one."""
+    return Field(
+        key,
+        lambda items: each(items, table.read, *keys, words=f'must be a list{words}'),
+        lambda things: map(table.write, things),
+        is_rare=True,
+    )
 
 
 def _zones(items: Any) -> frozenset[str]:
     return frozenset(each(items, text))
-
-
-def _pools_written(pools: Mapping[str, Mapping[str, Resource]]) -> Any:
-    return _sorted(pools, _resources_written)
