@@ -13,18 +13,18 @@ Shapes::
 Units: resources in Placement's own (MiB, GiB).
 
 Errors: InvalidSpec where Placement is too old for the constraint; a query without it is never sent
-in its place (R1-42). CloudError for everything else.
+in its place. CloudError for everything else.
 
-Source: Placement's API reference; document 001: a forbidden aggregate needs 1.32 (RX-08). Trees
-with their roots are in the answer from 1.29. ``provider_summaries`` also lists providers that the
-constraint excludes, so only what the allocation requests name counts; a sharing provider, which
-may be admitted without the tree that it is excluded from (D1-11), is no host. openstacksdk has no
-resource for this request (D1-12).
+Source: Placement's API reference; document 001: a forbidden aggregate needs 1.32. Trees with their
+roots are in the answer from 1.29. ``provider_summaries`` also lists providers that the constraint
+excludes, so only what the allocation requests name counts; a sharing provider, which may be
+admitted without the tree that it is excluded from, is no host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from senlin_affinity.cloud.answers import list_of, reading
@@ -46,7 +46,6 @@ class PlacementCandidates:
 
     def __init__(self, placement: Callable[[], Rest]) -> None:
         self._find = placement
-        self._found: Rest | None = None
 
     def check_version(self, member_of: MemberOf, path: str = 'member_of') -> None:
         """See :meth:`Candidates.check_version`."""
@@ -64,11 +63,9 @@ class PlacementCandidates:
             roots = set(_roots(body))
         return {uuid: name for uuid, name in self._names().items() if uuid in roots}
 
-    @property
+    @cached_property
     def _placement(self) -> Rest:
-        if self._found is None:
-            self._found = self._find()
-        return self._found
+        return self._find()
 
     def _microversion(self, member_of: MemberOf, path: str = 'member_of') -> Microversion:
         """The one that the query needs; a cloud that does not offer it is refused."""
@@ -76,16 +73,12 @@ class PlacementCandidates:
         offered = self._placement.pick(needed)
         if offered >= needed:
             return needed
-        versions = shown(needed), shown(offered)
+        what, remedy = 'aggregates of hosts', 'leave member_of out'
         if member_of.forbidden:
-            raise InvalidSpec(
-                'forbidden aggregates need Placement microversion {}, this cloud offers {}: '
-                'take the values with ! out, or use a newer cloud'.format(*versions),
-                path,
-            )
+            what, remedy = 'forbidden aggregates', 'take the values with ! out'
         raise InvalidSpec(
-            'aggregates of hosts need Placement microversion {}, this cloud offers {}: '
-            'leave member_of out, or use a newer cloud'.format(*versions),
+            f'{what} need Placement microversion {shown(needed)}, this cloud offers '
+            f'{shown(offered)}: {remedy}, or use a newer cloud',
             path,
         )
 

@@ -13,6 +13,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import openstack
@@ -47,31 +48,31 @@ class Ports:
 def ports(connection: Connection, timeout: float | None = None) -> Ports:
     """The adapters over one connection. The first time, this gets a token and finds Nova."""
     found = compute(connection, timeout)
-    return Ports(
-        NovaServerGroups(found),
-        NovaInventory(found),
-        PlacementCandidates(lambda: placement(connection, timeout)),
-    )
+    candidates = PlacementCandidates(lambda: placement(connection, timeout))
+    return Ports(NovaServerGroups(found), NovaInventory(found), candidates)
 
 
-def compute(connection: Connection, timeout: float | None = None) -> Rest:
-    """Nova's API. The first time, this gets a token and finds Nova."""
-    return _service(connection, 'compute', 'Nova', timeout)
+def _service(kind: str, name: str, connection: Connection, timeout: float | None = None) -> Rest:
+    """A service's API. The first time, this gets a token and finds the service."""
+    login.log_in(connection, timeout or REQUEST_TIMEOUT)
+    session = connection.session
+
+    def find() -> Proxy:
+        with login.impatient(session):
+            adapter: Proxy = getattr(connection, kind)
+            return adapter
+
+    try:
+        adapter = within(session.timeout, find, session)
+    except (*NO_ANSWER, GivenUp) as error:
+        raise unreachable(name, error) from error
+    return Rest(adapter, name, timeout or session.timeout)
 
 
-def placement(connection: Connection, timeout: float | None = None) -> Rest:
-    """Placement's API."""
-    return _service(connection, 'placement', 'Placement', timeout)
-
-
-def image(connection: Connection, timeout: float | None = None) -> Rest:
-    """Glance's API."""
-    return _service(connection, 'image', 'Glance', timeout)
-
-
-def identity(connection: Connection, timeout: float | None = None) -> Rest:
-    """Keystone's API."""
-    return _service(connection, 'identity', 'Keystone', timeout)
+compute = partial(_service, 'compute', 'Nova')
+placement = partial(_service, 'placement', 'Placement')
+image = partial(_service, 'image', 'Glance')
+identity = partial(_service, 'identity', 'Keystone')
 
 
 def project(connection: Connection, timeout: float | None = None) -> tuple[str | None, str | None]:
@@ -97,22 +98,6 @@ def _of_token(session: Any, read: Callable[[], T]) -> T:
         raise unreachable('Keystone', error) from error
 
 
-def _service(connection: Connection, kind: str, name: str, timeout: float | None) -> Rest:
-    login.log_in(connection, timeout or REQUEST_TIMEOUT)
-    session = connection.session
-
-    def find() -> Proxy:
-        with login.impatient(session):
-            adapter: Proxy = getattr(connection, kind)
-            return adapter
-
-    try:
-        adapter = within(session.timeout, find, session)
-    except (*NO_ANSWER, GivenUp) as error:
-        raise unreachable(name, error) from error
-    return Rest(adapter, name, timeout or session.timeout)
-
-
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
     """A connection to a cloud of clouds.yaml, or to the one that the environment names."""
     options = {} if timeout is None else {'api_timeout': timeout}
@@ -131,15 +116,13 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
 
 
 @contextlib.contextmanager
-def _kept_warnings() -> Iterator[list[str]]:
+def _kept_warnings() -> Iterator[dict[str, None]]:
     """What openstacksdk warns of its files, which it reads twice: each once, in one line."""
-    kept: list[str] = []
+    kept: dict[str, None] = {}
 
     class Keeper(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            words_of_it = words.cut(record.getMessage())
-            if words_of_it not in kept:
-                kept.append(words_of_it)
+            kept.setdefault(words.cut(record.getMessage()))
 
     logger, keeper = logging.getLogger('openstack.config'), Keeper(logging.WARNING)
     propagates, level = logger.propagate, logger.level

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import reading
-from senlin_affinity.cloud.pages import by_marker
+from senlin_affinity.cloud.answers import by_marker, reading
 from senlin_affinity.cloud.rest import Microversion, Rest
 from senlin_affinity.core.objects import Flavor
 

@@ -12,10 +12,10 @@ for its uptime. So the list is asked for at 2.53 exactly. Aggregates have a UUID
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
-from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.pages import by_marker
+from senlin_affinity.cloud.answers import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import Room
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
@@ -104,11 +104,8 @@ def aggregates(compute: Rest) -> tuple[tuple[Aggregate, ...], dict[str, frozense
             )
             for host in item['hosts']:
                 by_host.setdefault(host, []).append(uuid)
-    shared: dict[tuple[str, ...], frozenset[str]] = {}
-    sets = {
-        host: shared.setdefault(tuple(sorted(uuids)), all_spelt(uuids))
-        for host, uuids in by_host.items()
-    }
+    as_set: Any = cache(all_spelt)
+    sets = {host: as_set(tuple(sorted(uuids))) for host, uuids in by_host.items()}
     return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets
 
 
@@ -119,10 +116,9 @@ def hosts(
     rooms: Mapping[str, Room | None] | None,
 ) -> tuple[Host, ...]:
     """One host for each hypervisor; ``rooms`` by its id, None where they are not known."""
-    none: frozenset[str] = frozenset()
     made = []
     for hypervisor in hypervisors:
-        room = rooms.get(hypervisor.id) if rooms is not None else None
+        room = (rooms or {}).get(hypervisor.id) or Room(None)
         host = hypervisor.service_host
         made.append(
             Host(
@@ -132,11 +128,11 @@ def hosts(
                 availability_zone=zone_of.get(host),
                 enabled=hypervisor.is_enabled,
                 up=hypervisor.is_up,
-                aggregates=aggregates_of.get(host, none),
-                traits=none if room is None else room.traits,
-                resources=None if room is None else room.resources,
-                is_nested=room is not None and room.is_nested,
-                is_partial=room is not None and room.is_partial,
+                aggregates=aggregates_of.get(host, frozenset()),
+                traits=room.traits,
+                resources=room.resources,
+                is_nested=room.is_nested,
+                is_partial=room.is_partial,
             )
         )
     return tuple(sorted(made, key=lambda host: (host.host, host.hypervisor_hostname)))

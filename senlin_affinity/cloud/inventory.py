@@ -12,7 +12,7 @@ are read, too. Below 2.53 the whole detail list is read, which is one unpaged an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -21,13 +21,7 @@ from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
-from senlin_affinity.core.quotas import (
-    CORES,
-    INSTANCES,
-    RAM,
-    SERVER_GROUP_MEMBERS,
-    SERVER_GROUPS,
-)
+from senlin_affinity.core.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS, SERVER_GROUPS
 
 PATTERN_QUERY: Microversion = (2, 53)
 #: The quotas of the servers themselves, and the names that Nova gives limit and use.
@@ -88,7 +82,7 @@ class NovaInventory:
             found = body['quota_set']
             quotas = {
                 name: Quota(_limit(found[name]['limit']), _used(found[name]))
-                for name in (*(name for name, *_ in _OF_SERVERS), SERVER_GROUPS)
+                for name in (INSTANCES, CORES, RAM, SERVER_GROUPS)
             }
             members = Quota(_limit(found[SERVER_GROUP_MEMBERS]['limit']))
             return {**quotas, SERVER_GROUP_MEMBERS: members}
@@ -100,14 +94,13 @@ class NovaInventory:
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """See :meth:`Inventory.hosts_named_like`."""
         services = hosts.services(self._compute)
-        by_hypervisor = self._hypervisors(pattern)
-        seen = {host.host for host in by_hypervisor}
-        by_service = (
-            _host_of_service(service)
-            for service in services
-            if pattern.lower() in str(service.get('host', '')).lower()
-        )
-        return (*by_hypervisor, *(host for host in by_service if host.host not in seen))
+        found = self._hypervisors(pattern)
+        seen = {host.host for host in found}
+        for service in services:
+            name = str(service.get('host', ''))
+            if pattern.lower() in name.lower() and name not in seen:
+                found.append(_host(name, '', '', service))  # its hypervisor did not match
+        return tuple(found)
 
     def aggregates(self) -> tuple[Aggregate, ...]:
         """See :meth:`Inventory.aggregates`."""
@@ -120,47 +113,31 @@ class NovaInventory:
         found, _hosts_of = hosts.aggregates(self._compute)
         return found
 
-    def _hypervisors(self, pattern: str) -> tuple[Host, ...]:
+    def _hypervisors(self, pattern: str) -> list[Host]:
         """Those with the pattern in the hypervisor's name."""
         what = 'list the hypervisors'
-        microversion = self._compute.pick(PATTERN_QUERY)
-        is_query = microversion >= PATTERN_QUERY
+        is_query = self._compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
         body = self._compute.get(
             '/os-hypervisors/detail',
             what,
-            microversion if is_query else BASE,
+            PATTERN_QUERY if is_query else BASE,
             params={'hypervisor_hostname_pattern': pattern} if is_query else None,
             may_be_missing=is_query,
         )
-        if body is None:
-            return ()
-        return tuple(_hosts(list_of(body, 'hypervisors', what), pattern))
+        made = []
+        for item in () if body is None else list_of(body, 'hypervisors', what):
+            name, service = str(item.get('hypervisor_hostname', '')), item.get('service')
+            if not isinstance(service, Mapping) or not isinstance(service.get('host'), str):
+                raise CloudError(f'could not {what}: {name!r} has no service host')
+            if pattern.lower() in name.lower():
+                kind = str(item.get('hypervisor_type', ''))
+                made.append(_host(service['host'], name, kind, item))
+        return made
 
 
-def _hosts(hypervisors: Iterable[Mapping[str, Any]], pattern: str) -> Iterable[Host]:
-    for hypervisor in hypervisors:
-        name = str(hypervisor.get('hypervisor_hostname', ''))
-        service = hypervisor.get('service')
-        if not isinstance(service, Mapping) or not isinstance(service.get('host'), str):
-            raise CloudError(f'could not list the hypervisors: {name!r} has no service host')
-        if pattern.lower() in name.lower():
-            yield Host(
-                service['host'],
-                name,
-                str(hypervisor.get('hypervisor_type', '')),
-                enabled=hypervisor.get('status') == 'enabled',
-                up=hypervisor.get('state') == 'up',
-            )
-
-
-def _host_of_service(service: Mapping[str, Any]) -> Host:
-    """A compute service whose hypervisor's name is not known (and did not match)."""
-    return Host(
-        str(service['host']),
-        '',
-        enabled=service.get('status') == 'enabled',
-        up=service.get('state') == 'up',
-    )
+def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:
+    is_enabled, is_up = item.get('status') == 'enabled', item.get('state') == 'up'
+    return Host(host, name, kind, enabled=is_enabled, up=is_up)
 
 
 def _used(quota: Mapping[str, Any]) -> int:

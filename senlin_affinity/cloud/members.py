@@ -15,9 +15,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.answers import by_marker, reading
 from senlin_affinity.cloud.hosts import Hypervisor
-from senlin_affinity.cloud.pages import by_marker
 from senlin_affinity.cloud.rest import BASE, Rest
 from senlin_affinity.core.server_group import Member, ServerGroup
 

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import reading
@@ -63,13 +64,14 @@ _ASKED = (*_OWN, DISK_GB)
 class Room:
     """What the providers of one tree have together; ``is_nested``: there are several.
 
-    ``is_partial``: of a class that is not in ``resources`` nothing is known. ``pools`` are the
+    ``resources`` of None are not known; ``is_partial``: of a class that is not in them nothing is
+    known. ``pools`` are the
     providers that the resources name, with all they have. A tree of one provider that takes
     whatever others give it from pools alone is not nested.
     """
 
-    resources: Mapping[str, Resource]
-    traits: frozenset[str]
+    resources: Mapping[str, Resource] | None
+    traits: frozenset[str] = frozenset()
     is_nested: bool = False
     is_partial: bool = False
     pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class Room:
 
 _NOTHING = Resource(0, 0)
 #: A host that has no memory left, and answered to nothing else.
-FULL = Room({MEMORY_MB: _NOTHING}, frozenset(), is_partial=True)
+FULL = Room({MEMORY_MB: _NOTHING}, is_partial=True)
 
 
 class _Provider(NamedTuple):
@@ -105,16 +107,13 @@ class _Answers:
     def __init__(self) -> None:
         self.providers: dict[str, _Provider] = {}
         self.trees: dict[str, list[str]] = {}
-        self._traits: dict[tuple[str, ...], frozenset[str]] = {}
+        self._as_set: Any = cache(frozenset)
 
     def add(self, body: Any) -> None:
         """The summaries of an answer; equal traits become one object."""
         for uuid, summary in body['provider_summaries'].items():
             if uuid not in self.providers:
-                names = tuple(summary['traits'])
-                traits = self._traits.get(names)
-                if traits is None:
-                    traits = self._traits[names] = frozenset(names)
+                traits = self._as_set(tuple(summary['traits']))
                 root = summary['root_provider_uuid']
                 self.providers[uuid] = _Provider(uuid, root, summary['resources'], traits)
                 self.trees.setdefault(root, []).append(uuid)
