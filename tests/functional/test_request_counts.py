@@ -108,7 +108,6 @@ def test_drs_is_two_requests_and_never_pages_the_hypervisors(hosts, zone, offere
 def test_drs_below_2_53_is_two_requests_too(offered):
     with HttpCloud(FakeNova(offered, hosts=LAST_IS_DRS_BY_HYPERVISOR)) as cloud:
         answer = place(cloud, is_drs=True)
-
     assert answer.zone == 'nova:cmp-last'
     assert cloud.nova.requests() == DRS_SEARCH
 
@@ -116,7 +115,6 @@ def test_drs_below_2_53_is_two_requests_too(offered):
 def test_the_pattern_query_brings_one_hypervisor_over_the_wire():
     with HttpCloud(FakeNova(hosts=LAST_IS_DRS_BY_HYPERVISOR)) as cloud:
         ports(cloud.connection()).inventory._hypervisors('drs')
-
     assert cloud.bytes_sent < 2000
 
 
@@ -188,35 +186,29 @@ def test_rx_07_a_plan_costs_the_same_whosever_the_group_is(cloud, project):
 
 def test_attach_that_creates_a_group_of_its_own(cloud):
     attach(cloud)
-
     assert cloud.nova.requests() == [LIST, LIMITS, CREATE]
 
 
 def test_attach_that_takes_up_what_a_crash_left_behind(cloud):
     left_behind = cloud.nova.add_group('senlin-affinity-c1')
-
     attached = attach(cloud)
-
     assert (attached.group.id, attached.binding.is_inherited) == (left_behind, False)
     assert cloud.nova.requests() == [LIST]
 
 
 def test_attach_that_creates_a_group_of_a_given_name(cloud):
     attach(cloud, name='web', rules={'max_server_per_host': 3})
-
     assert cloud.nova.requests() == [LIST, LIMITS, CREATE, LIST]
 
 
 def test_attach_that_inherits_a_group_by_its_name(cloud):
     cloud.nova.add_group('web')
-
     assert attach(cloud, name='web').binding.is_inherited
     assert cloud.nova.requests() == [LIST]
 
 
 def test_attach_that_inherits_a_group_by_its_id(cloud):
     group_id = cloud.nova.add_group('web')
-
     assert attach(cloud, name=group_id).binding.is_inherited
     assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}']
 
@@ -225,7 +217,6 @@ def test_attach_that_inherits_a_group_by_its_id(cloud):
 def test_attach_that_inherits_the_group_of_the_profile(cloud, is_id):
     group_id = cloud.nova.add_group('web')
     hint = group_id if is_id else 'web'
-
     assert attach(cloud, affinity.Cluster('c1', group_hint=hint)).binding.is_inherited
     assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}' if is_id else LIST]
 
@@ -236,7 +227,6 @@ def test_attach_in_a_project_of_many_groups_reads_their_pages(groups, pages):
         for number in range(groups):
             cloud.nova.add_group(f'group-{number}')
         attach(cloud)
-
     assert cloud.nova.requests() == [*[LIST] * pages, LIMITS, CREATE]
 
 
@@ -251,7 +241,6 @@ def test_attach_in_a_project_of_many_groups_reads_their_pages(groups, pages):
 def test_attach_that_checks_a_flavor(cloud, name, asked):
     """R4-07: before the group."""
     attach(cloud, affinity.Cluster('c1', flavor=name))
-
     assert cloud.nova.requests() == [*asked, LIST, LIMITS, CREATE]
 
 
@@ -260,31 +249,24 @@ def test_attach_that_checks_a_flavor(cloud, name, asked):
 
 def test_detach_that_deletes(cloud):
     group_id = cloud.nova.add_group('web')
-
     detach(cloud, group_id)
-
     assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}', f'DELETE {GROUPS}/{group_id}']
     assert cloud.nova.groups == []
 
 
 def test_detach_of_a_group_that_is_gone(cloud):
     detach(cloud, 'XYZ-ABCD')
-
     assert cloud.nova.requests() == [f'GET {GROUPS}/XYZ-ABCD']
 
 
 def test_detach_of_a_group_that_others_use(cloud):
     group_id = cloud.nova.add_group('web', members=['foreign'])
-
     detach(cloud, group_id)
-
     assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}']
     assert len(cloud.nova.groups) == 1
 
 
 def test_detach_of_an_inherited_group_asks_nothing(cloud):
     group_id = cloud.nova.add_group('web')
-
     detach(cloud, group_id, is_inherited=True)
-
     assert cloud.nova.requests() == []

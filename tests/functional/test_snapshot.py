@@ -189,7 +189,6 @@ def test_the_requests_of_a_snapshot(cloud, admin, group):
     snapshot.take(admin)
     cloud.clear_requests()
     snapshot.take(admin)
-
     assert len(asked(cloud, 'compute')) == 6
     assert len(asked(cloud, 'placement')) == 2
 
@@ -197,9 +196,7 @@ def test_the_requests_of_a_snapshot(cloud, admin, group):
 def test_it_is_the_same_again_and_out_of_its_file(admin, group, tmp_path):
     path = tmp_path / 'cloud.json'
     taken = snapshot.take(admin).snapshot
-
     snapshot_file.save(taken, path)
-
     assert snapshot_file.load(path) == taken
 
 
@@ -354,7 +351,6 @@ def test_the_command_saves_and_tells(admin, group, named_cloud, tmp_path):
 
 def test_the_command_tells_a_plain_user_what_is_not_known(group, named_cloud, tmp_path):
     done = save(tmp_path / 'cloud.json', OS_CLOUD='sandbox-demo', **named_cloud)
-
     assert done.returncode == 0
     told = json.loads(done.stdout)
     assert (told['hosts'], told['aggregates'], told['flavors']) == ('not known', 'not known', 2)
@@ -367,7 +363,6 @@ def test_the_command_tells_a_plain_user_what_is_not_known(group, named_cloud, tm
 )
 def test_a_place_where_no_file_can_be_is_a_usage_error(named_cloud, tmp_path, path, said):
     done = save(tmp_path / path, OS_CLOUD='sandbox', **named_cloud)
-
     assert (done.returncode, done.stdout) == (2, '')
     assert said in done.stderr
     assert done.stderr.count('\n') == 1
@@ -375,7 +370,6 @@ def test_a_place_where_no_file_can_be_is_a_usage_error(named_cloud, tmp_path, pa
 
 def test_without_a_cloud_there_is_nothing_to_save(tmp_path):
     done = save(tmp_path / 'cloud.json')
-
     assert done.returncode == 2
     assert done.stderr == 'error: name a cloud: --os-cloud, or OS_CLOUD\n'
     assert list(tmp_path.iterdir()) == []

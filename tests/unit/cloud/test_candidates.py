@@ -50,7 +50,6 @@ def ask(values, offered='1.39', providers=HOSTS):
 def test_the_query_and_the_hosts_that_are_left(values, query, names):
     """R1-02, R1-05, R1-15, Q1-2."""
     found, ((candidates, microversion), (providers, _)) = ask(values)
-
     assert found == names
     path, _, parameters = candidates.partition('?')
     assert (path, providers) == (f'GET {CANDIDATES}', f'GET {PROVIDERS}?')
@@ -67,7 +66,6 @@ def test_what_is_required_works_below_1_32(values, offered):
 
 def test_rx_08_r1_42_forbidden_aggregates_at_1_32():
     found, ((_, microversion), _) = ask([f'!{U}'], '1.32')
-
     assert (found, microversion) == (['cmp-2'], '1.32')
 
 
@@ -115,7 +113,6 @@ def test_placement_is_looked_for_when_it_is_needed():
 def test_only_what_the_allocation_requests_name_counts():
     """D1-11, D1-12: the list has all; a sharing provider that is left alone is no host."""
     found, _ = ask([f'!{W}'], providers=(*HOSTS[:3], provider('ss', traits=(SHARING,))))
-
     assert found == ['cmp-1']
 
 

@@ -44,7 +44,6 @@ def test_one_token_and_one_discovery_serve_all_requests(edge):
     edge.ports.server_groups.named('web')
     edge.ports.inventory.quotas()
     edge.ports.server_groups.named('web')
-
     assert edge.tokens == 1
     assert edge.discoveries == 1
     assert edge.nova.requests() == ['GET /os-server-groups', 'GET /limits', 'GET /os-server-groups']

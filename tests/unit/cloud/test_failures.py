@@ -71,9 +71,7 @@ NAMED = [pytest.param({}, id='own group'), pytest.param({'name': 'web'}, id='nam
 )
 def test_a_read_fails_before_anything_is_created(edge, url, tried, group, failure):
     edge.fail('GET', url, failure)
-
     error = attach_error(edge, **group)
-
     assert tried in str(error)
     assert failure.words in str(error)
     assert edge.nova.groups == []
@@ -105,9 +103,7 @@ def test_the_create_fails_and_nova_did_nothing(edge, group, failure):
 @pytest.mark.parametrize('group', NAMED)
 def test_the_create_fails_but_nova_did_it_and_the_group_is_adopted(edge, group, failure):
     edge.fail('POST', GROUPS, failure, is_applied=True)
-
     attached = attach(edge, **group)
-
     assert [item['id'] for item in edge.nova.groups] == [attached.group.id]
     assert not attached.binding.is_inherited
     assert edge.nova.requests() == [LIST, 'GET /limits', POST, LIST]
@@ -136,9 +132,7 @@ def test_the_create_and_the_look_after_it_fail_and_the_next_attach_adopts(edge, 
 @pytest.mark.parametrize('failure', FAILURES, ids=str)
 def test_the_look_for_a_racing_attach_fails_and_the_group_stays_ours(edge, failure):
     edge.fail('GET', GROUPS, failure, skip=1)
-
     attached = attach(edge, name='web')
-
     assert not attached.binding.is_inherited
     assert [item['id'] for item in edge.nova.groups] == [attached.group.id]
 
@@ -239,7 +233,6 @@ def test_detach_can_not_delete_the_group(edge, failure, is_applied):
 def test_a_group_that_goes_between_the_read_and_the_delete(edge):
     group_id = edge.nova.add_group('web')
     edge.fail('DELETE', ONE_GROUP, at_edge.NOT_FOUND)
-
     assert detach(edge, group_id).endswith(' is gone already')
 
 
@@ -248,10 +241,8 @@ def test_a_page_of_somebody_else_after_a_delete_is_no_success(edge, is_applied):
     """A load balancer's 200, say: believed, it would leak the group."""
     group_id = edge.nova.add_group('web')
     edge.fail('DELETE', ONE_GROUP, at_edge.NO_JSON, times=1, is_applied=is_applied)
-
     with pytest.raises(CloudError, match='Nova answered 200 in place of 204') as caught:
         detach(edge, group_id)
-
     assert caught.value.status == 200
     assert detach(edge, group_id).endswith(' is gone already' if is_applied else ' deleted')
     assert edge.nova.groups == []
@@ -259,7 +250,6 @@ def test_a_page_of_somebody_else_after_a_delete_is_no_success(edge, is_applied):
 
 def test_a_group_that_others_use_is_not_deleted(edge):
     group_id = edge.nova.add_group('web', members=['own', 'foreign'])
-
     assert 'server foreign of others is a member' in detach(edge, group_id, own_servers=['own'])
     assert edge.nova.requests() == [f'GET {GROUPS}/{group_id}']
     assert detach(edge, group_id, own_servers=['own', 'foreign']).endswith(' deleted')
@@ -273,7 +263,6 @@ def test_a_group_that_others_use_is_not_deleted(edge):
 def test_nova_can_not_be_found_and_nothing_is_created(edge, url, failure):
     is_token = url == '/auth/tokens'
     edge.fail('POST' if is_token else 'GET', url, failure)
-
     tried = 'could not log in at http://keystone.test/v3: ' if is_token else 'could not find '
     assert str(attach_error(edge)).startswith(tried)
     assert edge.nova.requests() in ([], ['GET /'])

@@ -14,7 +14,6 @@ RECORDED = files.load()
 @pytest.mark.parametrize('recorded', exchanges.MICROVERSIONS)
 def test_the_fake_answers_like_the_record(recorded):
     replayed, content = REPLAYED[recorded], RECORDED[recorded]
-
     assert replayed['answers'] == content['answers']
     assert list(replayed['answers']) == list(content['answers'])
     assert replayed['microversion'] == content['microversion']

@@ -11,34 +11,23 @@ OLD = ['2.1', '2.14', '2.15', '2.63']
 NEW = ['2.64', '2.88', newest()]
 
 
-@pytest.mark.parametrize('offered', OLD)
-def test_below_2_64_a_list_of_policies_is_sent(offered):
+@pytest.mark.parametrize('offered', [*OLD, *NEW])
+def test_a_group_is_created_in_the_shape_of_the_microversion(offered):
+    """From 2.64 policy and rules are sent, and never a newer microversion."""
+    rules = {'max_server_per_host': 3} if offered in NEW else {}
     with Edge(offered) as edge:
-        group = edge.ports.server_groups.create('web', 'anti-affinity', {})
+        group = edge.ports.server_groups.create('web', 'anti-affinity', rules)
 
     (asked,) = edge.nova.asked
     assert str(asked) == 'POST /os-server-groups'
-    assert asked.microversion == offered
-    assert asked.body == {'server_group': {'name': 'web', 'policies': ['anti-affinity']}}
-    assert (group.name, group.policy, group.max_server_per_host) == ('web', 'anti-affinity', 1)
+    shape = {'policies': ['anti-affinity']}
+    if offered in NEW:
+        shape = {'policy': 'anti-affinity', 'rules': rules}
+    assert asked.microversion == ('2.64' if offered in NEW else offered)
+    assert asked.body == {'server_group': {'name': 'web', **shape}}
+    limit = 3 if rules else 1
+    assert (group.name, group.policy, group.max_server_per_host) == ('web', 'anti-affinity', limit)
     assert group.id == edge.nova.groups[0]['id']
-
-
-@pytest.mark.parametrize('offered', NEW)
-def test_from_2_64_policy_and_rules_are_sent_and_never_a_newer_microversion(offered):
-    with Edge(offered) as edge:
-        group = edge.ports.server_groups.create('web', 'anti-affinity', {'max_server_per_host': 3})
-
-    (asked,) = edge.nova.asked
-    assert asked.microversion == '2.64'
-    assert asked.body == {
-        'server_group': {
-            'name': 'web',
-            'policy': 'anti-affinity',
-            'rules': {'max_server_per_host': 3},
-        }
-    }
-    assert group.max_server_per_host == 3
 
 
 @pytest.mark.parametrize('offered', [*OLD, ''])
@@ -61,7 +50,6 @@ def test_rules_below_2_64_are_refused_and_nothing_is_sent(offered, step):
 def test_soft_policies_below_2_15_are_refused_and_nothing_is_sent(offered, policy):
     with Edge(offered) as edge, pytest.raises(InvalidSpec) as caught:
         edge.ports.server_groups.check(policy, {})
-
     assert f'{policy} needs compute microversion 2.15' in str(caught.value)
     assert f'this cloud offers {offered or "2.1"}:' in str(caught.value)
     assert edge.nova.requests() == []
@@ -135,9 +123,7 @@ def test_a_list_is_read_to_its_end(edge, cap, groups, offsets):
 
 def test_names_are_not_unique_and_come_in_the_order_of_the_cloud(edge):
     ids = [edge.nova.add_group(name) for name in ('web', 'Web', 'web', 'web2', ' web', 'web')]
-
     found = edge.ports.server_groups.named('web')
-
     assert [group.id for group in found] == [ids[0], ids[2], ids[5]]
 
 
@@ -146,7 +132,6 @@ def test_names_are_not_unique_and_come_in_the_order_of_the_cloud(edge):
 )
 def test_a_name_with_special_characters_stays_as_it_is(edge, name):
     created = edge.ports.server_groups.create(name, 'affinity', {})
-
     assert edge.nova.groups[0]['name'] == name
     assert edge.ports.server_groups.named(name) == (created,)
 
@@ -161,7 +146,6 @@ def test_an_id_can_not_lead_elsewhere(edge):
 def test_another_group_that_can_not_be_read_does_not_matter(edge):
     edge.nova.add_group('legacy', policy=None)
     edge.nova.add_group('web')
-
     assert len(edge.ports.server_groups.named('web')) == 1
 
 
@@ -171,10 +155,8 @@ def test_another_group_that_can_not_be_read_does_not_matter(edge):
 )
 def test_an_odd_list(edge, text):
     edge.fail('GET', '/os-server-groups', Failure('odd', '', 200, text=text))
-
     with pytest.raises(CloudError) as caught:
         edge.ports.server_groups.named('web')
-
     assert str(caught.value) == (
         'could not list the server groups: the answer holds no list of server_groups'
     )
@@ -183,18 +165,15 @@ def test_an_odd_list(edge, text):
 @pytest.mark.parametrize('text', ['{}', '[]', '7', '{"server_group": []}'])
 def test_an_odd_group_after_a_create_may_be_one_all_the_same(edge, text):
     edge.fail('POST', '/os-server-groups', Failure('odd', '', 200, text=text))
-
     with pytest.raises(
         CloudError, match="could not create server group 'web': a server g"
     ) as caught:
         edge.ports.server_groups.create('web', 'affinity', {})
-
     assert caught.value.is_uncertain
 
 
 @pytest.mark.parametrize('text', ['{}', '[]', '7', '{"server_group": {"id": 1}}'])
 def test_an_odd_group_that_is_read(edge, text):
     edge.fail('GET', '/os-server-groups/x', Failure('odd', '', 200, text=text))
-
     with pytest.raises(CloudError, match='could not get server group x: '):
         edge.ports.server_groups.get('x')

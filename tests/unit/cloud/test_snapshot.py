@@ -9,7 +9,15 @@ import pytest
 from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import Aggregate, Flavor, PlacementRequest, Quota, Resource, Rules
+from senlin_affinity.core.objects import (
+    Aggregate,
+    Flavor,
+    Host,
+    PlacementRequest,
+    Quota,
+    Resource,
+    Rules,
+)
 from senlin_affinity.core.server_group import Member
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure
@@ -61,62 +69,45 @@ def test_an_empty_cloud(edge):
 
     taken = take(edge)
 
-    assert taken.unknown == {}
-    assert taken.snapshot == snapshot.CloudSnapshot(
-        hosts=(),
-        aggregates=(),
-        flavors=(),
-        server_groups=(),
-        quotas=taken.snapshot.quotas,
-        taken_at=taken.snapshot.taken_at,
-        availability_zones=frozenset(),
-        user_id='admin-id',
-        project_id='admin-project',
+    quotas, taken_at = taken.snapshot.quotas, taken.snapshot.taken_at
+    assert taken == snapshot.Taken(
+        snapshot.CloudSnapshot(
+            (), (), (), (), quotas, taken_at, frozenset(), 'admin-id', 'admin-project'
+        )
     )
     assert edge.placement.asked == []
 
 
 def test_the_requests_of_a_whole_snapshot(edge):
+    """The hypervisors not at 2.88, where Nova asks every host for its uptime, and has no sizes."""
     edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
 
     take(edge)
 
     assert edge.nova.requests() == [GROUPS, HYPERVISORS, AGGREGATES, SERVICES, FLAVORS, LIMITS]
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
-    groups, hypervisors = edge.nova.asked[:2]
+    groups, hypervisors, *_, flavors, _ = edge.nova.asked
     assert groups.query['all_projects'] == 'true'
     assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
-    assert edge.nova.asked[4].query == {'is_public': 'None', 'limit': '1000'}
-
-
-def test_the_hypervisors_are_never_asked_for_at_2_88(edge):
-    """From there on Nova asks every host for its uptime, and tells no sizes any more."""
-    take(edge)
-
-    (asked,) = (item for item in edge.nova.asked if str(item) == HYPERVISORS)
-    assert asked.microversion == '2.53'
+    assert hypervisors.microversion == '2.53'
+    assert flavors.query == {'is_public': 'None', 'limit': '1000'}
 
 
 def test_what_a_host_is(edge):
     ssd = edge.nova.add_aggregate('ssd', ['cmp-1', 'cmp-2'], ssd='true')
     az1 = edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
 
-    found = hosts(edge)
+    first, second, third = take(edge).snapshot.hosts
 
-    assert list(found) == ['cmp-1', 'cmp-2', 'vc-1']
-    first, second, third = found.values()
-    assert (first.hypervisor_hostname, first.hypervisor_type) == ('cmp-1', 'QEMU')
-    assert (third.hypervisor_hostname, third.hypervisor_type) == (
-        'domain-c7.b52f9a5e',
-        'VMware vCenter Server',
-    )
-    assert [host.availability_zone for host in found.values()] == ['nova', 'az1', 'nova']
-    assert [host.enabled for host in found.values()] == [True, False, True]
-    assert [host.up for host in found.values()] == [True, True, False]
-    assert [host.aggregates for host in found.values()] == [{ssd}, {ssd, az1}, set()]
-    assert first.traits == {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
+    traits = frozenset({'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'})
+    vc = ('vc-1', 'domain-c7.b52f9a5e', 'VMware vCenter Server')
+    for host, made in (
+        (first, Host('cmp-1', 'cmp-1', 'QEMU', 'nova', True, True, frozenset({ssd}), traits)),
+        (second, Host('cmp-2', 'cmp-2', 'QEMU', 'az1', False, True, frozenset({ssd, az1}), traits)),
+        (third, Host(*vc, 'nova', True, False, traits=traits)),
+    ):
+        assert dataclasses.replace(host, resources=None) == made
     assert first.traits is third.traits
-    assert not first.is_nested
 
 
 def test_what_its_resources_are(edge):
@@ -133,33 +124,25 @@ def test_what_its_resources_are(edge):
 
 
 def test_aggregates_flavors_zones_and_quotas(edge):
-    edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
-    edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
-    edge.nova.add_flavor(
-        'small', vcpus=2, ram=512, disk=3, swap=64, extra_specs={'hw:cpu_policy': 'shared'}
-    )
+    ssd = edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
+    az1 = edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
+    specs = {'hw:cpu_policy': 'shared'}
+    edge.nova.add_flavor('small', vcpus=2, ram=512, disk=3, swap=64, extra_specs=specs)
     edge.nova.add_flavor('large', id='1', swap='', **{'OS-FLV-EXT-DATA:ephemeral': 5})
 
     taken = take(edge).snapshot
 
-    assert [(item.name, item.availability_zone, item.metadata) for item in taken.aggregates] == [
-        ('az1', 'az1', {'availability_zone': 'az1'}),
-        ('ssd', None, {'ssd': 'true'}),
-    ]
-    assert isinstance(taken.aggregates[0], Aggregate)
+    assert taken.aggregates == (
+        Aggregate(az1, 'az1', 'az1', {'availability_zone': 'az1'}),
+        Aggregate(ssd, 'ssd', None, {'ssd': 'true'}),
+    )
     assert taken.flavors == (
         Flavor('1', 'large', 1, 64, 1, 5, 0, {}),
-        Flavor('small', 'small', 2, 512, 3, 0, 64, {'hw:cpu_policy': 'shared'}),
+        Flavor('small', 'small', 2, 512, 3, 0, 64, specs),
     )
     assert taken.availability_zones == {'nova', 'az1'}
     assert taken.quotas['server_groups'] == Quota(10, 0)
-    assert set(taken.quotas) == {
-        'instances',
-        'cores',
-        'ram',
-        'server_groups',
-        'server_group_members',
-    }
+    assert set(taken.quotas) == set(THEIRS)
 
 
 def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
@@ -178,9 +161,7 @@ def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
 
 def test_no_server_is_looked_up_where_no_group_has_one(edge):
     edge.nova.add_group('web')
-
     take(edge)
-
     assert 'with_servers' not in edge.nova.asked[1].query
 
 
@@ -206,9 +187,7 @@ def test_groups_of_two_projects_have_the_servers_of_all_listed(edge):
     ids = [edge.nova.add_group('web', project_id=project) for project in 'pq']
     for group_id, project in zip(ids, 'pq', strict=True):
         edge.nova.boot(group_id, 'cmp-1', project=project)
-
     groups = take(edge, server_groups=ids).snapshot.server_groups
-
     assert [member.host for group in groups for member in group.members] == ['cmp-1'] * 2
     assert edge.nova.asked[5].query == {'all_tenants': '1', 'limit': '1000'}
 
@@ -240,9 +219,7 @@ def test_a_group_that_is_not_there(edge):
 
 def test_without_groups_nothing_is_asked_about_them(edge):
     edge.nova.add_group('web')
-
     taken = take(edge, server_groups=())
-
     assert taken.snapshot.server_groups is None
     assert taken.unknown == {'server_groups': 'none was asked for'}
     assert GROUPS not in edge.nova.requests()
@@ -267,19 +244,17 @@ def test_pages(edge):
 def test_a_page_that_comes_again_is_no_endless_loop(edge):
     body = {'flavors': [{'id': 'a'}], 'flavors_links': [{'rel': 'next', 'href': 'x'}]}
     edge.fail('GET', '/flavors/detail', Failure('loop', '', 200, body))
-
     with pytest.raises(CloudError, match='could not list the flavors: the page after a is'):
         take(edge)
 
 
-def test_it_survives_its_file(edge):
+def test_it_survives_its_file_and_is_the_same_again(edge):
     edge.nova.boot(edge.nova.add_group('web', rules={'max_server_per_host': 3}), 'cmp-1')
     edge.nova.add_flavor('small')
     edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
-
     taken = take(edge).snapshot
-
     assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
+    assert dataclasses.replace(take(edge).snapshot, taken_at=taken.taken_at) == taken
 
 
 # -- another project's
@@ -309,32 +284,20 @@ def test_rx_07_the_quotas_are_those_of_the_group_s_project(edge, other):
 
     assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
     assert taken.unknown == {}
+    members = Quota(THEIRS['server_group_members'][0])
     assert taken.snapshot.quotas == {
-        'instances': Quota(16, 15),
+        **{name: Quota(*of) for name, of in THEIRS.items()},
         'cores': Quota(None, 30),
-        'ram': Quota(8192, 4096),
-        'server_groups': Quota(3, 1),
-        'server_group_members': Quota(12),
+        'server_group_members': members,
     }
-    assert taken.snapshot.project_id == 'p'
-    assert taken.snapshot.user_id == 'admin-id'
+    assert (taken.snapshot.project_id, taken.snapshot.user_id) == ('p', 'admin-id')
 
 
 def test_what_old_clouds_reserve_is_used(edge, other):
     quotas = {name: {'limit': 9, 'in_use': 2, 'reserved': 3} for name in THEIRS}
     edge.fail('GET', QUOTA_SET.split()[1], Failure('old', '', 200, {'quota_set': quotas}))
-
     taken = take(edge, project_id='p').snapshot
-
     assert taken.quotas['instances'] == Quota(9, 5)
-
-
-def test_without_a_word_about_it_the_quotas_are_the_connection_s_own(edge, other):
-    """As the policy's hook asks, which connects as the owner of the cluster."""
-    taken = take(edge, server_groups=other)
-
-    assert edge.nova.requests()[-1] == LIMITS
-    assert taken.snapshot.project_id == PROJECT
 
 
 @pytest.mark.parametrize('wanted', ['id', 'name', 'none'])
@@ -352,40 +315,39 @@ def test_the_own_project_costs_no_other_request(edge, wanted):
 def test_a_name_is_that_of_a_group_of_the_project_that_is_named(edge, other):
     edge.nova.add_group('web', project_id=PROJECT)
     edge.nova.add_group('web', project_id='q')
-
     taken = take(edge, server_groups='web', project_id='p')
-
     assert [group.id for group in taken.snapshot.server_groups] == [other]
     assert edge.nova.requests() == [GROUPS, *USUAL, QUOTA_SET]
     assert edge.nova.asked[0].query['all_projects'] == 'true'
 
 
-def test_a_group_by_its_id_is_not_looked_for_among_all(edge, other):
-    take(edge, server_groups=other, project_id='p')
-
-    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
-
-
-def test_a_project_that_is_named_wins_over_the_group_s(edge, other):
-    more = {'project_id': PROJECT, 'is_project_of_group': True}
+@pytest.mark.parametrize(
+    ('more', 'project', 'last'),
+    [
+        ({'project_id': 'p'}, 'p', QUOTA_SET),
+        ({'project_id': PROJECT, 'is_project_of_group': True}, PROJECT, LIMITS),
+        ({}, PROJECT, LIMITS),
+    ],
+    ids=['as named', 'named, which wins', 'the own'],
+)
+def test_whose_quotas_come_with_a_group_by_its_id(edge, other, more, project, last):
+    """It is not looked for among all. Without a word, as in the hook, they are the own."""
     taken = take(edge, server_groups=other, **more)
-
-    assert edge.nova.requests()[-1] == LIMITS
-    assert taken.snapshot.project_id == PROJECT
+    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, last]
+    assert taken.snapshot.project_id == project
 
 
 def test_groups_of_two_projects_have_no_project_together(edge, other):
     ids = (other, edge.nova.add_group('db', project_id='q'))
-
     taken = take(edge, server_groups=ids, is_project_of_group=True)
     assert taken.snapshot.project_id == PROJECT
 
 
-@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+@pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.SERVER_ERROR], ids=str)
 def test_quotas_of_another_project_that_can_not_be_read(edge, other, failure):
     edge.fail('GET', '/os-quota-sets/p/detail', failure)
 
-    if failure is not at_edge.FORBIDDEN:
+    if failure is at_edge.SERVER_ERROR:
         with pytest.raises(CloudError, match='could not read the quotas of project p: '):
             take(edge, project_id='p')
         return
@@ -415,7 +377,6 @@ def test_rx_07_a_promise_on_quotas_that_can_not_be_read_is_at_most():
 @pytest.mark.parametrize('body', [{}, {'quota_set': {}}, {'quota_set': {'instances': 5}}])
 def test_an_odd_quota_set_is_an_error(edge, body):
     edge.fail('GET', '/os-quota-sets/p/detail', Failure('odd', '', 200, body))
-
     with pytest.raises(CloudError, match='could not read the quotas of project p: the answer is'):
         take(edge, project_id='p')
 
@@ -431,10 +392,8 @@ def test_a_project_that_does_not_exist(edge):
     with pytest.raises(InvalidSpec, match='Project ID gone is not a valid project') as caught:
         take(edge, project_id='gone')
     assert caught.value.path == 'project'
-
     group = edge.nova.add_group('web', project_id='gone')
     taken = take(edge, server_groups=group, is_project_of_group=True)
-
     assert 'Project ID gone is not a valid project' in taken.unknown['quotas']
     assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'gone')
 
@@ -442,14 +401,12 @@ def test_a_project_that_does_not_exist(edge):
 def test_a_name_that_no_group_of_the_project_has(edge, other):
     """An administrator sees all groups: there is none of this name."""
     taken = take(edge, server_groups='wbe', project_id='p')
-
     assert (taken.snapshot.server_groups, taken.unknown) == ((), {})
 
 
 def test_a_name_among_the_groups_is_that_of_the_own_project(edge, other):
     """Whether there is such a group or not: an attach would create it there."""
     taken = take(edge, server_groups=('new', other), is_project_of_group=True)
-
     assert taken.snapshot.project_id == PROJECT
     assert edge.nova.requests()[-1] == LIMITS
 
@@ -459,7 +416,6 @@ def test_groups_of_another_project_in_an_old_nova_are_not_known():
         edge.nova.quota_sets['p'] = THEIRS
         edge.nova.add_group('web', project_id='p')
         taken = take(edge, server_groups='web', project_id='p')
-
     assert taken.snapshot.server_groups is None
     assert '2.13 is needed' in taken.unknown['server_groups']
 
@@ -499,9 +455,7 @@ def with_resources(edge, **resources):
 )
 def test_a_host_that_is_full_of_one_thing_answers_for_another(edge, amounts, asked):
     with_resources(edge, cmp_1=amounts)
-
     found = hosts(edge)['cmp-1'].resources
-
     assert edge.placement.asked == asked
     assert {name: (has.capacity, has.used) for name, has in found.items()} == amounts
 
@@ -510,26 +464,18 @@ def test_a_host_that_is_full_of_one_thing_answers_for_another(edge, amounts, ask
 def test_of_a_host_without_memory_or_cpus_nothing_else_is_known(edge, left):
     """A flavor that asks for neither is not refused there."""
     with_resources(edge, cmp_1={**FULL, 'DISK_GB': left})
-
     host = hosts(edge)['cmp-1']
-
     assert (host.resources, host.is_partial) == ({'MEMORY_MB': Resource(0, 0)}, True)
     assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_CPU, CHECK]
 
 
-def test_a_host_without_a_provider_has_no_memory(edge):
-    edge.placement.providers.pop(0)
-
-    assert hosts(edge)['cmp-1'].resources == {'MEMORY_MB': Resource(0, 0)}
-
-
-def test_of_a_node_of_ironic_its_own_class_is_not_known(edge):
-    """Its one resource has a class of its own, of which no unit query asks."""
-    node = FakeHost('ironic-1', 'node-1', kind='ironic')
-    edge.nova.hosts = (*HOSTS, node)
-    with_resources(edge, ironic_1={'CUSTOM_BAREMETAL': (1, 0)})
-
-    host = hosts(edge)['ironic-1']
+@pytest.mark.parametrize('is_ironic', [False, True], ids=['no provider', 'a class of its own'])
+def test_a_host_that_answers_to_no_unit_query_has_no_memory(edge, is_ironic):
+    """As a node of Ironic: its one resource has a class of which nobody asks."""
+    edge.placement.providers[:1] = []
+    if is_ironic:
+        with_resources(edge, cmp_1={'CUSTOM_BAREMETAL': (1, 0)})
+    host = hosts(edge)['cmp-1']
     assert (host.resources, host.is_partial) == ({'MEMORY_MB': Resource(0, 0)}, True)
 
 
@@ -593,7 +539,6 @@ def test_what_is_overused_of_one_provider_is_not_taken_from_another(edge):
         FakeProvider('gpu-1', {'VGPU': (2, 8)}, parent=root),
         FakeProvider('gpu-2', {'VGPU': (4, 1)}, parent=root),
     ]
-
     assert hosts(edge)['cmp-1'].resources['VGPU'] == Resource(6, 3, is_sum=True)
 
 
@@ -641,9 +586,7 @@ def test_a_trait_of_a_pool_that_is_not_the_host_s_makes_a_tree(edge):
     with_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0, traits=('CUSTOM_GOLD',))
     share(edge, {'DISK_GB': (5000, 7)}, 1, traits=TRAITS, uuid='other')
-
     found = hosts(edge)
-
     assert [found[name].is_nested for name in ('cmp-1', 'cmp-2')] == [True, False]
     assert found['cmp-1'].resources['DISK_GB'].pool == 'shared'
 
@@ -652,9 +595,7 @@ def test_two_providers_that_share_are_a_sum(edge):
     with_resources(edge, cmp_1=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0)
     share(edge, {'DISK_GB': (50, 1), 'CUSTOM_LICENSE': (4, 0)}, 0, uuid='other')
-
     taken = take(edge).snapshot
-
     assert taken.hosts[0].resources['DISK_GB'] == Resource(5050, 8, is_sum=True)
     assert taken.hosts[0].is_nested
     assert list(taken.pools) == ['other']
@@ -662,10 +603,8 @@ def test_two_providers_that_share_are_a_sum(edge):
 
 def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
     share(edge, {'DISK_GB': (5000, 7)}, 0)
-
     taken = take(edge).snapshot
     found = {host.host: host for host in taken.hosts}
-
     assert taken.pools == {}
     assert found['cmp-1'].resources['DISK_GB'] == Resource(5100, 7, is_sum=True)
     assert found['cmp-2'].resources['DISK_GB'].capacity == 2000
@@ -691,7 +630,6 @@ def test_with_whom_a_host_shares_its_full_disk_is_not_known(edge):
     first = edge.placement.providers[0]
     edge.placement.providers[0] = dataclasses.replace(first, traits=(*first.traits, SHARING))
     share(edge, {'DISK_GB': (5000, 7)}, 2)
-
     assert all(host.is_partial for host in hosts(edge).values())
 
 
@@ -723,9 +661,7 @@ def test_what_a_provider_shares_that_is_not_seen_is_not_known(edge, amounts):
 
 def test_a_class_that_comes_with_shared_disk_is_known(edge):
     share(edge, {'DISK_GB': (5000, 7), 'CUSTOM_LICENSE': (5, 0)}, 0)
-
     found = hosts(edge)
-
     assert found['cmp-1'].resources['CUSTOM_LICENSE'] == Resource(5, 0, pool='shared')
     assert found['cmp-1'].is_nested
     assert 'CUSTOM_LICENSE' not in found['cmp-2'].resources
@@ -738,9 +674,7 @@ def test_without_disk_in_an_answer_that_may_be_cut_the_disk_is_not_known(edge):
     with_resources(edge, vc_1=own)
     share(edge, {'DISK_GB': (5000, 7), 'CUSTOM_LICENSE': (5, 0)}, 0, 2)
     edge.placement.cut = 3
-
     host = hosts(edge)['vc-1']
-
     assert host.is_partial
     assert set(host.resources) == {'VCPU', 'MEMORY_MB', 'PCPU', 'CUSTOM_OWN'}
 
@@ -786,13 +720,10 @@ def test_zones_that_a_plain_user_may_not_list(plain):
 
 
 def test_why_a_plain_user_does_not_see_it(plain):
+    words = "could not list the {}: Nova answered 403: Policy doesn't allow os_compute_api:{} to be"
     assert take(plain).unknown == {
-        part: f"could not list the {part_in_words}: Nova answered 403: Policy doesn't allow "
-        f'os_compute_api:{rule} to be performed.'
-        for part, part_in_words, rule in (
-            ('hosts', 'hypervisors', 'os-hypervisors:list-detail'),
-            ('aggregates', 'aggregates', 'os-aggregates:index'),
-        )
+        'hosts': f'{words} performed.'.format('hypervisors', 'os-hypervisors:list-detail'),
+        'aggregates': f'{words} performed.'.format('aggregates', 'os-aggregates:index'),
     }
 
 
@@ -824,25 +755,23 @@ def test_a_403_is_not_known_and_everything_else_an_error(edge, url, failure):
         assert failure.words in str(caught.value)
 
 
-@pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
+@pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.SERVER_ERROR], ids=str)
 def test_servers_that_can_not_be_listed(plain, failure):
     server = plain.nova.boot(plain.nova.add_group('web'), 'cmp-1')
     plain.fail('GET', '/servers/detail', failure)
 
-    if failure is at_edge.FORBIDDEN:
-        taken = take(plain)
-        assert failure.words in taken.unknown['members']
-        assert taken.snapshot.server_groups[0].members == (Member(server),)
-    else:
+    if failure is at_edge.SERVER_ERROR:
         with pytest.raises(CloudError, match='could not list the servers: '):
             take(plain)
+        return
+    taken = take(plain)
+    assert failure.words in taken.unknown['members']
+    assert taken.snapshot.server_groups[0].members == (Member(server),)
 
 
 def test_without_placement_s_answer_the_hosts_are_there_and_their_resources_not_known(edge):
     edge.fail('GET', '/allocation_candidates', at_edge.FORBIDDEN)
-
     found = hosts(edge, unknown=('resources',))
-
     assert {host.resources for host in found.values()} == {None}
     assert {host.traits for host in found.values()} == {frozenset()}
 
@@ -867,7 +796,6 @@ def test_a_cloud_without_placement_is_an_error():
 )
 def test_odd_answers_are_errors(edge, url, body):
     edge.fail('GET', url, Failure('odd', '', 200, body))
-
     with pytest.raises(CloudError, match='could not list the '):
         take(edge)
 
@@ -875,9 +803,7 @@ def test_odd_answers_are_errors(edge, url, body):
 def test_extra_specs_that_are_hidden_make_the_flavors_not_known(edge):
     body = {'flavors': [{'id': 'x', 'name': 'small'}]}
     edge.fail('GET', '/flavors/detail', Failure('hidden', '', 200, body))
-
     taken = take(edge)
-
     assert taken.snapshot.flavors is None
     assert taken.unknown == {'flavors': 'Nova does not show their extra specs'}
 
@@ -912,14 +838,6 @@ def test_what_an_older_nova_can_not_tell_is_not_known(offered, unknown):
 
 def test_an_older_placement_can_not_tell_the_resources(edge):
     edge.placement.newest = '1.28'
-
     found = hosts(edge, unknown=('resources',))
-
     assert found['cmp-1'].resources is None
     assert edge.placement.asked == []
-
-
-def test_two_snapshots_of_one_cloud_are_equal(edge):
-    edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
-    first, second = (dataclasses.replace(take(edge).snapshot, taken_at=None) for _ in range(2))
-    assert first == second

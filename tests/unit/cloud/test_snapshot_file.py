@@ -231,9 +231,7 @@ def test_saving_replaces_a_file_as_a_whole(tmp_path, monkeypatch):
 def test_a_link_stays_a_link(tmp_path):
     link = tmp_path / 'link.json'
     link.symlink_to('cloud.json')
-
     save(SNAPSHOT, link)
-
     assert link.is_symlink()
     assert load(tmp_path / 'cloud.json') == SNAPSHOT
 
@@ -242,10 +240,8 @@ def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
     path = tmp_path / 'cloud.json'
     path.write_text('something else')
     broken = dataclasses.replace(SNAPSHOT, taken_at=object())
-
     with pytest.raises(TypeError):
         save(broken, path)
-
     assert path.read_text() == 'something else'
     assert list(tmp_path.iterdir()) == [path]
 
