@@ -113,12 +113,12 @@ def hosts(
     hypervisors: Iterable[Hypervisor],
     zone_of: Mapping[str, str],
     aggregates_of: Mapping[str, frozenset[str]],
-    rooms: Mapping[str, Room | None] | None,
+    rooms: Mapping[str, Room],
 ) -> tuple[Host, ...]:
-    """One host for each hypervisor; ``rooms`` by its id, None where they are not known."""
+    """One host for each hypervisor; ``rooms`` by its id, as far as they are known."""
     made = []
     for hypervisor in hypervisors:
-        room = (rooms or {}).get(hypervisor.id) or Room(None)
+        room = rooms.get(hypervisor.id) or Room(None)
         host = hypervisor.service_host
         made.append(
             Host(

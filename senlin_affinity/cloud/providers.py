@@ -222,10 +222,10 @@ class _Shared:
 
 def rooms(
     placement: Rest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
-) -> dict[str, Room | None]:
+) -> dict[str, Room]:
     """The room of each host, by the UUID of its root provider (which is the hypervisor's id).
 
-    None where it is not known: Placement's answers do not come to this host.
+    A host that Placement's answers do not come to is not among them.
 
     :param hosts: by that UUID, the greatest amount of each class that one server can get there.
     :param most: the requests that it may take, 3 or 4.
@@ -244,16 +244,16 @@ def rooms(
             shared = _Shared(sharing, hosts, answers, first, second)
         elif is_missing and most >= MOST_REQUESTS:
             answers.add(_candidates(placement, f'{VCPU}:1'))
-        found: dict[str, Room | None] = {
+        found = {
             host: answers.room(host, largest, shared)
             for host, largest in hosts.items()
             if host in answers.trees
         }
-    missing = dict.fromkeys(host for host in hosts if host not in found)
-    if not missing or (sharing and most < MOST_REQUESTS):
-        return {**found, **missing}
-    cut = _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
-    return {**found, **{host: None if host in cut else FULL for host in missing}}
+    missing = hosts.keys() - found.keys()
+    if missing and not (sharing and most < MOST_REQUESTS):
+        cut = _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
+        found |= dict.fromkeys(missing - cut, FULL)
+    return found
 
 
 def _candidates(placement: Rest, resources: str) -> Any:

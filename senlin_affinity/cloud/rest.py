@@ -84,12 +84,9 @@ class Rest:
             return False
         self._check(response, what)
         if response.status_code != requests.codes.no_content:
-            raise CloudError(
-                f'could not {what}: {self.name} answered {response.status_code} in place of '
-                f'204: {words.cut(response.text)!r}',
-                response.status_code,
-                is_uncertain=True,
-            )
+            status = response.status_code
+            said = f'{self.name} answered {status} in place of 204: {words.cut(response.text)!r}'
+            raise _error(what, said, response)
         return True
 
     def _discover(self) -> tuple[Microversion, Microversion]:
@@ -140,38 +137,29 @@ class Rest:
         else:
             # Over what clouds.yaml may say (compute_status_code_retries).
             request['status_code_retries'] = 0
+        headers, retries = {'Accept': 'application/json'}, int(is_read)
         try:
-            response: requests.Response = self._in_time(
+            return self._in_time(
                 lambda: self._adapter.request(
-                    path,
-                    method,
-                    connect_retries=1 if is_read else 0,
-                    headers={'Accept': 'application/json'},
-                    **request,
+                    path, method, connect_retries=retries, headers=headers, **request
                 )
             )
         except (*NO_ANSWER, GivenUp) as error:
             status = getattr(error, 'http_status', None)
             is_refused = status is not None and status < requests.codes.internal_server_error
-            if isinstance(error, GivenUp) and not error.is_uncertain:
-                is_refused = True  # nothing was sent
+            is_unsent = isinstance(error, GivenUp) and not error.is_uncertain
             raise CloudError(
                 f'could not {what}: {words.of(error)}',
                 status,
-                is_uncertain=not is_read and not is_refused,
+                is_uncertain=not (is_read or is_refused or is_unsent),
             ) from error
-        return response
 
     def _is_missing(self, response: requests.Response, what: str) -> bool:
         """Nova says that there is no such thing; another 404 says nothing about it."""
         is_missing = response.status_code == requests.codes.not_found
         if is_missing and not _has_fault(response, NOT_FOUND):
-            raise CloudError(
-                f"could not {what}: the answer 404 is not {self.name}'s own ({NOT_FOUND}): "
-                f'{_message(response)}',
-                response.status_code,
-                is_uncertain=response.request.method != 'GET',
-            )
+            whose = f"the answer 404 is not {self.name}'s own ({NOT_FOUND})"
+            raise _error(what, f'{whose}: {_message(response)}', response)
         return is_missing
 
     def _check(self, response: requests.Response, what: str) -> None:
@@ -179,24 +167,24 @@ class Rest:
         if status >= requests.codes.bad_request:
             is_foreign = status == requests.codes.not_found and not _has_fault(response, NOT_FOUND)
             is_broken = status >= requests.codes.internal_server_error
-            raise CloudError(
-                f'could not {what}: {self.name} answered {status}: {_message(response)}',
-                status,
-                is_uncertain=(is_broken or is_foreign) and response.request.method != 'GET',
-            )
+            said = f'{self.name} answered {status}: {_message(response)}'
+            raise _error(what, said, response, may_be_done=is_broken or is_foreign)
 
     def _json(self, response: requests.Response, what: str) -> Any:
         """The parsed body; never None, which :meth:`get` has a meaning for."""
         self._check(response, what)
         body = _parsed(response)
         if body is None:
-            raise CloudError(
-                f'could not {what}: the answer of {self.name} is no JSON: '
-                f'{words.cut(response.text)!r}',
-                response.status_code,
-                is_uncertain=response.request.method != 'GET',
-            )
+            said = f'the answer of {self.name} is no JSON: {words.cut(response.text)!r}'
+            raise _error(what, said, response)
         return body
+
+
+def _error(
+    what: str, said: str, response: requests.Response, *, may_be_done: bool = True
+) -> CloudError:
+    is_uncertain = may_be_done and response.request.method != 'GET'
+    return CloudError(f'could not {what}: {said}', response.status_code, is_uncertain=is_uncertain)
 
 
 def shown(microversion: Microversion) -> str:

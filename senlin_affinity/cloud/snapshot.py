@@ -34,7 +34,7 @@ from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Quota, Resource
+from senlin_affinity.core.objects import CloudSnapshot, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy.matching import is_uuid
 
@@ -102,12 +102,12 @@ class _Taking:
         aggregates, aggregates_of = self._part(
             'aggregates', lambda: hosts.aggregates(self._compute), hosts.AGGREGATE_UUIDS
         ) or (None, {})
-        built = zones = rooms = None
+        built = zones = None
+        rooms: Mapping[str, providers.Room] = {}
         if found is not None:
             zone_of = self._part('availability_zones', lambda: hosts.zones(self._compute))
             is_listed = wanted is not None and bool(servers)
-            most = providers.MOST_REQUESTS - is_listed
-            rooms = self._rooms(found, most)
+            rooms = self._rooms(found, providers.MOST_REQUESTS - is_listed)
             built = hosts.hosts(found, zone_of or {}, aggregates_of, rooms)
             zones = None if zone_of is None else dict.fromkeys(zone_of.values(), True)
         else:
@@ -133,7 +133,7 @@ class _Taking:
                 ),
                 user_id=self._user,
                 project_id=project,
-                pools=_pools(rooms),
+                pools={uuid: has for room in rooms.values() for uuid, has in room.pools.items()},
             ),
             self._unknown,
         )
@@ -197,7 +197,7 @@ class _Taking:
 
     def _rooms(
         self, found: Collection[hosts.Hypervisor], most: int
-    ) -> Mapping[str, providers.Room | None] | None:
+    ) -> Mapping[str, providers.Room]:
         placement = clouds.placement(self._connection, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         rooms = self._part(
@@ -206,7 +206,9 @@ class _Taking:
             providers.TREES,
             placement,
         )
-        cut = sum(room is None for room in (rooms or {}).values())
+        if rooms is None:
+            return {}
+        cut = len(largest) - len(rooms)
         if cut:
             self._unknown['resources'] = (
                 f"Placement's answers did not come to {cut} of {len(largest)} hosts "
@@ -254,17 +256,6 @@ def _groups_called(
         if group is not None:
             found[group.id] = group
     return tuple(found.values())
-
-
-def _pools(
-    rooms: Mapping[str, providers.Room | None] | None,
-) -> dict[str, Mapping[str, Resource]]:
-    """The pools of all hosts."""
-    found: dict[str, Mapping[str, Resource]] = {}
-    for room in (rooms or {}).values():
-        if room is not None:
-            found.update(room.pools)
-    return found
 
 
 def _are_named(wanted: Collection[str] | None) -> bool:

@@ -112,12 +112,6 @@ def test_drs_below_2_53_is_two_requests_too(offered):
     assert cloud.nova.requests() == DRS_SEARCH
 
 
-def test_the_pattern_query_brings_one_hypervisor_over_the_wire():
-    with HttpCloud(FakeNova(hosts=LAST_IS_DRS_BY_HYPERVISOR)) as cloud:
-        ports(cloud.connection()).inventory._hypervisors('drs')
-    assert cloud.bytes_sent < 2000
-
-
 @pytest.mark.parametrize(('is_drs', 'count'), [(False, 3), (False, 0), (True, 0)])
 def test_the_plain_hook_and_an_empty_one_ask_nothing(cloud, is_drs, count):
     assert len(place(cloud, is_drs=is_drs, count=count).entries()) == count
@@ -184,41 +178,39 @@ def test_rx_07_a_plan_costs_the_same_whosever_the_group_is(cloud, project):
 # -- attach
 
 
-def test_attach_that_creates_a_group_of_its_own(cloud):
-    attach(cloud)
-    assert cloud.nova.requests() == [LIST, LIMITS, CREATE]
+ONE = f'GET {GROUPS}/ID'
 
 
-def test_attach_that_takes_up_what_a_crash_left_behind(cloud):
-    left_behind = cloud.nova.add_group('senlin-affinity-c1')
-    attached = attach(cloud)
-    assert (attached.group.id, attached.binding.is_inherited) == (left_behind, False)
-    assert cloud.nova.requests() == [LIST]
+@pytest.mark.parametrize(
+    ('there', 'wanted', 'hint', 'asked'),
+    [
+        (None, {}, None, [LIST, LIMITS, CREATE]),
+        ('senlin-affinity-c1', {}, None, [LIST]),
+        (
+            None,
+            {'name': 'web', 'rules': {'max_server_per_host': 3}},
+            None,
+            [LIST, LIMITS, CREATE, LIST],
+        ),
+        ('web', {'name': 'web'}, None, [LIST]),
+        ('web', {'name': 'ID'}, None, [ONE]),
+        ('web', {}, 'ID', [ONE]),
+        ('web', {}, 'web', [LIST]),
+    ],
+    ids=['its own', 'left by a crash', 'a name', 'by name', 'by id', 'hint of an id', 'hint'],
+)
+def test_attach_that_creates_or_inherits(cloud, there, wanted, hint, asked):
+    """What a crash left behind is the cluster's own; any other group that is there is inherited."""
+    group_id = there and cloud.nova.add_group(there)
+    given = {key: group_id if value == 'ID' else value for key, value in wanted.items()}
+    cluster = affinity.Cluster('c1', group_hint=group_id if hint == 'ID' else hint)
 
+    attached = attach(cloud, cluster, **given)
 
-def test_attach_that_creates_a_group_of_a_given_name(cloud):
-    attach(cloud, name='web', rules={'max_server_per_host': 3})
-    assert cloud.nova.requests() == [LIST, LIMITS, CREATE, LIST]
-
-
-def test_attach_that_inherits_a_group_by_its_name(cloud):
-    cloud.nova.add_group('web')
-    assert attach(cloud, name='web').binding.is_inherited
-    assert cloud.nova.requests() == [LIST]
-
-
-def test_attach_that_inherits_a_group_by_its_id(cloud):
-    group_id = cloud.nova.add_group('web')
-    assert attach(cloud, name=group_id).binding.is_inherited
-    assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}']
-
-
-@pytest.mark.parametrize('is_id', [True, False], ids=['id', 'name'])
-def test_attach_that_inherits_the_group_of_the_profile(cloud, is_id):
-    group_id = cloud.nova.add_group('web')
-    hint = group_id if is_id else 'web'
-    assert attach(cloud, affinity.Cluster('c1', group_hint=hint)).binding.is_inherited
-    assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}' if is_id else LIST]
+    assert attached.binding.is_inherited == (there == 'web')
+    assert [item['id'] for item in cloud.nova.groups] == [attached.group.id]
+    requests = [request.replace(attached.group.id, 'ID') for request in cloud.nova.requests()]
+    assert requests == asked
 
 
 @pytest.mark.parametrize(('groups', 'pages'), [(49, 1), (50, 2), (1000, 2), (2500, 4)])
@@ -247,26 +239,22 @@ def test_attach_that_checks_a_flavor(cloud, name, asked):
 # -- detach
 
 
-def test_detach_that_deletes(cloud):
-    group_id = cloud.nova.add_group('web')
-    detach(cloud, group_id)
-    assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}', f'DELETE {GROUPS}/{group_id}']
-    assert cloud.nova.groups == []
+@pytest.mark.parametrize(
+    ('members', 'is_inherited', 'asked'),
+    [
+        ([], False, [ONE, 'DELETE /os-server-groups/ID']),
+        (['foreign'], False, [ONE]),
+        ([], True, []),
+    ],
+    ids=['deleted', 'used by others', 'inherited'],
+)
+def test_detach(cloud, members, is_inherited, asked):
+    group_id = cloud.nova.add_group('web', members=members)
+    detach(cloud, group_id, is_inherited=is_inherited)
+    assert [request.replace(group_id, 'ID') for request in cloud.nova.requests()] == asked
+    assert len(cloud.nova.groups) == (0 if len(asked) == 2 else 1)
 
 
 def test_detach_of_a_group_that_is_gone(cloud):
-    detach(cloud, 'XYZ-ABCD')
-    assert cloud.nova.requests() == [f'GET {GROUPS}/XYZ-ABCD']
-
-
-def test_detach_of_a_group_that_others_use(cloud):
-    group_id = cloud.nova.add_group('web', members=['foreign'])
-    detach(cloud, group_id)
-    assert cloud.nova.requests() == [f'GET {GROUPS}/{group_id}']
-    assert len(cloud.nova.groups) == 1
-
-
-def test_detach_of_an_inherited_group_asks_nothing(cloud):
-    group_id = cloud.nova.add_group('web')
-    detach(cloud, group_id, is_inherited=True)
-    assert cloud.nova.requests() == []
+    detach(cloud, 'ID')
+    assert cloud.nova.requests() == [ONE]

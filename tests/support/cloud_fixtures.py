@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import openstack.connection
 import pytest
 
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
@@ -201,16 +200,6 @@ def senlin_cloud() -> Iterator[SandboxCloud]:
         yield cloud
 
 
-@pytest.fixture(scope='session')
-def _demo_connection(senlin_cloud: SandboxCloud) -> openstack.connection.Connection:
-    return senlin_cloud.connection('demo')
-
-
-@pytest.fixture(scope='session')
-def _admin_connection(senlin_cloud: SandboxCloud) -> openstack.connection.Connection:
-    return senlin_cloud.connection('admin')
-
-
 @pytest.fixture
 def cloud(senlin_cloud: SandboxCloud) -> Iterator[SandboxCloud]:
     """The cloud, for a test with faults: they end with the test."""
@@ -220,21 +209,21 @@ def cloud(senlin_cloud: SandboxCloud) -> Iterator[SandboxCloud]:
 
 
 @pytest.fixture(scope='session')
-def demo(_demo_connection: openstack.connection.Connection) -> Tenant:
+def demo(senlin_cloud: SandboxCloud) -> Tenant:
     """A plain user (role member)."""
-    return Tenant(_demo_connection)
+    return Tenant(senlin_cloud.connection('demo'))
 
 
 @pytest.fixture(scope='session')
-def admin(_admin_connection: openstack.connection.Connection) -> Tenant:
+def admin(senlin_cloud: SandboxCloud) -> Tenant:
     """An administrator, at work in a project of its own."""
-    return Tenant(_admin_connection)
+    return Tenant(senlin_cloud.connection('admin'))
 
 
 @pytest.fixture(scope='session')
-def truth(_admin_connection: openstack.connection.Connection) -> Truth:
+def truth(senlin_cloud: SandboxCloud) -> Truth:
     """What Nova really has."""
-    return Truth(_admin_connection)
+    return Truth(senlin_cloud.connection('admin'))
 
 
 @pytest.fixture
