@@ -13,11 +13,8 @@ Data flow::
 
 The thread that is left behind may hold the lock of the session's token for ever, and may be about
 to send its request again. So a session that was given up sends nothing more, whoever asks, and
-every later call on it fails at once.
-
-The thread is a daemon: the process can end. Where eventlet has patched the process (senlin-engine),
-it is a green thread, as ``threading`` is then eventlet's; what it leaves behind ends with the
-server's last byte.
+every later call on it fails at once. The thread is a daemon: the process can end. Where eventlet
+has patched the process (senlin-engine), it is a green thread, which ends with the server.
 
 Units: a timeout is in seconds, for the silence of a server; the deadline is three of them. A read
 is sent twice at most, and a token may be renewed between.

@@ -125,14 +125,14 @@ def hosts(
                 host,
                 hypervisor.name,
                 hypervisor.kind,
-                availability_zone=zone_of.get(host),
-                enabled=hypervisor.is_enabled,
-                up=hypervisor.is_up,
-                aggregates=aggregates_of.get(host, frozenset()),
-                traits=room.traits,
-                resources=room.resources,
-                is_nested=room.is_nested,
-                is_partial=room.is_partial,
+                zone_of.get(host),
+                hypervisor.is_enabled,
+                hypervisor.is_up,
+                aggregates_of.get(host, frozenset()),
+                room.traits,
+                room.resources,
+                room.is_nested,
+                room.is_partial,
             )
         )
     return tuple(sorted(made, key=lambda host: (host.host, host.hypervisor_hostname)))

@@ -1,9 +1,8 @@
 """What Placement has: the resources and traits of every host, from a few unit queries.
 
-The way of the data: ``GET /allocation_candidates`` for a unit of one resource class answers with
-all providers of every tree that has a unit left, with capacity and use of all their classes; each
-tree becomes one :class:`Room`. The answers do for every flavor that is asked about later. It is two
-requests in most clouds, and four at most:
+``GET /allocation_candidates`` for a unit of one resource class answers with all providers of every
+tree that has a unit left, with capacity and use of all their classes; each tree becomes one
+:class:`Room`, which does for every flavor. It is two requests in most clouds, and four at most:
 
 1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? They
    may give a host what it has none of, and no other answer tells of one that shares another class.
@@ -15,10 +14,7 @@ requests in most clouds, and four at most:
 
 A class of which a host has none itself, and which one sharing provider gives it, is exact: the
 provider is a pool. The sum of several providers is "at most", and so is what another host shares.
-
-What is not told is not known (``is_partial``): of a host that is missing everything but that it has
-no memory left, and what a sharing provider without a free GB of disk gives to anybody. CPUs and
-memory are taken to be a host's own.
+What is not told is not known (``is_partial``); CPUs and memory are taken to be a host's own.
 
 Shapes::
 
@@ -30,8 +26,7 @@ Shapes::
 Units: Placement's; the capacity is what its ratio and reserve leave. ``max_unit`` is not in these
 answers: it is taken from the sizes of the hypervisors.
 
-Source: the placement API reference; trees and all classes are in the summaries from 1.29, and
-``required`` lists providers by a trait from 1.18.
+Source: the placement API reference; trees and all classes are in the summaries from 1.29.
 """
 
 from __future__ import annotations
@@ -156,13 +151,9 @@ class _Shared:
     """
 
     def __init__(
-        self,
-        sharing: frozenset[str],
-        hosts: Collection[str],
-        answers: _Answers,
-        first: Any,
-        second: Any,
+        self, sharing: frozenset[str], hosts: Collection[str], answers: _Answers, *bodies: Any
     ) -> None:
+        first, second = bodies
         self._providers = providers = answers.providers
         self._hosts = hosts
         self._givers: dict[str, set[str]] = {}
@@ -181,9 +172,7 @@ class _Shared:
         lengths = [len(body['allocation_requests']) for body in (first, second)]
         self._is_perhaps_cut = lengths[1] >= lengths[0]
         seen = [providers[uuid] for uuid in sharing if uuid in providers]
-        self._is_hidden = len(seen) < len(sharing) or not all(
-            provider.has_free(DISK_GB) for provider in seen
-        )
+        self._is_hidden = sum(each.has_free(DISK_GB) for each in seen) < len(sharing)
         self._classes = {name for provider in seen for name in provider.amounts}
 
     def given_to(self, root: str) -> list[_Provider]:

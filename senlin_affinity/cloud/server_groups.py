@@ -36,20 +36,17 @@ class NovaServerGroups:
 
     def check(self, policy: str, rules: Mapping[str, int]) -> None:
         """See :meth:`ServerGroups.check`."""
-        create_body('', policy, rules, self._compute.pick(RULES_MICROVERSION))
+        create_body('', policy, rules, self._microversion)
 
     def get(self, group_id: str) -> ServerGroup | None:
         """See :meth:`ServerGroups.get`."""
         what = f'get server group {group_id}'
-        body = self._compute.get(
-            _path(group_id), what, self._compute.pick(RULES_MICROVERSION), may_be_missing=True
-        )
+        body = self._compute.get(_path(group_id), what, self._microversion, may_be_missing=True)
         return None if body is None else _parse(body, what)
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
         """See :meth:`ServerGroups.named`."""
-        bodies = [body for body in self._pages() if body.get('name') == name]
-        return tuple(_parse(body, LIST) for body in bodies)
+        return tuple(_parse(body, LIST) for body in self._pages() if body.get('name') == name)
 
     def own(self) -> tuple[ServerGroup, ...]:
         """All groups of the project."""
@@ -61,30 +58,25 @@ class NovaServerGroups:
 
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """See :meth:`ServerGroups.create`."""
-        microversion = self._compute.pick(RULES_MICROVERSION)
         what = f"create server group '{name}'"
-        body = self._compute.post(
-            PATH, what, microversion, create_body(name, policy, rules, microversion)
-        )
+        sent = create_body(name, policy, rules, self._microversion)
+        body = self._compute.post(PATH, what, self._microversion, sent)
         return _parse(body, what, is_uncertain=True)
 
     def delete(self, group_id: str) -> bool:
         """See :meth:`ServerGroups.delete`."""
-        return self._compute.delete(
-            _path(group_id),
-            f'delete server group {group_id}',
-            self._compute.pick(RULES_MICROVERSION),
-        )
+        what = f'delete server group {group_id}'
+        return self._compute.delete(_path(group_id), what, self._microversion)
+
+    @property
+    def _microversion(self) -> Microversion:
+        return self._compute.pick(RULES_MICROVERSION)
 
     def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
         offset = 0
         while True:
-            body = self._compute.get(
-                PATH,
-                LIST,
-                self._compute.pick(RULES_MICROVERSION),
-                params={'limit': PAGE, 'offset': offset, **query},
-            )
+            params: dict[str, str | int] = {'limit': PAGE, 'offset': offset, **query}
+            body = self._compute.get(PATH, LIST, self._microversion, params=params)
             page = list_of(body, 'server_groups', LIST)
             yield from page
             if len(page) < SMALLEST_CAP:

@@ -9,11 +9,9 @@ Shapes::
     Taken(CloudSnapshot(hosts=None, flavors=(...), ...),
           {'hosts': "could not list the hypervisors: Nova answered 403: Policy doesn't allow ..."})
 
-Units: at most 10 requests besides further pages, one after the other. For an administrator: groups,
-hypervisors, services, aggregates, two to four of Placement's, flavors, limits. Where groups are
-named, and for a plain user, the servers of the project are listed, too; Placement is then asked
-three times at most. For another project its quota set is asked for in place of the limits, and all
-projects' groups are listed where one is called by its name.
+Units: at most 10 requests besides further pages, one after the other; the page about the snapshot
+in the user's guide has a table of them. Where groups are named, and for a plain user, the servers
+of the project are listed; Placement is then asked three times at most.
 
 Errors: CloudError for everything that fails in another way than with a 403; InvalidSpec for a
 project that Nova says there is not.
@@ -24,6 +22,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from openstack.connection import Connection
@@ -69,8 +68,7 @@ def take(
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    taking = _Taking(connection, timeout, project_id)
-    return taking.take(wanted, is_project_of_group=is_project_of_group)
+    return _Taking(connection, timeout, project_id).take(wanted, is_any=is_project_of_group)
 
 
 class _Taking:
@@ -86,19 +84,16 @@ class _Taking:
         self._named = project
         self._unknown: dict[str, str] = {}
 
-    def take(self, wanted: Collection[str] | None, *, is_project_of_group: bool = False) -> Taken:
-        """All parts, one after the other."""
+    def take(self, wanted: Collection[str] | None, *, is_any: bool) -> Taken:
+        """All parts, one after the other; ``is_any``: those of the project of the groups."""
         inventory = NovaInventory(self._compute)
         groups = self._server_groups(wanted)
         # A name is looked up in one project; an id may lead to a group of any.
-        is_any = is_project_of_group and not _are_named(wanted)
-        project = self._named or (_project(groups) if is_any else None) or self._own
+        of_groups = _project(groups) if is_any and not _are_named(wanted) else None
+        project = self._named or of_groups or self._own
         servers = {member.server for group in groups or () for member in group.members}
-        found = self._part(
-            'hosts',
-            lambda: hosts.hypervisors(self._compute, servers if wanted is None else ()),
-            hosts.UUIDS,
-        )
+        read = partial(hosts.hypervisors, self._compute, servers if wanted is None else ())
+        found = self._part('hosts', read, hosts.UUIDS)
         aggregates, aggregates_of = self._part(
             'aggregates', lambda: hosts.aggregates(self._compute), hosts.AGGREGATE_UUIDS
         ) or (None, {})
@@ -119,6 +114,7 @@ class _Taking:
             known = self._members(groups, found, wanted) if servers else None
             groups = members.located(groups, known or {})
         all_flavors, quotas = self._flavors(), self._quotas(inventory, project)
+        closed = frozenset(name for name, is_open in (zones or {}).items() if not is_open)
         return Taken(
             CloudSnapshot(
                 hosts=built,
@@ -128,9 +124,7 @@ class _Taking:
                 quotas=quotas,
                 taken_at=_now(),
                 availability_zones=None if zones is None else frozenset(zones),
-                closed_zones=frozenset(
-                    name for name, is_open in (zones or {}).items() if not is_open
-                ),
+                closed_zones=closed,
                 user_id=self._user,
                 project_id=project,
                 pools={uuid: has for room in rooms.values() for uuid, has in room.pools.items()},
@@ -149,10 +143,8 @@ class _Taking:
         service = service or self._compute
         offered = service.pick(needed)
         if offered < needed:
-            self._unknown[name] = (
-                f'{service.name} offers microversion {shown(offered)}, '
-                f'and {shown(needed)} is needed'
-            )
+            has = f'{service.name} offers microversion {shown(offered)}'
+            self._unknown[name] = f'{has}, and {shown(needed)} is needed'
             return None
         try:
             return read()
@@ -170,11 +162,9 @@ class _Taking:
             self._unknown['server_groups'] = 'none was asked for'
             return None
         is_elsewhere = self._is_elsewhere(wanted)
-        project = self._named if is_elsewhere else None
+        project, needed = (self._named, PROJECTS) if is_elsewhere else (None, BASE)
         return self._part(
-            'server_groups',
-            lambda: _groups_called(nova, set(wanted), project),
-            PROJECTS if is_elsewhere else BASE,
+            'server_groups', lambda: _groups_called(nova, set(wanted), project), needed
         )
 
     def _is_elsewhere(self, wanted: Collection[str] | None) -> bool:
@@ -200,12 +190,8 @@ class _Taking:
     ) -> Mapping[str, providers.Room]:
         placement = clouds.placement(self._connection, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
-        rooms = self._part(
-            'resources',
-            lambda: providers.rooms(placement, largest, most),
-            providers.TREES,
-            placement,
-        )
+        read = partial(providers.rooms, placement, largest, most)
+        rooms = self._part('resources', read, providers.TREES, placement)
         if rooms is None:
             return {}
         cut = len(largest) - len(rooms)
@@ -224,10 +210,9 @@ class _Taking:
     ) -> Mapping[str, Member] | None:
         if found is not None and wanted is None:
             return members.on_hypervisors(found)
-        return self._part(
-            'members',
-            lambda: members.listed(self._compute, groups, is_administrator=found is not None),
-        )
+        is_administrator = found is not None
+        read = partial(members.listed, self._compute, groups, is_administrator=is_administrator)
+        return self._part('members', read)
 
     def _flavors(self) -> Any:
         found = self._part('flavors', lambda: flavors.flavors(self._compute), flavors.EXTRA_SPECS)
