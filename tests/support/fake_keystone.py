@@ -76,22 +76,12 @@ def token(user: str, services: Mapping[str, str]) -> dict[str, Any]:
             'expires_at': '2999-01-01T00:00:00.000000Z',
             'is_domain': False,
             'audit_ids': ['audit'],
-            'catalog': [
-                {
-                    'type': service,
-                    'name': service,
-                    'id': service,
-                    'endpoints': [
-                        {
-                            'id': f'{service}-public',
-                            'interface': 'public',
-                            'region': REGION,
-                            'region_id': REGION,
-                            'url': url,
-                        }
-                    ],
-                }
-                for service, url in services.items()
-            ],
+            'catalog': [_service(*service) for service in services.items()],
         }
     }
+
+
+def _service(kind: str, url: str) -> dict[str, Any]:
+    where = {'interface': 'public', 'region': REGION, 'region_id': REGION, 'url': url}
+    endpoints = [{'id': f'{kind}-public', **where}]
+    return {'type': kind, 'name': kind, 'id': kind, 'endpoints': endpoints}

@@ -175,14 +175,8 @@ class FakeNova:
 
     def add_group(self, name: str, policy: str = 'anti-affinity', **more: Any) -> str:
         """A server group that is there already; gives its id."""
-        group = {
-            'id': str(uuid.uuid4()),
-            'name': name,
-            'policy': policy,
-            'rules': {},
-            'members': [],
-        }
-        self.groups.append({**group, **more})
+        group = {'name': name, 'policy': policy, 'rules': {}, 'members': [], **more}
+        self.groups.append({'id': str(uuid.uuid4()), **group})
         return str(self.groups[-1]['id'])
 
     def boot(self, group_id: str, host: str | None = None, **more: str) -> str:
@@ -250,9 +244,10 @@ class FakeNova:
         for known, pattern, answer in _ROUTES:
             found = re.fullmatch(pattern, path)
             if known == method and found:
-                reply: Reply = getattr(self, answer)(
-                    _Question(user, asked, texts, body, found.groups())
-                )
+                if user != 'admin' and answer in _ADMINISTRATORS:
+                    return self._recorded(f'{answer[1:]}, not allowed', asked)
+                question = _Question(user, asked, texts, body, found.groups())
+                reply: Reply = getattr(self, answer)(question)
                 return reply
         raise NoRoute(f'the fake Nova has no {method} {path}')
 
@@ -303,11 +298,10 @@ class FakeNova:
         return Reply(200, {'server_group': self._shown(group_id, question.microversion)})
 
     def _delete(self, question: _Question) -> Reply:
-        group = self._group(question.found[0])
-        if group is None:
-            reply = self._recorded('get missing', question.microversion)
-            return _reworded(reply, {exchanges.MISSING: question.found[0]})
-        self.groups.remove(group)
+        reply = self._show(question)
+        if reply.status != 200:
+            return reply
+        self.groups.remove(self._group(question.found[0]) or {})
         return Reply(204, None)
 
     def _limits(self, question: _Question) -> Reply:
@@ -337,29 +331,16 @@ class FakeNova:
         return Reply(200, {'availabilityZoneInfo': [{**zone, 'zoneName': name} for name in names]})
 
     def _services(self, question: _Question) -> Reply:
-        if question.user != 'admin':
-            return self._recorded('services, not allowed', question.microversion)
         template = self._recorded('services', question.microversion).body['services'][0]
-        return Reply(
-            200,
-            {
-                'services': [
-                    {
-                        **template,
-                        'id': _numbered(template['id'], number),
-                        'host': host.host,
-                        'zone': host.zone,
-                        'state': host.state,
-                        'status': host.status,
-                    }
-                    for number, host in enumerate(self.hosts)
-                ]
-            },
-        )
+        shown = [
+            template
+            | {'id': _numbered(template['id'], number), 'host': host.host, 'zone': host.zone}
+            | {'state': host.state, 'status': host.status}
+            for number, host in enumerate(self.hosts)
+        ]
+        return Reply(200, {'services': shown})
 
     def _hypervisors(self, question: _Question) -> Reply:
-        if question.user != 'admin':
-            return self._recorded('hypervisors, not allowed', question.microversion)
         pattern = question.query.get('hypervisor_hostname_pattern')
         found = list(enumerate(self.hosts))
         if pattern is not None and question.microversion >= (2, 53):
@@ -370,21 +351,14 @@ class FakeNova:
         template = self._recorded('hypervisors', question.microversion).body['hypervisors'][0]
         has_servers = 'with_servers' in question.query and question.microversion >= (2, 53)
         servers = self._servers_by_host() if has_servers else {}
+        service = template['service']
         shown = [
-            {
-                **template,
-                'id': _numbered(template['id'], len(self.hosts) + number),
-                'hypervisor_hostname': host.hypervisor,
-                'state': host.state,
-                'status': host.status,
-                'service': {
-                    **template['service'],
-                    'id': _numbered(template['service']['id'], number),
-                    'host': host.host,
-                },
-                **_of_host(host, template),
-                **({'servers': servers[host.host]} if host.host in servers else {}),
-            }
+            template
+            | {'id': _numbered(template['id'], len(self.hosts) + number)}
+            | {'hypervisor_hostname': host.hypervisor, 'state': host.state, 'status': host.status}
+            | {'service': service | {'id': _numbered(service['id'], number), 'host': host.host}}
+            | _of_host(host, template)
+            | ({'servers': servers[host.host]} if host.host in servers else {})
             for number, host in found
         ]
         if pattern is None and question.microversion >= (2, 33):
@@ -415,19 +389,14 @@ class FakeNova:
         return {**shown, 'id': flavor.id, 'name': flavor.name, **flavor.size, **specs}
 
     def _aggregates(self, question: _Question) -> Reply:
-        if question.user != 'admin':
-            return self._recorded('aggregates, not allowed', question.microversion)
         template = self._recorded('aggregates', question.microversion).body['aggregates'][0]
+        has_uuid = question.microversion >= (2, 41)
         shown = [
-            {
-                **template,
-                'id': number,
-                'name': aggregate.name,
-                'hosts': list(aggregate.hosts),
-                'metadata': dict(aggregate.metadata),
-                'availability_zone': aggregate.metadata.get('availability_zone'),
-                **({'uuid': aggregate.id} if question.microversion >= (2, 41) else {}),
-            }
+            template
+            | {'id': number, 'name': aggregate.name, 'hosts': [*aggregate.hosts]}
+            | {'metadata': {**aggregate.metadata}}
+            | {'availability_zone': aggregate.metadata.get('availability_zone')}
+            | ({'uuid': aggregate.id} if has_uuid else {})
             for number, aggregate in enumerate(self.aggregates, start=template['id'])
         ]
         return Reply(200, {'aggregates': shown})
@@ -449,13 +418,13 @@ class FakeNova:
         if 'all_tenants' not in question.query:
             project = f'{question.user}-project'
         found = [item for item in self.servers if project in (None, item.project)]
-        shown = []
-        for server in found:
-            own = {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
-            own['tenant_id'] = server.project
-            if is_admin:
-                own['OS-EXT-SRV-ATTR:host'] = server.host
-            shown.append({**template, **own})
+        shown = [
+            template
+            | {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
+            | {'tenant_id': server.project}
+            | ({'OS-EXT-SRV-ATTR:host': server.host} if is_admin else {})
+            for server in found
+        ]
         return self._page('servers', '/servers/detail', question, shown)
 
     def _page(self, key: str, path: str, question: _Question, items: list[dict[str, Any]]) -> Reply:
@@ -519,6 +488,10 @@ _ROUTES = (
     ('GET', '/os-aggregates', '_aggregates'),
     ('GET', '/servers/detail', '_servers'),
 )
+
+
+#: What a plain user may not ask.
+_ADMINISTRATORS = ('_services', '_hypervisors', '_aggregates')
 
 
 def _nearest(asked: Microversion) -> Microversion:

@@ -15,7 +15,7 @@ from typing import Any
 
 from senlin_affinity.core.member_of import MemberOf
 from tests.recordings.exchanges import Reply
-from tests.support.fake_nova import FakeNova, NoRoute, parse, snapshot_answer
+from tests.support.fake_nova import FakeHost, FakeNova, NoRoute, parse, snapshot_answer
 
 Amounts = Mapping[str, tuple[int, int]]
 TRAITS = ('COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND')
@@ -62,14 +62,7 @@ class FakePlacement:
             [
                 FakeProvider(
                     nova.hypervisor_id(number),
-                    own.get(
-                        host.host,
-                        {
-                            'VCPU': (host.vcpus * 4, 0),
-                            'MEMORY_MB': (host.memory_mb, 0),
-                            'DISK_GB': (host.disk_gb, 0),
-                        },
-                    ),
+                    own.get(host.host) or _whole(host),
                     name=host.hypervisor,
                 )
                 for number, host in enumerate(nova.hosts)
@@ -124,15 +117,9 @@ class FakePlacement:
                 requests[frozenset(taken)] = {'allocations': allocations}
                 for provider in chosen:
                     seen |= {item.uuid: item for item in by_root[self._root(provider)]}
-        return Reply(
-            200,
-            {
-                'allocation_requests': list(requests.values()),
-                'provider_summaries': {
-                    uuid: self._summary(provider) for uuid, provider in seen.items()
-                },
-            },
-        )
+        summaries = {uuid: self._summary(provider) for uuid, provider in seen.items()}
+        body = {'allocation_requests': [*requests.values()], 'provider_summaries': summaries}
+        return Reply(200, body)
 
     def _summary(self, provider: FakeProvider) -> dict[str, Any]:
         return {
@@ -147,26 +134,27 @@ class FakePlacement:
 
     def _listed(self, wanted: Mapping[str, int], trait: str | None) -> Reply:
         template = snapshot_answer('providers').body['resource_providers'][0]
-        return Reply(
-            200,
-            {
-                'resource_providers': [
-                    {
-                        **template,
-                        'uuid': provider.uuid,
-                        'name': provider.name,
-                        'parent_provider_uuid': provider.parent,
-                        'root_provider_uuid': self._root(provider),
-                    }
-                    for provider in self.providers
-                    if all(provider.has(name, amount) for name, amount in wanted.items())
-                    and (trait is None or trait in provider.traits)
-                ]
-            },
-        )
+        shown = [
+            template
+            | {'uuid': provider.uuid, 'name': provider.name}
+            | {'parent_provider_uuid': provider.parent}
+            | {'root_provider_uuid': self._root(provider)}
+            for provider in self.providers
+            if all(provider.has(name, amount) for name, amount in wanted.items())
+            and (trait is None or trait in provider.traits)
+        ]
+        return Reply(200, {'resource_providers': shown})
 
     def _root(self, provider: FakeProvider) -> str:
         return provider.parent or provider.uuid
+
+
+def _whole(host: FakeHost) -> Amounts:
+    return {
+        'VCPU': (host.vcpus * 4, 0),
+        'MEMORY_MB': (host.memory_mb, 0),
+        'DISK_GB': (host.disk_gb, 0),
+    }
 
 
 def _choices(
