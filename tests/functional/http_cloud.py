@@ -102,12 +102,12 @@ class HttpCloud:
         """Keystone's answer, or Nova's."""
         parts = urlsplit(target)
         service, _, path = parts.path.lstrip('/').partition('/')
-        if service == 'identity' and method == 'POST':
-            urls = {'compute': f'{self.url}/compute/v2.1', 'placement': f'{self.url}/placement'}
-            return Reply(201, fake_keystone.token('admin', urls))
-        if service == 'identity' and self.is_locked:
-            return Reply(401, fake_keystone.UNAUTHORIZED)
         if service == 'identity':
+            if method == 'POST':
+                urls = {'compute': f'{self.url}/compute/v2.1', 'placement': f'{self.url}/placement'}
+                return Reply(201, fake_keystone.token('admin', urls))
+            if self.is_locked:
+                return Reply(401, fake_keystone.UNAUTHORIZED)
             return Reply(200, fake_keystone.version(f'{self.url}/identity/v3'))
         microversion = headers.get('OpenStack-API-Version')
         microversion = microversion and microversion.partition(' ')[2]

@@ -1,10 +1,8 @@
 """A cloud at the HTTP edge, by requests-mock: discovery, token, catalogue, Nova and Placement.
 
-The way of the data: a real openstacksdk connection sends its requests; Keystone's are answered
-here, Nova's by :class:`FakeNova`, which keeps what it was asked and its server
-groups, those of Placement, where there is one, by :class:`FakePlacement`,
-and those of Glance by :class:`FakeGlance`; a :class:`Failure` may take the place
-of an answer, before or after Nova did its part.
+A real openstacksdk connection sends its requests. Keystone's are answered here, those of the others
+by :class:`FakeNova`, :class:`FakePlacement` and :class:`FakeGlance`; a :class:`Failure` may take
+the place of an answer, before or after Nova did its part.
 
 Shapes::
 
@@ -89,34 +87,20 @@ TOO_LARGE = _fault(
 )
 TOO_MANY = _fault(429, 'tooManyRequests', 'Slow down, please.', headers=(('Retry-After', '0'),))
 SERVER_ERROR = _fault(500, 'computeFault', 'Unexpected API Error. DBConnectionError')
-UNAVAILABLE = Failure(
-    '503',
-    'No server is available to handle this request.',
-    503,
-    text='<html><body><h1>503 Service Unavailable</h1>\n'
-    'No server is available to handle this request.\n</body></html>\n',
-    headers=(('Content-Type', 'text/html'),),
-)
-PROXY_PAGE = Failure(
-    'a 404 of a proxy',
-    '<html><body><h1>404 Not Found</h1></body></html>',
-    404,
-    text='<html><body><h1>404 Not Found</h1></body></html>\n',
-    headers=(('Content-Type', 'text/html'),),
-    is_foreign=True,
-)
+_HTML = (('Content-Type', 'text/html'),)
+_WORDS = 'No server is available to handle this request.'
+_PAGE = f'<html><body><h1>503 Service Unavailable</h1>\n{_WORDS}\n</body></html>\n'
+UNAVAILABLE = Failure('503', _WORDS, 503, text=_PAGE, headers=_HTML)
+_PAGE = '<html><body><h1>404 Not Found</h1></body></html>'
+PROXY_PAGE = Failure('a 404 of a proxy', _PAGE, 404, None, f'{_PAGE}\n', _HTML, is_foreign=True)
 TIMEOUT = Failure('timeout', 'timed out', exception=requests.ReadTimeout('read timed out'))
 RESET = Failure(
     'reset',
     'Connection reset by peer',
     exception=requests.ConnectionError(ConnectionResetError(104, 'Connection reset by peer')),
 )
-NO_JSON = Failure(
-    'no JSON',
-    'Welcome to the load balancer',
-    200,
-    text='<html><body>Welcome to the load balancer</body></html>',
-)
+_WORDS = 'Welcome to the load balancer'
+NO_JSON = Failure('no JSON', _WORDS, 200, text=f'<html><body>{_WORDS}</body></html>')
 REFUSALS = (UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_LARGE, TOO_MANY)
 UNCERTAIN = (SERVER_ERROR, UNAVAILABLE, TIMEOUT, RESET, NO_JSON, PROXY_PAGE)
 FAILURES = (*REFUSALS, *UNCERTAIN)
@@ -167,13 +151,10 @@ class Edge:
         self.discoveries = 0
         self._user = user
         self.glance = glance
-        self._services = services if placement is None else (*services, 'placement')
-        if glance is not None:
-            self._services = (*self._services, 'image')
+        more = {'placement': placement, 'image': glance, 'identity': projects}
+        self._services = [*services, *(name for name, has in more.items() if has is not None)]
         self.projects = projects
         self.looked_up: list[str] = []
-        if projects is not None:
-            self._services = (*self._services, 'identity')
         self._planned: list[_Planned] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
@@ -246,13 +227,8 @@ class Edge:
         planned = self._find(request, url)
         if planned is None:
             reply, headers = self._reply(request, url)
-            response: requests.Response = _response(
-                request,
-                reply.status,
-                {'json': reply.body} if reply.body is not None else {},
-                headers,
-            )
-            return response
+            content = {} if reply.body is None else {'json': reply.body}
+            return _response(request, reply.status, content, headers)
         failure = planned.failure
         if planned.is_applied:
             self._reply(request, url)
@@ -319,11 +295,8 @@ class Edge:
             self.nova.note(request.method, path, _microversion(request), _query(request), body)
 
     def _token(self) -> dict[str, Any]:
-        urls = {name: f'http://{name}.test' for name in self._services}
-        if 'compute' in urls:
-            urls['compute'] = NOVA
-        if 'identity' in urls:
-            urls['identity'] = KEYSTONE
+        known = {'compute': NOVA, 'identity': KEYSTONE}
+        urls = {name: known.get(name, f'http://{name}.test') for name in self._services}
         return fake_keystone.token(self._user, urls)
 
 

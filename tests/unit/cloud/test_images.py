@@ -4,7 +4,7 @@ import pytest
 
 from senlin_affinity.cloud import images
 from senlin_affinity.core.errors import CloudError
-from tests.support.edge import FAILURES, Edge
+from tests.support.edge import FAILURES, Edge, Failure
 from tests.support.fake_glance import FakeGlance, FakeImage
 
 WINDOWS = FakeImage(
@@ -64,11 +64,6 @@ def test_no_glance_in_the_catalogue():
 
 def test_an_answer_that_is_no_list():
     with edge() as cloud:
-        cloud.glance.send = lambda *_asked: _odd(*_asked)
-        with pytest.raises(CloudError):
+        cloud.fail('GET', '/v2/images', Failure('odd', '', 200, ['odd']))
+        with pytest.raises(CloudError, match='no list of images'):
             images.properties(cloud.connection(), 'windows')
-
-
-def _odd(url, path, query):
-    reply = FakeGlance().send(url, path, query or {'name': ''})
-    return type(reply)(200, ['odd']) if path.startswith('/v2/images') else reply
