@@ -101,23 +101,18 @@ def test_r1_31_r1_32_licensed_hosts_are_kept_free(cloud, keys, left):
 
 def test_the_command_looks_the_aggregates_up(running, tmp_path):
     def validate(member_of):
-        spec = f"""
-type: senlin.policy.affinity
-version: '1.1'
-properties: {{member_of: {member_of}}}
-"""
         path = tmp_path / 'spec.yaml'
-        path.write_text(spec, encoding='utf-8')
+        path.write_text(f'{{type: senlin.policy.affinity, version: "1.1", {member_of}}}')
         words = ['--os-cloud', 'sandbox', 'policy', 'validate', '-f', 'value', str(path)]
         environment = {'OS_CLIENT_CONFIG_FILE': str(clouds), 'HOME': str(tmp_path)}
         return command.run(*words, **environment)
 
     clouds = tmp_path / 'clouds.yaml'
     clouds.write_text(running.clouds_yaml(), encoding='utf-8')
-    done = validate('["!windows"]')
+    done = validate('properties: {member_of: ["!windows"]}')
     assert (done.returncode, done.stderr) == (0, '')
     assert 'the aggregates exist; an attach creates the server group' in done.stdout
-    done = validate('["!window"]')
+    done = validate('properties: {member_of: ["!window"]}')
     assert (done.returncode, done.stdout) == (3, '')
     assert done.stderr.startswith("error: properties.member_of[0]: no aggregate has the name 'wi")
 

@@ -208,35 +208,18 @@ ARGUMENTS = [
     ('plan', '--count', '1', '--flavor', 'm1.tiny'),
     ('policy', 'validate', 'spec.yaml'),
 ]
-SPEC = """\
-type: senlin.policy.affinity
-version: "1.1"
-properties: {availability_zone: nova}
-"""
+DISCOVERY = {'drip': 'GET /compute/v2.1/?', 'part': 'head'}
+SPEC = '{type: senlin.policy.affinity, version: "1.1", properties: {availability_zone: nova}}'
 
 
 @pytest.mark.parametrize(
     ('arguments', 'odd', 'timeout', 'said'),
     [
-        *(
-            pytest.param(each, {'is_locked': True}, 600, f'{LOG_IN}{LOCKED}', id=f'{each[0]}: 401')
-            for each in ARGUMENTS
-        ),
-        pytest.param(
-            ARGUMENTS[0],
-            {'drip': 'GET /identity/v3'},
-            LONGER,
-            f'{LOG_IN}{not_over(LONGER)}\n',
-            id='the log-in drips',
-        ),
-        pytest.param(
-            ARGUMENTS[1],
-            {'drip': 'GET /compute/v2.1/?', 'part': 'head'},
-            LONGER,
-            f'could not find Nova: {not_over(LONGER)}\n',
-            id='the discovery drips',
-        ),
+        *((each, {'is_locked': True}, 600, f'{LOG_IN}{LOCKED}') for each in ARGUMENTS),
+        (ARGUMENTS[0], {'drip': 'GET /identity/v3'}, LONGER, f'{LOG_IN}{not_over(LONGER)}\n'),
+        (ARGUMENTS[1], DISCOVERY, LONGER, f'could not find Nova: {not_over(LONGER)}\n'),
     ],
+    ids=['snapshot: 401', 'plan: 401', 'policy: 401', 'the log-in drips', 'the discovery drips'],
 )
 def test_the_command_ends_with_the_reason(tmp_path, arguments, odd, timeout, said):
     (tmp_path / 'spec.yaml').write_text(SPEC)

@@ -11,6 +11,8 @@ import tempfile
 import pytest
 import yaml
 
+from senlin_affinity.cloud.json_fields import Table
+from senlin_affinity.cloud.snapshot_fields import RESOURCE
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
@@ -121,8 +123,15 @@ def test_what_is_written_is_the_format():
     assert json.loads(''.join(render(SNAPSHOT))) == DOCUMENT
 
 
+def test_what_may_be_left_out_of_a_named_tuple_is_known():
+    assert Table(Resource, *RESOURCE.fields.values()).read({'capacity': 1, 'used': 0}) == (
+        Resource(1, 0)
+    )
+
+
 def test_what_is_absent_is_not_known_and_what_is_empty_is():
     assert (read().flavors, read(flavors=[]).flavors) == (None, ())
+    assert read(quotas={'cores': None}).quotas == {}
     hosts = [{'host': 'a'}, {'host': 'b', 'resources': {}}]
     assert read(hosts=hosts).hosts == (Host('a', 'a'), Host('b', 'b', resources={}))
 
@@ -174,6 +183,7 @@ def test_a_name_may_be_of_any_script(name):
         document = {'format': 1, 'hosts': [{'host': name, 'traits': [name]}]}
         (host,) = parse(json.dumps(document, ensure_ascii=ascii_only)).hosts
         assert (host.host, host.traits) == (name, {name})
+        assert f'"host": "{name}"' in ''.join(render(CloudSnapshot((host,))))
 
 
 def test_metadata_and_extra_specs_may_hold_what_nova_stores():
