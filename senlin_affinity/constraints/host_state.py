@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
 from itertools import accumulate
 from typing import ClassVar
 
@@ -56,14 +55,14 @@ class HostStateConstraint:
         idle = [host for host in planner.hosts if not (host.enabled and host.up)]
         if not idle:
             return
-        rooms = planner.rooms([replace(host, enabled=True, up=True) for host in idle])
+        rooms = planner.rooms([host.but(enabled=True, up=True) for host in idle])
         ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
 
         def attempt(number: int) -> Evaluation:
             chosen = {host.host for host, _room in ranked[:number]}
             return planner.plan_hosts(
                 [
-                    replace(host, enabled=True, up=True) if host.host in chosen else host
+                    host.but(enabled=True, up=True) if host.host in chosen else host
                     for host in planner.hosts
                 ]
             )

@@ -21,15 +21,14 @@ Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from functools import cache
 from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.evaluation import Evaluation
-from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Demand
+from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
 from senlin_affinity.core.objects import Host, Question, Resource
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.replanner import Change, Replanner
@@ -89,10 +88,11 @@ class ResourcesConstraint:
             return Verdict.unknown('resources.unknown')
         room: int | None = None
         is_at_most = host.is_nested or host.is_vsphere
-        is_known = True
+        is_known, may_be_pinned = True, asked.may_be_pinned and PCPU in host.resources
         for name, amount in asked.amounts.items():
             has = host.resources.get(name)
-            if (has is None and host.is_partial) or _is_more_pinned(asked, host, name):
+            is_hidden = has is None and host.is_partial
+            if is_hidden or (name == VCPU and may_be_pinned and _is_more_pinned(amount, host)):
                 is_known = False
                 continue
             if has is None:
@@ -101,12 +101,13 @@ class ResourcesConstraint:
             here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
                 return _too_little(name, amount, has)
-            room = here if room is None else min(here, room)
-            is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
-            is_at_most = is_at_most or (pool is not None and _are_aggregates_asked(question))
+            room = here if room is None or here < room else room
+            if is_sum or pool or name not in UNIT_CLASSES:
+                is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
+                is_at_most = is_at_most or (pool is not None and _are_aggregates_asked(question))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
-        return _enough(room, is_at_most)
+        return question.once(_enough)(room, is_at_most)
 
     def has_domains(self, question: Question) -> bool:
         """Do some hosts share resources?"""
@@ -136,7 +137,9 @@ class ResourcesConstraint:
             has = has._replace(used=has.used + planned * amount)
             room = (has.capacity - has.used) // amount
             verdicts[domain] = (
-                _too_little(domain.by, amount, has) if room < 1 else _enough(room, is_at_most=False)
+                Verdict.passed('resources.room', room=room)
+                if room > 0
+                else _too_little(domain.by, amount, has)
             )
         return verdicts
 
@@ -165,7 +168,7 @@ class ResourcesConstraint:
         most = min(missing, max(MOST_NEW_HOSTS, len(empty)))
 
         def attempt(number: int) -> Evaluation:
-            new = [replace(best, host=f'{best.host}-{index}') for index in range(number)]
+            new = [best.but(host=f'{best.host}-{index}') for index in range(number)]
             return planner.plan_hosts([*planner.hosts, *new])
 
         number, then = planner.smallest(most, -(-missing // room), attempt)
@@ -187,18 +190,11 @@ def _are_aggregates_asked(question: Question) -> bool:
     return question.request.availability_zone is not None or bool(is_limited)
 
 
-def _is_more_pinned(asked: Demand, host: Host, name: str) -> bool:
+def _is_more_pinned(amount: int, host: Host) -> bool:
     """Would more servers fit here if their CPUs were pinned, as an unread image may ask?"""
-    return (
-        name == VCPU
-        and asked.may_be_pinned
-        and _servers(asked, host, PCPU) > _servers(asked, host, VCPU)
-    )
-
-
-def _servers(asked: Demand, host: Host, kind: str) -> int:
-    has = (host.resources or {}).get(kind)
-    return 0 if has is None else max(0, (has.capacity - has.used) // asked.amounts[VCPU])
+    kinds = map((host.resources or {}).get, (PCPU, VCPU))
+    pinned, shared = (max(0, has.capacity - has.used) // amount if has else 0 for has in kinds)
+    return pinned > shared
 
 
 def _too_little(name: str, amount: int, has: Resource) -> Verdict:
@@ -212,10 +208,14 @@ def _too_little(name: str, amount: int, has: Resource) -> Verdict:
     return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
 
 
-@lru_cache(maxsize=4096)
-def _enough(room: int | None, is_at_most: bool) -> Verdict:
+def _enough(_question: Question) -> Callable[[int | None, bool], Verdict]:
     """One verdict for all hosts with the same room."""
-    return Verdict.passed('resources.room', room=room, is_at_most=is_at_most)
+
+    @cache
+    def enough(room: int | None, is_at_most: bool) -> Verdict:
+        return Verdict.passed('resources.room', room=room, is_at_most=is_at_most)
+
+    return enough
 
 
 def _empty(host: Host) -> Host:
@@ -224,4 +224,4 @@ def _empty(host: Host) -> Host:
         name: has._replace(used=0) for name, has in host.resources.items()
     }
     name = f'{host.host}-new'
-    return replace(host, host=name, enabled=True, up=True, resources=resources)
+    return host.but(host=name, enabled=True, up=True, resources=resources)

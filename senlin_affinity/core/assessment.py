@@ -7,25 +7,25 @@ its own ``shape`` of each host. A constraint is asked about one host of each sha
 differ in their names and these figures alone, only those for which they count
 (``is_by_resources``) are asked again.
 
-Units: ``room`` is a number of servers, ``least`` what is certain of it; a room of None is no number
-that anybody knows.
+Units: ``room`` is a number of servers, of which ``certain`` are there whatever the unknown parts of
+the snapshot are; a room of None is no number that anybody knows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
 
 from senlin_affinity.core import blame
-from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.constraint import Constraint, HostConstraint, is_of_hosts
 from senlin_affinity.core.errors import ConstraintError
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
+
+PASS, REJECT = Outcome.PASS, Outcome.REJECT
 
 #: All of a host but its names and its resources, of which :func:`_listed` says what is listed.
 _LOOK = (
@@ -41,8 +41,7 @@ _LOOK = (
 _look = attrgetter(*_LOOK)
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """The verdicts about hosts that look alike, and what follows from them.
 
     ``is_eligible``: nothing but room is missing, if anything is (None: perhaps). ``free`` is the
@@ -50,19 +49,14 @@ class Row:
     read the figures of the resources and let servers in, and do not say how many.
     """
 
-    verdicts: Mapping[str, Verdict] = field(hash=False)
+    verdicts: Mapping[str, Verdict]
     room: int | None
-    is_certain: bool
+    certain: int
     is_at_most: bool
     by: str | None
-    is_eligible: bool | None = True
+    is_eligible: bool | None
     free: int = 0
     roomless: tuple[str, ...] = ()
-
-    @cached_property
-    def certain(self) -> int:
-        """The room that is there whatever the unknown parts of the snapshot are."""
-        return (self.room or 0) if self.is_certain else 0
 
     @property
     def code(self) -> str | None:
@@ -92,19 +86,21 @@ def _assess(
 ) -> list[Row]:
     judge = _Judge(question, constraints)
     shapes = [map(constraint.shape, repeat(question), hosts) for constraint in named]
-    known: dict[Hashable, dict[Hashable, Row]] = {}
+    known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
     rows = []
     for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
-        if host.is_partial or not host.resources:
+        resources = host.resources
+        if not resources or host.is_partial:
             look = ((look[0], _listed(host)), *look[1:])
+        has = None if resources is None else (*resources, *resources.values())
         alike = known.get(look)
         if alike is None:
-            alike = known[look] = {}
-        resources = host.resources
-        has = None if resources is None else (*resources, *resources.values())
-        row = alike.get(has)
+            alike = known[look] = judge.ask(host, look[0]), {}
+            alike[1][has] = judge.row(alike[0])
+        said, of_resources = alike
+        row = of_resources.get(has)
         if row is None:
-            row = alike[has] = judge.row(host, look)
+            row = of_resources[has] = judge.row(judge.ask_those(judge.of_resources, host, said))
         rows.append(row)
     return rows
 
@@ -132,53 +128,49 @@ class _Judge:
 
     def __init__(self, question: Question, constraints: Sequence[HostConstraint]) -> None:
         self._question = question
-        self._constraints = constraints
+        self._all = list(enumerate(constraints))
         self._names = [constraint.name for constraint in constraints]
-        numbered = list(enumerate(constraints))
         #: Those that are asked again where hosts differ in their resources, and in their names.
-        self._of_resources = [item for item in numbered if _is_by_resources(item[1])]
+        self.of_resources = [item for item in self._all if _is_by_resources(item[1])]
         self._of_both = [
-            item for item in numbered if _is_by_resources(item[1]) or _is_by_name(item[1])
+            item for item in self._all if _is_by_resources(item[1]) or _is_by_name(item[1])
         ]
         self._kinds = Kinds.of(constraints)
         self._rows: dict[tuple[int, ...], Row] = {}
         self._said: dict[Hashable, list[Verdict]] = {}
-        self._verdicts: dict[str, dict[Hashable, Verdict]] = {name: {} for name in self._names}
+        self._verdicts: list[dict[Hashable, Verdict]] = [{} for _ in constraints]
 
-    def row(self, host: Host, look: tuple[Hashable, ...]) -> Row:
-        """The row of a host unlike those before; its look, and the shapes for which names count."""
-        if look in self._said:
-            said = self._ask_again(self._of_resources, host, self._said[look])
-        else:
-            bare = look[0]
-            if bare in self._said:
-                said = self._ask_again(self._of_both, host, self._said[bare])
-            else:
-                said = [self._ask(constraint, host) for constraint in self._constraints]
-                self._said[bare] = said
-            self._said[look] = said
-        # Hosts of which the same was said share their row, too. The verdicts live as long as this.
-        key = (*map(id, said),)
+    def ask(self, host: Host, bare: Hashable) -> list[Verdict]:
+        """What is said about a host, which differs in its names at least from those before.
+
+        :param bare: how it looks without what names count for.
+        """
+        known = self._said.get(bare)
+        if known is not None:
+            return self.ask_those(self._of_both, host, known)
+        said = self._said[bare] = [self._ask(*item, host) for item in self._all]
+        return said
+
+    def ask_those(
+        self, constraints: Iterable[tuple[int, HostConstraint]], host: Host, said: list[Verdict]
+    ) -> list[Verdict]:
+        """What is said about a host for which only some of the constraints can differ."""
+        again = said.copy()
+        for index, constraint in constraints:
+            again[index] = self._ask(index, constraint, host)
+        return again
+
+    def row(self, said: list[Verdict]) -> Row:
+        """The row; hosts of which the same was said share it."""
+        key = (*map(id, said),)  # the verdicts live as long as this
         row = self._rows.get(key)
         if row is None:
             verdicts = dict(zip(self._names, said, strict=True))
             row = self._rows[key] = make_row(verdicts, self._kinds)
         return row
 
-    def _ask_again(
-        self,
-        constraints: Iterable[tuple[int, HostConstraint]],
-        host: Host,
-        said: Iterable[Verdict],
-    ) -> list[Verdict]:
-        """What is said about a host for which only some of the constraints can differ."""
-        again = [*said]
-        for index, constraint in constraints:
-            again[index] = self._ask(constraint, host)
-        return again
-
-    def _ask(self, constraint: HostConstraint, host: Host) -> Verdict:
-        known = self._verdicts[constraint.name]
+    def _ask(self, index: int, constraint: HostConstraint, host: Host) -> Verdict:
+        known = self._verdicts[index]
         method = 'shape'
         try:
             shape = constraint.shape(self._question, host)
@@ -215,7 +207,7 @@ class Kinds(NamedTuple):
     def of(cls, constraints: Iterable[Constraint]) -> Kinds:
         """Those among these constraints."""
         constraints = list(constraints)
-        of_hosts = [item for item in constraints if isinstance(item, HostConstraint)]
+        of_hosts = [item for item in constraints if is_of_hosts(item)]
         return cls(
             frozenset(item.name for item in constraints if getattr(item, 'is_about_room', False)),
             frozenset(item.name for item in of_hosts if _is_by_resources(item)),
@@ -224,28 +216,28 @@ class Kinds(NamedTuple):
 
 def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     """What follows from all that is said about a host."""
+    about_room, by_resources = kinds
     room: int | None = None
     free: int | None = None
     roomless: list[str] = []
     is_known, is_at_most, is_about_room, by = True, False, True, None
     for name, verdict in verdicts.items():
-        if not verdict.is_known:
-            is_known = False
-        if verdict.outcome is Outcome.REJECT:
+        outcome, each = verdict.outcome, verdict.room
+        is_known = is_known and verdict.is_known
+        if outcome is REJECT:
             by = by or name
-            is_about_room = is_about_room and name in kinds.about_room
+            is_about_room = is_about_room and name in about_room
             continue
         is_at_most = is_at_most or verdict.is_at_most
-        each = verdict.room
         if each is not None:
             room = each if room is None or each < room else room
-            if name in kinds.by_resources:
+            if name in by_resources:
                 free = each if free is None or each < free else free
-        elif verdict.outcome is Outcome.PASS and name in kinds.by_resources:
+        elif outcome is PASS and name in by_resources:
             roomless.append(name)
     is_eligible = (is_known or None) if is_about_room else False
     if by is not None:
-        return Row(verdicts, 0, True, False, by, is_eligible)
-    is_certain, is_at_most = is_known and room is not None, is_at_most or bool(roomless)
-    told = tuple(roomless)
-    return Row(verdicts, room, is_certain, is_at_most, None, is_eligible, free or 0, told)
+        return Row(verdicts, 0, 0, False, by, is_eligible)
+    certain = room if is_known and room is not None else 0
+    is_at_most = is_at_most or bool(roomless)
+    return Row(verdicts, room, certain, is_at_most, None, is_eligible, free or 0, tuple(roomless))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from senlin_affinity.core.assessment import Row
 from senlin_affinity.core.domains import Survey
@@ -25,6 +26,8 @@ from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.core.topology import domain_of, servers
 
+_NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
+_CERTAIN, _FREE = attrgetter('certain'), attrgetter('free')
 #: The hosts that are in no one domain come after all others.
 _LAST = 2**62
 #: The domains of a cell, in the order of the criteria; '' is none, or not just one.
@@ -65,9 +68,9 @@ class _Choice:
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
         #: With affinity the most members come first, and else the fewest.
         self._sign = -1 if is_together else 1
-        self._names = [host.host for host in hosts]
-        self._rooms = [row.certain for row in rows]
-        self._free = [row.free for row in rows]
+        self._names = list(map(_NAME, hosts))
+        self._rooms = list(map(_CERTAIN, rows))
+        self._free = list(map(_FREE, rows))
         self._held = Counter(question.members_on)
         self._of_host = found.of_host if found is not None else {}
         self._left = dict(found.limits) if found is not None else {}
@@ -78,20 +81,18 @@ class _Choice:
         self.spreads = spreads
         self._counts = [servers(question, spread.by) for spread in spreads]
         self._cells: dict[Cell, list[_Key]] = {}
-        cell_of: dict[tuple[str | None, frozenset[str]], Cell] = {}
-        sign, held, free, names = self._sign, self._held, self._free, self._names
-        for index, room in enumerate(self._rooms):
-            name = names[index]
-            if room and home in (None, name):
-                host = hosts[index]
-                place = host.availability_zone, host.aggregates
-                cell = cell_of.get(place)
-                if cell is None:
-                    each = (domain_of(question.snapshot, item.by, host) for item in spreads)
-                    cell = cell_of[place] = (*(domain or '' for domain in each),)
-                    self._cells.setdefault(cell, [])
-                key = (sign * held.get(name, 0), -free[index], name, index)
-                self._cells[cell].append(key)
+        keys_at: dict[tuple[str | None, frozenset[str]], list[_Key]] = {}
+        sign, held, free = self._sign, self._held, self._free
+        for index, (name, room) in enumerate(zip(self._names, self._rooms, strict=True)):
+            if not room or (home is not None and name != home):
+                continue
+            place = _PLACE(hosts[index])
+            keys = keys_at.get(place)
+            if keys is None:
+                each = (domain_of(question.snapshot, by.by, hosts[index]) for by in spreads)
+                cell = (*(domain or '' for domain in each),)
+                keys = keys_at[place] = self._cells.setdefault(cell, [])
+            keys.append((sign * held[name] if name in held else 0, -free[index], name, index))
         for keys in self._cells.values():
             heapq.heapify(keys)
         self._floors = self._eligible(found)

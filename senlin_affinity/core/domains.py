@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from senlin_affinity.core import blame
 from senlin_affinity.core.assessment import Kinds, Row, make_row
-from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint
+from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint, is_of_domains
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -168,7 +168,7 @@ def _levels(
 ) -> list[Level]:
     found: dict[tuple[str, str], Level] = {}
     for constraint in constraints:
-        if not isinstance(constraint, DomainConstraint):
+        if not is_of_domains(constraint):
             continue
         with blame.blaming(constraint, 'has_domains'):
             if not getattr(constraint, 'has_domains', _always)(question):

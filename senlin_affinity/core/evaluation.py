@@ -16,7 +16,12 @@ from senlin_affinity.core import blame, domains, filters
 from senlin_affinity.core.assessment import Row, assess
 from senlin_affinity.core.capacity import Capacity, is_open_affinity, measure
 from senlin_affinity.core.choice import choose
-from senlin_affinity.core.constraint import Constraint, HostConstraint, RequestConstraint
+from senlin_affinity.core.constraint import (
+    Constraint,
+    RequestConstraint,
+    is_of_hosts,
+    is_of_requests,
+)
 from senlin_affinity.core.domains import Survey
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Verdict
@@ -64,11 +69,9 @@ def evaluate(question: Question, constraints: Sequence[Constraint]) -> Evaluatio
     """Ask every constraint, and count."""
     hosts = question.snapshot.hosts
     request = {
-        item.name: _of_request(question, item)
-        for item in constraints
-        if isinstance(item, RequestConstraint)
+        item.name: _of_request(question, item) for item in constraints if is_of_requests(item)
     }
-    of_hosts = [item for item in constraints if isinstance(item, HostConstraint)]
+    of_hosts = [item for item in constraints if is_of_hosts(item)]
     rows: Sequence[Row] = assess(question, of_hosts, hosts or ())
     is_together = is_open_affinity(question)
     found = domains.survey(question, constraints, hosts or (), rows, is_together=is_together)

@@ -26,7 +26,7 @@ from senlin_affinity.core.spread import Spread
 from senlin_affinity.core.zones import Zones
 
 _Worked = TypeVar('_Worked')
-_NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
+_PLACE = attrgetter('availability_zone', 'aggregates')
 _CARRIED = attrgetter('uuid', 'availability_zone')
 
 #: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
@@ -84,6 +84,12 @@ class Host:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'aggregates', all_spelt(self.aggregates))
+
+    def but(self, **changed: Any) -> Host:
+        """The same host with other values, of which the aggregates are spelt already."""
+        other = object.__new__(Host)
+        vars(other).update(vars(self), **changed)
+        return other
 
     @property
     def is_vsphere(self) -> bool:
@@ -164,10 +170,14 @@ class CloudSnapshot:
         return zones.read(carriers, self.places)
 
     @cached_property
+    def hosts_by_name(self) -> Mapping[str, Host]:
+        """The hosts by the names of their services: of several hypervisors the last one."""
+        return {host.host: host for host in self.hosts or ()}
+
+    @property
     def has_shared_services(self) -> bool:
         """Does a service host have several hypervisors?"""
-        hosts = self.hosts or ()
-        return len(set(map(_NAME, hosts))) < len(hosts)
+        return len(self.hosts_by_name) < len(self.hosts or ())
 
 
 @dataclass(frozen=True)
@@ -283,9 +293,10 @@ class Question:
 
     def once(self, work: Callable[[Question], _Worked]) -> _Worked:
         """What ``work`` makes of this question, worked out when it is first wanted."""
-        if work not in self._worked_out:
-            self._worked_out[work] = work(self)
-        known: _Worked = self._worked_out[work]
+        try:
+            known: _Worked = self._worked_out[work]
+        except KeyError:
+            known = self._worked_out[work] = work(self)
         return known
 
     @cached_property

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from senlin_affinity.core.assessment import assess
-from senlin_affinity.core.constraint import Constraint, HostConstraint
+from senlin_affinity.core.constraint import Constraint, is_of_hosts
 from senlin_affinity.core.decision import Kind, Remedy
 from senlin_affinity.core.evaluation import Evaluation, evaluate
 from senlin_affinity.core.objects import Host, Question
@@ -71,7 +71,7 @@ class Replanner:
 
     def rooms(self, hosts: Sequence[Host], **changed: Any) -> list[int]:
         """The room on each of these hosts, as far as it is known."""
-        judges = [item for item in self.constraints if isinstance(item, HostConstraint)]
+        judges = [item for item in self.constraints if is_of_hosts(item)]
         question = replace(self.question, **changed)
         return [row.room or 0 for row in assess(question, judges, hosts)]
 

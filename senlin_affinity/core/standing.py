@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from senlin_affinity.core.assessment import Row, assess
-from senlin_affinity.core.constraint import HostConstraint
+from senlin_affinity.core.constraint import is_of_hosts
 from senlin_affinity.core.domains import survey
 from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.flavor import Demand
@@ -51,7 +51,7 @@ class Standing:
     """
 
     names: tuple[str, ...]
-    kinds: tuple[Row, ...]
+    kinds: tuple[Row, ...] = field(hash=False)
     kind_of: tuple[int, ...] = field(repr=False)
     members: Mapping[str, int] = field(hash=False, repr=False)
     placed: Mapping[int, int] = field(hash=False, repr=False)
@@ -81,26 +81,28 @@ class Standing:
 def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
     question, hosts, after = now.question, now.hosts, list(now.rows)
+    names = [host.host for host in hosts]
     placed = Counter(chosen)
     found = now.found
     if placed:
         affinity = question.server_group is not None and question.server_group.policy == AFFINITY
-        names = Counter(hosts[index].host for index in chosen)
-        changed = [index for index, host in enumerate(hosts) if affinity or host.host in names]
+        on_host = Counter([names[index] for index in chosen])
+        changed = [index for index, name in enumerate(names) if affinity or name in on_host]
         load = _Load(question.demand)
         loaded = [load.on(hosts[index], placed[index]) for index in changed]
-        later = replace(question, placed=names)
-        of_hosts = [item for item in now.constraints if isinstance(item, HostConstraint)]
+        later = replace(question, placed=on_host)
+        of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         for index, row in zip(changed, assess(later, of_hosts, loaded), strict=True):
             after[index] = row
         found = survey(later, now.constraints, hosts, after)
     rows = after if found is None else found.rows
-    kinds = {id(row): row for row in rows}
+    ids = list(map(id, rows))
+    kinds = dict(zip(ids, rows, strict=True))
     places = {key: place for place, key in enumerate(kinds)}
     return Standing(
-        tuple([host.host for host in hosts]),
+        tuple(names),
         tuple(kinds.values()),
-        tuple([places[id(row)] for row in rows]),
+        tuple([places[key] for key in ids]),
         question.members_on,
         placed,
     )
@@ -124,4 +126,4 @@ class _Load:
                 name: has._replace(used=has.used + servers * self._asked.amounts.get(name, 0))
                 for name, has in host.resources.items()
             }
-        return Host(**{**vars(host), 'resources': resources})
+        return host.but(resources=resources)

@@ -148,28 +148,28 @@ class Says(Nosy):
     [
         pytest.param(
             [Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)],
-            (2, True, False, None),
+            (2, 2, False, None),
             id='the least room',
         ),
-        pytest.param([Verdict.passed('a.x')], (None, False, True, None), id='no room is named'),
+        pytest.param([Verdict.passed('a.x')], (None, 0, True, None), id='no room is named'),
         pytest.param(
             [Verdict.passed('a.x', room=3), Verdict.passed('b.x')],
-            (3, True, True, None),
+            (3, 3, True, None),
             id='a rule on resources names no room',
         ),
         pytest.param(
             [Verdict.passed('a.x', room=3), Verdict.unknown('b.x')],
-            (3, False, False, None),
+            (3, 0, False, None),
             id='something is not known',
         ),
         pytest.param(
             [Verdict.passed('a.x', room=3, is_at_most=True), Verdict.skipped('b.x')],
-            (3, True, True, None),
+            (3, 3, True, None),
             id='at most',
         ),
         pytest.param(
             [Verdict.unknown('a.x'), Verdict.rejected('b.x'), Verdict.rejected('c.x')],
-            (0, True, False, 'b'),
+            (0, 0, False, 'b'),
             id='the first REJECT, whatever is not known',
         ),
     ],
@@ -177,5 +177,5 @@ class Says(Nosy):
 def test_what_follows_from_the_verdicts(verdicts, row):
     says = [Says(verdict.code[0], verdict) for verdict in verdicts]
     (found,) = assess(QUESTION, says, [HOST])
-    assert (found.room, found.is_certain, found.is_at_most, found.by) == row
+    assert (found.room, found.certain, found.is_at_most, found.by) == row
     assert found.code == (f'{found.by}.x' if found.by else None)
