@@ -9,8 +9,11 @@ Units: numbers of servers.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from senlin_affinity.core.objects import CloudSnapshot, Host, Question
+from senlin_affinity.core.server_group import Member
 from senlin_affinity.core.spread import ZONE
 
 
@@ -31,21 +34,37 @@ def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] |
 
 def domain_of(snapshot: CloudSnapshot, by: str, host: Host) -> str | None:
     """The one domain in which a host lies; None where it lies in none, in several, or who knows."""
+    if by == ZONE:
+        return host.availability_zone
     names = domains_of(snapshot, by, host)
     return next(iter(names)) if names is not None and len(names) == 1 else None
 
 
 def servers(question: Question, by: str) -> Counter[str]:
-    """How many servers of the group each domain holds, with those that are planned.
+    """How many servers of the group each domain holds, with those that are planned."""
+    group = question.server_group
+    return held(question.snapshot, () if group is None else group.members, by, question.placed)
 
-    Those on a host of several domains, or of none, count for none.
+
+def held(
+    snapshot: CloudSnapshot,
+    members: Iterable[Member],
+    by: str,
+    placed: Mapping[str, int] = MappingProxyType({}),
+) -> Counter[str]:
+    """How many of these servers, and of those that are planned on hosts, each domain holds.
+
+    A server whose host is not known is in the zone that it tells itself. Those on a host of several
+    domains, or of none, count for none.
     """
-    snapshot = question.snapshot
-    found: Counter[str] = Counter()
-    members = question.members_on
-    for name, host in {host.host: host for host in snapshot.hosts or ()}.items():
-        if name in members:
-            domain = domain_of(snapshot, by, host)
-            if domain is not None:
-                found[domain] += members[name]
-    return found
+    found: Counter[str | None] = Counter()
+    hosts = snapshot.hosts_by_name
+    for member in members:
+        host = hosts.get(member.host or '')
+        if host is not None:
+            found[domain_of(snapshot, by, host)] += 1
+        elif by == ZONE:
+            found[member.zone] += 1
+    for name, number in placed.items():
+        found[domain_of(snapshot, by, hosts[name])] += number
+    return Counter({name: number for name, number in found.items() if name is not None})
