@@ -13,14 +13,16 @@ the snapshot are; a room of None is no number that anybody knows.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
 
 from senlin_affinity.core import blame
-from senlin_affinity.core.constraint import Constraint, HostConstraint, is_of_hosts
+from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint, is_of_hosts
 from senlin_affinity.core.errors import ConstraintError
 from senlin_affinity.core.objects import Host, Question
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -135,7 +137,7 @@ class _Judge:
         self._of_both = [
             item for item in self._all if _is_by_resources(item[1]) or _is_by_name(item[1])
         ]
-        self._kinds = Kinds.of(constraints)
+        self._kinds = _Kinds.of(constraints)
         self._rows: dict[tuple[int, ...], Row] = {}
         self._said: dict[Hashable, list[Verdict]] = {}
         self._verdicts: list[dict[Hashable, Verdict]] = [{} for _ in constraints]
@@ -166,7 +168,7 @@ class _Judge:
         row = self._rows.get(key)
         if row is None:
             verdicts = dict(zip(self._names, said, strict=True))
-            row = self._rows[key] = make_row(verdicts, self._kinds)
+            row = self._rows[key] = _row(verdicts, self._kinds)
         return row
 
     def _ask(self, index: int, constraint: HostConstraint, host: Host) -> Verdict:
@@ -197,14 +199,14 @@ def _is_by_resources(constraint: Constraint) -> bool:
     return getattr(constraint, 'is_by_resources', True)
 
 
-class Kinds(NamedTuple):
+class _Kinds(NamedTuple):
     """The names of the constraints that are about room, and of those that read resources."""
 
     about_room: frozenset[str]
     by_resources: frozenset[str]
 
     @classmethod
-    def of(cls, constraints: Iterable[Constraint]) -> Kinds:
+    def of(cls, constraints: Iterable[Constraint]) -> _Kinds:
         """Those among these constraints."""
         constraints = list(constraints)
         of_hosts = [item for item in constraints if is_of_hosts(item)]
@@ -214,7 +216,7 @@ class Kinds(NamedTuple):
         )
 
 
-def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
+def _row(verdicts: Mapping[str, Verdict], kinds: _Kinds) -> Row:
     """What follows from all that is said about a host."""
     about_room, by_resources = kinds
     room: int | None = None
@@ -241,3 +243,41 @@ def make_row(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     certain = room if is_known and room is not None else 0
     is_at_most = is_at_most or bool(roomless)
     return Row(verdicts, room, certain, is_at_most, None, is_eligible, free or 0, tuple(roomless))
+
+
+def add_said(
+    constraints: Iterable[Constraint],
+    rows: Sequence[Row],
+    of_host: Mapping[int, Sequence[tuple[str, Domain]]],
+    said: Mapping[tuple[str, Domain], Verdict],
+) -> list[Row]:
+    """The rows with what rules say about the domains of their hosts; equal ones are one object."""
+    names, kinds = [item.name for item in constraints], _Kinds.of(constraints)
+    known: dict[Hashable, Row] = {}
+    added = list(rows)
+    for index, domains in of_host.items():
+        keys = (*(key for key in domains if key in said),)
+        old = rows[index]
+        if (id(old), keys) not in known:
+            verdicts = dict(old.verdicts)
+            for key in keys:
+                verdicts[key[0]] = _strictest(verdicts.get(key[0]), said[key])
+            ordered = {name: verdicts[name] for name in names if name in verdicts}
+            known[id(old), keys] = _row(ordered, kinds)
+        added[index] = known[id(old), keys]
+    return added
+
+
+def limit(verdict: Verdict) -> float:
+    """How many servers a rule lets in at most."""
+    if verdict.outcome is REJECT:
+        return 0
+    return math.inf if verdict.room is None else verdict.room
+
+
+def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
+    """Of what one rule says about a host and its domains, that which leaves the least."""
+    if one is None:
+        return two
+    least, other = (one, two) if limit(one) <= limit(two) else (two, one)
+    return replace(least, is_at_most=True) if least and other.is_at_most else least

@@ -10,7 +10,8 @@ them. Nested ones are counted exactly, but for domains that depend on each other
 what a larger one refuses to one of them, the others may not take, either. Where some cross, each of
 them, with what is nested in it, gives a bound. In both cases what is certain is what can be placed.
 
-Units: numbers of servers; a room of None is no number that anybody knows.
+Units: numbers of servers. A room that nobody knows, or that is without a limit, is None outside of
+this module, and infinite in it.
 
 Errors: ConstraintError where a rule fails, or does not answer for a domain that it was asked about.
 """
@@ -18,16 +19,16 @@ Errors: ConstraintError where a rule fails, or does not answer for a domain that
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from senlin_affinity.core import blame
-from senlin_affinity.core.assessment import Kinds, Row, make_row
+from senlin_affinity.core.assessment import Row, add_said, limit
 from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint, is_of_domains
 from senlin_affinity.core.objects import Host, Question
-from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.core.verdict import Verdict
 
 #: A domain, by the name of its rule: two rules may have the same domains.
 Key = tuple[str, Domain]
@@ -38,7 +39,7 @@ class Level(NamedTuple):
 
     constraint: DomainConstraint
     by: str
-    hosts: Mapping[Domain, list[int]]
+    hosts: dict[Domain, list[int]]
 
     def key(self, domain: Domain) -> Key:
         """What a domain is known by."""
@@ -85,8 +86,8 @@ def survey(
     if not levels and not is_together:
         return None
     chains, crossing = _chains(levels)
-    rooms: Sequence[int | None] = [row.room for row in rows]
-    sure: Sequence[int | None] = [row.certain for row in rows]
+    rooms: Sequence[float] = [_any(row.room) for row in rows]
+    sure: Sequence[float] = [row.certain for row in rows]
     home = None
     if is_together:
         by_name = _by_name(hosts)
@@ -95,22 +96,19 @@ def survey(
         sure = _only(home, sure, by_name)
     most = [_add_up(question, chain, rows, rooms) for chain in chains]
     least = [_add_up(question, chain, rows, sure, is_certain=True) for chain in chains]
-    of_host: dict[int, list[Key]] = {}
+    of_host: dict[int, list[Key]] = defaultdict(list)
     for level in levels:
         for domain, indexes in level.hosts.items():
             for index in indexes:
-                of_host.setdefault(index, []).append(level.key(domain))
+                of_host[index].append(level.key(domain))
     said = {key: verdict for total in most for key, verdict in total.said.items()}
+    sure_of = {key: verdict for total in least for key, verdict in total.said.items()}
     return Survey(
-        _told(constraints, rows, of_host, said),
-        reduce(_least, (total.room for total in most)),
-        least[0].room or 0,
+        add_said(constraints, rows, of_host, said),
+        _number(min(total.room for total in most)),
+        int(least[0].room),
         of_host,
-        {
-            key: _limit(verdict, is_certain=True)
-            for total in least
-            for key, verdict in total.said.items()
-        },
+        {key: _number(_limit(verdict, is_certain=True)) for key, verdict in sure_of.items()},
         crossing,
         home,
     )
@@ -118,17 +116,17 @@ def survey(
 
 def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
     """The hypervisors of each service host, by their places among the hosts."""
-    found: dict[str, list[int]] = {}
+    found: dict[str, list[int]] = defaultdict(list)
     for index, host in enumerate(hosts):
-        found.setdefault(host.host, []).append(index)
+        found[host.host].append(index)
     return found
 
 
 def _only(
-    home: str | None, rooms: Sequence[int | None], by_name: Mapping[str, list[int]]
-) -> list[int | None]:
+    home: str | None, rooms: Sequence[float], by_name: Mapping[str, list[int]]
+) -> list[float]:
     """The rooms, if all servers go to one service host."""
-    kept: list[int | None] = [0] * len(rooms)
+    kept: list[float] = [0] * len(rooms)
     for index in by_name.get(home or '', ()):
         kept[index] = rooms[index]
     return kept
@@ -138,29 +136,31 @@ def _home(
     question: Question,
     chains: Iterable[list[Level]],
     rows: Sequence[Row],
-    rooms: Sequence[int | None],
+    rooms: Sequence[float],
     by_name: Mapping[str, list[int]],
     *,
     is_certain: bool = False,
 ) -> str | None:
     """The service host that takes the most servers; of several, the first by name."""
-    bounds = {name: _sum(rooms[index] for index in each) for name, each in by_name.items()}
+    bounds = {name: sum(rooms[index] for index in each) for name, each in by_name.items()}
     best, most = None, -1.0
-    for name in sorted(bounds, key=lambda name: (-_or_any(bounds[name]), name)):
-        if _or_any(bounds[name]) <= most:
+    for name in sorted(bounds, key=lambda name: (-bounds[name], name)):
+        if bounds[name] <= most:
             break
         kept = _only(name, rooms, by_name)
-        room = min(
-            _or_any(_add_up(question, chain, rows, kept, is_certain=is_certain).room)
-            for chain in chains
-        )
+        totals = [_add_up(question, chain, rows, kept, is_certain=is_certain) for chain in chains]
+        room = min(total.room for total in totals)
         if room > most:
             best, most = name, room
     return best
 
 
-def _or_any(room: int | None) -> float:
+def _any(room: int | None) -> float:
     return math.inf if room is None else room
+
+
+def _number(room: float) -> int | None:
+    return None if math.isinf(room) else int(room)
 
 
 def _levels(
@@ -171,23 +171,18 @@ def _levels(
         if not is_of_domains(constraint):
             continue
         with blame.blaming(constraint, 'has_domains'):
-            if not getattr(constraint, 'has_domains', _always)(question):
+            has_domains = getattr(constraint, 'has_domains', None)
+            if has_domains is not None and not has_domains(question):
                 continue
         for index, host in enumerate(hosts):
             try:
                 for domain in constraint.domains(question, host):
-                    level = found.get((constraint.name, domain.by))
-                    if level is None:
-                        level = Level(constraint, domain.by, {})
-                        found[constraint.name, domain.by] = level
-                    level.hosts.setdefault(domain, []).append(index)  # type: ignore[attr-defined]
+                    level = Level(constraint, domain.by, {})
+                    level = found.setdefault((constraint.name, domain.by), level)
+                    level.hosts.setdefault(domain, []).append(index)
             except Exception as error:
                 raise blame.blamed(constraint, 'domains', error, host) from error
     return list(found.values())
-
-
-def _always(_question: Question) -> bool:
-    return True
 
 
 def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]]:
@@ -195,21 +190,15 @@ def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]
 
     Beside them the criteria that limit each other.
     """
-    within = {
-        (one, two): _is_within(levels[one], levels[two])
-        for one in range(len(levels))
-        for two in range(len(levels))
-    }
+    every = range(len(levels))
+    within = {(one, two): _is_within(levels[one], levels[two]) for one in every for two in every}
     crossing = [
-        one
-        for one in range(len(levels))
-        if any(not (within[one, two] or within[two, one]) for two in range(len(levels)))
+        one for one in every if any(not (within[one, two] or within[two, one]) for two in every)
     ]
     # In a chain, whatever has more of the others within it comes later.
-    depth = [sum(within[inner, one] for inner in range(len(levels))) for one in range(len(levels))]
+    depth = [sum(within[inner, one] for inner in every) for one in every]
     nested = sorted(
-        (one for one in range(len(levels)) if one not in crossing),
-        key=lambda one: (depth[one], levels[one].is_joint),
+        set(every).difference(crossing), key=lambda one: (depth[one], levels[one].is_joint, one)
     )
     if not crossing:
         bound = [
@@ -242,7 +231,7 @@ def _is_within(inner: Level, outer: Level) -> bool:
 
 
 class _Total(NamedTuple):
-    room: int | None
+    room: float
     said: Mapping[Key, Verdict]
 
 
@@ -250,13 +239,13 @@ def _add_up(
     question: Question,
     chain: Iterable[Level],
     rows: Sequence[Row],
-    rooms: Sequence[int | None],
+    rooms: Sequence[float],
     *,
     is_certain: bool = False,
 ) -> _Total:
     """What all hosts take together, by the rules of a chain of levels."""
     group_of = list(range(len(rooms)))
-    amounts: dict[int, int | None] = dict(enumerate(rooms))
+    amounts = dict(enumerate(rooms))
     said: dict[Key, Verdict] = {}
     for level in chain:
         groups: dict[Domain, list[int]] = {}
@@ -266,22 +255,20 @@ def _add_up(
             if eligible != {False}:
                 groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
                 is_sure = is_certain or True in eligible
-                known[domain] = _sum(amounts[each] for each in groups[domain]) if is_sure else None
+                total = sum(amounts[each] for each in groups[domain])
+                known[domain] = _number(total) if is_sure else None
         verdicts = _ask(level.constraint, question, known)
         seen: set[int] = set()
         for domain, parts in groups.items():
-            verdict = verdicts[domain]
-            said[level.key(domain)] = verdict
+            verdict = said[level.key(domain)] = verdicts[domain]
             if not seen.isdisjoint(parts):
                 continue  # it overlaps another one, which bounds the room already
             seen.update(parts)
-            total, limit = _sum(amounts[each] for each in parts), _limit(verdict, is_certain)
-            for each in parts:
-                del amounts[each]
-            amounts[parts[0]] = _least(total, limit)
+            total = sum(amounts.pop(each) for each in parts)
+            amounts[parts[0]] = min(total, _limit(verdict, is_certain))
             for index in level.hosts[domain]:
                 group_of[index] = parts[0]
-    return _Total(_sum(amounts.values()), said)
+    return _Total(sum(amounts.values()), said)
 
 
 def _ask(
@@ -296,56 +283,6 @@ def _ask(
         return verdicts
 
 
-def _limit(verdict: Verdict, is_certain: bool = False) -> int | None:
-    """How many servers a domain takes at most; None: the rule sets no limit."""
-    if verdict.outcome is Outcome.REJECT or (is_certain and not verdict.is_known):
-        return 0
-    return verdict.room
-
-
-def _sum(rooms: Iterable[int | None]) -> int | None:
-    total = 0
-    for room in rooms:
-        if room is None:
-            return None
-        total += room
-    return total
-
-
-def _least(room: int | None, limit: int | None) -> int | None:
-    if room is None or limit is None:
-        return limit if room is None else room
-    return min(room, limit)
-
-
-def _told(
-    constraints: Sequence[Constraint],
-    rows: Sequence[Row],
-    of_host: Mapping[int, Sequence[Key]],
-    said: Mapping[Key, Verdict],
-) -> list[Row]:
-    """The rows with what is said about the domains of their hosts; equal ones are one object."""
-    names, kinds = [item.name for item in constraints], Kinds.of(constraints)
-    known: dict[tuple[int, tuple[Key, ...]], Row] = {}
-    told = list(rows)
-    for index, keys in of_host.items():
-        spoken = (*(key for key in keys if key in said),)
-        old = rows[index]
-        row = known.get((id(old), spoken))
-        if row is None:
-            verdicts = dict(old.verdicts)
-            for key in spoken:
-                verdicts[key[0]] = _strictest(verdicts.get(key[0]), said[key])
-            ordered = {name: verdicts[name] for name in names if name in verdicts}
-            row = known[id(old), spoken] = make_row(ordered, kinds)
-        told[index] = row
-    return told
-
-
-def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
-    """Of what one rule says about a host and its domains, that which leaves the least."""
-    if one is None:
-        return two
-    is_one = not one or _or_any(one.room) <= _or_any(_limit(two))
-    least, other = (one, two) if is_one else (two, one)
-    return replace(least, is_at_most=True) if least and other.is_at_most else least
+def _limit(verdict: Verdict, is_certain: bool = False) -> float:
+    """How many servers a domain takes at most."""
+    return 0 if is_certain and not verdict.is_known else limit(verdict)
