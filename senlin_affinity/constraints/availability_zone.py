@@ -1,6 +1,6 @@
 """Only hosts in the zone that is asked for.
 
-Source: RX-01. Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
+Source: Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
 ``availability_zone`` metadata, also on a host that is forced. A host in none of them shows the
 cloud's default zone. If an aggregate carries that name as well, only the aggregate counts. If none
 does, a request for that zone may land on any host (seen on a real Nova), unless the hosts are

@@ -1,6 +1,6 @@
 """Only compute hosts that stand for a vSphere cluster with DRS.
 
-Source: document 003, S3 (R3-19, Q3-3, Q3-11). A host is one when its hypervisor's name or its
+Source: document 003, S3. A host is one when its hypervisor's name or its
 service host's name holds the pattern, whatever the case; in practice it is the service host, since
 the hypervisor of a vCenter cluster is called ``domain-c7.<uuid of the vCenter>``. Hosts that are
 down or disabled are passed over.
@@ -66,12 +66,8 @@ def check_drs_host(host: Host, pattern: str) -> Verdict:
     """Is this a DRS host that takes servers?"""
     names = (host.hypervisor_hostname, host.host)
     if not any(pattern.lower() in name.lower() for name in names):
-        return Verdict.rejected(
-            'drs.no_drs',
-            host=host.host,
-            hypervisor_hostname=host.hypervisor_hostname,
-            pattern=pattern,
-        )
+        facts = {'hypervisor_hostname': host.hypervisor_hostname, 'pattern': pattern}
+        return Verdict.rejected('drs.no_drs', host=host.host, **facts)
     if not host.enabled:
         return Verdict.rejected('drs.disabled', host=host.host)
     if not host.up:

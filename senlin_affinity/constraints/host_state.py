@@ -1,6 +1,6 @@
 """Only compute services that are enabled and up.
 
-Source: RX-01; Nova's ComputeFilter, and the trait COMPUTE_STATUS_DISABLED, by which Placement
+Source: Nova's ComputeFilter, and the trait COMPUTE_STATUS_DISABLED, by which Placement
 leaves out the host of a disabled service before any filter runs.
 """
 

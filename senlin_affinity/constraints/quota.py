@@ -1,6 +1,6 @@
 """The quotas of servers, cores, ram and of the servers in one group, for the request as a whole.
 
-Source: RX-07; Nova checks them when a server is asked for, and answers 403.
+Source: Nova checks them when a server is asked for, and answers 403.
 """
 
 from __future__ import annotations
@@ -33,11 +33,8 @@ class QuotaConstraint:
 
     def check_request(self, question: Question) -> Verdict:
         """See :meth:`RequestConstraint.check_request`: the quota that leaves the least room."""
-        group, known, wanted = (
-            question.server_group,
-            question.snapshot.quotas,
-            question.request.count,
-        )
+        group, known = question.server_group, question.snapshot.quotas
+        wanted = question.request.count
         if not known or not question.has_quotas:
             return Verdict.skipped('quota.unknown')
         each = quotas.amounts(question.flavor, question.demand)

@@ -1,6 +1,6 @@
 """How many servers of the flavor a host still has the resources for.
 
-Source: RX-01. Placement grants an amount when it is a multiple of ``step_size``, at most
+Source: Placement grants an amount when it is a multiple of ``step_size``, at most
 ``max_unit``, and at most what is free (``capacity`` is after ratio and reserve). One server more at
 a time: the room is the least, over the classes that are asked for, of free // amount.
 

@@ -1,6 +1,6 @@
 """Servers of one group: at most so many on a host, or all on one host.
 
-Source: document 002 (R2-12, R2-13); ServerGroupAntiAffinityFilter and ServerGroupAffinityFilter,
+Source: document 002; ServerGroupAntiAffinityFilter and ServerGroupAffinityFilter,
 whose late check on the compute host applies the same rule (so it holds on a forced host, too).
 Soft policies only weigh: they never reject.
 """

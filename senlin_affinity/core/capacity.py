@@ -95,9 +95,8 @@ def _of_hosts(
         return None, 0
     if found is not None:
         return found.most, found.certain
-    each = [None if row.room is None else row.room * number for row, number in counted]
-    known = [room for room in each if room is not None]
-    most = sum(known) if len(known) == len(each) else None
+    rooms = [row.room for row, _number in counted]
+    most = None if None in rooms else sum((row.room or 0) * number for row, number in counted)
     return most, sum(row.certain * number for row, number in counted)
 
 
@@ -111,18 +110,16 @@ def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> It
             yield from (f'constraint {name}, which gives no room' for name in row.roomless)
             if not any(verdict.is_at_most for verdict in row.verdicts.values()):
                 continue
+        resources = (host.resources or {}).items()
         if host.is_nested:
             yield 'hosts with nested resource providers'
-        elif any(item.is_sum for item in (host.resources or {}).values()):
+        elif any(has.is_sum for _name, has in resources):
             yield 'shared resources'
         elif host.is_vsphere:
             yield 'vSphere clusters'
-        elif any(
-            has.is_limit_untold(name, asked.get(name, 0))
-            for name, has in (host.resources or {}).items()
-        ):
+        elif any(has.is_limit_untold(name, asked.get(name, 0)) for name, has in resources):
             yield 'resource classes whose unit limits Placement does not tell'
-        elif any(item.pool for item in (host.resources or {}).values()):
+        elif any(has.pool for _name, has in resources):
             yield 'shared resources'
         elif question.server_group is not None and question.server_group.has_lost_members:
             yield 'members whose host is not known'

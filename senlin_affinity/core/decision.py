@@ -17,6 +17,7 @@ known, or no limit.
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -27,6 +28,8 @@ from senlin_affinity.core.reasons import Reason, sentence
 from senlin_affinity.core.standing import HostReport, Standing
 from senlin_affinity.core.verdict import Verdict
 
+#: What is printed of a remedy.
+_SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
 _HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
 
 
@@ -116,10 +119,7 @@ class Decision:
         comes after them and is not counted.
         """
         parts = [f'{len(self.placements)} of {self.wanted} placed']
-        if self.is_hosts_known:
-            parts.append(_hosts(self))
-        else:
-            parts.append('the hosts are not known')
+        parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')
         parts += [
             f'{verdict.code} ({sentence(verdict, self.reasons)})'
             for verdict in self.request.values()
@@ -139,10 +139,7 @@ class Decision:
             'capacity_is_upper_bound': self.capacity_is_upper_bound,
             'at_most': list(self.at_most),
             'line': self.line(),
-            'placements': [
-                {'host': placed.host, 'zone': placed.zone, 'servergroup': placed.servergroup}
-                for placed in self.placements
-            ],
+            'placements': [placed._asdict() for placed in self.placements],
             'hosts': [
                 {
                     'host': report.host,
@@ -154,13 +151,7 @@ class Decision:
             ],
             'request': _verdicts(self.request),
             'remedies': [
-                {
-                    'code': remedy.code,
-                    'change': remedy.change,
-                    'capacity': remedy.capacity,
-                    'capacity_is_upper_bound': remedy.capacity_is_upper_bound,
-                }
-                for remedy in self.remedies
+                {name: getattr(remedy, name) for name in _SHOWN} for remedy in self.remedies
             ],
         }
 
@@ -194,14 +185,12 @@ def _hosts(decision: Decision) -> str:
 
 def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
     """How many hosts each first REJECT holds, the most frequent first."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     order: dict[str, int] = {}
     for row, number in tally:
-        if row.by is not None:
-            code = row.verdicts[row.by].code
-            counts[code] = counts.get(code, 0) + number
-            if code not in order:
-                order[code] = list(row.verdicts).index(row.by)
+        if row.by is not None and row.code is not None:
+            counts[row.code] += number
+            order.setdefault(row.code, list(row.verdicts).index(row.by))
     return sorted(counts.items(), key=lambda item: (-item[1], order[item[0]], item[0]))
 
 

@@ -10,7 +10,7 @@ listed here is a stranger: it may read anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from senlin_affinity.core.objects import Question
@@ -35,12 +35,8 @@ def unmodelled(question: Question, modelled: Collection[str]) -> tuple[str, ...]
         if name not in _MODELLED
         and name not in _BY_HINT
         and name not in modelled
-        and _READING.get(name, _anything)(question)
+        and (name not in _READING or _READING[name](question))
     )
-
-
-def _anything(_question: Question) -> bool:
-    return True
 
 
 def _specs(question: Question) -> Mapping[str, str]:
@@ -59,13 +55,8 @@ def _reads_specs(prefixes: tuple[str, ...], question: Question) -> bool:
     return any(key.startswith(prefixes) for key in _specs(question))
 
 
-def _reads_image(question: Question) -> bool:
-    keys: Iterable[str] = question.request.image_properties or ()
-    return any(key.startswith(_IMAGE_KEYS) for key in keys)
-
-
-def _has_image(question: Question) -> bool:
-    return bool(question.request.image_properties)
+def _reads_image(prefixes: tuple[str, ...], question: Question) -> bool:
+    return any(key.startswith(prefixes) for key in question.request.image_properties or ())
 
 
 #: Also what nova-compute counts (``num_vm_active``), and what is private.
@@ -83,8 +74,8 @@ _ATTRIBUTES = """
 _HOST_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _READING: Mapping[str, Callable[[Question], bool]] = {
     'ComputeCapabilitiesFilter': _reads_capabilities,
-    'ImagePropertiesFilter': _reads_image,
-    'AggregateImagePropertiesIsolation': _has_image,
+    'ImagePropertiesFilter': partial(_reads_image, _IMAGE_KEYS),
+    'AggregateImagePropertiesIsolation': partial(_reads_image, ('',)),
     'NUMATopologyFilter': partial(_reads_specs, ('hw:', 'pci_passthrough:', 'resources')),
     'PciPassthroughFilter': partial(_reads_specs, ('pci_passthrough:', 'resources')),
 }

@@ -3,7 +3,7 @@
 Shapes: the snapshot file of the documentation (``"format": 1``) holds exactly these values.
 
 Units: memory in MiB, disk in GiB; ``None`` is "not known", which is never the same as empty. The
-UUIDs of aggregates are held in one spelling, whatever they are made of (Q1-2).
+UUIDs of aggregates are held in one spelling, whatever they are made of.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Units: numbers of servers. The cost follows the number of hosts that differ, and
 
 Errors: InvalidSpec for a name that the snapshot does not hold. That nothing fits is no error.
 
-Source: RX-01, RX-02; document 002 for the rules of a group.
+Source: document 002 for the rules of a group.
 """
 
 from __future__ import annotations
@@ -53,17 +53,14 @@ def decide(
     chosen = now.chosen()
     standing = None if question.snapshot.hosts is None else stand(now, chosen)
     group = None if question.server_group is None else question.server_group.id
-    hosts = now.hosts
     return Decision(
         fits=now.fits,
         wanted=question.request.count,
         capacity=now.capacity,
         at_most=now.room.at_most,
         placements=tuple(
-            [
-                PlacedServer(hosts[each].host, hosts[each].availability_zone, group)
-                for each in chosen
-            ]
+            PlacedServer(host.host, host.availability_zone, group)
+            for host in map(now.hosts.__getitem__, chosen)
         ),
         request=now.request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},

@@ -71,8 +71,7 @@ def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[Serv
     Where the request names the project, another's group is meant by its id only.
     """
     groups, own = snapshot.server_groups, snapshot.server_groups_of(request.project_id)
-    is_own = any(request.server_group in (group.id, group.name) for group in own)
-    if is_own:
+    if any(request.server_group in (group.id, group.name) for group in own):
         return own
     if groups is None or request.project_id is None:
         return groups

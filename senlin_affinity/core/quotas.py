@@ -1,6 +1,6 @@
 """The quotas of a project: is there room for so many servers more, and for one server group more?
 
-Source: RX-07; ``GET /limits``. Nova counts groups, instances, cores and ram per project, and the
+Source: ``GET /limits``. Nova counts groups, instances, cores and ram per project, and the
 members of a group when a server boots. Which of its two drivers a cloud runs nobody can see, so the
 smaller figure refuses, and the greater one leaves ``least``, what is certain:
 

@@ -57,8 +57,7 @@ class Replanner:
     def plan_option(self, option: Option, value: Any) -> Evaluation:
         """The same, with another value of a constraint's option."""
         rules = self.question.rules
-        options = {**rules.options, option.key: value}
-        return self.plan(rules=replace(rules, options=options))
+        return self.plan(rules=replace(rules, options={**rules.options, option.key: value}))
 
     def plan_hosts(self, hosts: Sequence[Host]) -> Evaluation:
         """The same, in a cloud with other hosts."""

@@ -11,7 +11,7 @@ Units: numbers of servers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -62,19 +62,18 @@ class Standing:
 
     def reports(self) -> tuple[HostReport, ...]:
         """Every host by itself."""
-        members, placed = self.members, self.placed
-        rows = (self.kinds[kind] for kind in self.kind_of)
         return tuple(
             HostReport(
                 name,
                 row.room,
                 row.code,
                 row.verdicts,
-                members.get(name, 0),
-                placed.get(index, 0),
+                self.members.get(name, 0),
+                self.placed.get(index, 0),
                 row.by,
             )
-            for index, (name, row) in enumerate(zip(self.names, rows, strict=True))
+            for index, (name, kind) in enumerate(zip(self.names, self.kind_of, strict=True))
+            for row in (self.kinds[kind],)
         )
 
 
@@ -88,8 +87,8 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
         affinity = question.server_group is not None and question.server_group.policy == AFFINITY
         on_host = Counter([names[index] for index in chosen])
         changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        load = _Load(question.demand)
-        loaded = [load.on(hosts[index], placed[index]) for index in changed]
+        load = _loader(question.demand)
+        loaded = [load(hosts[index], placed[index]) for index in changed]
         later = replace(question, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         for index, row in zip(changed, assess(later, of_hosts, loaded), strict=True):
@@ -108,22 +107,19 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     )
 
 
-class _Load:
-    """Puts servers onto hosts; what is equal afterwards is one object."""
+def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
+    """What puts so many servers onto a host; what is equal afterwards is one object."""
+    known: dict[Hashable, Mapping[str, Resource]] = {}
 
-    def __init__(self, asked: Demand | None) -> None:
-        self._asked = asked
-        self._known: dict[Hashable, Mapping[str, Resource]] = {}
-
-    def on(self, host: Host, servers: int) -> Host:
-        """The host once it holds so many servers more."""
-        if self._asked is None or host.resources is None or not servers:
+    def load(host: Host, servers: int) -> Host:
+        if asked is None or host.resources is None or not servers:
             return host
         key = (servers, *host.resources, *host.resources.values())
-        resources = self._known.get(key)
-        if resources is None:
-            resources = self._known[key] = {
-                name: has._replace(used=has.used + servers * self._asked.amounts.get(name, 0))
+        if key not in known:
+            known[key] = {
+                name: has._replace(used=has.used + servers * asked.amounts.get(name, 0))
                 for name, has in host.resources.items()
             }
-        return host.but(resources=resources)
+        return host.but(resources=known[key])
+
+    return load

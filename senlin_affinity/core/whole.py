@@ -4,8 +4,6 @@ Shapes: ``whole(3, path, 1) == whole('3', path, 1) == whole('03', path, 1) == 3`
 
 Errors: InvalidSpec for everything else: a boolean, a float (also ``2.0``), null, a sign, blanks, a
 trailing newline, digits of other scripts.
-
-Source: Q2-2, D3-13.
 """
 
 from __future__ import annotations
