@@ -96,46 +96,35 @@ class Breaks(ServerGroupConstraint):
         raise RuntimeError('no database')
 
 
-class Foreign(ServerGroupConstraint):
-    name = 'foreign'
-    reasons: ClassVar = {'server_group.full': Reason('taken from another')}
+def a(kind, **values):
+    """A class with other declarations."""
+    return type('Odd', (kind,), values)
 
 
-class NoReasons:
-    name = 'no_reasons'
-    order = 1
-    summary = 'lacks its reasons'
-    needs = ()
-    filters = ()
-
-    def check_request(self, question):
-        return Verdict.passed('no_reasons.ok')
-
-
-class NoCheck:
-    name = 'no_check'
-    order = 1
-    summary = 'answers nothing'
-    needs = ()
-    filters = ()
-    reasons: ClassVar = {}
+BARE = {'order': 1, 'summary': 'declares little', 'needs': (), 'filters': ()}
+NO_REASONS = a(object, name='bare', check_request=lambda *_: Verdict.passed('bare.ok'), **BARE)
+NO_CHECK = a(object, name='bare', reasons={}, **BARE)
 
 
 @pytest.mark.parametrize(
     ('name', 'plugin', 'words'),
     [
-        pytest.param('breaks', Breaks, 'can not be made: no database', id='it raises'),
-        pytest.param('none', None, 'can not be made', id='it is no class'),
-        pytest.param('needs', lambda _one: None, 'can not be made', id='it wants arguments'),
-        pytest.param(
-            'no_reasons', NoReasons, 'is neither a HostConstraint', id='it declares no reasons'
-        ),
-        pytest.param('no_check', NoCheck, 'is neither a HostConstraint', id='it checks nothing'),
-        pytest.param('text', str, 'is neither a HostConstraint', id='it is something else'),
-        pytest.param('rock', Rack, 'calls itself rack', id='its name is another'),
-        pytest.param('foreign', Foreign, 'code server_group.full', id="another's code"),
+        ('breaks', Breaks, 'can not be made: no database'),
+        ('none', None, 'can not be made'),
+        ('needs', lambda _one: None, 'can not be made'),
+        ('bare', NO_REASONS, 'is neither a HostConstraint'),
+        ('bare', NO_CHECK, 'is neither a HostConstraint'),
+        ('text', str, 'is neither a HostConstraint'),
+        ('rock', Rack, 'calls itself rack'),
+        ('odd', a(Rack, name='odd', reasons={'server_group.full': Reason("another's")}),
+         'code server_group.full'),
+        ('odd', a(Rack, name='odd', reasons={'odd.full': 'the rack is full'}), ''),
+        ('odd', a(Rack, name='odd', reasons=None), ''),
+        ('odd', a(Rack, name='odd', order='1', reasons={}), ''),
     ],
-)
+    ids=['raises', 'no class', 'wants arguments', 'no reasons', 'checks nothing', 'something else',
+         'another name', "another's code", 'odd reasons', 'None for reasons', 'odd order'],
+)  # fmt: skip
 def test_a_constraint_that_is_not_one(name, plugin, words):
     with pytest.raises(PluginError) as caught:
         preflight.check_constraints([extension('drs', DrsConstraint), extension(name, plugin)])
@@ -158,21 +147,12 @@ def test_no_constraint_at_all():
 
 
 @pytest.mark.parametrize(
-    'verdict',
-    [
-        pytest.param(Verdict.rejected('rack.empty'), id='a code that is not declared'),
-        pytest.param(Verdict.rejected('rack.full', rack=7), id='a fact that is missing'),
-    ],
+    'verdict', [Verdict.rejected('rack.empty'), Verdict.rejected('rack.full', rack=7)]
 )
 def test_a_reason_is_never_said_half(verdict):
-    reasons: ClassVar = {'rack.full': Reason('rack {rack} in row {row} is full')}
+    """Neither with a code that is not declared, nor without a fact."""
     with pytest.raises(PluginError, match='can not be said'):
-        sentence(verdict, reasons)
-
-
-class Counts(DrsConstraint):
-    name = 'counts'
-    reasons: ClassVar = {}
+        sentence(verdict, {'rack.full': Reason('rack {rack} in row {row} is full')})
 
 
 @pytest.mark.parametrize(
@@ -187,32 +167,10 @@ class Counts(DrsConstraint):
     ],
 )
 def test_an_option_of_two_constraints_is_one(option, is_fine):
-    kind = type('Counts', (Counts,), {'options': (option,)})
+    kind = a(DrsConstraint, name='counts', reasons={}, options=(option,))
     pair = [extension('drs', DrsConstraint), extension('counts', kind)]
     if is_fine:
         assert len(preflight.check_constraints(pair)) == 2
         return
     with pytest.raises(PluginError, match=r'constraints drs and counts declare the option '):
         preflight.check_constraints(pair)
-
-
-class OddReasons(ServerGroupConstraint):
-    name = 'odd'
-    reasons: ClassVar = {'odd.full': 'the rack is full'}
-
-
-class NoReasons(ServerGroupConstraint):
-    name = 'odd'
-    reasons = None
-
-
-class OddOrder(ServerGroupConstraint):
-    name = 'odd'
-    order = '1'
-    reasons: ClassVar = {}
-
-
-@pytest.mark.parametrize('kind', [OddReasons, NoReasons, OddOrder])
-def test_odd_declarations_are_refused(kind):
-    with pytest.raises(PluginError, match='constraint odd'):
-        preflight.check_constraints([extension('odd', kind)])

@@ -146,34 +146,19 @@ class Says(Nosy):
 @pytest.mark.parametrize(
     ('verdicts', 'row'),
     [
-        pytest.param(
-            [Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)],
-            (2, 2, False, None),
-            id='the least room',
-        ),
-        pytest.param([Verdict.passed('a.x')], (None, 0, True, None), id='no room is named'),
-        pytest.param(
-            [Verdict.passed('a.x', room=3), Verdict.passed('b.x')],
-            (3, 3, True, None),
-            id='a rule on resources names no room',
-        ),
-        pytest.param(
-            [Verdict.passed('a.x', room=3), Verdict.unknown('b.x')],
-            (3, 0, False, None),
-            id='something is not known',
-        ),
-        pytest.param(
-            [Verdict.passed('a.x', room=3, is_at_most=True), Verdict.skipped('b.x')],
-            (3, 3, True, None),
-            id='at most',
-        ),
-        pytest.param(
-            [Verdict.unknown('a.x'), Verdict.rejected('b.x'), Verdict.rejected('c.x')],
-            (0, 0, False, 'b'),
-            id='the first REJECT, whatever is not known',
-        ),
+        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)], (2, 2, False, None)),
+        ([Verdict.passed('a.x')], (None, 0, True, None)),
+        # a rule on resources names no room
+        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x')], (3, 3, True, None)),
+        ([Verdict.passed('a.x', room=3), Verdict.unknown('b.x')], (3, 0, False, None)),
+        ([Verdict.passed('a.x', room=3, is_at_most=True), Verdict.skipped('b.x')],
+         (3, 3, True, None)),
+        # the first REJECT, whatever is not known
+        ([Verdict.unknown('a.x'), Verdict.rejected('b.x'), Verdict.rejected('c.x')],
+         (0, 0, False, 'b')),
     ],
-)
+    ids=['the least', 'no room', 'of resources', 'not known', 'at most', 'rejected'],
+)  # fmt: skip
 def test_what_follows_from_the_verdicts(verdicts, row):
     says = [Says(verdict.code[0], verdict) for verdict in verdicts]
     (found,) = assess(QUESTION, says, [HOST])

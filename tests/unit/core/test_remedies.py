@@ -49,41 +49,33 @@ def test_remedies(row):
 
 def changed(row, code, change):
     """The row with a remedy made, the way a person would."""
-    word, _colon, value = change.rpartition(' ')
-    group, asked = row.get('group'), row.get('request', {})
+    group, asked, hosts = row.get('group'), row.get('request', {}), row['hosts']
+    value = change.rpartition(' ')[2]
     if code == 'max_server_per_host':
         return row | {'group': group | {'rules': {'max_server_per_host': int(value)}}}
     if code == 'soft_policy':
         return row | {'group': group | {'policy': value, 'rules': {}}}
-    if code == 'availability_zone':
-        return row | {'request': asked | {'availability_zone': value}}
-    if code == 'any_zone':
-        return row | {'request': asked | {'availability_zone': None}}
+    if code in ('availability_zone', 'any_zone'):
+        zone = value if code == 'availability_zone' else None
+        return row | {'request': asked | {'availability_zone': zone}}
     if code == 'quota':
-        raised = {
-            name: [int(limit), row['quotas'][name][1]]
-            for name, limit in (
-                each.split(': ') for each in change.removeprefix('quota ').split(', ')
-            )
-        }
-        return row | {'quotas': row['quotas'] | raised}
+        limits = dict(each.split(': ') for each in change.removeprefix('quota ').split(', '))
+        quotas = row['quotas']
+        raised = {name: [int(limit), quotas[name][1]] for name, limit in limits.items()}
+        return row | {'quotas': quotas | raised}
     number = int(change.split()[0])
     if code == 'hosts':
-        size = {
-            name: [int(amount), 0]
-            for name, amount in (
-                each.split() for each in change.partition('(')[2].rstrip(')').split(', ')
-            )
-        }
+        amounts = (each.split() for each in change.partition('(')[2].rstrip(')').split(', '))
+        size = {name: [int(amount), 0] for name, amount in amounts}
         zone = {'zone': asked['availability_zone']} if 'availability_zone' in asked else {}
-        kind = {'type': next(iter(row['hosts'].values())).get('type', 'QEMU')}
+        kind = {'type': next(iter(hosts.values())).get('type', 'QEMU')}
         new = {f'new-{each}': zone | kind | {'resources': size} for each in range(number)}
-        return row | {'hosts': row['hosts'] | new}
+        return row | {'hosts': hosts | new}
     assert code == 'started_hosts'
-    idle = [name for name, each in row['hosts'].items() if {'disabled', 'down'} & set(each)]
-    best = sorted(idle, key=lambda name: -row['hosts'][name].get('free', 10))[:number]
-    on = {name: row['hosts'][name] | {'disabled': False, 'down': False} for name in best}
-    return row | {'hosts': row['hosts'] | on}
+    idle = [name for name, each in hosts.items() if {'disabled', 'down'} & set(each)]
+    best = sorted(idle, key=lambda name: -hosts[name].get('free', 10))[:number]
+    on = {name: hosts[name] | {'disabled': False, 'down': False} for name in best}
+    return row | {'hosts': hosts | on}
 
 
 @pytest.mark.parametrize('row', ROWS)
