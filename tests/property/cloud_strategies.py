@@ -4,15 +4,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from senlin_affinity.core.objects import (
-    Aggregate,
-    CloudSnapshot,
-    Flavor,
-    Host,
-    PlacementRequest,
-    Quota,
-    Resource,
-)
+from senlin_affinity.core import objects
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Quota, Resource
 from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
@@ -44,17 +37,10 @@ def hosts(draw, name):
     }
     if draw(st.booleans()):
         resources['CUSTOM_GPU'] = Resource(draw(st.integers(0, 3)), 0)
-    return Host(
-        name,
-        name,
-        'QEMU',
-        availability_zone=zone,
-        enabled=draw(MOSTLY),
-        up=draw(MOSTLY),
-        aggregates=frozenset({str(ZONES.index(zone) + 1), *fenced}),
-        traits=frozenset(draw(st.sets(st.sampled_from(TRAITS)))),
-        resources=resources,
-    )
+    aggregates = frozenset({str(ZONES.index(zone) + 1), *fenced})
+    enabled, up = draw(MOSTLY), draw(MOSTLY)
+    traits = frozenset(draw(st.sets(st.sampled_from(TRAITS))))
+    return Host(name, name, 'QEMU', zone, enabled, up, aggregates, traits, resources)
 
 
 @st.composite
@@ -68,7 +54,7 @@ def groups(draw, policies=POLICIES):
 
 
 FLAVORS = st.builds(
-    Flavor,
+    objects.Flavor,
     st.just('f'),
     st.just('small'),
     st.integers(1, 2),
@@ -104,7 +90,9 @@ def clouds(draw, policies=POLICIES, with_quotas=MOSTLY):
         built, AGGREGATES, (draw(FLAVORS),), () if group is None else (group,), quotas
     )
     zone = draw(st.sampled_from([None, None, *ZONES]))
-    request = PlacementRequest(draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone)
+    request = objects.PlacementRequest(
+        draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone
+    )
     return request, snapshot
 
 
@@ -115,24 +103,12 @@ def hidden(draw, snapshot):
     for part in ('hosts', 'flavors', 'server_groups', 'quotas'):
         if draw(st.sampled_from([True, False, False, False])):
             changed[part] = None
-    if 'hosts' not in changed:
-        changed['hosts'] = tuple(
-            replace(
-                host,
-                resources=host.resources if draw(MOSTLY) else None,
-                availability_zone=host.availability_zone if draw(MOSTLY) else None,
-            )
-            for host in snapshot.hosts
-        )
-    if 'server_groups' not in changed:
-        changed['server_groups'] = tuple(
-            replace(
-                group,
-                members=tuple(
-                    member if draw(MOSTLY) else replace(member, host=None)
-                    for member in group.members
-                ),
-            )
-            for group in snapshot.server_groups
-        )
+    for host in snapshot.hosts if 'hosts' not in changed else ():
+        resources = host.resources if draw(MOSTLY) else None
+        zone = host.availability_zone if draw(MOSTLY) else None
+        host = replace(host, resources=resources, availability_zone=zone)
+        changed['hosts'] = (*changed.get('hosts', ()), host)
+    for group in snapshot.server_groups if 'server_groups' not in changed else ():
+        members = (each if draw(MOSTLY) else replace(each, host=None) for each in group.members)
+        changed['server_groups'] = (replace(group, members=tuple(members)),)
     return replace(snapshot, availability_zones=frozenset(ZONES), **changed)

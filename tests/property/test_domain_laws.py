@@ -43,40 +43,32 @@ def clouds(draw, *, nested):
     hosts = []
     for number, name in enumerate(names):
         zone, rack, enabled = place[name]
-        resources = {'VCPU': Resource(draw(st.integers(0, 3)), 0)}
-        if is_pooled and draw(st.booleans()):
-            resources['DISK_GB'] = Resource(pool, 0, pool='p')
-        else:
-            resources['DISK_GB'] = Resource(9, 0)
+        is_shared = is_pooled and draw(st.booleans())
+        disk = Resource(pool, 0, pool='p') if is_shared else Resource(9, 0)
+        resources = {'VCPU': Resource(draw(st.integers(0, 3)), 0), 'DISK_GB': disk}
         aggregates = frozenset({AGGREGATES[rack].uuid} if rack else ())
-        hosts.append(
-            Host(name, f'{name}{number}', 'QEMU', zone, bool(enabled), True, aggregates,
-                 resources=resources)
-        )  # fmt: skip
+        hosts.append(Host(name, f'{name}{number}', 'QEMU', zone, bool(enabled), True, aggregates,
+                          resources=resources))  # fmt: skip
     members = draw(st.lists(st.sampled_from('abcdef'), max_size=4))
     limit = draw(st.integers(1, 3))
     policy = draw(st.sampled_from(['anti-affinity', 'soft-anti-affinity', 'affinity']))
-    group = ServerGroup(
-        'g', 'web', policy, {'max_server_per_host': limit} if policy == 'anti-affinity' else {},
-        tuple(Member(str(number), host) for number, host in enumerate(members)),
-    )  # fmt: skip
-    some = st.builds(
-        Spread,
-        st.sampled_from(['availability_zone', 'rack']),
-        st.integers(1, 2),
-        st.none() | st.integers(1, 4),
-    )
-    spreads = draw(
-        st.lists(some, min_size=1, max_size=1 if nested else 2, unique_by=lambda spread: spread.by)
+    rules = {'max_server_per_host': limit} if policy == 'anti-affinity' else {}
+    found = tuple(Member(str(number), host) for number, host in enumerate(members))
+    by, limits = st.sampled_from(['availability_zone', 'rack']), st.none() | st.integers(1, 4)
+    some = st.lists(
+        st.builds(Spread, by, st.integers(1, 2), limits),
+        min_size=1,
+        max_size=1 if nested else 2,
+        unique_by=lambda spread: spread.by,
     )
     snapshot = CloudSnapshot(
         tuple(hosts),
         tuple(AGGREGATES.values()),
         (Flavor('f', 'f', 1, 0, 1),),
-        (group,),
+        (ServerGroup('g', 'web', policy, rules, found),),
         pools={'p': {'DISK_GB': Resource(pool, 0)}} if is_pooled else {},
     )
-    return PlacementRequest(draw(st.integers(0, 9)), 'f', 'g', spread=tuple(spreads)), snapshot
+    return PlacementRequest(draw(st.integers(0, 9)), 'f', 'g', spread=tuple(draw(some))), snapshot
 
 
 class Trial:
@@ -127,12 +119,11 @@ class Trial:
     def is_even(self, spread, placed, on_host, index):
         """Does a spread let the next server go there?"""
         held = Counter()
-        for name, number in on_host.items():
-            where = next((each for each, host in zip(self.where, self.hosts, strict=True)
-                          if host.host == name), None)  # fmt: skip
-            of_one = next((host for host in self.hosts if host.host == name), None)
-            if where is not None and of_one is not None:
-                held[where[spread.by]] += number
+        domains = {
+            host.host: where[spread.by] for where, host in zip(self.where, self.hosts, strict=True)
+        }
+        for name in on_host.keys() & domains.keys():
+            held[domains[name]] += on_host[name]
         here = held[self.where[index][spread.by]]
         if spread.max_per_domain is not None and here >= spread.max_per_domain:
             return False
@@ -168,47 +159,32 @@ def check_placements(trial, decision):
         assert states, (placed, decision.placements)
 
 
-def holds_for_nested(cloud):
+def holds(cloud, *, nested):
+    """Nested domains are counted exactly; crossing ones are "at most", unless it is certain."""
     request, snapshot = cloud
-    trial = Trial(request, snapshot)
-    decision = plan(request, snapshot, CONSTRAINTS)
-    assert decision.capacity == trial.most()
+    trial, decision = Trial(request, snapshot), plan(request, snapshot, CONSTRAINTS)
+    most = trial.most()
+    check_placements(trial, decision)
+    if not nested:
+        assert most <= decision.capacity
+        assert decision.at_most or most == decision.capacity
+        assert len(decision.placements) <= most
+        return
+    assert decision.capacity == most
     if trial.group.policy != 'affinity' or trial.members:
         assert decision.at_most == ()
-        assert len(decision.placements) == min(request.count, decision.capacity)
-    check_placements(trial, decision)
+        assert len(decision.placements) == min(request.count, most)
 
 
-def holds_for_crossing(cloud):
-    request, snapshot = cloud
-    trial = Trial(request, snapshot)
-    decision = plan(request, snapshot, CONSTRAINTS)
-    most = trial.most()
-    assert most <= decision.capacity
-    assert decision.at_most or most == decision.capacity
-    assert len(decision.placements) <= most
-    check_placements(trial, decision)
-
-
-@given(clouds(nested=True))
-def test_nested_domains_are_counted_exactly(cloud):
-    holds_for_nested(cloud)
-
-
-@given(clouds(nested=False))
-def test_crossing_domains_are_at_most_unless_certain(cloud):
-    holds_for_crossing(cloud)
+@pytest.mark.parametrize('nested', [True, False], ids=['nested', 'crossing'])
+@given(st.data())
+def test_domains_are_counted(nested, data):
+    holds(data.draw(clouds(nested=nested)), nested=nested)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize('nested', [True, False], ids=['nested', 'crossing'])
 @settings(max_examples=10_000)
-@given(clouds(nested=True))
-def test_nested_domains_are_counted_exactly_at_length(cloud):
-    holds_for_nested(cloud)
-
-
-@pytest.mark.long
-@settings(max_examples=10_000)
-@given(clouds(nested=False))
-def test_crossing_domains_are_at_most_unless_certain_at_length(cloud):
-    holds_for_crossing(cloud)
+@given(st.data())
+def test_domains_are_counted_at_length(nested, data):
+    holds(data.draw(clouds(nested=nested)), nested=nested)

@@ -1,6 +1,5 @@
 """Laws of the planner: it counts what one would count by trying, and no order matters."""
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -75,9 +74,7 @@ def test_placements_keep_to_the_rule(cloud):
     """R2-12, RX-01: with the members that are there."""
     request, snapshot = cloud
     (group,) = snapshot.server_groups
-    placed = Counter(
-        placement.host for placement in plan(request, snapshot, CONSTRAINTS).placements
-    )
+    placed = Counter(each.host for each in plan(request, snapshot, CONSTRAINTS).placements)
     there = Counter(member.host for member in group.members)
     for host, number in placed.items():
         assert there[host] + number <= group.max_server_per_host
@@ -141,16 +138,6 @@ def test_nor_no_into_an_unmarked_yes(data):
     assume(partly.flavors is not None)
     if known.fits is False and less.fits:
         assert less.capacity_is_upper_bound
-
-
-@given(clouds())
-def test_what_is_printed_is_json_and_stable(cloud):
-    request, snapshot = cloud
-    one, two = (
-        json.dumps(plan(request, snapshot, constraints).as_dict())
-        for constraints in (CONSTRAINTS, list(CONSTRAINTS))
-    )
-    assert one == two
 
 
 @given(clouds())
