@@ -8,7 +8,7 @@ import uuid
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import Phase, example, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud import providers
@@ -59,19 +59,15 @@ LICENCE = {**ONE, 'CUSTOM_LICENSE': 1}
 LICENCES, DISKS = {'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (12, 0)}
 OVERUSED = ({**PLAIN[0], 'CUSTOM_GPU': (4, 1)}, False, {'CUSTOM_GPU': (2, 8)})
 NO_MEMORY = ({**PLAIN[0], 'MEMORY_MB': (8, 8), 'DISK_GB': (3, 0)}, False, None)
-#: Hosts, sharing providers, and a flavor that Placement has a candidate for.
-EXAMPLES = {
-    'licence': ([PLAIN] * 3, [(LICENCES, False, {0})], [(LICENCE, False)]),
-    'licence and trait': ([PLAIN] * 3, [(LICENCES, True, {0})], [(LICENCE, True)]),
-    'more disk': ([PLAIN] * 3, [(DISKS, False, {0})], [(FULL_DISK, False)]),
-    'trait of the disk': ([PLAIN] * 3, [(DISKS, True, {0})], [(FULL_DISK, True)]),
-    'overused part': ([OVERUSED, PLAIN, PLAIN], [], [({**ONE, 'CUSTOM_GPU': 1}, False)]),
-    'no memory': (
-        [NO_MEMORY, PLAIN, PLAIN],
-        [(DISKS, False, {0})],
-        [({'VCPU': 1, 'DISK_GB': 9}, False)],
-    ),
-}
+#: Hosts, sharing providers, a flavor that Placement has a candidate for, and how many are asked.
+EXAMPLES = (
+    ([PLAIN] * 3, [(LICENCES, False, {0})], [(LICENCE, False)], 4),
+    ([PLAIN] * 3, [(LICENCES, True, {0})], [(LICENCE, True)], 4),
+    ([PLAIN] * 3, [(DISKS, False, {0})], [(FULL_DISK, False)], 4),
+    ([PLAIN] * 3, [(DISKS, True, {0})], [(FULL_DISK, True)], 4),
+    ([OVERUSED, PLAIN, PLAIN], [], [({**ONE, 'CUSTOM_GPU': 1}, False)], 4),
+    ([NO_MEMORY, PLAIN, PLAIN], [(DISKS, False, {0})], [({'VCPU': 1, 'DISK_GB': 9}, False)], 3),
+)
 
 
 class Forest:
@@ -103,16 +99,11 @@ class Forest:
         used = {name: use for name, (_total, use) in amounts.items() if use}
         if used:
             self._used.append(f'/allocations/{uuid.uuid4()}')
-            body = {
-                'allocations': {identity: {'resources': used}},
-                'project_id': 'p',
-                'user_id': 'u',
-                'consumer_generation': None,
-            }
-            self._change('PUT', self._used[-1], body)
-        self._parts(
-            path, 'inventories', {name: {'total': each[0]} for name, each in amounts.items()}
-        )
+            allocations = {identity: {'resources': used}}
+            body = {'project_id': 'p', 'user_id': 'u', 'consumer_generation': None}
+            self._change('PUT', self._used[-1], body | {'allocations': allocations})
+        totals = {name: {'total': each[0]} for name, each in amounts.items()}
+        self._parts(path, 'inventories', totals)
         self._parts(path, 'traits', list(traits))
         self._parts(path, 'aggregates', list(aggregates))
         return identity
@@ -149,14 +140,13 @@ A_CASE = (
 )
 
 
+@pytest.mark.parametrize('case', EXAMPLES, ids=range(len(EXAMPLES)))
+def test_what_placement_grants_is_not_refused_in_these(judge, case):
+    check_hosts(judge, *case)
+
+
 @settings(max_examples=4, phases=AS_FOUND, deadline=None)
 @given(*A_CASE)
-@example(*EXAMPLES['licence'], 4)
-@example(*EXAMPLES['licence and trait'], 4)
-@example(*EXAMPLES['more disk'], 4)
-@example(*EXAMPLES['trait of the disk'], 4)
-@example(*EXAMPLES['overused part'], 4)
-@example(*EXAMPLES['no memory'], 3)
 def test_what_placement_grants_is_not_refused(judge, hosts, sharers, flavors, most):
     check_hosts(judge, hosts, sharers, flavors, most)
 
@@ -196,12 +186,10 @@ def check(forest, trees, found, asked, is_gold):
         specs[f'trait:{TRAIT}'] = 'required'
     for root, tree in trees.items():
         room = found[root]
-        host = Host('cmp', 'cmp', resources=None)
+        host = Host('cmp', 'cmp')
         if room is not None:
-            host = Host(
-                'cmp', 'cmp', traits=room.traits, resources=room.resources,
-                is_nested=room.is_nested, is_partial=room.is_partial,
-            )  # fmt: skip
+            shape = {'is_nested': room.is_nested, 'is_partial': room.is_partial}
+            host = Host('cmp', 'cmp', traits=room.traits, resources=room.resources, **shape)
         flavor = Flavor('f', 'f', 1, 1, 1, extra_specs=specs)
         snapshot = CloudSnapshot((host,), (), (flavor,), (), {}, pools=room.pools if room else {})
         decision = plan(PlacementRequest(1, 'f'), snapshot, CONSTRAINTS)

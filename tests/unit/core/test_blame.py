@@ -50,6 +50,9 @@ def fails(*_arguments):
     return {}['rack']
 
 
+NO_ROOM = ' on host cmp-1: ValueError: room must be None or a whole number'
+
+
 def on(name, bad):
     """A shape that is wrong for one host alone."""
     return lambda _question, host: bad() if host.host == name else host.host
@@ -60,16 +63,8 @@ def on(name, bad):
     [
         ('check_host', fails, " on host cmp-1: KeyError: 'rack'"),
         ('check_host', lambda *_: None, ' on host cmp-1: ValueError: the answer must be a Verdict'),
-        (
-            'check_host',
-            lambda *_: Verdict.passed('odd.ok', room=0.5),
-            ' on host cmp-1: ValueError: room must be None or a whole number',
-        ),
-        (
-            'check_host',
-            lambda *_: Verdict.passed('odd.ok', room=-1),
-            ' on host cmp-1: ValueError: room must be None or a whole number',
-        ),
+        ('check_host', lambda *_: Verdict.passed('odd.ok', room=0.5), NO_ROOM),
+        ('check_host', lambda *_: Verdict.passed('odd.ok', room=-1), NO_ROOM),
         ('shape', fails, " on host cmp-1: KeyError: 'rack'"),
         ('shape', on('cmp-3', fails), " on host cmp-3: KeyError: 'rack'"),
         ('shape', on('cmp-3', list), ' on host cmp-3: TypeError: unhashable'),
@@ -78,17 +73,14 @@ def on(name, bad):
         ('domains', lambda *_: ['r1'], ' on host cmp-1: AttributeError: '),
         ('check_domains', fails, " on row cmp-1, cmp-2, cmp-3 and 2 more: KeyError: 'rack'"),
         ('check_domains', lambda *_: {}, ': ValueError: the answer has no Verdict for row cmp-1'),
-        (
-            'check_domains',
-            lambda _question, rooms: dict.fromkeys(rooms, 3),
-            ': ValueError: the answer must be a Verdict, not 3',
-        ),
+        ('check_domains', lambda _question, rooms: dict.fromkeys(rooms, 3),
+         ': ValueError: the answer must be a Verdict, not 3'),
         ('check_request', fails, ": KeyError: 'rack'"),
         ('check_request', lambda *_: True, ': ValueError: the answer must be a Verdict, not True'),
         ('remedies', fails, ": KeyError: 'rack'"),
         ('remedies', lambda *_: ['more'], ": ValueError: each answer must be a Change, not 'more'"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize('is_by_name', [True, False])
 def test_a_mistake_is_named(method, wrong, words, is_by_name):
     odd = Odd()
