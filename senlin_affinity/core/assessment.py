@@ -30,17 +30,8 @@ from senlin_affinity.core.verdict import Outcome, Verdict
 PASS, REJECT = Outcome.PASS, Outcome.REJECT
 
 #: All of a host but its names and its resources, of which :func:`_listed` says what is listed.
-_LOOK = (
-    'availability_zone',
-    'enabled',
-    'up',
-    'aggregates',
-    'traits',
-    'hypervisor_type',
-    'is_nested',
-    'is_partial',
-)
-_look = attrgetter(*_LOOK)
+_LOOK = 'availability_zone enabled up aggregates traits hypervisor_type is_nested is_partial'
+_look = attrgetter(*_LOOK.split())
 
 
 class Row(NamedTuple):
@@ -70,40 +61,31 @@ def assess(
     question: Question, constraints: Sequence[HostConstraint], hosts: Sequence[Host]
 ) -> list[Row]:
     """One row for each host, in the order of the hosts."""
+    judge = _Judge(question, constraints)
     named = [constraint for constraint in constraints if _is_by_name(constraint)]
+    shapes = [map(constraint.shape, repeat(question), hosts) for constraint in named]
+    known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
+    rows = []
     try:
-        return _assess(question, constraints, hosts, named)
+        for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
+            resources = host.resources
+            if not resources or host.is_partial:
+                look = ((look[0], _listed(host)), *look[1:])
+            has = None if resources is None else (*resources, *resources.values())
+            alike = known.get(look)
+            if alike is None:
+                alike = known[look] = judge.ask(host, look[0]), {}
+                alike[1][has] = judge.row(alike[0])
+            said, of_resources = alike
+            row = of_resources.get(has)
+            if row is None:
+                row = of_resources[has] = judge.row(judge.ask_those(judge.of_resources, host, said))
+            rows.append(row)
     except ConstraintError:
         raise
     except Exception:
         _find_mistake(question, named, hosts)
         raise
-
-
-def _assess(
-    question: Question,
-    constraints: Sequence[HostConstraint],
-    hosts: Sequence[Host],
-    named: Sequence[HostConstraint],
-) -> list[Row]:
-    judge = _Judge(question, constraints)
-    shapes = [map(constraint.shape, repeat(question), hosts) for constraint in named]
-    known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
-    rows = []
-    for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
-        resources = host.resources
-        if not resources or host.is_partial:
-            look = ((look[0], _listed(host)), *look[1:])
-        has = None if resources is None else (*resources, *resources.values())
-        alike = known.get(look)
-        if alike is None:
-            alike = known[look] = judge.ask(host, look[0]), {}
-            alike[1][has] = judge.row(alike[0])
-        said, of_resources = alike
-        row = of_resources.get(has)
-        if row is None:
-            row = of_resources[has] = judge.row(judge.ask_those(judge.of_resources, host, said))
-        rows.append(row)
     return rows
 
 
@@ -120,9 +102,8 @@ def _find_mistake(
 def tally(rows: Iterable[Row]) -> list[tuple[Row, int]]:
     """Each row that several hosts share, and how many they are."""
     rows = list(rows)
-    shared = dict(zip(map(id, rows), rows, strict=True))
-    numbers = Counter(map(id, rows))
-    return [(row, numbers[key]) for key, row in shared.items()]
+    shared = {id(row): row for row in rows}
+    return [(shared[key], number) for key, number in Counter(map(id, rows)).items()]
 
 
 class _Judge:

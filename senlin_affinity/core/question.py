@@ -10,30 +10,18 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from senlin_affinity.core.aggregate_names import resolve
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.flavor import Flavor
 from senlin_affinity.core.member_of import MemberOf, canonical, read
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question, Rules
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.suggestion import nearest
 from senlin_affinity.core.whole import whole
 
-
-class Named(Protocol):
-    """What has an id and a name."""
-
-    @property
-    def id(self) -> str:
-        """The id, which is unique."""
-
-    @property
-    def name(self) -> str:
-        """The name, which need not be."""
-
-
-Thing = TypeVar('Thing', bound=Named)
+Thing = TypeVar('Thing', Flavor, ServerGroup)
 
 
 def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None) -> Question:

@@ -59,7 +59,7 @@ LICENCE = {**ONE, 'CUSTOM_LICENSE': 1}
 LICENCES, DISKS = {'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (12, 0)}
 OVERUSED = ({**PLAIN[0], 'CUSTOM_GPU': (4, 1)}, False, {'CUSTOM_GPU': (2, 8)})
 NO_MEMORY = ({**PLAIN[0], 'MEMORY_MB': (8, 8), 'DISK_GB': (3, 0)}, False, None)
-#: Hosts, sharing providers, a flavor that Placement has a candidate for, and how many are asked.
+#: Hosts, sharing providers, a flavor that Placement has a candidate for, and the most requests.
 EXAMPLES = (
     ([PLAIN] * 3, [(LICENCES, False, {0})], [(LICENCE, False)], 4),
     ([PLAIN] * 3, [(LICENCES, True, {0})], [(LICENCE, True)], 4),

@@ -44,16 +44,16 @@ def _fill(request, snapshot, group, allowed):
 
 def _is_allowed(quotas, flavor, members, placed, group):
     """May the project have one more?"""
-    each = {'instances': 1, 'cores': flavor.vcpus, 'ram': flavor.ram}
-    for name, amount in each.items():
-        quota = quotas.get(name)
-        needed = (placed + 1) * amount
-        if quota is not None and quota.limit is not None and quota.used + needed > quota.limit:
-            return False
-    quota = quotas.get('server_group_members')
-    if group is not None and quota is not None and quota.limit is not None:
-        return len(members) + 1 <= quota.limit
-    return True
+    needed = {'instances': placed + 1, 'cores': (placed + 1) * flavor.vcpus}
+    needed |= {'ram': (placed + 1) * flavor.ram}
+    if group is not None:
+        needed['server_group_members'] = len(members) + 1
+    known = {name: quota for name, quota in quotas.items() if quota.limit is not None}
+    return all(
+        (quota.used or 0) + needed[name] <= quota.limit
+        for name, quota in known.items()
+        if name in needed
+    )
 
 
 def _takes(host, request, flavor, group, members):
@@ -62,13 +62,10 @@ def _takes(host, request, flavor, group, members):
         return False
     if request.availability_zone not in (None, host.availability_zone):
         return False
-    words = {
-        key.removeprefix('trait:'): word
-        for key, word in flavor.extra_specs.items()
-        if key.startswith('trait:')
-    }
-    if any((name in host.traits) != (word == 'required') for name, word in words.items()):
-        return False
+    for key, word in flavor.extra_specs.items():
+        kind, _colon, name = key.partition(':')
+        if kind == 'trait' and (name in host.traits) != (word == 'required'):
+            return False
     if group is None:
         return True
     if group.policy == 'anti-affinity':

@@ -11,6 +11,7 @@ from senlin_affinity.core.verdict import Outcome, Verdict
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 ROOM = Verdict.passed('row.room', room=2)
+UNKNOWN = Verdict.unknown('row.unknown', room=3)
 
 
 class Rows:
@@ -42,7 +43,7 @@ def answer(said, count=9, **row):
         (Verdict.passed('row.room'), 12, 9),
         (ROOM, 4, 4),
         (Verdict(Outcome.REJECT, 'row.full'), 2, 2),
-        (Verdict.unknown('row.unknown', room=3), 5, 2),
+        (UNKNOWN, 5, 2),
     ],
 )
 def test_what_is_said_of_a_row(said, capacity, placed):
@@ -51,17 +52,11 @@ def test_what_is_said_of_a_row(said, capacity, placed):
     assert bool(decision.at_most) is not said.is_known
 
 
-def test_no_server_goes_to_a_row_that_is_not_known():
-    unknown = Verdict.unknown('row.unknown', room=3)
-    assert answer({'a': unknown, 'b': unknown}, 1).fits is None
-    decision = answer({'a': unknown, 'b': ROOM}, 2)
-    assert [placed.host for placed in decision.placements] == ['cmp-2', 'cmp-2']
-
-
-def test_affinity_goes_to_the_row_that_is_certain():
-    said = {'a': Verdict.unknown('row.unknown', room=5), 'b': ROOM}
-    decision = answer(said, 2, group={'policy': 'affinity'})
-    assert decision.capacity == 5
+@pytest.mark.parametrize('policy', ['soft-anti-affinity', 'affinity'])
+def test_servers_go_to_the_row_that_is_certain(policy):
+    assert answer({'a': UNKNOWN, 'b': UNKNOWN}, 1, group={'policy': policy}).fits is None
+    decision = answer({'a': UNKNOWN, 'b': ROOM}, 2, group={'policy': policy})
+    assert decision.capacity == (3 if policy == 'affinity' else 5)
     assert [placed.host for placed in decision.placements] == ['cmp-2', 'cmp-2']
 
 
