@@ -109,11 +109,7 @@ def test_a_rule_says_no_more_often_than_needed_what_it_looks_at():
     assert [said.count(each) for each in rules] == [1, 3 + 2, 3]
 
 
-@pytest.mark.parametrize(
-    ('more', 'numbers'),
-    [({}, 2), ({'is_partial': True}, 3)],
-    ids=['all is known', 'a part is known'],
-)
+@pytest.mark.parametrize(('more', 'numbers'), [({}, 2), ({'is_partial': True}, 3)])
 def test_whether_resources_are_known_counts_for_every_rule(more, numbers):
     """And which classes, where that is not all; the figures do not."""
     nosy = Nosy(is_by_name=False)
