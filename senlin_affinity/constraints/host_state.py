@@ -61,10 +61,8 @@ class HostStateConstraint:
         def attempt(number: int) -> Evaluation:
             chosen = {host.host for host, _room in ranked[:number]}
             return planner.plan_hosts(
-                [
-                    host.but(enabled=True, up=True) if host.host in chosen else host
-                    for host in planner.hosts
-                ]
+                host.but(enabled=True, up=True) if host.host in chosen else host
+                for host in planner.hosts
             )
 
         sums = list(accumulate(room for _host, room in ranked))

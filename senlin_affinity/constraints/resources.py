@@ -136,11 +136,10 @@ class ResourcesConstraint:
             planned = sum(question.placed.get(name, 0) for name in names[domain])
             has = has._replace(used=has.used + planned * amount)
             room = (has.capacity - has.used) // amount
-            verdicts[domain] = (
-                Verdict.passed('resources.room', room=room)
-                if room > 0
-                else _too_little(domain.by, amount, has)
-            )
+            if room < 1:
+                verdicts[domain] = _too_little(domain.by, amount, has)
+            else:
+                verdicts[domain] = Verdict.passed('resources.room', room=room)
         return verdicts
 
     def shape(self, question: Question, host: Host) -> Hashable:

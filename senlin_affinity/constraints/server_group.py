@@ -79,11 +79,8 @@ class ServerGroupConstraint:
         members = question.members_on.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
-            facts: dict[str, Any] = {
-                'group': group.name,
-                'members': members,
-                'max_server_per_host': group.max_server_per_host,
-            }
+            facts: dict[str, Any] = {'group': group.name, 'members': members}
+            facts[MAX_SERVER_PER_HOST] = group.max_server_per_host
             if slots == 0:
                 return Verdict.rejected('server_group.host_full', **facts)
             return Verdict.passed(
@@ -145,8 +142,8 @@ def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
 
     most = max((now, *planner.question.members_on.values())) + wanted
     limit, then = planner.smallest(most, _guess_rule(planner, group), attempt)
-    change = f'{MAX_SERVER_PER_HOST}: {limit}'
-    yield planner.change(MAX_SERVER_PER_HOST, change, limit - now, then, kind=Kind.ASKERS)
+    size, change = limit - now, f'{MAX_SERVER_PER_HOST}: {limit}'
+    yield planner.change(MAX_SERVER_PER_HOST, change, size, then, kind=Kind.ASKERS)
 
 
 def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
@@ -170,6 +167,5 @@ def _soft_policy(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
         return
     policy = soft[group.policy]
     then = planner.plan(server_group=replace(group, policy=policy))
-    yield planner.change(
-        'soft_policy', f'policies: {policy}', planner.wanted, then, kind=Kind.GIVEN_UP
-    )
+    change = f'policies: {policy}'
+    yield planner.change('soft_policy', change, planner.wanted, then, kind=Kind.GIVEN_UP)

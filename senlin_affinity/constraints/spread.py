@@ -83,12 +83,8 @@ class SpreadConstraint:
 
     def domains(self, question: Question, host: Host) -> Collection[Domain]:
         """See :meth:`DomainConstraint.domains`."""
-        found = []
-        for spread in _hard(question):
-            name = domain_of(question.snapshot, spread.by, host)
-            if name is not None:
-                found.append(Domain(spread.by, name))
-        return found
+        each = ((item.by, domain_of(question.snapshot, item.by, host)) for item in _hard(question))
+        return [Domain(by, name) for by, name in each if name is not None]
 
     def check_domains(
         self, question: Question, rooms: Mapping[Domain, int | None]

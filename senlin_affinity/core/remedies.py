@@ -7,9 +7,6 @@ the most helpful first; of equals, those that are certain stand before those tha
 
 Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
 one zone. A soft policy, or a rule given up, weighs as much as all the servers that are asked for.
-New hosts are planned one by one, so they are proposed up to a thousand, or as many as there
-are: whatever is asked for, a plan with them costs no more than twice the cloud, or than a cloud of
-that size.
 """
 
 from __future__ import annotations

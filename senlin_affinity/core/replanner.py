@@ -5,7 +5,7 @@ Units: numbers of servers, and of whatever is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ class Replanner:
         rules = self.question.rules
         return self.plan(rules=replace(rules, options={**rules.options, option.key: value}))
 
-    def plan_hosts(self, hosts: Sequence[Host]) -> Evaluation:
+    def plan_hosts(self, hosts: Iterable[Host]) -> Evaluation:
         """The same, in a cloud with other hosts."""
         return self.plan(snapshot=replace(self.question.snapshot, hosts=tuple(hosts)))
 
@@ -112,10 +112,6 @@ class Replanner:
     def change(
         self, code: str, change: str, size: int, then: Evaluation, *, kind: Kind = Kind.OPERATORS
     ) -> Change:
-        """A change that was planned.
-
-        :param change: what is changed, in words.
-        :param size: how much is changed: servers, hosts or values.
-        """
-        bound = bool(then.room.at_most)
-        return Change(Remedy(code, change, then.capacity or 0, size, bound, kind), then)
+        """A change that was planned; ``size`` is how many servers, hosts or values it changes."""
+        is_bound = bool(then.room.at_most)
+        return Change(Remedy(code, change, then.capacity or 0, size, is_bound, kind), then)
