@@ -60,6 +60,7 @@ def test_it_declares_all_that_is_asked_for(constraint):
     assert isinstance(constraint.is_by_name, bool)
     assert isinstance(constraint.is_by_resources, bool)
     assert isinstance(constraint.filters, tuple)
+    assert constraint.reasons
     assert constraint.needs
     assert set(constraint.needs) <= PARTS
 
