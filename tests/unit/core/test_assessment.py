@@ -13,6 +13,7 @@ from senlin_affinity.core.verdict import Verdict
 QUESTION = Question(PlacementRequest(1, 'f'), CloudSnapshot())
 NAMES = ('host', 'hypervisor_hostname')
 HOST = Host('cmp-1', 'node-1', 'QEMU', resources={'VCPU': Resource(4, 0)})
+OTHER = {'VCPU': Resource(4, 1)}
 #: A host that differs in one field, by the field.
 OTHERS = {
     'host': 'cmp-2',
@@ -23,7 +24,7 @@ OTHERS = {
     'up': False,
     'aggregates': frozenset({'one'}),
     'traits': frozenset({'CUSTOM_A'}),
-    'resources': {'VCPU': Resource(4, 1)},
+    'resources': OTHER,
     'is_nested': True,
     'is_partial': True,
 }
@@ -80,16 +81,14 @@ def test_a_rule_that_says_nothing_of_names_is_taken_for_one_by_name():
         assert len(nosy.asked) == 2
 
 
-@pytest.mark.parametrize('is_by_resources', [True, False, None])
-def test_hosts_with_other_resources_are_asked_about_if_these_count(is_by_resources):
+@pytest.mark.parametrize('declared', [{'is_by_resources': True}, {'is_by_resources': False}, {}])
+def test_hosts_with_other_resources_are_asked_about_if_these_count(declared):
     """Or if the rule does not say whether they do."""
     nosy = Nosy(is_by_name=False)
     nosy.shape = lambda _question, host: str(host.resources)
-    if is_by_resources is not None:
-        nosy.is_by_resources = is_by_resources
-    other = dataclasses.replace(HOST, resources={'VCPU': Resource(4, 3)})
-    assess(QUESTION, [nosy], [HOST, other, HOST])
-    assert len(nosy.asked) == (1 if is_by_resources is False else 2)
+    vars(nosy).update(declared)
+    assess(QUESTION, [nosy], [HOST, dataclasses.replace(HOST, resources=OTHER), HOST])
+    assert len(nosy.asked) == (2 if declared.get('is_by_resources', True) else 1)
 
 
 def test_a_rule_says_no_more_often_than_needed_what_it_looks_at():
@@ -104,7 +103,7 @@ def test_a_rule_says_no_more_often_than_needed_what_it_looks_at():
         return nosy
 
     rules = [rule(False, False), rule(True, False), rule(False, True)]
-    other = dataclasses.replace(HOST, resources={'VCPU': Resource(4, 1)})
+    other = dataclasses.replace(HOST, resources=OTHER)
     assess(QUESTION, rules, [HOST, other, dataclasses.replace(HOST, host='cmp-2')])
     assert [said.count(each) for each in rules] == [1, 3 + 2, 3]
 

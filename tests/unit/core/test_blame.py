@@ -92,6 +92,8 @@ def test_a_mistake_is_named(method, wrong, words, is_by_name):
     assert said.startswith(f'constraint odd: {method} failed')
     assert words in said
     assert is_mistake(caught.value)
+    assert is_mistake(KeyError('oops'))
+    assert not is_mistake(InvalidSpec('no'))
     assert ' on ' not in in_words(caught.value)
 
 
@@ -104,11 +106,6 @@ def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
     odd.remedies = lambda planner: [planner.plan_request(count=1)]
     with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):
         plan(request_of(ROW), snapshot_of(ROW), [odd, late])
-
-
-def test_an_error_on_purpose_is_no_mistake():
-    assert not is_mistake(InvalidSpec('no'))
-    assert is_mistake(KeyError('oops'))
 
 
 ONE = {'hosts': {'cmp-1': {'free': 9}}}

@@ -222,14 +222,15 @@ THEIR_DB = ServerGroup('c', 'db', 'affinity', project_id='theirs')
 @pytest.mark.parametrize(
     ('project', 'name', 'found'),
     [
-        pytest.param(None, 'web', OURS, id='the own one'),
-        pytest.param(None, 'db', THEIR_DB, id='of another project where none is named'),
-        pytest.param('ours', 'db', None, id='of another project than the named one'),
-        pytest.param('theirs', 'web', THEIRS, id='that of the project that is named'),
-        pytest.param('theirs', 'a', OURS, id='one of another project by its id'),
-        pytest.param('third', 'b', THEIRS, id='one that is neither, by its id'),
-        pytest.param('third', 'web', None, id='of no other project by its name'),
+        (None, 'web', OURS),
+        (None, 'db', THEIR_DB),  # no project is named
+        ('ours', 'db', None),
+        ('theirs', 'web', THEIRS),
+        ('theirs', 'a', OURS),  # by its id
+        ('third', 'b', THEIRS),
+        ('third', 'web', None),
     ],
+    ids=lambda value: getattr(value, 'id', value),
 )
 def test_whose_group_a_name_means(project, name, found):
     snapshot = CloudSnapshot(server_groups=(OURS, THEIRS, THEIR_DB), project_id='ours')
@@ -298,12 +299,12 @@ class Says:
 @pytest.mark.parametrize(
     ('verdict', 'fits', 'capacity', 'placed'),
     [
-        pytest.param(Verdict.unknown('says.so'), None, 20, 0, id='not known: any room or none'),
-        pytest.param(Verdict(Outcome.REJECT, 'says.no'), False, 0, 0, id='no number is no room'),
-        pytest.param(Verdict.rejected('says.no'), False, 0, 0, id='no room'),
-        pytest.param(Verdict.passed('says.so', room=7, least=1), None, 7, 1, id='one for certain'),
-        pytest.param(Verdict.passed('says.so', least=3), True, 20, 2, id='enough for certain'),
-        pytest.param(Verdict.skipped('says.so'), True, 20, 2, id='nothing to say'),
+        (Verdict.unknown('says.so'), None, 20, 0),
+        (Verdict(Outcome.REJECT, 'says.no'), False, 0, 0),  # no number is no room
+        (Verdict.rejected('says.no'), False, 0, 0),
+        (Verdict.passed('says.so', room=7, least=1), None, 7, 1),
+        (Verdict.passed('says.so', least=3), True, 20, 2),
+        (Verdict.skipped('says.so'), True, 20, 2),
     ],
 )
 def test_what_is_said_about_the_request(verdict, fits, capacity, placed):
