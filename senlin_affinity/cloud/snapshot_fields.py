@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from sys import intern
 from typing import Any
@@ -186,7 +186,7 @@ class Hosts(Table[Host]):
         return super().read(item)
 
 
-def _texts(gathered: Callable[[list[str]], frozenset[str]]) -> Callable[[Any], frozenset[str]]:
+def _texts(gathered: Callable[[Iterable[str]], frozenset[str]]) -> Callable[[Any], frozenset[str]]:
     """Reads lists of strings; equal ones become one object."""
 
     @cache
