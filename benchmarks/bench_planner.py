@@ -34,6 +34,7 @@ import os_traits
 
 from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.core import planner
 from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.decision import Decision
@@ -229,7 +230,7 @@ def do(way: str, path: str) -> None:
     """Be that process."""
     snapshot = snapshot_file.load(path)
     if way == 'plan':
-        say(snapshot, preflight.load_constraints())
+        say(snapshot, load_constraints())
     status = Path('/proc/self/status').read_text(encoding='ascii')
     print(int(status.partition('VmHWM:')[2].split()[0]) / 1024)
 
@@ -256,7 +257,7 @@ def main() -> None:
     if len(sys.argv) == 3:
         do(*sys.argv[1:])
         return
-    constraints = preflight.load_constraints()
+    constraints = load_constraints()
     for kind in KINDS:
         bench(HOSTS, kind, ROUNDS, constraints)
     for kind in KINDS:

@@ -1,6 +1,6 @@
-"""The library's door: plans with the installed constraints, on a snapshot.
+"""What other suites plan with: a request that names no specs, on a snapshot that is at hand.
 
-Errors: PluginError for a constraint that does not load (see ``conf.installed``).
+Everybody else asks :mod:`senlin_affinity.api`. Errors: as there.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from senlin_affinity.conf.installed import check_constraints as check_constraints
-from senlin_affinity.conf.installed import load_constraints as load_constraints
+from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import planner
 from senlin_affinity.core.decision import Decision
@@ -48,10 +47,8 @@ def take_snapshot(
         quotas may not be read, a plan's number is "at most".
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     """
-    # Imported here: openstacksdk takes a second to load, and a saved snapshot needs none.
     from senlin_affinity.cloud import snapshot
 
-    taken = snapshot.take(
+    return snapshot.take(
         connection, server_groups=server_groups, project_id=project_id, timeout=timeout
-    )
-    return taken.snapshot
+    ).snapshot

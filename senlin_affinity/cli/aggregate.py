@@ -19,8 +19,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from osc_lib.cli.format_columns import DictColumn
-
 from senlin_affinity.cli import base
 from senlin_affinity.core import aggregate_extra_specs, aggregate_metadata
 from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
@@ -54,7 +52,7 @@ class CheckAggregate(base.ShowOne):
             '--aggregate',
             metavar='NAME',
             dest='aggregates',
-            action=_NextAggregate,
+            action=_Aggregates,
             default=[],
             help='an aggregate of the host; the --metadata after it are its own',
         )
@@ -63,7 +61,7 @@ class CheckAggregate(base.ShowOne):
             metavar='K=V',
             nargs='+',
             dest='aggregates',
-            action=_Metadata,
+            action=_Aggregates,
             default=[],
             help='metadata of an aggregate of the host; a key that is given twice has both values',
         )
@@ -92,18 +90,21 @@ class CheckAggregate(base.ShowOne):
             for words in HostMetadata(metadata, names).warnings():
                 LOG.warning('%s', words)
         self.exit_status = 0 if verdict else 3
-        reasons = {**REASONS, **NOVA_REASONS}
+        reasons, facts = {**REASONS, **NOVA_REASONS}, dict(verdict.facts)
         return COLUMNS, (
             verdict.outcome.value,
             verdict.code,
             sentence(verdict, reasons),
             reasons[verdict.code].advice,
-            DictColumn(dict(verdict.facts)),
+            base.Cell(facts, ', '.join(f"{key}='{facts[key]}'" for key in sorted(facts))),
         )
 
 
-class _NextAggregate(argparse.Action):
-    """Begins an aggregate with this name: appends ``(name, [])``."""
+class _Aggregates(argparse.Action):
+    """Begins an aggregate with this name, as ``(name, [])``.
+
+    Metadata (several words) are of the one that was begun last, or else of "the aggregate".
+    """
 
     def __call__(
         self,
@@ -112,23 +113,13 @@ class _NextAggregate(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        begun = [*getattr(namespace, self.dest), (values, [])]
+        begun = getattr(namespace, self.dest)
+        if isinstance(values, str):
+            begun = [*begun, (values, [])]
+        else:
+            *others, (name, words) = begun or [('the aggregate', [])]
+            begun = [*others, (name, [*words, *values])]
         setattr(namespace, self.dest, begun)
-
-
-class _Metadata(argparse.Action):
-    """Gives metadata to the aggregate that was begun last; without one, to "the aggregate"."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        begun = getattr(namespace, self.dest) or [('the aggregate', [])]
-        name, words = begun[-1]
-        setattr(namespace, self.dest, [*begun[:-1], (name, [*words, *values])])
 
 
 def _mapping(words: Sequence[str], option: str, joined_by: str = '') -> dict[str, str]:

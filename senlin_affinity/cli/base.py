@@ -2,14 +2,6 @@
 
 Both doors run the same classes: ``senlin-affinity`` and ``openstack affinity``.
 
-Shapes::
-
-    class ValidatePolicy(base.Lister):
-        invalid_spec_status = 3                    # this command's answer for a bad spec
-        def take_action(self, parsed_args):
-            self.exit_status = 3                   # an answer that is not an error
-            return columns, rows
-
 Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 130 (interrupted).
 
 Errors: an AffinityError, and what a parser refuses, end as one line on stderr; every other
@@ -23,7 +15,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
 
-from cliff import command, lister, show
+from cliff import columns, command, lister, show
 
 from senlin_affinity.core import errors, plain
 
@@ -84,8 +76,8 @@ class Command(command.Command):
         return connection.connect(getattr(self.app_args, 'os_cloud', None), timeout)
 
 
-class Lister(Command, lister.Lister):
-    """A command that answers with columns and rows."""
+class _Shown(Command):
+    """A command that answers with columns, of which some may be asked for."""
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Print the columns that were asked for."""
@@ -93,13 +85,28 @@ class Lister(Command, lister.Lister):
         return super().produce_output(parsed_args, column_names, data)
 
 
-class ShowOne(Command, show.ShowOne):
+class Lister(_Shown, lister.Lister):
+    """A command that answers with columns and rows."""
+
+
+class ShowOne(_Shown, show.ShowOne):
     """A command that answers with the fields of one thing."""
 
-    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
-        """Print the fields that were asked for."""
-        check_columns(parsed_args.columns, column_names)
-        return super().produce_output(parsed_args, column_names, data)
+
+class Cell(columns.FormattableColumn):  # type: ignore[misc]
+    """A value for programs, and a text for people."""
+
+    def __init__(self, value: Any, text: str) -> None:
+        super().__init__(value)
+        self._text = text
+
+    def human_readable(self) -> str:
+        """The text."""
+        return self._text
+
+    def machine_readable(self) -> Any:
+        """The value."""
+        return self._value
 
 
 def add_timeout(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,11 @@ let a host or a request through.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
-from cliff.columns import FormattableColumn
-
-from senlin_affinity import preflight
 from senlin_affinity.cli import base
+from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import (
     Constraint,
     DomainConstraint,
@@ -48,7 +47,7 @@ class ListConstraints(base.Lister):
         """One row for each."""
         if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
             parsed_args.columns = list(SHORT)
-        return COLUMNS, [_row(constraint) for constraint in preflight.load_constraints()]
+        return COLUMNS, [_row(constraint) for constraint in load_constraints()]
 
 
 class ShowConstraint(base.ShowOne):
@@ -64,7 +63,7 @@ class ShowConstraint(base.ShowOne):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Its declarations."""
-        known = {constraint.name: constraint for constraint in preflight.load_constraints()}
+        known = {constraint.name: constraint for constraint in load_constraints()}
         constraint = known.get(parsed_args.name)
         if constraint is None:
             hint = suggestion.meant(parsed_args.name, known, 'there are')
@@ -72,65 +71,20 @@ class ShowConstraint(base.ShowOne):
         is_ours = type(constraint).__module__.startswith(_OURS)
         page = f'constraints/{constraint.name}' if is_ours else ''
         *row, _names = _row(constraint)
-        options = _Options([_option(option) for option in _options(constraint)])
-        said = (*row, options, _Codes(_codes(constraint)), page)
+        said = (*row, _in_full(_options(constraint)), _codes(constraint), page)
         return (*COLUMNS, 'codes', 'page'), said
 
 
-class _Names(FormattableColumn):  # type: ignore[misc]
-    """Names, as ``--option`` takes them: one below the other for people, as they can be long."""
-
-    def human_readable(self) -> str:
-        """A line for each."""
-        return '\n'.join(self._value)
-
-    def machine_readable(self) -> str:
-        """A text, as in the columns beside it."""
-        return ', '.join(self._value)
-
-
-class _Options(FormattableColumn):  # type: ignore[misc]
-    """The options: lines for people, and a list of objects for programs."""
-
-    def machine_readable(self) -> list[dict[str, Any]]:
-        """As they are."""
-        found: list[dict[str, Any]] = self._value
-        return found
-
-    def human_readable(self) -> str:
-        """Each as a file has it, with its default, and what it means below it."""
-        return '\n'.join(
-            f'[{each["group"]}] {each["name"]} = {_in_a_file(each["default"])}\n  {each["help"]}'
-            for each in self._value
-        )
-
-
-class _Codes(FormattableColumn):  # type: ignore[misc]
-    """The codes: lines for people, and a list of objects for programs."""
-
-    def human_readable(self) -> str:
-        """Each with its sentence below it, and behind an arrow what would help."""
-        return '\n'.join(
-            line
-            for each in self._value
-            for line in (each['code'], f'  {each["sentence"]}', f'  -> {each["advice"]}')
-            if line != '  -> '
-        )
-
-    def machine_readable(self) -> list[dict[str, Any]]:
-        """As they are."""
-        found: list[dict[str, Any]] = self._value
-        return found
-
-
 def _row(constraint: Constraint) -> tuple[Any, ...]:
+    names = [option.dest for option in _options(constraint)]
     return (
         constraint.name,
         _level(constraint),
         constraint.summary,
         ', '.join(constraint.needs),
         ' or '.join(constraint.filters) or '(always)',
-        _Names([option.dest for option in _options(constraint)]),
+        # One below the other for people, as they can be long.
+        base.Cell(', '.join(names), '\n'.join(names)),
     )
 
 
@@ -139,9 +93,19 @@ def _options(constraint: Constraint) -> tuple[Option, ...]:
     return options
 
 
-def _option(option: Option) -> dict[str, Any]:
-    default = list(option.default) if isinstance(option.default, tuple) else option.default
-    return {'name': option.dest, 'group': option.group, 'default': default, 'help': option.help}
+def _in_full(options: Iterable[Option]) -> base.Cell:
+    """Objects; for people, each as a file has it, with its default, and what it means below it."""
+    found = []
+    for item in options:
+        default = list(item.default) if isinstance(item.default, tuple) else item.default
+        found.append(
+            {'name': item.dest, 'group': item.group, 'default': default, 'help': item.help}
+        )
+    lines = (
+        f'[{each["group"]}] {each["name"]} = {_in_a_file(each["default"])}\n  {each["help"]}'
+        for each in found
+    )
+    return base.Cell(found, '\n'.join(lines))
 
 
 def _in_a_file(default: Any) -> str:
@@ -159,13 +123,12 @@ def _level(constraint: Constraint) -> str:
     return ' and '.join(level for level, is_one in levels.items() if is_one)
 
 
-def _codes(constraint: Constraint) -> list[dict[str, Any]]:
-    return [
-        {
-            'code': code,
-            'is_refusal': bool(reason.advice),
-            'sentence': reason.sentence,
-            'advice': reason.advice,
-        }
-        for code, reason in constraint.reasons.items()
-    ]
+def _codes(constraint: Constraint) -> base.Cell:
+    """Objects; for people, each with its sentence below it, and behind an arrow what would help."""
+    lines, found = [], []
+    for code, reason in constraint.reasons.items():
+        sentence, advice = reason.sentence, reason.advice
+        lines += [code, f'  {sentence}', *([f'  -> {advice}'] if advice else [])]
+        said = {'is_refusal': bool(advice), 'sentence': sentence, 'advice': advice}
+        found.append({'code': code, **said})
+    return base.Cell(found, '\n'.join(lines))

@@ -25,17 +25,18 @@ def lines(group: ServerGroup) -> Iterator[str]:
     if not together:
         return
     numbers = ', '.join(map(str, together))
-    words = f'{_number(sum(together), "server")}, on {_number(len(together), "host")}: {numbers}'
+    words = f'{counted(sum(together), "server")}, on {counted(len(together), "host")}: {numbers}'
     yield f'{words}; and {lost} of which the host is not known' if lost else words
     limit = group.max_server_per_host
     if limit is not None:
         slots = sum(group.free_slots(held) or 0 for held in together)
         most = 'at most ' if lost and slots else ''
-        left = f'{most}{_number(slots, "slot")} left (max_server_per_host: {limit})'
+        left = f'{most}{counted(slots, "slot")} left (max_server_per_host: {limit})'
         yield f'{"this host has" if len(together) == 1 else "these hosts have"} {left}'
     elif group.policy == AFFINITY:
         yield f'new servers must go to {"that host" if len(together) == 1 else "these hosts"}'
 
 
-def _number(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """So many of them."""
     return f'{number:,} {what}{"" if number == 1 else "s"}'

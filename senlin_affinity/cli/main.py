@@ -24,7 +24,6 @@ from cliff import app, commandmanager
 from senlin_affinity.cli import base
 from senlin_affinity.core import errors
 
-COMMANDS = 'senlin_affinity.cli'
 USAGE = 2
 NO = 3
 INTERRUPTED = 130
@@ -65,7 +64,7 @@ class SenlinAffinity(app.App):
         super().__init__(
             description='Decides where the new servers of a cluster may go, and says why.',
             version=metadata.version('senlin-affinity'),
-            command_manager=Commands(COMMANDS),
+            command_manager=Commands('senlin_affinity.cli'),
             deferred_help=True,
             **streams,
         )

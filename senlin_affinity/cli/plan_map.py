@@ -22,6 +22,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from senlin_affinity.cli.group_view import counted
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.standing import HostReport
@@ -49,11 +50,6 @@ _ASCII_SIGNS = _Signs('#', '+', '.', 'x', 'v')
 def indented(what: RenderableType) -> Padding:
     """What stands below something else."""
     return Padding(what, (0, 0, 0, _INDENT))
-
-
-def hosts_in_words(number: int) -> str:
-    """So many hosts."""
-    return f'{number:,} host{"" if number == 1 else "s"}'
 
 
 class HostMap:
@@ -130,7 +126,7 @@ class HostMap:
         if self._hidden:
             free = sum(report.code is None for report in self._hidden)
             with_room = f'{free:,}' if free else 'none'
-            more = f'... and {hosts_in_words(len(self._hidden))} more, {with_room} with room'
+            more = f'... and {counted(len(self._hidden), "host")} more, {with_room} with room'
             more += ' (-f json has all)'
             yield indented(Text(more, style='dim'))
         signs, shown = self._signs, self._shown

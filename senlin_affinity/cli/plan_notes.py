@@ -1,22 +1,13 @@
-"""What is told beside a decision: what the snapshot lacks, and what a remedy does not say.
-
-Shapes::
-
-    tuple(missing(request, snapshot)) == (
-        'hosts: not in the snapshot (Nova shows them to administrators only)',
-        "flavors: not in the snapshot (nobody checked that there is 'm1.small')",
-    )
-"""
+"""What is told beside a decision: what the look lacks, and what a remedy does not say."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
-from senlin_affinity.core.decision import Decision
+from senlin_affinity import api
 from senlin_affinity.core.filters import KNOWN
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
-from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.objects import Question
 from senlin_affinity.core.spread import ZONE
 from senlin_affinity.core.suggestion import typo_of
 
@@ -26,62 +17,39 @@ _NEW_GROUP_NEEDED = 'Nova changes no rule of a group that is there: it takes a n
 
 
 @dataclass(frozen=True)
-class Notes:
-    """What is told of the snapshot, and of the group that the request joins.
+class Answer:
+    """A decision, the question as it was looked up, and what was seen.
 
-    ``unknown`` says why parts of a live cloud are not known, ``missing`` which parts that matter
-    are not in a file; ``is_group_there`` that the group is none that an attach would create.
-    ``options`` are those that count in a plan and are in the ``config_file``. ``question`` is what
-    was asked.
+    ``options`` are those that count and are in the ``config_file``.
     """
 
-    unknown: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    group: ServerGroup | None = None
-    is_group_there: bool = False
-    has_no_hosts: bool = False
-    config_file: str | None = None
+    decision: api.Decision
+    question: Question
+    look: api.Look
     options: tuple[str, ...] = ()
-    question: Question | None = None
+    config_file: str | None = None
 
-    def of_remedies(self, decision: Decision) -> str:
+    def note_of_remedies(self) -> str:
         """What to know of the remedies that are shown; '' for nothing."""
-        is_told = any(remedy.code in _OF_A_GROUP for remedy in decision.remedies)
-        return _NEW_GROUP_NEEDED if is_told and self.is_group_there else ''
+        is_told = any(remedy.code in _OF_A_GROUP for remedy in self.decision.remedies)
+        # Not one that an attach would create.
+        is_there = self.question.server_group in (self.look.snapshot.server_groups or ())
+        return _NEW_GROUP_NEEDED if is_told and is_there else ''
 
 
-def notes(
-    request: PlacementRequest,
-    before: CloudSnapshot,
-    planned: CloudSnapshot,
-    unknown: Mapping[str, str],
-    group: ServerGroup | None,
-) -> Notes:
-    """The notes about a request that joins this group.
-
-    :param before: the cloud as it was looked at; ``unknown`` says why a part of it is not known.
-    :param planned: the same as it was planned on, with the group that an attach would create.
-    """
-    return Notes(
-        tuple(f'the {part.replace("_", " ")}: {why}' for part, why in unknown.items()),
-        tuple(missing(request, replace(planned, hosts=before.hosts), unknown)),
-        group,
-        group in (before.server_groups or ()),
-        before.hosts == (),
-    )
+def unknown(look: api.Look) -> Iterator[str]:
+    """In words, why parts of a live cloud are not known."""
+    for part, why in look.unknown.items():
+        yield f'the {part.replace("_", " ")}: {why}'
 
 
-def missing(
-    request: PlacementRequest, snapshot: CloudSnapshot, told: Collection[str] = ()
-) -> Iterator[str]:
-    """In words, the parts that matter to the request and are not in the snapshot.
-
-    :param told: parts whose reason is told elsewhere.
-    """
+def missing(question: Question, look: api.Look) -> Iterator[str]:
+    """In words, the parts that matter and are not in the snapshot, nobody says why."""
+    request, snapshot = question.request, question.snapshot
     keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
     of_keys = f'the domains by {keys} are not known'
     lacking = {
-        'hosts': (snapshot.hosts, 'Nova shows them to administrators only'),
+        'hosts': (look.snapshot.hosts, 'Nova shows them to administrators only'),
         'aggregates': (
             snapshot.aggregates if request.member_of or keys else (),
             'the names in member_of can not be looked up' if request.member_of else of_keys,
@@ -94,7 +62,7 @@ def missing(
         'quotas': (snapshot.quotas, 'no server is refused for them'),
     }
     for part, (value, why) in lacking.items():
-        if value is None and part not in told:
+        if value is None and part not in look.unknown:
             yield f'{part.replace("_", " ")}: not in the snapshot ({why})'
 
 

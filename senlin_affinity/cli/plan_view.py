@@ -1,19 +1,5 @@
 """A decision for the eyes: the line, a map of the hosts, what is against them, what would help.
 
-Shapes (80 columns)::
-
-    does not fit: 2 of 6 placed; 0/2 hosts left: server_group.host_full on 2
-    capacity: 2
-
-      host    servers   room   server_group
-      cmp-1   □            0   ✗ host_full
-      cmp-2   □            0   ✗ host_full
-
-      □ new
-
-    What would help, the smallest change first:
-      max_server_per_host: 3 (capacity 6)
-
 Who may not see the hosts is told why, and how many of the group's servers are together.
 """
 
@@ -26,64 +12,52 @@ from rich.console import Console, Group, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from senlin_affinity.cli import group_view, spread_view
-from senlin_affinity.cli.plan_map import HostMap, hosts_in_words, indented
-from senlin_affinity.cli.plan_notes import Notes
+from senlin_affinity.cli import group_view, plan_notes, spread_view
+from senlin_affinity.cli.plan_map import HostMap, indented
 from senlin_affinity.core import plain
 from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.reasons import sentence
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
 _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
 
 
-def show(
-    decision: Decision, snapshot: CloudSnapshot, stream: TextIO, notes: Notes | None = None
-) -> None:
-    """Draw it on a stream; colours only where that is a terminal.
-
-    :param snapshot: the cloud as it was looked at.
-    """
+def show(answer: plan_notes.Answer, stream: TextIO) -> None:
+    """Draw it on a stream; colours only where that is a terminal."""
     console = Console(file=stream, highlight=False)
-    parts = _parts(decision, snapshot, console, notes or Notes())
-    for line in console.render_lines(Group(*parts), pad=False):
+    for line in console.render_lines(Group(*_parts(answer, console)), pad=False):
         console.print(Segments([*_stripped(line), Segment.line()]), end='')
 
 
-def _parts(
-    decision: Decision, snapshot: CloudSnapshot, console: Console, notes: Notes
-) -> Iterator[RenderableType]:
+def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableType]:
+    decision, question, hosts = answer.decision, answer.question, answer.look.snapshot.hosts
     head, colon, rest = decision.line().partition(':')
     yield Text.assemble((head, _COLOURS[decision.fits]), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
-    if notes.has_no_hosts:
+    if hosts == ():
         yield from ('', indented(Text('the snapshot has no hosts', style='dim')))
     if decision.hosts:
-        zones = {host.host: host.availability_zone or '?' for host in snapshot.hosts or ()}
+        zones = {host.host: host.availability_zone or '?' for host in hosts or ()}
         columns = {'zone': zones} if len(set(zones.values())) > 1 else {}
-        if notes.question is not None:
-            columns |= spread_view.columns(notes.question)
-        picture = HostMap(decision, columns, console)
+        picture = HostMap(decision, columns | spread_view.columns(question), console)
         yield from ('', indented(picture.rows()), *picture.notes())
-    if notes.question is not None:
-        for spread in notes.question.request.spread:
-            title = f'Servers by {spread_view.in_words(spread)}:'
-            yield from _list(title, spread_view.lines(notes.question, spread, decision))
+    for spread in question.request.spread:
+        title = f'Servers by {spread_view.in_words(spread)}:'
+        yield from _list(title, spread_view.lines(question, spread, decision))
     remedies, title = decision.remedies, 'What would help, the smallest change first:'
     if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
         title = 'No single change is enough. What would help most:'
     yield from _list(title, map(str, remedies))
-    if notes.of_remedies(decision):
-        yield indented(Text(notes.of_remedies(decision), style='dim'))
+    if note := answer.note_of_remedies():
+        yield indented(Text(note, style='dim'))
     if decision.fits is False and not remedies:
         yield from _list('What the rules advise:', decision.advice())
     if decision.fits is not False:
-        yield from _list('What is not known:', _unknown(decision, snapshot, notes))
-    if notes.group is not None and snapshot.hosts is None:
-        title = f'What is known of server group {notes.group.name}:'
-        yield from _list(title, group_view.lines(notes.group))
-    yield from _list(f'Options read from {notes.config_file}:', notes.options)
+        yield from _list('What is not known:', _unknown(answer))
+    if question.server_group is not None and hosts is None:
+        title = f'What is known of server group {question.server_group.name}:'
+        yield from _list(title, group_view.lines(question.server_group))
+    yield from _list(f'Options read from {answer.config_file}:', answer.options)
 
 
 def _capacity(decision: Decision) -> str:
@@ -96,13 +70,14 @@ def _capacity(decision: Decision) -> str:
     return f'{most} ({number - decision.wanted:,} more after these)' if decision.fits else most
 
 
-def _unknown(decision: Decision, snapshot: CloudSnapshot, notes: Notes) -> Iterator[str]:
+def _unknown(answer: plan_notes.Answer) -> Iterator[str]:
     """In words, what is not known of the cloud and why, and the rules that could decide it."""
-    yield from notes.unknown
+    decision, look = answer.decision, answer.look
+    yield from plan_notes.unknown(look)
     if decision.fits is not None:
         return
-    yield from notes.missing
-    if not decision.is_hosts_known and snapshot.hosts is not None:
+    yield from plan_notes.missing(answer.question, look)
+    if not decision.is_hosts_known and look.snapshot.hosts is not None:
         yield _NAMED_HOST
     on: dict[str, int] = {}
     for row, number in decision.tally:
@@ -110,7 +85,8 @@ def _unknown(decision: Decision, snapshot: CloudSnapshot, notes: Notes) -> Itera
             if row.code is None and not verdict.is_known:
                 words = f'{name}: {sentence(verdict, decision.reasons)}'
                 on[words] = on.get(words, 0) + number
-    yield from (f'{words}, on {hosts_in_words(number)}' for words, number in on.items())
+    for words, number in on.items():
+        yield f'{words}, on {group_view.counted(number, "host")}'
     for name, verdict in decision.request.items():
         if not verdict.is_known:
             yield f'{name}: {sentence(verdict, decision.reasons)}'

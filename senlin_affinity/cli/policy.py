@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from senlin_affinity.cli import base, spec_file, spread_view
+from senlin_affinity.cli import base, given, spread_view
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.policy import affinity, flavor, profile, properties
 
@@ -38,19 +38,16 @@ class ValidatePolicy(base.ShowOne):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Read, check, and tell what the policy will do."""
-        spec: Any = spec_file.read(parsed_args.file)
-        try:
-            wanted = properties.load(spec)
-        except InvalidSpec as error:
-            raise InvalidSpec(str(error), parsed_args.file) from error
+        wanted = given.spec(parsed_args.file, properties.load)
+
+        def read_profile(spec: object) -> tuple[str | None, str | None]:
+            applicable = profile.check_applicable(spec)
+            profile.check_zone(applicable, wanted.spread)
+            return profile.group_hint(applicable), profile.flavor(applicable)
+
         hint = wanted_flavor = None
         if parsed_args.profile:
-            try:
-                given = profile.check_applicable(spec_file.read(parsed_args.profile))
-                hint, wanted_flavor = profile.group_hint(given), profile.flavor(given)
-                profile.check_zone(given, wanted.spread)
-            except InvalidSpec as error:
-                raise InvalidSpec(str(error), parsed_args.profile) from error
+            hint, wanted_flavor = given.spec(parsed_args.profile, read_profile)
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
         is_chosen = wanted.pins_hosts or wanted.is_drs_enabled
         facts = {

@@ -1,6 +1,7 @@
-"""``sandbox up`` and ``sandbox down``: a real Nova, Placement and Senlin on this machine.
+"""``sandbox up``, ``down`` and ``demo``: a real Nova, Placement and Senlin on this machine.
 
-Units: exit statuses are 0 (done; also "down" when nothing was running), 1 (could not), 2 (usage).
+Units: exit statuses are 0 (done; also "down" when nothing was running), 1 (could not), 2 (usage), 3
+(a check of the demo did not pass).
 """
 
 from __future__ import annotations
@@ -86,3 +87,14 @@ class Down(base.Command):
             return
         session.end(running)
         self.app.stdout.write('the sandbox is gone\n')
+
+
+class Demo(base.Command):
+    """Start the sandbox, show what the affinity policy does there, and end it again."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Tell the story."""
+        from senlin_affinity.sandbox.demo import story
+
+        if not story.run():
+            self.exit_status = 3

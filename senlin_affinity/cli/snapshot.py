@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from senlin_affinity import api
 from senlin_affinity.cli import base
 from senlin_affinity.core.errors import AffinityError
 from senlin_affinity.core.objects import CloudSnapshot
 
-_NOT_KNOWN = 'not known'
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
 
@@ -37,12 +37,12 @@ class SaveSnapshot(base.ShowOne):
         """Take it, save it, and tell what is in it."""
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
-        from senlin_affinity.cloud import snapshot, snapshot_file
+        from senlin_affinity.cloud import snapshot_file
 
         path, timeout = parsed_args.file, parsed_args.timeout
         with _writing(path):
             snapshot_file.check_place(path)  # before the cloud is asked for nothing
-        taken = snapshot.take(self.connection(timeout), timeout=timeout)
+        taken = api.look(self.connection(timeout), timeout=timeout)
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
         facts = {'file': path, **_counts(taken.snapshot)}
@@ -63,19 +63,18 @@ def _writing(path: str) -> Iterator[None]:
 
 def _counts(snapshot: CloudSnapshot) -> dict[str, Any]:
     hosts, groups = snapshot.hosts, snapshot.server_groups
-    counts: dict[str, Any] = {'taken at': snapshot.taken_at, 'hosts': _number(hosts)}
+    parts = {
+        'hosts': hosts,
+        'aggregates': snapshot.aggregates,
+        'flavors': snapshot.flavors,
+        'server groups': groups,
+    }
+    counts: dict[str, Any] = {'taken at': snapshot.taken_at}
+    counts |= {part: 'not known' if it is None else len(it) for part, it in parts.items()}
     if hosts is not None:
         usable = sum(host.enabled and host.up for host in hosts)
         counts['hosts'] = f'{len(hosts)} ({usable} enabled and up)'
-    counts['aggregates'] = _number(snapshot.aggregates)
-    counts['flavors'] = _number(snapshot.flavors)
-    counts['server groups'] = _number(groups)
     if groups is not None:
         members = sum(len(group.members) for group in groups)
         counts['server groups'] = f'{len(groups)} ({members} servers)'
-    counts['quotas'] = ', '.join(sorted(snapshot.quotas or ())) or _NOT_KNOWN
-    return counts
-
-
-def _number(things: Collection[object] | None) -> int | str:
-    return _NOT_KNOWN if things is None else len(things)
+    return counts | {'quotas': ', '.join(sorted(snapshot.quotas or ())) or 'not known'}

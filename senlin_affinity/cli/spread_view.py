@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from senlin_affinity.cli.group_view import counted
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import Question
 from senlin_affinity.core.spread import ZONE, Spread
@@ -60,11 +61,7 @@ def lines(question: Question, spread: Spread, decision: Decision) -> Iterator[st
     for number, each in sorted(with_number.items(), reverse=True):
         more = len(each) - _MOST_NAMES
         shown = [*each[:_MOST_NAMES], *([f'... and {more:,} more'] if more > 0 else [])]
-        yield f'{_number(number)}: {", ".join(shown)}'
+        yield f'{counted(number, "server")}: {", ".join(shown)}'
     outside = sum(later.members_on.values()) - sum(held.values())
     if names and outside:
-        yield f'{_number(outside)}: on hosts that are not in one of them'
-
-
-def _number(number: int) -> str:
-    return f'{number:,} server{"" if number == 1 else "s"}'
+        yield f'{counted(outside, "server")}: on hosts that are not in one of them'

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-#: As in the module that is not loaded yet.
-_INTERRUPTED = 130
-
 
 def main() -> int:
     """Run the command, and return its exit status."""
@@ -13,4 +10,4 @@ def main() -> int:
 
         return command.main()
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return 130  # as INTERRUPTED of the module that is not loaded yet

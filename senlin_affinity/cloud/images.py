@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from openstack.connection import Connection
 
 from senlin_affinity.cloud.answers import list_of
-from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, image
+from senlin_affinity.cloud.connection import image
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.member_of import canonical
 
 
 def properties(
-    connection: Connection, name_or_id: str, timeout: float = REQUEST_TIMEOUT
+    connection: Connection, name_or_id: str, timeout: float | None = None
 ) -> Mapping[str, str]:
     """All that Glance says of the image with this name or id, as far as it is text."""
     what = f"read the properties of image '{name_or_id}'"

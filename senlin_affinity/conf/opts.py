@@ -2,29 +2,17 @@
 
 What a constraint reads is declared by the constraint; the rest is declared here.
 
-Shapes::
-
-    [affinity]
-    request_timeout = 60
-    drs_pattern = drs
-    group_name_prefix = senlin-affinity-
-    enabled_filters = ComputeFilter,AggregateInstanceTypeFilter
-
-    [scheduler]
-    placement_req_required_member_prefix = reservation:
-    placement_req_default_forbidden_member_prefix = reservation:,licence:
-
 Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits for ever. It is
 the silence of a service; the deadline of a request, and of a log-in, is three of them.
 
 Source: ``drs_pattern`` is document 003's "DRS host": the word that a hypervisor's name contains.
-``[scheduler]`` has the two prefixes of document 001 (R1-30, R1-40), and three options of nova.conf
+``[scheduler]`` has the two prefixes of document 001 , and three options of nova.conf
 under their names there. Senlin has no group of that name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from oslo_config import cfg
@@ -32,8 +20,9 @@ from oslo_config import cfg
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
-from senlin_affinity.core.errors import PluginError
-from senlin_affinity.core.objects import DEFAULT_FILTERS, Rules
+from senlin_affinity.core import suggestion
+from senlin_affinity.core.errors import InvalidSpec, PluginError
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.core.options import Option
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 
@@ -121,18 +110,41 @@ def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
     return conf.affinity
 
 
-def rules(conf: Any, constraints: Iterable[Any] = ()) -> Rules:
-    """The values of the constraints' options, as far as they are not the defaults."""
-    constraints = tuple(constraints)
+def changed(conf: Any, constraints: Collection[Any] = ()) -> dict[str, Any]:
+    """The values of the constraints' options that are not their defaults, by their keys."""
     register(conf, constraints)
+    values = ((option, _value(conf, option)) for option in options_of(constraints))
+    return {option.key: value for option, value in values if value != option.default}
+
+
+def read(
+    given: Mapping[str, Any], constraints: Collection[Any] = (), where: str = 'options.'
+) -> dict[str, Any]:
+    """Options that are given by their names, or keys, as texts or as values: the values, by keys.
+
+    :param where: what stands before the name in the InvalidSpec for one that is not right.
+    """
+    if not given:
+        return {}
     options = options_of(constraints)
-    values = {option.key: value_of(conf, option) for option in options}
-    changed = {each.key: values[each.key] for each in options if values[each.key] != each.default}
-    return Rules(options=changed)
+    known = {option.dest: option for option in options}
+    conf = cfg.ConfigOpts()
+    register(conf, constraints)
+    values = {}
+    for name, value in given.items():
+        option = known.get(name) or next((item for item in options if item.key == name), None)
+        if option is None:
+            raise InvalidSpec(suggestion.meant(name, known), f'{where}{name}')
+        try:
+            conf.set_override(option.dest, value, group=option.group)
+        except (ValueError, TypeError) as error:
+            raise InvalidSpec(str(error), f'{where}{name}') from error
+        values[option.key] = _value(conf, option)
+    return values
 
 
-def value_of(conf: Any, option: Option) -> Any:
-    """The value of a constraint's option, as the constraint takes it."""
+def _value(conf: Any, option: Option) -> Any:
+    """The value of an option, as the constraint takes it."""
     value = conf[option.group][option.dest]
     return tuple(value) if isinstance(value, list) else value
 

@@ -29,7 +29,7 @@ from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.whole import whole
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.policy.request import Asked
+from senlin_affinity.policy.question import Question
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
@@ -97,7 +97,7 @@ def is_planned(properties: Properties) -> bool:
 
 
 def unplanned(
-    properties: Properties, binding: Binding, asked: Asked, drs_hosts: Iterable[Host]
+    asked: Question, properties: Properties, binding: Binding, drs_hosts: Iterable[Host]
 ) -> Placement | Refusal:
     """Where the nodes go without a preflight: into the zone, with the DRS extension to its host.
 

@@ -1,8 +1,8 @@
 """The hook: from what a cluster asks for to where its nodes go, or why nowhere.
 
 The way of the data: what was read of the cluster (:class:`Growth`) says what has to be looked at
-(:func:`needs`, a value); what was seen of the cloud (:class:`Sight`) goes with it into
-:func:`decide`, which asks nobody, and comes out as an :class:`Outcome`.
+(:func:`needs`, a value); what was seen of the cloud goes with it into :func:`decide`, which asks
+nobody, and comes out as an :class:`Outcome`.
 
 Modes: ``enforce`` refuses what does not fit, and a spec that this cloud can not answer; ``warn``
 says so and goes on. What could not be found out is a warning in either. Where a host must be
@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
@@ -28,13 +29,16 @@ from senlin_affinity.constraints.reservations import reads_images
 from senlin_affinity.core import planner
 from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
-from senlin_affinity.core.objects import CloudSnapshot, Host
+from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.policy import placement, profile
+from senlin_affinity.policy import placement, profile, question
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import DEFAULT_DRS_ZONE, NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.policy.request import Asked, build, must_pin
+from senlin_affinity.policy.question import IMAGE, Look, Needs, Question
+
+#: What was seen of the cloud, or why nothing was.
+Seen: TypeAlias = Look | AffinityError
 
 _MOST_REMEDIES = 3
 #: What freeing a host or starting one does not change.
@@ -43,56 +47,25 @@ _LASTING = ('availability_zone', 'member_of', 'reservations', 'drs', 'server_gro
 
 @dataclass(frozen=True)
 class Growth:
-    """What a cluster or a node asks for: so many nodes more (``asked.count``) of its profile.
+    """What a cluster or a node asks for: so many nodes more of its profile, as its policy says.
 
     ``constraints`` are the rules that are asked, ``error`` is why there are none.
     """
 
-    asked: Asked
-    properties: Properties
+    question: Question
     binding: Binding | None
     constraints: Sequence[Constraint] = ()
     error: AffinityError | None = None
 
     @property
-    def is_pinned(self) -> bool:
-        """Must the policy choose the host of every node?"""
-        return must_pin(self.properties, self.asked.rules)
+    def properties(self) -> Properties:
+        """What the policy says."""
+        return cast(Properties, self.question.properties)
 
     @property
     def zones(self) -> Spread | None:
         """The spread over zones, if there is one."""
         return next((item for item in self.properties.spread if item.by == ZONE), None)
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What must be seen of the cloud.
-
-    ``server_group`` asks for a snapshot of the cloud with this group. ``image`` is the image whose
-    properties count: where ``is_image_needed``, whatever it takes, and else where a host has CPUs
-    of the kind that an image can ask for in place of the common one. ``drs_pattern`` asks for no
-    more than the hosts with this in their names.
-    """
-
-    server_group: str | None = None
-    image: str | None = None
-    is_image_needed: bool = False
-    drs_pattern: str | None = None
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What was seen. ``unknown`` says why a part of the snapshot is not known, by its name.
-
-    ``error`` is why nothing was seen.
-    """
-
-    snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
-    unknown: Mapping[str, str] = field(default_factory=dict)
-    image: Mapping[str, str] | None = None
-    drs_hosts: tuple[Host, ...] = ()
-    error: AffinityError | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +79,7 @@ class Outcome:
 
 def needs(growth: Growth) -> Needs | None:
     """What must be seen; None for a growth that asks nobody."""
-    asked, properties = growth.asked, growth.properties
+    asked, properties = growth.question, growth.properties
     if asked.count == 0:
         return None
     if growth.binding is None:
@@ -115,43 +88,40 @@ def needs(growth: Growth) -> Needs | None:
             'detach the policy and attach it again'
         )
     if placement.is_planned(properties):
-        # A host that the policy chooses must have the traits that the image requires, too.
-        is_image_needed = growth.is_pinned or reads_images(asked.rules)
-        image = profile.image(asked.profile or {})
-        return Needs(growth.binding.servergroup_id, image, is_image_needed)
+        return question.needs(asked)
     if properties.is_drs_enabled:
         return Needs(drs_pattern=asked.rules.value(PATTERN))
     return None
 
 
-def decide(growth: Growth, seen: Sight) -> Outcome:
+def decide(growth: Growth, seen: Seen) -> Outcome:
     """Where the nodes of a cluster with such a policy go, or why nowhere. It asks nobody."""
-    asked, properties, binding = growth.asked, growth.properties, growth.binding
+    asked, properties, binding = growth.question, growth.properties, growth.binding
     if asked.count == 0 or binding is None:
         return Outcome(Placement(0, ''))  # a growth by none is never refused
     if not placement.is_planned(properties):
-        if seen.error is not None:
-            raise seen.error
-        return Outcome(placement.unplanned(properties, binding, asked, seen.drs_hosts))
+        hosts = _look(seen).snapshot.hosts or ()
+        return Outcome(placement.unplanned(asked, properties, binding, hosts))
     is_enforced = properties.preflight == 'enforce'
     try:
-        decision = _decide(growth, seen, growth.constraints)
+        look = _look(seen)
+        decision = _decide(growth, look, growth.constraints)
     except AffinityError as error:
-        is_chosen = growth.is_pinned or (growth.zones is not None and growth.zones.is_hard)
+        is_chosen = asked.is_pinned or (growth.zones is not None and growth.zones.is_hard)
         if is_chosen or (is_enforced and not isinstance(error, CloudError)):
             raise
         warning = f'could not find out whether {asked.count} node(s) fit: {error}'
         return Outcome(unpinned(growth), warning)
-    if growth.is_pinned:
-        return Outcome(_pinned(decision, seen.unknown, binding.servergroup_id, properties))
+    if asked.is_pinned:
+        return Outcome(_pinned(decision, look.unknown, binding.servergroup_id, properties))
     if decision.fits is False and is_enforced and not _is_image_hidden(asked):
         return Outcome(_refusal(decision))
-    answer = _zoned(growth, growth.zones, seen.snapshot, decision) if growth.zones else None
+    answer = _zoned(growth, growth.zones, look.snapshot, decision) if growth.zones else None
     answer = answer or unpinned(growth)
     if properties.preflight == 'off' or isinstance(answer, Refusal):
         return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
-        return Outcome(answer, _words(decision, seen.unknown))
+        return Outcome(answer, _words(decision, look.unknown))
     # As ever for a user who may not see hosts.
     return Outcome(answer, note=decision.line() if decision.fits is None else None)
 
@@ -159,36 +129,36 @@ def decide(growth: Growth, seen: Sight) -> Outcome:
 def unpinned(growth: Growth) -> Placement:
     """The nodes in their group and zone; Nova's scheduler chooses the hosts."""
     group = '' if growth.binding is None else growth.binding.servergroup_id
-    return Placement(growth.asked.count, group, growth.properties.availability_zone)
+    return Placement(growth.question.count, group, growth.properties.availability_zone)
 
 
-def ceiling(growth: Growth, seen: Sight) -> str | None:
+def ceiling(growth: Growth, seen: Seen) -> str | None:
     """Why the cluster can not have so many nodes, whatever hosts are freed; None where it can.
 
     :param growth: by the nodes that it may still grow by.
     """
     lasting = [item for item in growth.constraints if item.name in _LASTING]
-    decision = _decide(growth, seen, lasting)
+    decision = _decide(growth, _look(seen), lasting)
     return _words(decision) if decision.fits is False else None
 
 
-def _decide(growth: Growth, seen: Sight, constraints: Sequence[Constraint]) -> Decision:
-    for error in (growth.error, seen.error):
-        if error is not None:
-            raise error
-    if growth.binding is None:
-        raise BindingError('there is no server group')
-    if growth.is_pinned and seen.snapshot.hosts is None:
-        why = seen.unknown.get('hosts', 'the hosts are not known')
+def _look(seen: Seen) -> Look:
+    if isinstance(seen, AffinityError):
+        raise seen
+    return seen
+
+
+def _decide(growth: Growth, look: Look, constraints: Sequence[Constraint]) -> Decision:
+    asked = growth.question
+    if growth.error is not None:
+        raise growth.error
+    if IMAGE in look.unknown and question.needs(asked).is_image_needed:
+        raise CloudError(look.unknown[IMAGE])
+    if asked.is_pinned and look.snapshot.hosts is None:
+        why = look.unknown.get('hosts', 'the hosts are not known')
         raise CloudError(f'the policy has to choose the host of every node: {why}')
-    asked = replace(
-        growth.asked,
-        properties=growth.properties,
-        server_group=growth.binding.servergroup_id,
-        image_properties=seen.image,
-    )
-    request, snapshot, rules = build(asked, _remembered(seen.snapshot, growth.binding))
-    return planner.plan(request, snapshot, constraints, rules)
+    look = replace(look, snapshot=_remembered(look.snapshot, growth.binding))
+    return planner.decide(question.ask(asked, look), constraints)
 
 
 def _zoned(
@@ -196,7 +166,7 @@ def _zoned(
 ) -> Placement | Refusal | None:
     """A zone for every node: as planned, or where nobody sees the hosts, the emptiest each time."""
     group = growth.binding.servergroup_id if growth.binding is not None else ''
-    count = growth.asked.count
+    count = growth.question.count
     planned = [placed.zone for placed in decision.placements if placed.zone is not None]
     if len(planned) == count:
         return Placement(count, group, hosts=tuple(planned))
@@ -241,10 +211,10 @@ def _zones_of_members(snapshot: CloudSnapshot, group_id: str) -> Counter[str]:
     return Counter(zone for zone in zones if zone is not None)
 
 
-def _remembered(snapshot: CloudSnapshot, binding: Binding) -> CloudSnapshot:
+def _remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:
     """The rules that the binding remembers, where an old cloud does not show those of a group."""
     groups = snapshot.server_groups
-    if groups is None or not binding.rules:
+    if groups is None or binding is None or not binding.rules:
         return snapshot
     return replace(
         snapshot,
@@ -255,7 +225,7 @@ def _remembered(snapshot: CloudSnapshot, binding: Binding) -> CloudSnapshot:
     )
 
 
-def _is_image_hidden(asked: Asked) -> bool:
+def _is_image_hidden(asked: Question) -> bool:
     """Would the properties of the image count, and nobody knows them (a volume's image)?"""
     return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
 

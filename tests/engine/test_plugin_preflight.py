@@ -261,7 +261,7 @@ def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, capl
     def mistaken(*_arguments):
         raise error
 
-    monkeypatch.setattr(planner, 'plan', mistaken)
+    monkeypatch.setattr(planner, 'decide', mistaken)
     action, _group = run(desk, spec())
     assert zones(action) == [None] * 2
     assert f'{type(error).__name__}: {error}' in caplog.text
@@ -391,7 +391,7 @@ def test_the_ceiling_never_fails_the_attach(desk, caplog, failure):
 
 
 def test_a_mistake_never_fails_the_attach(desk, caplog, monkeypatch):
-    monkeypatch.setattr(planner, 'plan', lambda *_arguments: {}['oops'])
+    monkeypatch.setattr(planner, 'decide', lambda *_arguments: {}['oops'])
     (said,) = attach(desk, caplog, max_size=4)
     assert 'could not be found out: KeyError' in said
     assert 'Traceback' in caplog.text

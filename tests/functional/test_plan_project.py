@@ -1,13 +1,10 @@
 """``plan`` for another project, as an administrator and as a plain user, beside the real Nova."""
 
-import dataclasses
 import json
 
 import pytest
 from openstack import exceptions as sdk
 
-from senlin_affinity import preflight
-from senlin_affinity.core.objects import PlacementRequest
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import ADMIN, DEMO
 from tests.support import command as commands
@@ -219,30 +216,6 @@ def test_a_plain_user_who_names_another_project(command):
     text = ' '.join(done.stdout.split())
     assert "the server groups: Nova lists another project's for administrators only" in text
     assert f'the quotas: could not read the quotas of project {ADMIN.project.id}: Nova' in text
-
-
-def test_the_library_plans_for_another_project(cloud, quota, groups):
-    quota(admin=10, demo=100)
-    for more, capacity in (({'project_id': DEMO.project.id}, 100), ({}, ROOM)):
-        taken = preflight.take_snapshot(cloud.connection(), server_groups=(groups['demo'],), **more)
-        request = PlacementRequest(11, 'm1.tiny', groups['demo'], image_properties={})
-        said = preflight.plan(request, taken)
-        assert (said.fits, said.capacity) == (True, capacity)
-        assert said.capacity_is_upper_bound is (not more)
-
-
-def test_the_library_promises_nothing_on_quotas_that_may_not_be_read(cloud, quota):
-    """Without hosts nothing is certain; what the own quotas leave is another matter."""
-    quota(admin=10, demo=5)
-    taken = preflight.take_snapshot(
-        cloud.connection('demo'), server_groups=(), project_id=ADMIN.project.id
-    )
-    assert (taken.project_id, taken.quotas) == (ADMIN.project.id, None)
-    said = preflight.plan(
-        PlacementRequest(11, 'm1.tiny', image_properties={}),
-        dataclasses.replace(taken, hosts=preflight.take_snapshot(cloud.connection()).hosts),
-    )
-    assert (said.fits, said.capacity, said.at_most) == (True, ROOM, (NOT_KNOWN,))
 
 
 def test_another_project_costs_no_request_more(cloud, command, groups):

@@ -10,13 +10,13 @@ from dataclasses import replace
 import openstack.resource
 import pytest
 
-from senlin_affinity import preflight
 from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.connection import ports
+from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.plugins import senlin_preflight
 from senlin_affinity.policy import affinity, planned, properties
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.request import Asked
+from senlin_affinity.policy.question import Question
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova, newest
 
@@ -72,7 +72,7 @@ def detach(cloud, group_id, *, is_inherited=False):
 
 def place(cloud, *, is_drs, count=3):
     wanted = replace(spec(is_drs), preflight='off')
-    growth = planned.Growth(Asked(count), wanted, Binding('XYZ-ABCD', is_inherited=True))
+    growth = planned.Growth(Question(count, policy=wanted), Binding('XYZ-ABCD', True))
     seen = senlin_preflight.look(planned.needs(growth), cloud.connection)
     return planned.decide(growth, seen).answer
 
@@ -125,10 +125,12 @@ def hook(cloud, *, count, **wanted):
     for _ in range(2):
         nova.boot(group, nova.hosts[0].host, project='p')
     connection = cloud.connection()
-    asked = Asked(count, profile={'properties': {'flavor': 'm1.tiny'}})
-    read = properties.load({'type': properties.TYPE, 'version': '1.1', 'properties': wanted})
+    policy = {'type': properties.TYPE, 'version': '1.1', 'properties': wanted}
+    profile = {'properties': {'flavor': 'm1.tiny'}}
+    own = connection.session.get_project_id()
+    question = Question(count, server_group=group, policy=policy, profile=profile, project_id=own)
     bound = Binding(group, is_inherited=True)
-    growth = planned.Growth(asked, read, bound, preflight.load_constraints())
+    growth = planned.Growth(question, bound, load_constraints())
     outcome = planned.decide(
         growth, senlin_preflight.look(planned.needs(growth), lambda: connection)
     )

@@ -15,6 +15,7 @@ Variables that Python reads as it starts (``PYTHON...``) cannot be named with ``
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import locale
 import logging
@@ -32,6 +33,14 @@ from openstack.config import loader
 from senlin_affinity.cli import main
 
 LINE = (sys.executable, '-m', 'senlin_affinity.cli.main')
+#: The environment of a cloud that does not answer.
+NO_CLOUD = {
+    'OS_AUTH_URL': 'http://127.0.0.1:9/v3',
+    'OS_USERNAME': 'u',
+    'OS_PASSWORD': 'p',
+    'OS_PROJECT_NAME': 'p',
+    'NO_PROXY': '127.0.0.1',
+}
 
 
 def run(
@@ -66,6 +75,14 @@ def run_alone(
         timeout=60,
         check=False,
     )
+
+
+def check_refused(done: subprocess.CompletedProcess[str], said: str, status: int = 2) -> None:
+    """It said this in one line, on stderr only."""
+    assert (done.returncode, done.stdout) == (status, '')
+    assert said in done.stderr
+    assert done.stderr.startswith('error: ')
+    assert done.stderr.count('\n') == 1
 
 
 def _environment(named: dict[str, str]) -> dict[str, str]:
@@ -132,13 +149,8 @@ def _streams(stdin: Any, stdout: Any, stderr: Any) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.resetwarnings()
-            for kind in (
-                DeprecationWarning,
-                PendingDeprecationWarning,
-                ImportWarning,
-                ResourceWarning,
-            ):
-                warnings.simplefilter('ignore', kind)
+            for name in ('Deprecation', 'PendingDeprecation', 'Import', 'Resource'):
+                warnings.simplefilter('ignore', getattr(builtins, f'{name}Warning'))
             warnings.showwarning = show
             yield
     finally:

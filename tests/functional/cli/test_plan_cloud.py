@@ -1,11 +1,9 @@
 """``senlin-affinity plan`` on a cloud that does not show all: it says what is not known and why."""
 
-import json
-
 import pytest
 
 from tests.functional.http_cloud import HttpCloud
-from tests.support import fake_keystone
+from tests.support import command, fake_keystone
 from tests.support.fake_nova import FakeFlavor, FakeHost, FakeNova
 
 HOSTS = tuple(FakeHost(f'cmp-{number}') for number in (1, 2, 3))
@@ -34,14 +32,13 @@ def plan(run):
         with CloudOf(nova, user) as cloud:
             cloud.placement.cut = cut
             environment = {
+                **command.NO_CLOUD,
                 'OS_AUTH_URL': f'{cloud.url}/identity/v3',
                 'OS_USERNAME': user,
-                'OS_PASSWORD': 'secret',
                 'OS_PROJECT_NAME': user,
                 'OS_USER_DOMAIN_ID': 'default',
                 'OS_PROJECT_DOMAIN_ID': 'default',
                 'OS_REGION_NAME': fake_keystone.REGION,
-                'NO_PROXY': '127.0.0.1',
                 'COLUMNS': '200',
             }
             asked = ('--count', str(count), '--flavor', 'm1.small', *options)
@@ -90,8 +87,7 @@ def test_an_answer_of_placement_that_was_cut(plan, nova):
 
 def test_a_cloud_that_shows_all_has_nothing_to_tell(plan, nova):
     done = plan(nova, 1)
-    assert (done.returncode, done.stderr) == (0, '')
-    assert NOT_KNOWN not in done.stdout
+    assert (done.returncode, done.stderr, NOT_KNOWN in done.stdout) == (0, '', False)
 
 
 def test_a_plain_user_reads_nova_s_words_and_where_servers_are_together(plan, nova):
@@ -125,9 +121,3 @@ def test_rx_07_quotas_of_the_group_s_project_that_can_not_be_read(plan, nova):
         'the quotas: could not read the quotas of project gone: Nova answered 400: '
         'Project ID gone is not a valid project.'
     ]
-
-
-def test_json_is_the_decision_alone(plan, nova):
-    done = plan(nova, 6, '--server-group', 'web', '-f', 'json', user='demo')
-    assert (done.returncode, done.stderr) == (1, '')
-    assert 'answered 403' not in json.dumps(json.loads(done.stdout))

@@ -9,10 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity import preflight
+from senlin_affinity import api
 from senlin_affinity.cli.plan import Plan
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.core.objects import PlacementRequest
 from tests.support import command
 from tests.unit.docs.test_manual import table
 
@@ -51,7 +50,7 @@ def test_the_library_call_of_the_readme(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     exec(compile(code, 'README.rst', 'exec'), {})
     snapshot = snapshot_file.load(ETC / 'snapshots/two-hosts.json')
-    decision = preflight.plan(PlacementRequest(6, 'm1.small', server_group='web'), snapshot)
+    decision = api.answer(api.Question(6, 'm1.small', server_group='web'), api.Look(snapshot))
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [f'False 2 {decision.line()}', 'max_server_per_host: 3 6']
     assert len(lines) == 1 + len(decision.remedies)

@@ -4,8 +4,9 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.cli import config_file
+from senlin_affinity.conf import opts
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import DEFAULT_FILTERS, Rules
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 
 OURS, NOVAS = '[affinity] enabled_filters', '[filter_scheduler] enabled_filters'
 LIMITED = '[scheduler] limit_tenants_to_placement_aggregate'
@@ -33,10 +34,10 @@ def filters(ours=None, novas=None):
 
 @pytest.fixture
 def read(tmp_path):
-    def read_text(text):
+    def read_text(text, **more):
         path = tmp_path / 'some.conf'
         path.write_text(text, encoding='utf-8')
-        return config_file.read(str(path))
+        return config_file.read(str(path), **more)
 
     return read_text
 
@@ -45,7 +46,7 @@ def test_a_nova_conf(read):
     """Options of many lines, and options that repeat, are Nova's own."""
     assert read(NOVA_CONF) == config_file.Options(
         ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
-        Rules.of(are_tenants_limited=True),
+        {'are_tenants_limited': True},
         (NOVAS, LIMITED),
     )
 
@@ -63,8 +64,10 @@ def test_a_nova_conf(read):
         pytest.param(filters('', 'A'), (), (OURS,), True, id='ours is empty'),
     ],
 )
-def test_which_filters_count(read, text, counts, found, is_ambiguous):
-    assert read(text) == config_file.Options(counts, Rules(), found, is_ambiguous)
+def test_which_filters_count(read, caplog, text, counts, found, is_ambiguous):
+    assert read(text) == config_file.Options(counts, {}, found)
+    assert ('has other filters' in caplog.text) == is_ambiguous
+    assert ('none of the options' in caplog.text) == (not found)
 
 
 @pytest.mark.parametrize(
@@ -72,33 +75,26 @@ def test_which_filters_count(read, text, counts, found, is_ambiguous):
     [(filters('A'), ()), (filters('A', 'B'), ()), (NOVA_CONF, (LIMITED,))],
     ids=['ours', 'two', "Nova's, and a rule"],
 )
-def test_filters_that_are_known_otherwise(read, text, found):
-    options = read(text).without_filters()
-    assert (options.filters, options.found, options.is_ambiguous) == (None, found, False)
+def test_filters_that_are_known_otherwise(read, caplog, text, found):
+    options = read(text, are_filters_given=True)
+    assert (options.filters, options.found) == (None, found)
+    assert caplog.text == ''
 
 
 def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
     monkeypatch.setenv('OS_FILTER_SCHEDULER__ENABLED_FILTERS', 'X')
     monkeypatch.setenv('OS_AFFINITY__ENABLED_FILTERS', 'Y')
-    assert read(filters(None, 'A')) == config_file.Options(('A',), Rules(), (NOVAS,))
+    assert read(filters(None, 'A')) == config_file.Options(('A',), {}, (NOVAS,))
     assert read('') == config_file.Options(DEFAULT_FILTERS)
 
 
-def test_every_option_that_reaches_the_constraints_is_told(read):
+@pytest.mark.parametrize('option', opts.options_of(()), ids=lambda option: option.dest)
+def test_every_option_that_reaches_the_constraints_is_told(read, option):
     """And no other: a plan waits as long as --timeout says, and creates no group."""
-    given = {
-        'drs_pattern': 'x',
-        'placement_req_required_member_prefix': 'x',
-        'placement_req_default_forbidden_member_prefix': 'x',
-        'enable_isolated_aggregate_filtering': 'true',
-        'limit_tenants_to_placement_aggregate': 'true',
-        'placement_aggregate_required_for_tenants': 'true',
-    }
-    for name, value in given.items():
-        group = 'affinity' if name == 'drs_pattern' else 'scheduler'
-        options = read(f'[{group}]\n{name} = {value}')
-        assert options.found == (f'[{group}] {name}',)
-        assert options.rules != Rules()
+    value = True if option.default is False else 'x'
+    found = read(f'[{option.group}]\n{option.dest} = {value}')
+    assert found.found == (f'[{option.group}] {option.dest}',)
+    assert list(found.values) == [option.key]
 
 
 def test_a_value_that_is_not_valid(read):

@@ -6,41 +6,29 @@ from senlin_affinity.cli.group_view import lines
 from senlin_affinity.core.server_group import Member, ServerGroup
 
 
+def slots(these, number, limit):
+    return f'{these} {number} left (max_server_per_host: {limit})'
+
+
 @pytest.mark.parametrize(
     ('policy', 'limit', 'hosts', 'said'),
     [
-        ('anti-affinity', 3, 'aabbc', [
-            '5 servers, on 3 hosts: 2, 2, 1',
-            'these hosts have 4 slots left (max_server_per_host: 3)',
-        ]),
-        ('anti-affinity', None, 'ab', [
-            '2 servers, on 2 hosts: 1, 1',
-            'these hosts have 0 slots left (max_server_per_host: 1)',
-        ]),
-        ('anti-affinity', 2, 'a', [
-            '1 server, on 1 host: 1',
-            'this host has 1 slot left (max_server_per_host: 2)',
-        ]),
-        ('anti-affinity', 2, 'aaab', [
-            '4 servers, on 2 hosts: 3, 1',
-            'these hosts have 1 slot left (max_server_per_host: 2)',
-        ]),
+        ('anti-affinity', 3, 'aabbc', ['5 servers, on 3 hosts: 2, 2, 1',
+                                       slots('these hosts have', '4 slots', 3)]),
+        ('anti-affinity', None, 'ab', ['2 servers, on 2 hosts: 1, 1',
+                                       slots('these hosts have', '0 slots', 1)]),
+        ('anti-affinity', 2, 'a', ['1 server, on 1 host: 1', slots('this host has', '1 slot', 2)]),
+        ('anti-affinity', 2, 'aaab', ['4 servers, on 2 hosts: 3, 1',
+                                      slots('these hosts have', '1 slot', 2)]),
         ('anti-affinity', 3, 'ab--', [
             '2 servers, on 2 hosts: 1, 1; and 2 of which the host is not known',
-            'these hosts have at most 4 slots left (max_server_per_host: 3)',
-        ]),
+            slots('these hosts have', 'at most 4 slots', 3)]),
         ('anti-affinity', 1, 'a-', [
             '1 server, on 1 host: 1; and 1 of which the host is not known',
-            'this host has 0 slots left (max_server_per_host: 1)',
-        ]),
-        ('affinity', None, 'aaa', [
-            '3 servers, on 1 host: 3',
-            'new servers must go to that host',
-        ]),
-        ('affinity', None, 'aab', [
-            '3 servers, on 2 hosts: 2, 1',
-            'new servers must go to these hosts',
-        ]),
+            slots('this host has', '0 slots', 1)]),
+        ('affinity', None, 'aaa', ['3 servers, on 1 host: 3', 'new servers must go to that host']),
+        ('affinity', None, 'aab', ['3 servers, on 2 hosts: 2, 1',
+                                   'new servers must go to these hosts']),
         ('soft-affinity', None, 'aab', ['3 servers, on 2 hosts: 2, 1']),
         ('soft-anti-affinity', None, 'ab', ['2 servers, on 2 hosts: 1, 1']),
         ('anti-affinity', 2, '--', []),

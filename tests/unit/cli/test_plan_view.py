@@ -5,8 +5,10 @@ import io
 import pytest
 
 from senlin_affinity.cli import plan_view
-from senlin_affinity.cli.plan_notes import Notes
+from senlin_affinity.cli.plan_notes import Answer
 from senlin_affinity.core.planner import plan
+from senlin_affinity.core.question import ask
+from senlin_affinity.policy.question import Look
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 
@@ -20,9 +22,10 @@ def test_what_a_terminal_would_act_upon_is_not_drawn(odd):
     }
     snapshot = snapshot_of(row)
     decision = plan(request_of(row), snapshot, CONSTRAINTS)
-    notes = Notes((f'the quotas: no{odd}',), group=snapshot.server_groups[0])
+    question = ask(request_of(row), snapshot)
+    answer = Answer(decision, question, Look(snapshot, {'quotas': f'no{odd}'}))
     stream = io.StringIO()
-    plan_view.show(decision, snapshot, stream, notes)
+    plan_view.show(answer, stream)
     text = stream.getvalue()
     assert 'cmp?' in text
     assert 'the quotas: no?' in text

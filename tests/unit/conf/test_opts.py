@@ -6,7 +6,6 @@ from oslo_config import cfg
 from senlin_affinity.conf import opts
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.core.errors import PluginError
-from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.options import Option
 from senlin_affinity.policy import affinity
 
@@ -19,14 +18,11 @@ def conf():
 
 
 def test_defaults(conf):
-    """They are what the decisions take when nobody says anything."""
-    assert conf.affinity.request_timeout == 60
+    """They are what the decisions take when nobody says anything, registered once or twice."""
+    assert opts.register(conf).request_timeout == 60
     assert conf.affinity.drs_pattern == PATTERN.default
     assert conf.affinity.group_name_prefix == affinity.GROUP_NAME_PREFIX
-
-
-def test_registering_twice_is_fine(conf):
-    assert opts.register(conf).drs_pattern == 'drs'
+    assert opts.changed(cfg.ConfigOpts()) == {}, 'R1-30: nothing is reserved'
 
 
 def test_no_request_waits_for_ever(conf):
@@ -40,11 +36,6 @@ def test_an_option_of_a_constraint_that_is_one_of_ours_already(conf):
 
     with pytest.raises(PluginError, match=r'\[affinity\] request_timeout of a constraint is'):
         opts.register(conf, [Odd()])
-
-
-def test_what_reaches_the_constraints_by_default():
-    """R1-30: nothing is reserved, and Nova runs none of its request filters."""
-    assert opts.rules(cfg.ConfigOpts()) == Rules()
 
 
 FILE = """
@@ -65,27 +56,14 @@ def test_what_reaches_the_constraints_from_a_file(tmp_path):
     path.write_text(FILE, encoding='utf-8')
     conf = cfg.ConfigOpts()
     conf(['--config-file', str(path)], project='some')
-    assert opts.rules(conf) == Rules.of(
-        drs_pattern='vcenter',
-        required_member_prefix='reservation:',
-        forbidden_member_prefixes=('reservation:', 'licence:'),
-        is_isolation_enforced=True,
-        are_tenants_limited=True,
-        is_tenant_aggregate_required=True,
-    )
-
-
-@pytest.mark.parametrize(
-    ('option', 'rule'),
-    [
-        ('enable_isolated_aggregate_filtering', 'is_isolation_enforced'),
-        ('limit_tenants_to_placement_aggregate', 'are_tenants_limited'),
-        ('placement_aggregate_required_for_tenants', 'is_tenant_aggregate_required'),
-    ],
-)
-def test_each_switch_is_its_own(conf, option, rule):
-    conf.set_override(option, True, group='scheduler')
-    assert opts.rules(conf) == Rules.of(**{rule: True})
+    assert opts.changed(conf) == {
+        'drs_pattern': 'vcenter',
+        'required_member_prefix': 'reservation:',
+        'forbidden_member_prefixes': ('reservation:', 'licence:'),
+        'is_isolation_enforced': True,
+        'are_tenants_limited': True,
+        'is_tenant_aggregate_required': True,
+    }
 
 
 def test_the_sample_file_is_made_of_the_same(conf):

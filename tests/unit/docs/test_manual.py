@@ -5,12 +5,14 @@ import configparser
 import inspect
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from senlin_affinity import api
 from senlin_affinity.conf import opts
-from senlin_affinity.policy import declared, properties
+from senlin_affinity.policy import declared
 from tests.support.our_constraints import OURS
 
 ROOT = Path(__file__).parents[3]
@@ -68,27 +70,23 @@ DECISIONS = {
 }
 
 
-class TestPolicyPage:
-    PAGE = text_of('user/policy.rst')
+def test_the_policy_s_page_has_what_is_declared():
+    page = text_of('user/policy.rst')
+    assert [
+        [*row[:4], *(row[4:] if PROPERTIES[row[0]].allowed else ())]
+        for row in table(page, 'policy-properties')
+    ] == [
+        [name, item.kind, item.since, shown(item.default), *filter(None, [', '.join(item.allowed)])]
+        for name, item in PROPERTIES.items()
+    ]
+    own = [name for name in PROPERTIES if not name.startswith('spread.')]
+    names = [name for name in own if name.count('.') < 2 and name != 'servergroup']
+    assert [name for name in names if not has_section(page, name, '-')] == []
 
-    def test_its_table_is_what_is_declared(self):
-        assert [
-            [*row[:4], *(row[4:] if PROPERTIES[row[0]].allowed else ())]
-            for row in table(self.PAGE, 'policy-properties')
-        ] == [
-            [name, item.kind, item.since, shown(item.default)]
-            + ([', '.join(item.allowed)] if item.allowed else [])
-            for name, item in PROPERTIES.items()
-        ]
 
-    def test_a_property_has_its_section(self):
-        own = [name for name in PROPERTIES if not name.startswith('spread.')]
-        names = [name for name in own if name.count('.') < 2 and name != 'servergroup']
-        assert [name for name in names if not has_section(self.PAGE, name, '-')] == []
-
-    def test_it_names_the_versions_and_the_type(self):
-        assert properties.TYPE in self.PAGE
-        assert all(f'``{version}``' in self.PAGE for version in properties.VERSIONS)
+def test_the_library_s_page_has_the_fields_of_a_question():
+    found = [row[0] for row in table(text_of('user/library.rst'), 'library-question')]
+    assert found == [field.name for field in fields(api.Question)]
 
 
 #: A row of "What it says": code, outcome, sentence, advice.
@@ -229,36 +227,23 @@ def requirements():
         yield from table(page, f'requirements-{group}')
 
 
-class TestRequirementsPage:
-    ROWS = list(requirements())
-
-    def test_every_id_that_is_named_has_a_row(self):
-        explained = {row[0] for row in self.ROWS}
-        unexplained = {
-            f'{named} in {path.relative_to(ROOT)}'
-            for pattern in (*NAMING, 'releasenotes/notes/*.yaml')
-            for path in ROOT.glob(pattern)
-            for named in ids_in(path.read_text(encoding='utf-8'))
-            if named not in explained
-        }
-        assert not unexplained
-
-    def test_an_id_has_one_row(self):
-        ids = [row[0] for row in self.ROWS]
-        assert len(ids) == len(set(ids))
-
-    def test_a_row_says_what_it_means_and_who_answers_for_it(self):
-        who = ('this project', 'Nova', 'Placement', 'dead')
-        assert [
-            row
-            for row in self.ROWS
-            if list(ids_in(row[0])) != [row[0]] or row[1][-1] != '.' or row[2] not in who
-        ] == []
-
-    def test_a_decision_leads_to_its_page(self):
-        said = {row[0]: row[1] for row in self.ROWS}
-        assert [
-            question
-            for question in QUESTIONS
-            if f':doc:/decisions/{question}-' not in said.get(*ids_in(question), '')
-        ] == []
+def test_the_page_of_requirements():
+    """Every id that is named has one row, which says what it means and who answers for it."""
+    rows = list(requirements())
+    said = {row[0]: row[1] for row in rows}
+    assert len(said) == len(rows)
+    assert {
+        f'{named} in {path.relative_to(ROOT)}'
+        for pattern in (*NAMING, 'releasenotes/notes/*.yaml')
+        for path in ROOT.glob(pattern)
+        for named in ids_in(path.read_text(encoding='utf-8'))
+        if named not in said
+    } == set()
+    who = ('this project', 'Nova', 'Placement', 'dead')
+    assert [
+        row
+        for row in rows
+        if list(ids_in(row[0])) != [row[0]] or row[1][-1] != '.' or row[2] not in who
+    ] == []
+    pages = {question: said.get(*ids_in(question), '') for question in QUESTIONS}
+    assert [each for each in pages if f':doc:/decisions/{each}-' not in pages[each]] == []

@@ -34,13 +34,6 @@ def test_grammar(row):
     assert list(map(contract, parsed(values).to_query())) == sent.split()
 
 
-def test_both_ways_to_forbid_three_are_the_same():
-    """R1-05."""
-    sent = {row[0]: row[2] for row in table(PAGE, 'member-of-grammar')}
-    assert parsed('!in:U,V,W') == parsed('!U !V !W')
-    assert sent['!in:U,V,W'] == sent['!U !V !W']
-
-
 @pytest.mark.parametrize('row', by_values('member-of-mistakes'))
 def test_mistakes(row):
     """R1-07 to R1-14."""

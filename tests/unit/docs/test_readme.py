@@ -39,15 +39,3 @@ def test_a_wheel_is_built_without_what_an_earlier_build_left(page):
     lines = [line.strip() for line in page.splitlines()]
     before = [lines[number - 1] for number, line in enumerate(lines) if ' -m pip wheel ' in line]
     assert [line[:12] for line in before] == ['rm -rf build']
-
-
-def test_a_reader_is_led_to_a_heading():
-    document, _ = rendered(README)
-    sections = {each for section in document.findall(nodes.section) for each in section['ids']}
-    led_to = {
-        strong.astext(): {each.get('refid') for each in item.findall(nodes.reference)} & sections
-        for item in document.findall(nodes.list_item)
-        for strong in [*item.findall(nodes.strong)][:1]
-    }
-    for reader in ('I run a Nova.', 'I have Senlin clusters.', 'I write software.'):
-        assert led_to[reader], reader

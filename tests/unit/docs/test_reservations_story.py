@@ -20,6 +20,7 @@ from senlin_affinity.core.objects import (
     Host,
     PlacementRequest,
     Question,
+    Rules,
 )
 from senlin_affinity.core.reservations import constrain
 from tests.unit.docs.test_manual import table, text_of
@@ -46,7 +47,7 @@ def options_of(story):
     for name, value in parser['scheduler'].items():
         is_list = name == 'placement_req_default_forbidden_member_prefix'
         conf.set_override(name, [value] if is_list else value, group='scheduler')
-    return opts.rules(conf)
+    return Rules(options=opts.changed(conf))
 
 
 def cloud_of(story):

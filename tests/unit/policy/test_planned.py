@@ -5,12 +5,11 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, CloudError
-from senlin_affinity.core.objects import Rules
 from senlin_affinity.policy import planned
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
-from senlin_affinity.policy.properties import TYPE, load
-from senlin_affinity.policy.request import Asked
+from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.question import IMAGE, Look, Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
@@ -26,32 +25,31 @@ class Story:
         self.warnings, self.notes, self.images = [], [], []
         given = row.get('rules', {})
         values = {key: tuple(x) if isinstance(x, list) else x for key, x in given.items()}
-        rules = Rules.of(**values)
-        self.properties = load(
-            {'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})}
-        )
+        policy = {'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})}
         spec = {'properties': {**PROFILE, **row.get('profile', {})}}
-        self.asked = Asked(row['count'], profile=spec, rules=rules)
+        self.question = Question(
+            row['count'], server_group='g', policy=policy, profile=spec, options=values
+        )
         self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
 
     def growth(self, constraints):
-        return planned.Growth(self.asked, self.properties, self.bound, constraints)
+        return planned.Growth(self.question, self.bound, constraints)
 
     def seen(self):
         """What an adapter answers, by what is needed."""
         needs = planned.needs(self.growth(()))
         if 'fails' in self.row:
-            return planned.Sight(error=CloudError(self.row['fails']))
-        assert needs.server_group == 'g'
-        snapshot, image = snapshot_of(self.row), None
+            return CloudError(self.row['fails'])
+        assert needs.server_groups == ('g',)
+        snapshot, unknown, images = snapshot_of(self.row), self.row.get('unknown', {}), {}
         has_pinned = any('PCPU' in (host.resources or {}) for host in snapshot.hosts or ())
         if needs.image is not None and (needs.is_image_needed or has_pinned):
             self.images.append(needs.image)
             if 'image_fails' not in self.row:
-                image = {}
-            elif needs.is_image_needed:
-                return planned.Sight(error=CloudError(self.row['image_fails']))
-        return planned.Sight(snapshot, self.row.get('unknown', {}), image)
+                images[needs.image] = {}
+            else:
+                unknown = {**unknown, IMAGE: self.row['image_fails']}
+        return Look(snapshot, unknown, images)
 
     def place(self):
         outcome = planned.decide(self.growth(CONSTRAINTS), self.seen())

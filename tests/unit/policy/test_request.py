@@ -6,11 +6,10 @@ import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest, Rules
-from senlin_affinity.core.question import ask
 from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.policy import request
-from senlin_affinity.policy.properties import TYPE, load
-from senlin_affinity.policy.request import Asked
+from senlin_affinity.policy import question
+from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.question import Look, Question
 from tests.support.tables import as_tuples, check_error, raises, rows
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})
@@ -20,13 +19,11 @@ SNAPSHOT = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1'),), server_groups=(WEB,))
 
 def asked_of(row):
     given = row.get('properties')
-    return Asked(
+    return Question(
         2,
-        properties=None
-        if given is None
-        else load({'type': TYPE, 'version': '1.1', 'properties': given}),
+        policy=None if given is None else {'type': TYPE, 'version': '1.1', 'properties': given},
         profile={'properties': {'flavor': 'small', **row.get('profile', {})}},
-        rules=Rules.of(**as_tuples(row.get('rules', {}))),
+        options=as_tuples(row.get('rules', {})),
         **as_tuples(row.get('asked', {})),
     )
 
@@ -36,10 +33,10 @@ def test_build(row):
     asked = asked_of(row)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            request.build(asked, SNAPSHOT)
+            question.build(asked, Look(SNAPSHOT))
         check_error(row, caught.value)
         return
-    made, snapshot, rules = request.build(asked, SNAPSHOT)
+    made, snapshot, rules = question.build(asked, Look(SNAPSHOT))
     wanted = as_tuples(row['request'])
     group = row.get('group')
     if group is not None:
@@ -50,7 +47,7 @@ def test_build(row):
         assert shown == (group['name'], group['policy'], group.get('rules', {}))
         wanted.setdefault('server_group', found.id)
     assert made == PlacementRequest(**{'count': 2, 'flavor': 'small', **wanted})
-    assert rules == dataclasses.replace(asked.rules, **row.get('held', {}))
+    assert rules == dataclasses.replace(Rules(options=asked.options), **row.get('held', {}))
     assert (snapshot.hosts == SNAPSHOT.hosts) == row.get('hosts', True)
 
 
@@ -65,15 +62,15 @@ def test_build(row):
     ],
 )
 def test_groups_that_are_asked_about(row, names):
-    assert request.groups(asked_of(row)) == names
+    assert question.needs(asked_of(row)).server_groups == names
 
 
 def test_groups_that_are_not_known():
     """A group of that name may be there, with members; without a name, one is created."""
     asked = asked_of({'properties': {'servergroup': {'name': 'web'}}})
-    made, snapshot, _rules = request.build(asked, CloudSnapshot())
+    made, snapshot, _rules = question.build(asked, Look(CloudSnapshot()))
     assert (made.server_group, snapshot.server_groups) == ('web', None)
-    made, snapshot, _rules = request.build(asked_of({'properties': {}}), CloudSnapshot())
+    made, snapshot, _rules = question.build(asked_of({'properties': {}}), Look(CloudSnapshot()))
     (group,) = snapshot.server_groups
     assert made.server_group == group.id
 
@@ -93,8 +90,7 @@ THEIRS = ServerGroup('g2', 'web', 'affinity', project_id='theirs')
 def test_a_group_is_found_as_an_attach_finds_it(name, groups, wanted):
     asked = asked_of({'properties': {'servergroup': {'name': name}}})
     cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=groups, project_id='ours')
-    made, snapshot, rules = request.build(asked, cloud)
-    found = ask(made, snapshot, rules).server_group
+    found = question.ask(asked, Look(cloud)).server_group
     assert found.id == wanted or (wanted == 'new' and found not in groups)
     assert found.policy == 'anti-affinity'
 
@@ -103,11 +99,11 @@ def test_a_group_of_another_project_by_its_id_must_match_too():
     asked = asked_of({'properties': {'servergroup': {'name': 'g2'}}})
     cloud = CloudSnapshot(server_groups=(THEIRS,), project_id='ours')
     with pytest.raises(InvalidSpec, match="doesn't match that of the existing"):
-        request.build(asked, cloud)
+        question.build(asked, Look(cloud))
 
 
 def test_a_group_that_only_another_project_has_may_be_named():
     """By an administrator, who sees both."""
     cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=(THEIRS,), project_id='ours')
-    made, snapshot, rules = request.build(asked_of({'asked': {'server_group': 'web'}}), cloud)
-    assert ask(made, snapshot, rules).server_group == THEIRS
+    asked = asked_of({'asked': {'server_group': 'web'}})
+    assert question.ask(asked, Look(cloud)).server_group == THEIRS

@@ -1,0 +1,115 @@
+"""The front door: a question, a look at a cloud or at a file of one, and an answer.
+
+The way of the data::
+
+    Question ─> look (a cloud) or read (a file) ─> Look ─> answer ─> Decision
+
+    question = api.Question(count=3, flavor='m1.small', server_group='web')
+    decision = api.answer(question, api.look(connection, question))
+
+Question, Look and Decision are plain values: equal if they say the same, to be pickled. One look
+does for every question about the same server group, project and image. The command ``plan`` and
+the policy in Senlin ask here, too.
+
+Errors: InvalidSpec for a question that is not right, names what the cloud does not have, or a file
+that is not valid; CloudError for a cloud that does not answer; PluginError for a constraint that
+does not load; OSError for a file that can not be written. What a user may not see is no error, but
+not known (``Look.unknown``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.core import planner
+from senlin_affinity.core.decision import Decision
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.flavor import PCPU
+from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.policy.question import IMAGE, Look, Needs, Question, ask, needs
+
+__all__ = ('Decision', 'Look', 'Needs', 'Question', 'answer', 'look', 'read', 'save', 'see')
+
+
+def look(connection: Any, question: Question | None = None, timeout: float | None = None) -> Look:
+    """See what a question needs of the cloud behind an ``openstack.connection.Connection``.
+
+    :param question: None is for any question, also about any server group, which costs more.
+    :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
+    """
+    return see(connection, Needs() if question is None else needs(question), timeout)
+
+
+def read(path: str | os.PathLike[str]) -> Look:
+    """See the cloud in a file of ``senlin-affinity snapshot save``."""
+    from senlin_affinity.cloud import snapshot_file
+
+    try:
+        return Look(snapshot_file.load(path))
+    except InvalidSpec as error:
+        if isinstance(error.__cause__, OSError):  # it names the file already
+            raise
+        raise InvalidSpec(str(error), os.fspath(path)) from error
+
+
+def save(look: Look, path: str | os.PathLike[str]) -> None:
+    """Keep the snapshot in a file; why parts of it are not known is not in it."""
+    from senlin_affinity.cloud import snapshot_file
+
+    snapshot_file.save(look.snapshot, path)
+
+
+def answer(
+    question: Question,
+    look: Look,
+    constraints: Sequence[Constraint] | None = None,
+    *,
+    remedies: bool = True,
+) -> Decision:
+    """Will the servers fit, where would they go, and if not, why, and what would help?
+
+    :param constraints: None is all that are installed.
+    :param remedies: whether to look for what would help, which is most of a refusal's cost.
+    """
+    chosen = load_constraints() if constraints is None else constraints
+    if question.options:
+        # Imported here: without options, a plan does not need oslo.config.
+        from senlin_affinity.conf import opts
+
+        question = replace(question, options=opts.read(question.options, chosen))
+    return planner.decide(ask(question, look), chosen, remedies=remedies)
+
+
+def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
+    """See what is needed; of a DRS search, only the hosts that are found."""
+    # Imported here: openstacksdk takes a second to load, and a file needs none.
+    from senlin_affinity.cloud import images, snapshot
+    from senlin_affinity.cloud.connection import ports
+
+    if needed.drs_pattern is not None:
+        found = ports(connection, timeout).inventory.hosts_named_like(needed.drs_pattern)
+        return Look(CloudSnapshot(hosts=tuple(found)))
+    taken = snapshot.take(
+        connection,
+        server_groups=needed.server_groups,
+        project_id=needed.project_id,
+        is_project_of_group=needed.server_groups is not None,
+        timeout=timeout,
+    )
+    unknown = dict(taken.unknown)
+    if needed.server_groups == ():  # then it says no more than that none was asked about
+        unknown.pop('server_groups', None)
+    seen, image = Look(taken.snapshot, unknown), needed.image
+    hosts = taken.snapshot.hosts or ()
+    has_pinned = any(PCPU in (host.resources or {}) for host in hosts)
+    if image is None or not (needed.is_image_needed or has_pinned):
+        return seen
+    try:
+        return replace(seen, images={image: images.properties(connection, image, timeout)})
+    except CloudError as error:
+        return replace(seen, unknown={**unknown, IMAGE: str(error)})

@@ -1,0 +1,218 @@
+"""What is asked, what must be seen for it, and what the planner makes of both.
+
+The way of the data: a :class:`Question` (a count, a flavor, the specs of a policy and a profile)
+says what must be seen (:func:`needs`, a value); what was seen is a :class:`Look`; :func:`ask` looks
+the names of the one up in the other, and the planner decides. A server group that an attach would
+create is added to the snapshot.
+
+Units: ``count`` is a number of servers more.
+
+Errors: InvalidSpec where a spec is not right, or the snapshot has something else than it asks for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from senlin_affinity.constraints.reservations import keeps_reserved, reads_images
+from senlin_affinity.core import question as lookup
+from senlin_affinity.core import spread as spreads
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
+from senlin_affinity.core.objects import Question as LookedUp
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.policy import profile
+from senlin_affinity.policy.matching import mismatch
+from senlin_affinity.policy.properties import Properties, load
+
+#: What a group is called in a plan that an attach has not created yet.
+_NEW_GROUP = 'new-server-group'
+#: The part of a :class:`Look` that the properties of images are.
+IMAGE = 'image'
+
+
+@dataclass(frozen=True)
+class Question:
+    """Will ``count`` servers more fit?
+
+    ``flavor`` and ``server_group`` are an id or a name, ``project_id`` is an id. ``policy`` is the
+    spec of an affinity policy (or its Properties), ``profile`` that of a Senlin profile: what is
+    said beside them wins, also a ``spread`` over one of the policy by the same criterion.
+    ``spread`` has mappings as in a policy, or Spreads. ``enabled_filters`` of None are Nova's own
+    default. ``options`` are values of the constraints' options, by their names. A flavor that is
+    None is the profile's.
+    """
+
+    count: int
+    flavor: str | None = None
+    server_group: str | None = None
+    policy: Properties | Mapping[str, Any] | None = field(default=None, hash=False)
+    profile: Mapping[str, Any] | None = field(default=None, hash=False)
+    availability_zone: str | None = None
+    member_of: tuple[str, ...] = ()
+    spread: tuple[Spread | Mapping[str, Any], ...] = ()
+    image_properties: Mapping[str, str] | None = field(default=None, hash=False)
+    is_volume_booted: bool = False
+    project_id: str | None = None
+    enabled_filters: tuple[str, ...] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.policy, Mapping):
+            object.__setattr__(self, 'policy', load(self.policy))
+        if not all(isinstance(item, Spread) for item in self.spread):
+            object.__setattr__(self, 'spread', spreads.read_all(self.spread, 'spread'))
+
+    @property
+    def properties(self) -> Properties | None:
+        """What the policy says."""
+        return cast('Properties | None', self.policy)
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """One spread for each criterion."""
+        said = (*(self.properties.spread if self.properties else ()), *self.spread)
+        return (*{item.by: item for item in cast('tuple[Spread, ...]', said)}.values(),)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Must somebody choose the host of every server, since Nova does not keep to what is asked?
+
+        It does not keep to a policy's ``member_of``, to a spread over anything but zones, to a DRS
+        host, or beside a policy to the reservations of this project's options.
+        """
+        wanted = self.properties
+        return any(item.by != ZONE for item in self.spreads) or (
+            wanted is not None
+            and (wanted.pins_hosts or wanted.is_drs_enabled or keeps_reserved(self.rules))
+        )
+
+    @property
+    def rules(self) -> Rules:
+        """What the constraints are told."""
+        is_drs_required = self.properties is not None and self.properties.is_drs_enabled
+        return Rules(is_drs_required, options=self.options)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What must be seen of the cloud.
+
+    ``server_groups`` (ids or names) are the only ones that a snapshot is asked about (None: all),
+    ``project_id`` is whose it is. ``image`` is the image whose properties count: where
+    ``is_image_needed``, in any case, and else where a host has CPUs that an image can ask for in
+    place of the common ones. ``drs_pattern`` asks for no more than the hosts with this in their
+    names.
+    """
+
+    server_groups: tuple[str, ...] | None = None
+    project_id: str | None = None
+    image: str | None = None
+    is_image_needed: bool = False
+    drs_pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are the
+    properties of images, by the image's name or id.
+    """
+
+    snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
+    unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
+    images: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+
+
+def needs(question: Question) -> Needs:
+    """What must be seen to answer it."""
+    spec = question.profile or {}
+    named = question.server_group or profile.group_hint(spec)
+    if named is None and question.properties is not None:
+        named = question.properties.server_group_name
+    return Needs(
+        () if named is None else (named,),
+        question.project_id,
+        profile.image(spec) if question.image_properties is None else None,
+        # A host that somebody chooses must have the traits that the image requires, too.
+        question.is_pinned or reads_images(question.rules),
+    )
+
+
+def ask(question: Question, look: Look) -> LookedUp:
+    """The question with its names looked up, and what the specs say in it."""
+    return lookup.ask(*build(question, look))
+
+
+def build(question: Question, look: Look) -> tuple[PlacementRequest, CloudSnapshot, Rules]:
+    """The request, the snapshot that it is asked of, and the rules."""
+    properties, spec = question.properties, question.profile or {}
+    flavor = question.flavor or profile.flavor(spec)
+    if flavor is None:
+        raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
+    group, snapshot = _group(question, look.snapshot)
+    rules = dataclasses.replace(question.rules, is_pinned=question.is_pinned)
+    zone = question.availability_zone or (properties.availability_zone if properties else None)
+    _check_zones(question, zone)
+    if zone is None and profile.names_host(spec) and not rules.is_pinned:
+        # Most filters are not asked about a host that is named: only the quotas are sure to count.
+        snapshot = dataclasses.replace(snapshot, hosts=None)
+    image = question.image_properties
+    if image is None:
+        image = look.images.get(profile.image(spec) or '')
+    request = PlacementRequest(
+        question.count,
+        flavor,
+        group,
+        zone or profile.availability_zone(spec),
+        (*(properties.member_of if properties else ()), *question.member_of),
+        image,
+        question.project_id,
+        is_volume_booted=question.is_volume_booted or profile.is_volume_booted(spec),
+        spread=question.spreads,
+    )
+    if question.enabled_filters is not None:
+        request = dataclasses.replace(request, enabled_filters=question.enabled_filters)
+    return request, snapshot, rules
+
+
+def _check_zones(question: Question, zone: str | None) -> None:
+    """Refuse a zone of servers that are spread over the zones.
+
+    :param zone: the one that is asked for, besides that of the profile.
+    """
+    profile.check_zone(question.profile or {}, question.spreads)
+    if zone is not None and any(item.by == ZONE for item in question.spreads):
+        raise InvalidSpec(
+            f'must not be {zone!r} for servers that are spread over the zones: leave out the zone, '
+            f'or the spread by {ZONE}',
+            'availability_zone',
+        )
+
+
+def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:
+    """The group's id or name in the snapshot, with the group that an attach would create."""
+    properties = question.properties
+    hint = profile.group_hint(question.profile or {})
+    if properties is None or question.server_group is not None:
+        return question.server_group or hint, snapshot
+    known, name = snapshot.server_groups, hint or properties.server_group_name
+    if name is not None and known is None:
+        return name, snapshot
+    # As an attach does: any group by its id, and the project's own by their name.
+    own = snapshot.server_groups_of(question.project_id)
+    found = [group for group in known or () if group.id == name]
+    found = found or [group for group in own if group.name == name]
+    if found:
+        why_not = mismatch(found[0], properties) if len(found) == 1 else None
+        if why_not is not None:
+            raise InvalidSpec(why_not, 'properties.servergroup')
+        return name, snapshot
+    if hint is not None:
+        return hint, snapshot
+    new = ServerGroup(_NEW_GROUP, name or _NEW_GROUP, properties.policy, properties.rules or {})
+    groups = (*(known or ()), new)
+    return new.id, dataclasses.replace(snapshot, server_groups=groups)

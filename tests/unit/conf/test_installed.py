@@ -1,0 +1,152 @@
+"""The constraints are loaded, in their order, or not at all."""
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+
+import pytest
+from stevedore.extension import Extension
+
+from senlin_affinity import api, preflight
+from senlin_affinity.conf import installed
+from senlin_affinity.constraints.base import DomainConstraint, HostConstraint, RequestConstraint
+from senlin_affinity.constraints.drs import PATTERN, DrsConstraint
+from senlin_affinity.constraints.host_state import HostStateConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.server_group import ServerGroupConstraint
+from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.objects import PlacementRequest
+from senlin_affinity.core.options import Option
+from senlin_affinity.core.reasons import Reason, sentence
+from senlin_affinity.core.verdict import Verdict
+from tests.support.our_constraints import OURS
+from tests.support.small_cloud import snapshot_of
+
+FULL = Reason('the rack is full')
+
+
+def extension(name, plugin, target='somewhere.else:Thing'):
+    return Extension(name, EntryPoint(name, target, 'senlin_affinity.constraints'), plugin, None)
+
+
+def third_party(name, **declared):
+    """A constraint of another package, of the order of one of ours."""
+    return type(
+        name, (ServerGroupConstraint,), {'name': name, 'order': 60, 'reasons': {}, **declared}
+    )
+
+
+RACK = third_party('rack', reasons={'rack.full': FULL})
+
+
+def test_order():
+    kinds = [QuotaConstraint, ServerGroupConstraint, RACK, DrsConstraint]
+    found = installed.check_constraints(extension(kind.name, kind) for kind in kinds)
+    assert [constraint.name for constraint in found] == ['drs', 'rack', 'server_group', 'quota']
+    assert installed.check_constraints([]) == ()
+
+
+@pytest.mark.parametrize('kind', OURS)
+def test_ours_keep_the_protocol(kind):
+    (constraint,) = installed.check_constraints([extension(kind.name, kind)])
+    assert isinstance(constraint, HostConstraint | DomainConstraint | RequestConstraint)
+    assert constraint.summary
+    assert constraint.reasons
+
+
+def test_installed():
+    """The entry points of the package are these, and all of them load."""
+    assert tuple(map(type, installed.load_constraints())) == OURS
+
+
+def test_the_older_door_plans_with_all_that_are_installed_or_those_that_are_given():
+    """RX-02, the way other suites ask."""
+    snapshot = snapshot_of({'hosts': {'cmp-1': {}, 'cmp-2': {'down': True}}})
+    request = PlacementRequest(11, 'small')
+    decision = preflight.plan(request, snapshot)
+    assert decision == api.answer(api.Question(11, 'small'), api.Look(snapshot))
+    assert decision.remedies
+    assert preflight.plan(request, snapshot, remedies=False).remedies == ()
+    decision = preflight.plan(request, snapshot, [HostStateConstraint()])
+    assert list(decision.hosts[0].verdicts) == ['host_state']
+
+
+class NoReasons:
+    name, order, summary, needs, filters = 'no_reasons', 1, 'lacks its reasons', (), ()
+
+    def check_request(self, question):
+        return Verdict.passed('no_reasons.ok')
+
+
+class NoCheck:
+    name, order, summary, needs, filters = 'no_check', 1, 'answers nothing', (), ()
+    reasons = {}
+
+
+class Breaks(ServerGroupConstraint):
+    def __init__(self):
+        raise RuntimeError('no database')
+
+
+FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
+
+
+@pytest.mark.parametrize(
+    ('name', 'plugin', 'words'),
+    [
+        ('breaks', Breaks, 'can not be made: no database'),
+        ('none', None, 'can not be made'),
+        ('needs', lambda _one: None, 'can not be made'),
+        ('no_reasons', NoReasons, 'is neither a HostConstraint'),
+        ('no_check', NoCheck, 'is neither a HostConstraint'),
+        ('text', str, 'is neither a HostConstraint'),
+        ('rock', RACK, 'calls itself rack'),
+        ('foreign', FOREIGN, 'code server_group.full'),
+        ('odd', third_party('odd', reasons={'odd.full': 'no Reason'}), 'odd.full must be a Reason'),
+        ('odd', third_party('odd', reasons=None), 'and reasons a mapping'),
+        ('odd', third_party('odd', order='1'), 'order must be an integer'),
+        ('odd', third_party('odd', options=[PATTERN]), 'options must be a tuple of Option'),
+        ('odd', third_party('odd', options=('x',)), 'options must be a tuple of Option'),
+    ],
+    ids=lambda each: each if isinstance(each, str) else '',
+)
+def test_a_constraint_that_is_not_one(name, plugin, words):
+    with pytest.raises(PluginError) as caught:
+        installed.check_constraints([extension('drs', DrsConstraint), extension(name, plugin)])
+    assert f'constraint {name} (somewhere.else:Thing)' in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_two_of_one_name():
+    pair = [extension('drs', DrsConstraint), extension('drs', RACK, 'third.party:Drs')]
+    said = '^2 constraints are called drs: somewhere.else:Thing, third.party:Drs$'
+    with pytest.raises(PluginError, match=said):
+        installed.check_constraints(pair)
+
+
+@pytest.mark.parametrize('facts', [('rack.empty', {}), ('rack.full', {'rack': 7})])
+def test_a_reason_is_never_said_half(facts):
+    code, known = facts
+    reasons = {'rack.full': Reason('rack {rack} in row {row} is full')}
+    with pytest.raises(PluginError, match='can not be said'):
+        sentence(Verdict.rejected(code, **known), reasons)
+
+
+@pytest.mark.parametrize(
+    ('option', 'is_fine'),
+    [
+        (PATTERN, True),
+        (replace(PATTERN, default='x'), False),
+        (replace(PATTERN, key='other', name='drs_pattern'), False),
+        (replace(PATTERN, name='other'), False),
+        (replace(PATTERN, key='other', group='acme'), True),
+        (Option('request_timeout', 7, 'Another one.'), True),
+    ],
+)
+def test_an_option_of_two_constraints_is_one(option, is_fine):
+    counts = third_party('counts', options=(option,))
+    pair = [extension('drs', DrsConstraint), extension('counts', counts)]
+    if is_fine:
+        assert len(installed.check_constraints(pair)) == 2
+        return
+    with pytest.raises(PluginError, match=r'constraints drs and counts declare the option '):
+        installed.check_constraints(pair)

@@ -1,0 +1,217 @@
+"""The front door: one question, three callers, one answer."""
+
+import io
+import json
+import pickle
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from senlin_affinity import api
+from senlin_affinity.cli.plan import Plan
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.host_state import HostStateConstraint
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Host
+from senlin_affinity.core.spread import Spread
+from senlin_affinity.plugins import senlin_preflight
+from senlin_affinity.policy import planned, properties
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.placement import Placement
+from tests.support.edge import FORBIDDEN, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeHost
+from tests.support.fake_placement import FakePlacement
+
+POLICY = {'type': properties.TYPE, 'version': '1.1'}
+PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
+BOTH = ('compute', 'placement')
+
+
+def specs(image='cirros', **policy):
+    """The spec of a policy, and that of a profile."""
+    return (
+        {**POLICY, 'properties': policy},
+        {**PROFILE, 'properties': {'flavor': 'small', 'image': image}},
+    )
+
+
+@pytest.fixture
+def edge():
+    images = FakeGlance(FakeImage('cirros'), FakeImage('gpu', {'trait:CUSTOM_GPU': 'required'}))
+    hosts = tuple(FakeHost(f'cmp-{number}') for number in range(3))
+    with Edge(hosts=hosts, flavors=(), services=BOTH, glance=images) as made:
+        made.nova.add_flavor('small')
+        yield made
+
+
+@pytest.fixture
+def group(edge):
+    return edge.nova.add_group('web', 'anti-affinity', project_id='admin-project')
+
+
+def of_command(edge, folder, policy, profile, *options):
+    """What ``plan -f json`` prints."""
+    for name, spec in (('policy', policy), ('profile', profile)):
+        (folder / f'{name}.json').write_text(json.dumps(spec))
+    app = SimpleNamespace(
+        client_manager=SimpleNamespace(affinity=edge.connection()), stdout=io.StringIO()
+    )
+    command = Plan(app, SimpleNamespace(os_cloud='edge'))
+    files = ('--policy', str(folder / 'policy.json'), '--profile', str(folder / 'profile.json'))
+    arguments = command.get_parser('plan').parse_args([*files, *options, '-f', 'json'])
+    command.run(arguments)
+    return json.loads(app.stdout.getvalue())
+
+
+def of_hook(edge, policy, profile, count, group):
+    """What the policy answers before nodes are created."""
+    spec = SimpleNamespace(spec=profile)
+    entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
+    bound = Binding(group, is_inherited=True)
+    growth = senlin_preflight.growth(entity, count, properties.load(policy), bound)
+    return planned.decide(
+        growth, senlin_preflight.look(planned.needs(growth), edge.connection)
+    ).answer
+
+
+@pytest.mark.parametrize('count', [3, 4])
+@pytest.mark.parametrize('image', ['cirros', 'gpu'])
+def test_the_three_callers_give_one_answer(edge, group, tmp_path, count, image):
+    policy, profile = specs(image, pin_hosts=True)
+    question = api.Question(count, server_group=group, policy=policy, profile=profile)
+
+    decision = api.answer(question, api.look(edge.connection(), question))
+
+    named = ('--count', str(count), '--server-group', group)
+    printed = of_command(edge, tmp_path, policy, profile, *named)
+    assert printed == json.loads(json.dumps(decision.as_dict()))
+    answer = of_hook(edge, policy, profile, count, group)
+    if decision.fits:
+        assert answer.hosts == tuple(f'{one.zone}:{one.host}' for one in decision.placements)
+    else:
+        assert answer.reason.startswith(decision.line())
+    assert decision.fits == (isinstance(answer, Placement)) == (count == 3 and image == 'cirros')
+    assert len(edge.glance.asked) == 3, 'each reads the image'
+
+
+def test_a_look_says_why_a_part_is_not_known(edge):
+    edge.fail('GET', '/os-hypervisors/detail', FORBIDDEN)
+    edge.fail('GET', '/images', FORBIDDEN)
+    policy, profile = specs(pin_hosts=True)
+    question = api.Question(2, policy=policy, profile=profile)
+
+    look = api.look(edge.connection(), question)
+
+    assert sorted(look.unknown) == ['hosts', 'image']
+    assert all("Policy doesn't allow this" in why for why in look.unknown.values())
+    assert api.answer(question, look).fits is None
+    assert edge.nova.requests().count('GET /os-server-groups') == 0
+
+
+@pytest.mark.parametrize(('name', 'reads'), [('PCPU', True), ('VGPU', False)])
+def test_an_image_that_may_ask_for_the_cpus_of_a_host_is_read(edge, name, reads):
+    """Of one host among others; nobody has to choose hosts here, and no option reads images."""
+    has = {'VCPU': (8, 0), 'MEMORY_MB': (9999, 0), 'DISK_GB': (99, 0)}
+    edge.placement.providers[:] = FakePlacement.of(
+        edge.nova, {'cmp-0': has, 'cmp-1': {**has, name: (8, 0)}}
+    ).providers
+    policy, profile = specs()
+    look = api.look(edge.connection(), api.Question(1, policy=policy, profile=profile))
+    assert set(look.images) == ({'cirros'} if reads else set())
+    del profile['properties']['image']
+    assert api.look(edge.connection(), api.Question(1, profile=profile)).images == {}
+    assert len(edge.glance.asked) == reads
+
+
+def test_the_hosts_of_a_drs_search(edge):
+    seen = api.see(edge.connection(), api.Needs(drs_pattern='MP-1'))
+    assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
+
+
+def test_a_look_for_any_question(edge, group, tmp_path):
+    look = api.look(edge.connection())
+    assert [item.id for item in look.snapshot.server_groups] == [group]
+    assert (look.unknown, look.images) == ({}, {})
+    api.save(look, tmp_path / 'cloud.json')
+    assert api.read(tmp_path / 'cloud.json') == replace(
+        look, snapshot=replace(look.snapshot, closed_zones=frozenset())
+    )
+
+
+@pytest.mark.parametrize('text', ['', '{"format": 7}'])
+def test_a_file_that_is_not_valid_is_named(tmp_path, text):
+    (tmp_path / 'cloud.json').write_text(text)
+    with pytest.raises(InvalidSpec, match=r'cloud\.json: '):
+        api.read(tmp_path / 'cloud.json')
+
+
+def test_a_file_that_can_not_be_read_is_named_once():
+    with pytest.raises(InvalidSpec, match=r'^gone\.json can not be read: No such file'):
+        api.read('gone.json')
+
+
+def test_a_question_is_a_plain_value():
+    policy, profile = specs(member_of=['!licensed'])
+    said = {'policy': policy, 'profile': profile, 'options': {'drs_pattern': 'esx'}}
+    question = api.Question(3, spread=({'by': 'rack'},), **said)
+    assert question == api.Question(3, spread=({'by': 'rack'},), **said)
+    assert pickle.loads(pickle.dumps(question)) == question
+    assert replace(question, count=4) != question
+    assert question.policy == properties.load(policy)
+    assert question.spread == (Spread('rack'),)
+    with pytest.raises(AttributeError):
+        question.count = 4
+
+
+@pytest.mark.parametrize(
+    ('said', 'path'),
+    [
+        ({'policy': {**POLICY, 'properties': {'pin': True}}}, 'properties.pin'),
+        ({'spread': ({'by': 'rack', 'most': 1},)}, 'spread[0].most'),
+        ({'spread': (Spread('rack'), {'by': 'room'})}, 'spread[0]'),
+    ],
+)
+def test_what_is_not_right_is_told_as_it_is_asked(said, path):
+    with pytest.raises(InvalidSpec) as caught:
+        api.Question(1, 'small', **said)
+    assert caught.value.path == path
+
+
+DRS = api.Look(CloudSnapshot(hosts=(Host('cmp-1', 'esx-1'), Host('cmp-2', 'cmp-2'))))
+
+
+@pytest.mark.parametrize('name', ['drs_pattern', 'placement_req_required_member_prefix'])
+def test_options_are_those_of_the_constraints(name):
+    policy, profile = specs(enable_drs_extension=True)
+    question = api.Question(1, policy=policy, profile=profile, options={name: 'esx'})
+    codes = {host.host: host.code for host in api.answer(question, DRS).hosts}
+    assert (codes['cmp-1'] is None) == (name == 'drs_pattern')
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ({'drs_patern': 'x'}, r'^options\.drs_patern: .*did you mean drs_pattern'),
+        ({'drs_pattern': ''}, r'^options\.drs_pattern: '),
+        ({'limit_tenants_to_placement_aggregate': 'perhaps'}, r'perhaps'),
+    ],
+)
+def test_an_option_that_is_not_right(options, words):
+    with pytest.raises(InvalidSpec, match=words):
+        api.answer(api.Question(1, 'small', options=options), api.Look())
+
+
+def test_the_constraints_that_are_asked():
+    question = api.Question(1, 'small')
+    said = api.answer(question, DRS, [HostStateConstraint()])
+    assert list(said.hosts[0].verdicts) == ['host_state']
+    assert api.answer(question, DRS) == api.answer(question, DRS, load_constraints())
+
+
+def test_without_remedies_nothing_is_sought():
+    policy, profile = specs()
+    question = api.Question(3, policy=policy, profile=profile)
+    assert api.answer(question, DRS).remedies
+    assert api.answer(question, DRS, remedies=False).remedies == ()
