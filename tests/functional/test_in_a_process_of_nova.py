@@ -11,13 +11,8 @@ FOLDER = Path(__file__).parents[1] / 'nova'
 
 
 def test_what_nova_loads_works_on_novas_own_objects():
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(FOLDER)],
-        cwd=FOLDER.parents[1],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(FOLDER)]
+    pipes = {'capture_output': True, 'text': True, 'timeout': 300}
+    done = subprocess.run(command, cwd=FOLDER.parents[1], **pipes)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ' passed' in done.stdout
