@@ -25,4 +25,4 @@ def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | N
 
 def typo_of(word: str, known: Collection[str]) -> str | None:
     """The nearest for words that are much alike: a letter is another, or three are too many."""
-    return nearest(word, known, cutoff=max(_NEAR, 1 - 1.9 / max(1, len(word))))
+    return nearest(word, known, cutoff=max(_NEAR, 1 - 2 / (len(word) + 1)))
