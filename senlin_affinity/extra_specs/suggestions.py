@@ -67,7 +67,7 @@ class Suggestions:
             yield from self._near(stem, f'{namespace}:', key)
             yield from self._elsewhere(key)
         else:
-            meant = typo_of(namespace.lower(), [each for each in self._keys if each])
+            meant = typo_of(namespace.lower(), self._keys)
             if meant is not None:
                 if self._find(f'{meant}:{key}'):
                     yield f'{meant}:{key}'
