@@ -57,23 +57,6 @@ def test_group_whose_answer_is_lost_is_adopted(demo, truth, cloud, name):
     assert truth.groups() == before
 
 
-def test_group_that_could_not_be_looked_for_is_taken_up_by_the_next_attach(demo, truth, cloud):
-    """The answer of the POST is lost, and then the list fails, too."""
-    cluster, policy = demo.cluster(), demo.policy()
-    cloud.faults.add(GROUPS, method='POST', status=503, body=BODY, is_applied=True)
-    cloud.faults.add(GROUPS, method='GET', status=None, times=1)  # the first list goes well
-    cloud.faults.add(GROUPS, method='GET', status=500, body=BODY, times=None)
-    reason = demo.attach(cluster, policy).failed()
-    cloud.faults.clear()
-    assert WORDS in reason
-    assert 'was created is not known' in reason
-    left = truth.own_group(cluster)
-    demo.attach(cluster, policy).succeeded()
-    assert demo.group_id(cluster, policy) == left.id
-    demo.detach(cluster, policy).succeeded()
-    assert truth.own_group(cluster) is None
-
-
 @pytest.mark.parametrize(
     ('status', 'body', 'words'),
     [(503, BODY, f'Nova answered 503: {WORDS}'), (404, PAGE, NOT_NOVAS)],
@@ -91,14 +74,6 @@ def test_r3_17_detach_fails_in_novas_words(demo, truth, cloud, status, body, wor
         assert demo.group_id(cluster, policy) == group
     demo.detach(cluster, policy).succeeded()
     assert truth.group_by_id(group) is None
-
-
-def test_r3_17_group_whose_deletion_is_not_told_is_gone_the_next_time(demo, truth, cloud):
-    cluster, policy, group = demo.bound()
-    cloud.faults.add(ONE_GROUP, method='DELETE', status=503, body=BODY, is_applied=True)
-    assert 'Failed in deleting servergroup.' in demo.detach(cluster, policy).failed()
-    assert truth.group_by_id(group) is None
-    demo.detach(cluster, policy).succeeded()
 
 
 def test_hook_fails_in_novas_words_and_a_cancel_while_it_waits_survives(

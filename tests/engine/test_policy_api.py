@@ -74,9 +74,6 @@ def test_what_can_not_be_looked_up_is_no_400(request, cloud, who, path, properti
 @pytest.mark.parametrize(
     'properties',
     [
-        {},
-        {'servergroup': {}},
-        {'servergroup': {'policies': 'soft-affinity', 'name': 'web'}},
         {'servergroup': {'rules': {'max_server_per_host': '3'}}, 'preflight': 'off'},
         {'availability_zone': 'nova', 'enable_drs_extension': 'true'},
         {'member_of': [], 'pin_hosts': False},

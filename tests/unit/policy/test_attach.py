@@ -1,8 +1,8 @@
 """Which server group a cluster gets, and what a detach deletes."""
 
 import itertools
-import threading
 
+import greenlet
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, CloudError, GroupMayExist, PolicyMismatch
@@ -155,57 +155,24 @@ def test_one_failure_leaks_nothing(spec, number, kind):
 # --- two attaches at once
 
 
-class Turns:
-    """Two threads that go on by turns: each waits before each request until it is called."""
-
-    def __init__(self, order):
-        self.order = list(order)
-        self.condition = threading.Condition()
-        self.done = set()
-
-    def wait(self, who):
-        with self.condition:
-            assert self.condition.wait_for(lambda: self._next() == who, timeout=10)
-            if self.order:
-                self.order.pop(0)
-            self.condition.notify_all()
-
-    def finish(self, who):
-        with self.condition:
-            self.done.add(who)
-            self.condition.notify_all()
-
-    def _next(self):
-        while self.order and self.order[0] in self.done:
-            self.order.pop(0)
-        if self.order:
-            return self.order[0]
-        return next(who for who in 'ab' if who not in self.done)
-
-
 def attach_both(order, specs):
     """Attach cluster a and cluster b to one cloud, request by request in this order."""
-    turns, groups, answers = Turns(order), [], {}
-    clouds = {
-        who: FakeCloud(groups=groups, before_request=lambda _what, who=who: turns.wait(who))
-        for who in 'ab'
-    }
-    clouds['b'].made = 100
+    main, groups, answers = greenlet.getcurrent(), [], {}
 
     def run(who):
+        cloud = FakeCloud(groups=groups, before_request=lambda _what: main.switch())
+        cloud.made = {'a': 0, 'b': 100}[who]
         try:
-            cloud = clouds[who]
             answers[who] = affinity.attach(specs[who], Cluster(who), cloud, cloud)
         except AffinityError as error:
             answers[who] = error
-        finally:
-            turns.finish(who)
 
-    threads = [threading.Thread(target=run, args=(who,)) for who in 'ab']
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=20)
+    attaches = {who: greenlet.greenlet(run) for who in 'ab'}
+    for who, attach in attaches.items():
+        attach.switch(who)  # up to its first request
+    for who in (*order, *'a' * 9, *'b' * 9):
+        if not attaches[who].dead:
+            attaches[who].switch()
     return groups, answers
 
 

@@ -13,18 +13,16 @@ def test_group_hint(row):
 
 
 @pytest.mark.parametrize(
-    ('spec', 'name'),
+    ('properties', 'name'),
     [
-        ({'properties': {'flavor': 'm1.tiny'}}, 'm1.tiny'),
-        ({'properties': {'flavor': 1}}, '1'),
-        ({'properties': {'flavor': ''}}, None),
-        ({'properties': {}}, None),
-        ({'properties': None}, None),
-        ({}, None),
+        ({'flavor': 'm1.tiny'}, 'm1.tiny'),
+        ({'flavor': 1}, '1'),
+        ({'flavor': ''}, None),
+        (None, None),
     ],
 )
-def test_flavor(spec, name):
-    assert profile.flavor(spec) == name
+def test_flavor(properties, name):
+    assert profile.flavor({'properties': properties}) == name
 
 
 @pytest.mark.parametrize('version', ['1.0', 1.0])
