@@ -40,6 +40,7 @@ def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
 def test_what_no_reader_takes_is_left_as_it_is():
     odd = {'properties': {'servergroup': 'web', 'availability_zone': [7]}}
     assert properties.as_in_tree(odd) == odd
+    assert properties.as_in_tree({'type': 'odd'}) == {'type': 'odd'}
 
 
 def test_zone_exists():
