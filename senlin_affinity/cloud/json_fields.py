@@ -192,18 +192,16 @@ def flag(value: Any) -> bool:
     return value
 
 
-def amount(value: Any) -> int:
-    """A whole number that is not negative."""
-    if type(value) is not int or value < 0:
-        raise wrong('must be an integer of 0 or more', value)
-    return value
+def _at_least(least: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if type(value) is not int or value < least:
+            raise wrong(f'must be an integer of {least} or more', value)
+        return value
+
+    return check
 
 
-def size(value: Any) -> int:
-    """A whole number that is not 0 either."""
-    if type(value) is not int or value < 1:
-        raise wrong('must be an integer of 1 or more', value)
-    return value
+amount, size = _at_least(0), _at_least(1)
 
 
 # -- what is said of a value

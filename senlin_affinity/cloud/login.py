@@ -12,10 +12,8 @@ Where ``GET auth_url`` answers 401, keystoneauth asks again with a token; the to
 about to get, under a lock that it then waits for itself (``get_access`` of
 ``keystoneauth1/identity/base.py``). That second request is refused before it is made.
 
-Units: seconds that a request may go without an answer; the log-in as a whole has the deadline of
-:mod:`~senlin_affinity.cloud.deadline`. While logging in, and while a service is looked for, a
-server that is silent for so long is not asked again, at this URL or at another: it would take as
-long each time.
+Units: seconds that a request may go without an answer. While logging in, and while a service is
+looked for, a server that is silent for so long is not asked again, at this URL or at another.
 
 Errors: CloudError.
 """

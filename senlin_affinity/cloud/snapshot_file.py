@@ -1,8 +1,8 @@
 """The snapshot as a file: JSON, format 1, for a replay without the cloud.
 
-The way of the data: :func:`save` writes a snapshot; :func:`load` reads it back, or what a person
-wrote, and checks every value. ``load(save(x)) == x``. Hosts are read one by one, and what is equal
-in them is one object afterwards: a large file becomes a small snapshot.
+:func:`save` writes a snapshot; :func:`load` reads it back, or what a person wrote, and checks every
+value. ``load(save(x)) == x``. What is equal in hosts is one object afterwards: a large file becomes
+a small snapshot.
 
 Shapes::
 
@@ -156,11 +156,8 @@ def _check_format(value: Any) -> None:
     if value is None:
         raise InvalidSpec(f'is missing: write "format": {FORMAT}', 'format')
     if type(value) is int and value > FORMAT:
-        raise InvalidSpec(
-            f'{value} was written by a newer version: upgrade senlin-affinity, '
-            f'this one reads {FORMAT}',
-            'format',
-        )
+        words = f'upgrade senlin-affinity, this one reads {FORMAT}'
+        raise InvalidSpec(f'{value} was written by a newer version: {words}', 'format')
     if type(value) is not int or value != FORMAT:
         raise below('format', wrong(f'must be {FORMAT}', value))
 
