@@ -719,6 +719,14 @@ def test_zones_that_a_plain_user_may_not_list(plain):
     assert at_edge.FORBIDDEN.words in take(plain).unknown['availability_zones']
 
 
+def test_zones_without_a_host_that_is_enabled_are_closed(plain):
+    zones = [{'zoneName': name, 'zoneState': {'available': name == 'a'}} for name in 'ab']
+    body = {'availabilityZoneInfo': zones}
+    plain.fail('GET', '/os-availability-zone', Failure('zones', '', 200, body))
+    taken = take(plain).snapshot
+    assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
+
+
 def test_why_a_plain_user_does_not_see_it(plain):
     words = "could not list the {}: Nova answered 403: Policy doesn't allow os_compute_api:{} to be"
     assert take(plain).unknown == {

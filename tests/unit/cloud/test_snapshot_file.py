@@ -32,7 +32,7 @@ hosts:
 - {host: cmp-1, hypervisor_hostname: cmp-1.example.org, hypervisor_type: QEMU,
    availability_zone: nova, enabled: true, up: false,
    aggregates: [5bbcc3c4-1da2-4437-a48a-66f15b1b13f9], traits: [HW_CPU_X86_AVX2],
-   resources: {VCPU: {capacity: 64, used: 10, max_unit: 16},
+   resources: {VCPU: {capacity: 64, used: 10, max_unit: 1},
                MEMORY_MB: {capacity: 131072, used: 2048, step_size: 2},
                DISK_GB: {capacity: 2000, used: 20, is_sum: true},
                CUSTOM_LICENSE: {capacity: 5, used: 1, pool: 5bbcc3c4-1da2-4437-a48a-66f15b1b13fa}},
@@ -66,7 +66,7 @@ SNAPSHOT = CloudSnapshot(
             frozenset({UUID}),
             frozenset({'HW_CPU_X86_AVX2'}),
             {
-                'VCPU': Resource(64, 10, max_unit=16),
+                'VCPU': Resource(64, 10, max_unit=1),
                 'MEMORY_MB': Resource(131072, 2048, step_size=2),
                 'DISK_GB': Resource(2000, 20, is_sum=True),
                 'CUSTOM_LICENSE': Resource(5, 1, pool=OTHER),
