@@ -141,21 +141,22 @@ class Says(Nosy):
 @pytest.mark.parametrize(
     ('verdicts', 'row'),
     [
-        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)], (2, 2, False, None)),
-        ([Verdict.passed('a.x')], (None, 0, True, None)),
+        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x', room=2)], (2, 2, False, None, 2)),
+        ([Verdict.passed('a.x', room=2), Verdict.passed('b.x', room=3)], (2, 2, False, None, 2)),
+        ([Verdict.passed('a.x')], (None, 0, True, None, 0)),
         # a rule on resources names no room
-        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x')], (3, 3, True, None)),
-        ([Verdict.passed('a.x', room=3), Verdict.unknown('b.x')], (3, 0, False, None)),
+        ([Verdict.passed('a.x', room=3), Verdict.passed('b.x')], (3, 3, True, None, 3)),
+        ([Verdict.passed('a.x', room=3), Verdict.unknown('b.x')], (3, 0, False, None, 3)),
         ([Verdict.passed('a.x', room=3, is_at_most=True), Verdict.skipped('b.x')],
-         (3, 3, True, None)),
+         (3, 3, True, None, 3)),
         # the first REJECT, whatever is not known
         ([Verdict.unknown('a.x'), Verdict.rejected('b.x'), Verdict.rejected('c.x')],
-         (0, 0, False, 'b')),
+         (0, 0, False, 'b', 0)),
     ],
-    ids=['the least', 'no room', 'of resources', 'not known', 'at most', 'rejected'],
+    ids=['the least', 'the first', 'no room', 'of resources', 'not known', 'at most', 'rejected'],
 )  # fmt: skip
 def test_what_follows_from_the_verdicts(verdicts, row):
     says = [Says(verdict.code[0], verdict) for verdict in verdicts]
     (found,) = assess(QUESTION, says, [HOST])
-    assert (found.room, found.certain, found.is_at_most, found.by) == row
+    assert (found.room, found.certain, found.is_at_most, found.by, found.free) == row
     assert found.code == (f'{found.by}.x' if found.by else None)
