@@ -27,7 +27,7 @@ from senlin_affinity.core.objects import (
     Flavor,
     Host,
     PlacementRequest,
-    Question,
+    ResolvedRequest,
 )
 from senlin_affinity.core.verdict import Verdict
 
@@ -86,20 +86,22 @@ def memberships(known: Sequence[Aggregate]) -> list[tuple[Aggregate, ...]]:
     return members
 
 
-def question(known: Sequence[Aggregate], members: Sequence[tuple[Aggregate, ...]]) -> Question:
+def resolved(
+    known: Sequence[Aggregate], members: Sequence[tuple[Aggregate, ...]]
+) -> ResolvedRequest:
     """The snapshot anew, as an inventory would make it."""
     hosts = tuple(
         Host(f'cmp-{i}', f'cmp-{i}', aggregates=frozenset(each.uuid for each in mine))
         for i, mine in enumerate(members)
     )
-    return Question(
+    return ResolvedRequest(
         PlacementRequest(1, 'f', enabled_filters=('AggregateInstanceTypeFilter',)),
         CloudSnapshot(hosts=hosts, aggregates=tuple(known)),
         flavor=Flavor('f', 'f', 1, 1, 1, extra_specs=EXTRA_SPECS),
     )
 
 
-def ours(asked: Question) -> list[Verdict]:
+def ours(asked: ResolvedRequest) -> list[Verdict]:
     """Ask as the planner does: one host of each shape."""
     constraint = AggregateMetadataConstraint()
     check, shape = constraint.check_host, constraint.shape
@@ -136,7 +138,7 @@ def fastest_of_all(
     """Seconds of ours and of Nova's, the least of the rounds; the snapshot is made before."""
     rounds = []
     for _ in range(ROUNDS):
-        asked = question(known, members)
+        asked = resolved(known, members)
         start = time.perf_counter()
         verdicts = ours(asked)
         middle = time.perf_counter()
@@ -178,7 +180,7 @@ def main() -> None:
     (one,) = members[:1]
     metadata, names = [each.metadata for each in one], [each.name for each in one]
     rule = Requirements.parse(EXTRA_SPECS)
-    constraint, asked = AggregateMetadataConstraint(), question(known, [one])
+    constraint, asked = AggregateMetadataConstraint(), resolved(known, [one])
     (host,) = asked.snapshot.hosts or ()
     passes, nova_host = AggregateInstanceExtraSpecsFilter().host_passes, nova_hosts[0]
     seconds = fastest_of_one(

@@ -37,7 +37,6 @@ from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.core import planner
 from senlin_affinity.core.constraint import Constraint
-from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
@@ -47,6 +46,7 @@ from senlin_affinity.core.objects import (
     Quota,
     Resource,
 )
+from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.core.server_group import ANTI_AFFINITY, Member, ServerGroup
 
 HOSTS = 10_000

@@ -27,10 +27,10 @@ from typing import Any
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import planner
-from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.flavor import PCPU
 from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.policy.question import IMAGE, Look, Needs, Question, ask, needs
 
 __all__ = ('Decision', 'Look', 'Needs', 'Question', 'answer', 'look', 'read', 'save', 'see')

@@ -11,8 +11,8 @@ from typing import Any
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import planner
-from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
+from senlin_affinity.core.planning.decision import Decision
 
 
 def plan(

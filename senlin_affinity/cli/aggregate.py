@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from senlin_affinity.cli import base
-from senlin_affinity.core import aggregate_extra_specs, aggregate_metadata
-from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.host_metadata import FORCE, HostMetadata
+from senlin_affinity.core import aggregate_metadata
+from senlin_affinity.core.aggregates import instance_extra_specs
+from senlin_affinity.core.aggregates.host_metadata import FORCE, HostMetadata
+from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
 from senlin_affinity.core.reasons import sentence
 
 LOG = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class CheckAggregate(base.ShowOne):
         ]
         names = [name for name, _ in parsed_args.aggregates]
         if parsed_args.filter == 'nova':
-            verdict = aggregate_extra_specs.check(extra_specs, metadata, names)
+            verdict = instance_extra_specs.check(extra_specs, metadata, names)
         else:
             verdict = aggregate_metadata.check(extra_specs, metadata, names)
             for words in HostMetadata(metadata, names).warnings():

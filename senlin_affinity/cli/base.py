@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NoReturn
 
 from cliff import columns, command, lister, show
 
-from senlin_affinity.core import errors, plain
+from senlin_affinity.core import errors, terminal_text
 
 #: A day, in seconds.
 _LONGEST_TIMEOUT = 86_400
@@ -166,7 +166,7 @@ def status_of(error: BaseException, invalid_spec_status: int = 2) -> int:
 
 def one_line(error: BaseException) -> str:
     """Say an error in one line; one that is not ours says its kind, and where to read more."""
-    text = plain.escaped(' '.join(str(error).split()))
+    text = terminal_text.escaped(' '.join(str(error).split()))
     if isinstance(error, errors.AffinityError):
         return f'error: {text or type(error).__name__}'
     kind = type(error).__name__

@@ -23,9 +23,9 @@ from rich.table import Table
 from rich.text import Text
 
 from senlin_affinity.cli.group_view import counted
-from senlin_affinity.core.decision import Decision
+from senlin_affinity.core.planning.decision import Decision
+from senlin_affinity.core.planning.host_reports import HostReport
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.standing import HostReport
 from senlin_affinity.core.verdict import Outcome, Verdict
 
 _MOST_BLOCKS = 16

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from senlin_affinity import api
-from senlin_affinity.core.filters import KNOWN
-from senlin_affinity.core.objects import Question
+from senlin_affinity.core.objects import ResolvedRequest
+from senlin_affinity.core.planning.scheduler_filters import KNOWN
 from senlin_affinity.core.spread import ZONE
 from senlin_affinity.core.suggestion import typo_of
 
@@ -24,7 +24,7 @@ class Answer:
     """
 
     decision: api.Decision
-    question: Question
+    resolved: ResolvedRequest
     look: api.Look
     options: tuple[str, ...] = ()
     config_file: str | None = None
@@ -33,7 +33,7 @@ class Answer:
         """What to know of the remedies that are shown; '' for nothing."""
         is_told = any(remedy.code in _OF_A_GROUP for remedy in self.decision.remedies)
         # Not one that an attach would create.
-        is_there = self.question.server_group in (self.look.snapshot.server_groups or ())
+        is_there = self.resolved.server_group in (self.look.snapshot.server_groups or ())
         return _NEW_GROUP_NEEDED if is_told and is_there else ''
 
 
@@ -43,9 +43,9 @@ def unknown(look: api.Look) -> Iterator[str]:
         yield f'the {part.replace("_", " ")}: {why}'
 
 
-def missing(question: Question, look: api.Look) -> Iterator[str]:
+def missing(resolved: ResolvedRequest, look: api.Look) -> Iterator[str]:
     """In words, the parts that matter and are not in the snapshot, nobody says why."""
-    request, snapshot = question.request, question.snapshot
+    request, snapshot = resolved.request, resolved.snapshot
     keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
     of_keys = f'the domains by {keys} are not known'
     lacking = {

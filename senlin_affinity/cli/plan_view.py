@@ -14,8 +14,8 @@ from rich.text import Text
 
 from senlin_affinity.cli import group_view, plan_notes, spread_view
 from senlin_affinity.cli.plan_map import HostMap, indented
-from senlin_affinity.core import plain
-from senlin_affinity.core.decision import Decision
+from senlin_affinity.core import terminal_text
+from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.core.reasons import sentence
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
@@ -30,7 +30,7 @@ def show(answer: plan_notes.Answer, stream: TextIO) -> None:
 
 
 def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableType]:
-    decision, question, hosts = answer.decision, answer.question, answer.look.snapshot.hosts
+    decision, resolved, hosts = answer.decision, answer.resolved, answer.look.snapshot.hosts
     head, colon, rest = decision.line().partition(':')
     yield Text.assemble((head, _COLOURS[decision.fits]), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
@@ -39,11 +39,11 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     if decision.hosts:
         zones = {host.host: host.availability_zone or '?' for host in hosts or ()}
         columns = {'zone': zones} if len(set(zones.values())) > 1 else {}
-        picture = HostMap(decision, columns | spread_view.columns(question), console)
+        picture = HostMap(decision, columns | spread_view.columns(resolved), console)
         yield from ('', indented(picture.rows()), *picture.notes())
-    for spread in question.request.spread:
+    for spread in resolved.request.spread:
         title = f'Servers by {spread_view.in_words(spread)}:'
-        yield from _list(title, spread_view.lines(question, spread, decision))
+        yield from _list(title, spread_view.lines(resolved, spread, decision))
     remedies, title = decision.remedies, 'What would help, the smallest change first:'
     if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
         title = 'No single change is enough. What would help most:'
@@ -54,9 +54,9 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
         yield from _list('What the rules advise:', decision.advice())
     if decision.fits is not False:
         yield from _list('What is not known:', _unknown(answer))
-    if question.server_group is not None and hosts is None:
-        title = f'What is known of server group {question.server_group.name}:'
-        yield from _list(title, group_view.lines(question.server_group))
+    if resolved.server_group is not None and hosts is None:
+        title = f'What is known of server group {resolved.server_group.name}:'
+        yield from _list(title, group_view.lines(resolved.server_group))
     yield from _list(f'Options read from {answer.config_file}:', answer.options)
 
 
@@ -76,7 +76,7 @@ def _unknown(answer: plan_notes.Answer) -> Iterator[str]:
     yield from plan_notes.unknown(look)
     if decision.fits is not None:
         return
-    yield from plan_notes.missing(answer.question, look)
+    yield from plan_notes.missing(answer.resolved, look)
     if not decision.is_hosts_known and look.snapshot.hosts is not None:
         yield _NAMED_HOST
     on: dict[str, int] = {}
@@ -100,7 +100,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[RenderableType]:
 
 def _stripped(line: Sequence[Segment]) -> list[Segment]:
     """The line without the spaces at its end, and without what a terminal would act upon."""
-    kept = [segment._replace(text=plain.signed(segment.text)) for segment in line]
+    kept = [segment._replace(text=terminal_text.signed(segment.text)) for segment in line]
     while kept and not kept[-1].text.strip():
         kept.pop()
     if kept:

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from senlin_affinity.cli.group_view import counted
-from senlin_affinity.core.decision import Decision
-from senlin_affinity.core.objects import Question
+from senlin_affinity.core.objects import ResolvedRequest
+from senlin_affinity.core.planning.decision import Decision
+from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.core.topology import domain_of, domains_of, servers
 
 _MOST_NAMES = 20
 
@@ -31,14 +31,14 @@ def in_words(spread: Spread) -> str:
     return f'{spread.by} (max_skew {spread.max_skew}{most}{"" if spread.is_hard else ", soft"})'
 
 
-def columns(question: Question) -> dict[str, dict[str, str]]:
+def columns(resolved: ResolvedRequest) -> dict[str, dict[str, str]]:
     """For each criterion, the domains of each host."""
     return {
         f'by {spread.by}': {
-            host.host: _names(domains_of(question.snapshot, spread.by, host))
-            for host in question.snapshot.hosts or ()
+            host.host: _names(domains_of(resolved.snapshot, spread.by, host))
+            for host in resolved.snapshot.hosts or ()
         }
-        for spread in question.request.spread
+        for spread in resolved.request.spread
         if spread.by != ZONE
     }
 
@@ -47,13 +47,13 @@ def _names(domains: frozenset[str] | None) -> str:
     return '?' if domains is None else ', '.join(sorted(domains)) or '-'
 
 
-def lines(question: Question, spread: Spread, decision: Decision) -> Iterator[str]:
+def lines(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
     """How many servers each domain holds, the fullest first."""
-    snapshot = question.snapshot
+    snapshot = resolved.snapshot
     found = (domain_of(snapshot, spread.by, host) for host in snapshot.hosts or ())
     names = sorted({name for name in found if name is not None})
     placed = Counter(each.host for each in decision.placements)
-    later = replace(question, placed=placed)
+    later = replace(resolved, placed=placed)
     held = servers(later, spread.by)
     with_number: dict[int, list[str]] = {}
     for name in names:

@@ -25,7 +25,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.plain import is_plain
+from senlin_affinity.core.terminal_text import is_plain
 
 T = TypeVar('T')
 #: Halves of characters, which JSON can spell, and UTF-8 can not.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar
 
-from senlin_affinity.core.aggregate_extra_specs import NovaRequirements
 from senlin_affinity.core.aggregate_metadata import Requirements
-from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.objects import Aggregate, Host, Question
+from senlin_affinity.core.aggregates.instance_extra_specs import NovaRequirements
+from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
+from senlin_affinity.core.objects import Aggregate, Host, ResolvedRequest
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
@@ -45,14 +45,14 @@ class AggregateMetadataConstraint:
         'aggregate_metadata.unknown': Reason('the flavor or the aggregates are not known'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        rules = question.once(_rules)
+        rules = resolved.once(_rules)
         if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
-        if question.flavor is None or question.snapshot.aggregates is None:
+        if resolved.flavor is None or resolved.snapshot.aggregates is None:
             return Verdict.unknown('aggregate_metadata.unknown')
-        known = question.snapshot.aggregates_by_uuid
+        known = resolved.snapshot.aggregates_by_uuid
         # An aggregate that Nova does not have has no metadata.
         aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
         metadata = [_metadata(aggregate) for aggregate in aggregates]
@@ -60,7 +60,7 @@ class AggregateMetadataConstraint:
         verdicts = [rule.check(metadata, names) for rule in rules]
         return next((verdict for verdict in verdicts if not verdict), verdicts[0])
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts."""
         return host.aggregates
 
@@ -71,7 +71,7 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
-def _rules(question: Question) -> Sequence[Requirements | NovaRequirements]:
+def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
     """The extra specs as the filters that the scheduler runs read them."""
-    extra_specs = question.flavor.extra_specs if question.flavor is not None else {}
-    return [rule.parse(extra_specs) for name, rule in RULES.items() if question.is_enforced(name)]
+    extra_specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
+    return [rule.parse(extra_specs) for name, rule in RULES.items() if resolved.is_enforced(name)]

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.core.decision import Kind
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.decision import Kind
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 #: What Nova calls the zone of hosts that are in none (``default_availability_zone``).
@@ -58,18 +58,18 @@ class AvailabilityZoneConstraint:
         'availability_zone.unknown': Reason('whether it counts for the zone is not known'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        wanted = question.request.availability_zone
+        wanted = resolved.request.availability_zone
         if wanted is None:
             return Verdict.skipped('availability_zone.any')
-        snapshot, zone = question.snapshot, host.availability_zone
-        is_member = _is_member(question, host)
+        snapshot, zone = resolved.snapshot, host.availability_zone
+        is_member = _is_member(resolved, host)
         if is_member or (is_member is None and zone == wanted):
             return Verdict.passed('availability_zone.in_zone', zone=wanted)
         if zone == wanted or (zone is None and is_member is False):
             return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
-        if not (question.rules.is_pinned or question.is_enforced(_FILTER)):
+        if not (resolved.rules.is_pinned or resolved.is_enforced(_FILTER)):
             if wanted == snapshot.zones.default:
                 return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
             if snapshot.aggregates is None and wanted == _DEFAULT:
@@ -78,13 +78,13 @@ class AvailabilityZoneConstraint:
             return Verdict.unknown('availability_zone.unknown')
         return Verdict.rejected('availability_zone.other_zone', zone=zone, wanted=wanted)
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The zone, and whether an aggregate says the same."""
-        return (host.availability_zone, _is_member(question, host))
+        return (host.availability_zone, _is_member(resolved, host))
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Another zone, or none."""
-        asked = planner.question.request.availability_zone
+        asked = planner.resolved.request.availability_zone
         if asked is None:
             return
         zones = {host.availability_zone for host in planner.hosts} - {None, asked}
@@ -98,10 +98,10 @@ class AvailabilityZoneConstraint:
         yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)
 
 
-def _is_member(question: Question, host: Host) -> bool | None:
+def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
     """Is the host in an aggregate that carries the zone? None: this does not decide."""
-    zones = question.snapshot.zones
-    carrying = zones.carried_by.get(question.request.availability_zone or '')
-    if carrying is None or not zones.is_by_aggregate or question.is_enforced(_FILTER):
+    zones = resolved.snapshot.zones
+    carrying = zones.carried_by.get(resolved.request.availability_zone or '')
+    if carrying is None or not zones.is_by_aggregate or resolved.is_enforced(_FILTER):
         return None
     return not carrying.isdisjoint(host.aggregates)

@@ -12,13 +12,13 @@ from senlin_affinity.core.constraint import (
     HostConstraint,
     RequestConstraint,
 )
-from senlin_affinity.core.decision import Kind
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
+from senlin_affinity.core.planning.decision import Kind
+from senlin_affinity.core.planning.remedies import Remedying
+from senlin_affinity.core.planning.replanner import Change, Replanner
+from senlin_affinity.core.planning.topology import domains_of, servers
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.remedies import Remedying
-from senlin_affinity.core.replanner import Change, Replanner
-from senlin_affinity.core.topology import domains_of, servers
 from senlin_affinity.core.verdict import Verdict
 
 NAMESPACE = 'senlin_affinity.constraints'
@@ -33,11 +33,11 @@ __all__ = [
     'HostConstraint',
     'Kind',
     'Option',
-    'Question',
     'Reason',
     'Remedying',
     'Replanner',
     'RequestConstraint',
+    'ResolvedRequest',
     'Verdict',
     'domains_of',
     'servers',

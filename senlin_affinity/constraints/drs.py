@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -49,15 +49,15 @@ class DrsConstraint:
         'drs.not_asked': Reason('the DRS extension is not asked for'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        if not question.rules.is_drs_required:
+        if not resolved.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
-        return check_drs_host(host, question.option(PATTERN))
+        return check_drs_host(host, resolved.option(PATTERN))
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The names, and whether it runs."""
-        if not question.rules.is_drs_required:
+        if not resolved.rules.is_drs_required:
             return None
         return (host.host, host.hypervisor_hostname, host.enabled, host.up)
 

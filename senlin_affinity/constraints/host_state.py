@@ -11,10 +11,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import accumulate
 from typing import ClassVar
 
-from senlin_affinity.core.evaluation import Evaluation
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.evaluation import Evaluation
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -38,7 +38,7 @@ class HostStateConstraint:
         ),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
         if not host.enabled:
             return Verdict.rejected('host_state.disabled')
@@ -46,7 +46,7 @@ class HostStateConstraint:
             return Verdict.rejected('host_state.down')
         return Verdict.passed('host_state.up')
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Both states."""
         return (host.enabled, host.up)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from senlin_affinity.core import host_aggregates as aggregates
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.aggregates import membership as aggregates
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
@@ -40,18 +40,18 @@ class MemberOfConstraint:
         'member_of.none': Reason('no member_of is asked for'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        member_of = question.member_of
+        member_of = resolved.member_of
         if not member_of:
             return Verdict.skipped('member_of.none')
-        if not aggregates.is_known(question, host):
+        if not aggregates.is_known(resolved, host):
             return Verdict.unknown('member_of.unknown')
         codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
-        return aggregates.check(question, host, member_of, codes)
+        return aggregates.check(resolved, host, member_of, codes)
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The aggregates that the expression names, as far as the host is in them."""
-        if not question.member_of:
+        if not resolved.member_of:
             return None
-        return aggregates.shape(question, host, question.member_of)
+        return aggregates.shape(resolved, host, resolved.member_of)

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.core import quotas
-from senlin_affinity.core.objects import Question, Quota
+from senlin_affinity.core.objects import Quota, ResolvedRequest
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -31,16 +31,16 @@ class QuotaConstraint:
         'quota.no_group': Reason('no server group is asked for'),
     }
 
-    def check_request(self, question: Question) -> Verdict:
+    def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """See :meth:`RequestConstraint.check_request`: the quota that leaves the least room."""
-        group, known = question.server_group, question.snapshot.quotas
-        wanted = question.request.count
-        if not known or not question.has_quotas:
+        group, known = resolved.server_group, resolved.snapshot.quotas
+        wanted = resolved.request.count
+        if not known or not resolved.has_quotas:
             return Verdict.skipped('quota.unknown')
-        each = quotas.amounts(question.flavor, question.demand)
+        each = quotas.amounts(resolved.flavor, resolved.demand)
         verdicts = [quotas.room_for_servers(known, each, wanted)]
         if group is not None:
-            user = question.snapshot.user_id
+            user = resolved.snapshot.user_id
             verdicts.append(quotas.room_for_members(known, group.name, group.members, wanted, user))
         elif verdicts[0].code == 'quota.unknown':
             return Verdict.skipped('quota.no_group')
@@ -49,24 +49,24 @@ class QuotaConstraint:
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Quotas that are as large as is needed."""
-        question, wanted = planner.question, planner.wanted
-        known = question.snapshot.quotas
+        resolved, wanted = planner.resolved, planner.wanted
+        known = resolved.snapshot.quotas
         verdict = planner.now.request.get('quota')
         if known is None or verdict is None or verdict:
             return
         raised: dict[str, Quota] = {}
-        for name, (_least, amount) in quotas.amounts(question.flavor, question.demand).items():
+        for name, (_least, amount) in quotas.amounts(resolved.flavor, resolved.demand).items():
             quota = known.get(name)
             if quota is None or quota.used is None or quota.room is None:
                 continue
             if quota.room < amount * wanted:
                 raised[name] = replace(quota, limit=quota.used + amount * wanted)
         members = known.get(quotas.SERVER_GROUP_MEMBERS)
-        if question.server_group is not None and members is not None and members.limit is not None:
-            needed = len(question.server_group.members) + wanted
+        if resolved.server_group is not None and members is not None and members.limit is not None:
+            needed = len(resolved.server_group.members) + wanted
             if members.limit < needed:
                 raised[quotas.SERVER_GROUP_MEMBERS] = replace(members, limit=needed)
-        then = planner.plan(snapshot=replace(question.snapshot, quotas={**known, **raised}))
+        then = planner.plan(snapshot=replace(resolved.snapshot, quotas={**known, **raised}))
         change = 'quota ' + ', '.join(f'{name}: {quota.limit}' for name, quota in raised.items())
         yield planner.change('quota', change, wanted - (verdict.room or 0), then)
 

@@ -14,10 +14,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from senlin_affinity.core import host_aggregates as aggregates
-from senlin_affinity.core import isolation
+from senlin_affinity.core.aggregates import isolation
+from senlin_affinity.core.aggregates import membership as aggregates
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host, Question, Rules
+from senlin_affinity.core.objects import Host, ResolvedRequest, Rules
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.reservations import carriers, constrain, reservations
@@ -86,12 +86,12 @@ class _Part:
     opens: str = ''
     facts: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, question: Question, host: Host) -> Verdict:
+    def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Does a host keep to it? The aggregates are known here, and so are the host's."""
         if self.opens and self.member_of.forbidden & host.aggregates:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
         codes = ADMITTED, self.forbidden, self.required
-        return aggregates.check(question, host, self.member_of, codes, **self.facts)
+        return aggregates.check(resolved, host, self.member_of, codes, **self.facts)
 
 
 class ReservationsConstraint:
@@ -135,11 +135,11 @@ class ReservationsConstraint:
         'reservations.none': Reason('no aggregate is kept for anybody'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
         verdicts = [
-            part if isinstance(part, Verdict) else part.check(question, host)
-            for part in question.once(_parts)
+            part if isinstance(part, Verdict) else part.check(resolved, host)
+            for part in resolved.once(_parts)
         ]
         if not verdicts:
             return Verdict.skipped('reservations.none')
@@ -147,11 +147,11 @@ class ReservationsConstraint:
         worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The aggregates that are kept for somebody, as far as the host is in them."""
-        parts = question.once(_parts)
+        parts = resolved.once(_parts)
         asked = [part.member_of for part in parts if isinstance(part, _Part)]
-        return aggregates.shape(question, host, *asked) if asked else None
+        return aggregates.shape(resolved, host, *asked) if asked else None
 
 
 def keeps_reserved(rules: Rules) -> bool:
@@ -164,46 +164,46 @@ def reads_images(rules: Rules) -> bool:
     return keeps_reserved(rules) or bool(rules.value(ISOLATION))
 
 
-def _parts(question: Question) -> tuple[_Part | Verdict, ...]:
+def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
     """What the flows that are switched on ask of every host; a Verdict is about all of them."""
     flows = (
-        (keeps_reserved(question.rules), _reservations),
-        (question.option(ISOLATION), _isolation),
-        (question.option(TENANTS), _tenant),
+        (keeps_reserved(resolved.rules), _reservations),
+        (resolved.option(ISOLATION), _isolation),
+        (resolved.option(TENANTS), _tenant),
     )
-    return tuple(flow(question) for is_on, flow in flows if is_on)
+    return tuple(flow(resolved) for is_on, flow in flows if is_on)
 
 
-def _reservations(question: Question) -> _Part | Verdict:
-    flavor, known = question.flavor, question.snapshot.aggregates
+def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
+    flavor, known = resolved.flavor, resolved.snapshot.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
-    required = question.option(REQUIRED_PREFIX)
-    keys = (*flavor.extra_specs, *(question.request.image_properties or ()))
+    required = resolved.option(REQUIRED_PREFIX)
+    keys = (*flavor.extra_specs, *(resolved.request.image_properties or ()))
     asked = reservations(keys, required)
     missing = [key for key in asked if not carriers(key, known)]
     if missing:
         return Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
-    forbidden = question.option(FORBIDDEN_PREFIXES)
+    forbidden = resolved.option(FORBIDDEN_PREFIXES)
     member_of = constrain(keys, known, required_prefix=required, forbidden_prefixes=forbidden)
     return _Part(member_of, RESERVED, NOT_RESERVED, facts={'reservation': ', '.join(asked)})
 
 
-def _isolation(question: Question) -> _Part | Verdict:
-    flavor, known = question.flavor, question.snapshot.aggregates
+def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
+    flavor, known = resolved.flavor, resolved.snapshot.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
-    image = question.request.image_properties
+    image = resolved.request.image_properties
     traits = isolation.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
     return _Part(isolation.isolate(traits, known), forbidden=ISOLATED, opens=opens)
 
 
-def _tenant(question: Question) -> _Part | Verdict:
-    known, project = question.snapshot.aggregates, question.project_id
+def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
+    known, project = resolved.snapshot.aggregates, resolved.project_id
     if project is None or known is None:
         return _unknown(project=project, aggregates=known)
-    is_required = question.option(TENANT_AGGREGATE)
+    is_required = resolved.option(TENANT_AGGREGATE)
     asked = isolation.limit_to_tenant(project, known, is_aggregate_required=is_required)
     if isinstance(asked, Verdict):
         return asked

@@ -27,11 +27,11 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
 from senlin_affinity.core.constraint import Domain
-from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
-from senlin_affinity.core.objects import Host, Question, Resource
+from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
+from senlin_affinity.core.planning.evaluation import Evaluation
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.verdict import Verdict
 
 #: New hosts are planned one by one: so many are proposed at most, or as many as there are.
@@ -76,9 +76,9 @@ class ResourcesConstraint:
         'resources.unknown': Reason('the free resources are not known'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        asked = question.demand
+        asked = resolved.demand
         if asked is None or host.resources is None:
             return Verdict.unknown('resources.unknown')
         if not asked.amounts:
@@ -104,36 +104,36 @@ class ResourcesConstraint:
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:
                 is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
-                is_at_most = is_at_most or (pool is not None and _are_aggregates_asked(question))
+                is_at_most = is_at_most or (pool is not None and _are_aggregates_asked(resolved))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
-        return question.once(_enough)(room, is_at_most)
+        return resolved.once(_enough)(room, is_at_most)
 
-    def has_domains(self, question: Question) -> bool:
+    def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Do some hosts share resources?"""
-        return bool(question.snapshot.pools)
+        return bool(resolved.snapshot.pools)
 
-    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
         """The pools that give the host what the flavor asks for."""
-        asked, has = question.demand, host.resources or {}
+        asked, has = resolved.demand, host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
 
     def check_domains(
-        self, question: Question, rooms: Mapping[Domain, int | None]
+        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """How many servers each pool has enough for, less those that are planned on its hosts."""
-        asked, pools = question.demand, question.snapshot.pools
+        asked, pools = resolved.demand, resolved.snapshot.pools
         if asked is None:
             return {}
         names: dict[Domain, set[str]] = {domain: set() for domain in rooms}
-        for host in question.snapshot.hosts or () if question.placed else ():
-            for domain in self.domains(question, host):
+        for host in resolved.snapshot.hosts or () if resolved.placed else ():
+            for domain in self.domains(resolved, host):
                 names.setdefault(domain, set()).add(host.host)
         verdicts = {}
         for domain in rooms:
             amount, has = asked.amounts[domain.by], pools[domain.name][domain.by]
-            planned = sum(question.placed.get(name, 0) for name in names[domain])
+            planned = sum(resolved.placed.get(name, 0) for name in names[domain])
             has = has._replace(used=has.used + planned * amount)
             room = (has.capacity - has.used) // amount
             if room < 1:
@@ -142,9 +142,9 @@ class ResourcesConstraint:
                 verdicts[domain] = Verdict.passed('resources.room', room=room)
         return verdicts
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The resources that are asked for."""
-        asked = question.demand
+        asked = resolved.demand
         if asked is None or host.resources is None:
             return None
         return (
@@ -173,7 +173,7 @@ class ResourcesConstraint:
         number, then = planner.smallest(most, -(-missing // room), attempt)
         if number == most and not then.fits:
             return  # one more would help more: this is not the number to name
-        asked = planner.question.demand
+        asked = planner.resolved.demand
         has = ', '.join(
             f'{name} {(best.resources or {})[name].capacity}'
             for name in (asked.amounts if asked is not None else ())
@@ -183,10 +183,10 @@ class ResourcesConstraint:
         yield planner.change('hosts', change, number, then)
 
 
-def _are_aggregates_asked(question: Question) -> bool:
+def _are_aggregates_asked(resolved: ResolvedRequest) -> bool:
     """May Nova ask Placement for aggregates, in which a pool must be as well?"""
-    is_limited = question.option(TENANTS) or question.option(ISOLATION)
-    return question.request.availability_zone is not None or bool(is_limited)
+    is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
+    return resolved.request.availability_zone is not None or bool(is_limited)
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:
@@ -207,7 +207,7 @@ def _too_little(name: str, amount: int, has: Resource) -> Verdict:
     return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
 
 
-def _enough(_question: Question) -> Callable[[int | None, bool], Verdict]:
+def _enough(_question: ResolvedRequest) -> Callable[[int | None, bool], Verdict]:
     """One verdict for all hosts with the same room."""
 
     @cache

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from senlin_affinity.core.constraint import Domain
-from senlin_affinity.core.decision import Kind
-from senlin_affinity.core.evaluation import Evaluation
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.decision import Kind
+from senlin_affinity.core.planning.evaluation import Evaluation
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.replanner import Change, Replanner
 from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
@@ -65,18 +65,18 @@ class ServerGroupConstraint:
         'server_group.unknown': Reason('the servers of group {group} are not known'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        group = question.server_group
+        group = resolved.server_group
         if group is None:
-            wanted = question.request.server_group
+            wanted = resolved.request.server_group
             if wanted is None:
                 return Verdict.skipped('server_group.none')
             return Verdict.unknown('server_group.unknown', group=wanted)
-        return self._of_host(question, group, host.host)
+        return self._of_host(resolved, group, host.host)
 
-    def _of_host(self, question: Question, group: ServerGroup, host: str) -> Verdict:
-        members = question.members_on.get(host, 0)
+    def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str) -> Verdict:
+        members = resolved.members_on.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
             facts: dict[str, Any] = {'group': group.name, 'members': members}
@@ -88,7 +88,7 @@ class ServerGroupConstraint:
             )
         if group.policy != AFFINITY:
             return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
-        hosts = sorted(question.members_on)
+        hosts = sorted(resolved.members_on)
         if not hosts:
             return Verdict.passed('server_group.no_members', is_at_most=True, group=group.name)
         if members:
@@ -97,35 +97,35 @@ class ServerGroupConstraint:
             return Verdict.unknown('server_group.unknown', group=group.name)
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """How many members the host holds is all that counts."""
-        group = question.server_group
+        group = resolved.server_group
         if group is None or group.policy not in _BINDING:
             return None
-        return question.members_on.get(host.host, 0)
+        return resolved.members_on.get(host.host, 0)
 
-    def has_domains(self, question: Question) -> bool:
+    def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Has a service host several hypervisors, and does the group limit what it holds?"""
-        group = question.server_group
+        group = resolved.server_group
         is_limited = group is not None and group.max_server_per_host is not None
-        return is_limited and question.snapshot.has_shared_services
+        return is_limited and resolved.snapshot.has_shared_services
 
-    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
         """Nova counts by the service host, whatever hypervisors it has."""
         return (Domain('host', host.host),)
 
     def check_domains(
-        self, question: Question, rooms: Mapping[Domain, int | None]
+        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """What is said about each host: the hypervisors of one share its slots."""
-        group = question.server_group
+        group = resolved.server_group
         if group is None:
             return {}
-        return {domain: self._of_host(question, group, domain.name) for domain in rooms}
+        return {domain: self._of_host(resolved, group, domain.name) for domain in rooms}
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """A higher ``max_server_per_host``, or a soft policy."""
-        group = planner.question.server_group
+        group = planner.resolved.server_group
         if group is not None:
             yield from _higher_rule(planner, group)
             yield from _soft_policy(planner, group)
@@ -140,7 +140,7 @@ def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
         rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
         return planner.plan(server_group=replace(group, rules=rules))
 
-    most = max((now, *planner.question.members_on.values())) + wanted
+    most = max((now, *planner.resolved.members_on.values())) + wanted
     limit, then = planner.smallest(most, _guess_rule(planner, group), attempt)
     size, change = limit - now, f'{MAX_SERVER_PER_HOST}: {limit}'
     yield planner.change(MAX_SERVER_PER_HOST, change, size, then, kind=Kind.ASKERS)
@@ -148,7 +148,7 @@ def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
 
 def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
     """The smallest rule that should do, by the rooms of the hosts as if there were none."""
-    members, wanted = planner.question.members_on, planner.wanted
+    members, wanted = planner.resolved.members_on, planner.wanted
     rooms = planner.rooms(planner.hosts, server_group=replace(group, policy=SOFT_ANTI_AFFINITY))
     held = [members.get(host.host, 0) for host in planner.hosts]
     numbers = Counter(zip(rooms, held, strict=True))

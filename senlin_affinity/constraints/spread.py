@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from typing import Any, ClassVar
 
-from senlin_affinity.constraints.base import Domain, Host, Question, Reason, Verdict
+from senlin_affinity.constraints.base import Domain, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
 from senlin_affinity.core.spread import Spread
-from senlin_affinity.core.topology import domain_of, domains_of, servers
 
 
 class SpreadConstraint:
@@ -56,18 +56,18 @@ class SpreadConstraint:
         'spread.unknown': Reason('in which domain by {by} the host lies is not known'),
     }
 
-    def has_domains(self, question: Question) -> bool:
+    def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Is a spread asked for that refuses anything?"""
-        return bool(_hard(question))
+        return bool(_hard(resolved))
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`: it must lie in one domain."""
-        spreads = _hard(question)
+        spreads = _hard(resolved)
         if not spreads:
             return Verdict.skipped('spread.none')
         unknown = None
         for spread in spreads:
-            names = domains_of(question.snapshot, spread.by, host)
+            names = domains_of(resolved.snapshot, spread.by, host)
             if names is None:
                 unknown = Verdict.unknown('spread.unknown', by=spread.by)
             elif not names:
@@ -77,24 +77,24 @@ class SpreadConstraint:
                 return Verdict.rejected('spread.several_domains', by=spread.by, domains=domains)
         return unknown or Verdict.passed('spread.in_domain')
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The domains of the host."""
-        return tuple(domains_of(question.snapshot, spread.by, host) for spread in _hard(question))
+        return tuple(domains_of(resolved.snapshot, spread.by, host) for spread in _hard(resolved))
 
-    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
         """See :meth:`DomainConstraint.domains`."""
-        each = ((item.by, domain_of(question.snapshot, item.by, host)) for item in _hard(question))
+        each = ((item.by, domain_of(resolved.snapshot, item.by, host)) for item in _hard(resolved))
         return [Domain(by, name) for by, name in each if name is not None]
 
     def check_domains(
-        self, question: Question, rooms: Mapping[Domain, int | None]
+        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """See :meth:`DomainConstraint.check_domains`."""
         by = {domain.by for domain in rooms}
         if not by:
             return {}
-        (spread,) = [item for item in _hard(question) if item.by in by]
-        held = servers(question, spread.by)
+        (spread,) = [item for item in _hard(resolved) if item.by in by]
+        held = servers(resolved, spread.by)
         ends = []
         for domain, room in rooms.items():
             most = _left(spread, held[domain.name])
@@ -105,8 +105,8 @@ class SpreadConstraint:
         return {domain: _verdict(spread, domain, held[domain.name], floor) for domain in rooms}
 
 
-def _hard(question: Question) -> tuple[Spread, ...]:
-    return tuple(spread for spread in question.request.spread if spread.is_hard)
+def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
+    return tuple(spread for spread in resolved.request.spread if spread.is_hard)
 
 
 def _left(spread: Spread, held: int) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 from senlin_affinity.core.flavor import Demand
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
@@ -47,9 +47,9 @@ class TraitsConstraint:
         'traits.unknown': Reason('what the flavor requires here is not known'),
     }
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        asked = question.demand
+        asked = resolved.demand
         if asked is None:
             return Verdict.unknown('traits.unknown')
         if not asked.required and not asked.forbidden:
@@ -68,9 +68,9 @@ class TraitsConstraint:
             required=', '.join(sorted(asked.required)) or '(none)',
         )
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Those of the traits that are asked about."""
-        asked = question.demand
+        asked = resolved.demand
         if asked is None or not (asked.required or asked.forbidden):
             return None
         named = host.traits & (asked.required | asked.forbidden)

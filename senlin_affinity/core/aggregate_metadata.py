@@ -26,12 +26,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from senlin_affinity.core import key_states
-from senlin_affinity.core.aggregate_reasons import REASONS as REASONS
-from senlin_affinity.core.host_metadata import FORCE as FORCE
-from senlin_affinity.core.host_metadata import SCOPE as SCOPE
-from senlin_affinity.core.host_metadata import HostMetadata, unscoped
-from senlin_affinity.core.key_states import ABSENT, ILLEGAL, States
+from senlin_affinity.core.aggregates import key_states
+from senlin_affinity.core.aggregates.host_metadata import FORCE as FORCE
+from senlin_affinity.core.aggregates.host_metadata import SCOPE as SCOPE
+from senlin_affinity.core.aggregates.host_metadata import HostMetadata, unscoped
+from senlin_affinity.core.aggregates.key_states import ABSENT, ILLEGAL, States
+from senlin_affinity.core.aggregates.reasons import REASONS as REASONS
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.verdict import Verdict
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
@@ -34,8 +34,8 @@ class Constraint(Protocol):
     where it is not declared, it is taken to.
     ``may_be_given_up`` says that "without this rule" may be proposed: never for one that protects
     others, and not where it is not declared. What else would satisfy it is its ``remedies`` (see
-    :class:`~senlin_affinity.core.remedies.Remedying`). ``options`` are what an operator can set
-    (:class:`~senlin_affinity.core.options.Option`); ``question.option`` has their values.
+    :class:`~senlin_affinity.core.planning.remedies.Remedying`). ``options`` are what an operator
+    can set (:class:`~senlin_affinity.core.options.Option`); ``resolved.option`` has their values.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Constraint(Protocol):
 class HostConstraint(Constraint, Protocol):
     """A rule about one host."""
 
-    def check_host(self, question: Question, host: Host) -> Verdict:
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """May servers of the request go to this host, and how many?"""
 
-    def shape(self, question: Question, host: Host) -> Hashable:
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """All that ``check_host`` looks at on this host: equal shapes, equal verdicts."""
 
 
@@ -68,14 +68,14 @@ class Domain(NamedTuple):
 class DomainConstraint(Constraint, Protocol):
     """A rule about sets of hosts."""
 
-    def domains(self, question: Question, host: Host) -> Collection[Domain]:
+    def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
         """The domains of this rule in which the host lies; none where it does not limit the host.
 
         One for each criterion, unless the sets of one criterion overlap.
         """
 
     def check_domains(
-        self, question: Question, rooms: Mapping[Domain, int | None]
+        self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
         """How many servers more each of these domains takes.
 
@@ -89,7 +89,7 @@ class DomainConstraint(Constraint, Protocol):
 class RequestConstraint(Constraint, Protocol):
     """A rule about the request as a whole."""
 
-    def check_request(self, question: Question) -> Verdict:
+    def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """May the request be met at all, and by how many servers?"""
 
 

@@ -2,7 +2,7 @@
 
 Data flow: values of Placement's ``member_of`` come in, one frozen :class:`MemberOf` comes out; it
 judges the aggregates of a provider, and writes the values back in one canonical form. Names are
-looked up by :mod:`~senlin_affinity.core.aggregate_names`.
+looked up by :mod:`~senlin_affinity.core.aggregates.names`.
 
 Shapes, where U, V and W are UUIDs::
 

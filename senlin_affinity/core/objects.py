@@ -226,7 +226,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Question:
+class ResolvedRequest:
     """A request with its names looked up in the snapshot: what a constraint is asked about.
 
     ``member_of`` is the request's own, with the names of aggregates replaced by their UUIDs.
@@ -291,7 +291,7 @@ class Question:
         """Does the cloud's scheduler run this filter?"""
         return name in self.request.enabled_filters
 
-    def once(self, work: Callable[[Question], _Worked]) -> _Worked:
+    def once(self, work: Callable[[ResolvedRequest], _Worked]) -> _Worked:
         """What ``work`` makes of this question, worked out when it is first wanted."""
         try:
             known: _Worked = self._worked_out[work]
@@ -300,5 +300,5 @@ class Question:
         return known
 
     @cached_property
-    def _worked_out(self) -> dict[Callable[[Question], Any], Any]:
+    def _worked_out(self) -> dict[Callable[[ResolvedRequest], Any], Any]:
         return {}

@@ -1,6 +1,6 @@
 """Will N more servers fit, where would they go, and what is against it?
 
-The way of the data: a request is looked up in a snapshot (``question``), and every constraint is
+The way of the data: a request is looked up in a snapshot (``resolution``), and every constraint is
 asked (``evaluation``), which says how many servers fit. They are placed one by one (``choice``),
 and the hosts are reported as they stand after that, which is when their room is used up
 (``standing``). Where the request does not fit, what would help is looked for (``remedies``). What
@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from senlin_affinity.core import remedies as changes
 from senlin_affinity.core.constraint import Constraint
-from senlin_affinity.core.decision import Decision, PlacedServer
-from senlin_affinity.core.evaluation import evaluate
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question, Rules
-from senlin_affinity.core.question import ask
-from senlin_affinity.core.standing import stand
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.core.planning import remedies as changes
+from senlin_affinity.core.planning.decision import Decision, PlacedServer
+from senlin_affinity.core.planning.evaluation import evaluate
+from senlin_affinity.core.planning.host_reports import stand
+from senlin_affinity.core.planning.resolution import resolve
 
 
 def plan(
@@ -39,23 +39,23 @@ def plan(
     remedies: bool = True,
 ) -> Decision:
     """The decision about a request."""
-    return decide(ask(request, snapshot, rules), constraints, remedies=remedies)
+    return decide(resolve(request, snapshot, rules), constraints, remedies=remedies)
 
 
 def decide(
-    question: Question, constraints: Sequence[Constraint], *, remedies: bool = True
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], *, remedies: bool = True
 ) -> Decision:
-    """The decision about a question, whose names are looked up.
+    """The decision about a request whose names are looked up.
 
     :param remedies: whether to look for what would help, where the request does not fit.
     """
-    now = evaluate(question, constraints)
+    now = evaluate(resolved, constraints)
     chosen = now.chosen()
-    standing = None if question.snapshot.hosts is None else stand(now, chosen)
-    group = None if question.server_group is None else question.server_group.id
+    standing = None if resolved.snapshot.hosts is None else stand(now, chosen)
+    group = None if resolved.server_group is None else resolved.server_group.id
     return Decision(
         fits=now.fits,
-        wanted=question.request.count,
+        wanted=resolved.request.count,
         capacity=now.capacity,
         at_most=now.room.at_most,
         placements=tuple(

@@ -31,7 +31,7 @@ from typing import Any
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.member_of import shown
-from senlin_affinity.core.whole import whole
+from senlin_affinity.core.numbers import whole
 
 AFFINITY = 'affinity'
 ANTI_AFFINITY = 'anti-affinity'

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.numbers import whole
 from senlin_affinity.core.suggestion import meant
-from senlin_affinity.core.whole import whole
 
 ZONE = 'availability_zone'
 HARD, SOFT = 'hard', 'soft'

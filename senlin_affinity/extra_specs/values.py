@@ -23,8 +23,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from senlin_affinity.core.aggregates.host_metadata import FALSE, TRUE
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.host_metadata import FALSE, TRUE
 from senlin_affinity.core.member_of import shown
 from senlin_affinity.core.suggestion import meant, typo_of
 

@@ -27,7 +27,7 @@ from nova.scheduler import filters
 from oslo_log import log as logging
 
 from senlin_affinity.core.aggregate_metadata import Requirements, warnings
-from senlin_affinity.core.aggregate_reasons import REASONS
+from senlin_affinity.core.aggregates.reasons import REASONS
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.verdict import Verdict
 

@@ -26,7 +26,7 @@ from senlin.objects import cluster_policy as binding_object
 from senlin.objects import node as node_object
 
 from senlin_affinity.core.errors import BindingError, InvalidSpec
-from senlin_affinity.core.whole import whole
+from senlin_affinity.core.numbers import whole
 from senlin_affinity.policy import binding, ownership, placement, profile
 
 LOG = logging.getLogger(__name__)

@@ -37,9 +37,9 @@ from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_preflight as preflight
 from senlin_affinity.plugins import senlin_registry
-from senlin_affinity.policy import affinity, binding, ownership, planned, profile, properties
-from senlin_affinity.policy.declared import DECLARED, Property
+from senlin_affinity.policy import affinity, binding, hook, ownership, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
+from senlin_affinity.policy.schema import DECLARED, Property
 
 LOG = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ class AffinityPolicy(base.Policy):
         entity = action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
         asks = preflight.growth(entity, count, self._wanted(), bound)
-        seen = preflight.look(planned.needs(asks), self._connecting(entity))
+        seen = preflight.look(hook.needs(asks), self._connecting(entity))
         answer = preflight.place(self.name, entity.name, asks, seen)
         if engine.is_cancelled(action):
             words = 'the action was cancelled before its nodes were placed'

@@ -1,8 +1,8 @@
 """What a cluster or a node of Senlin's asks for, and what is seen of the cloud it is in.
 
 The way of the data: a cluster or a node comes in with its profile and its binding, and a
-:class:`~senlin_affinity.policy.planned.Growth` goes out; :func:`look` answers what that needs, by
-the owner's connection. What is decided by it, ``policy.planned`` decides.
+:class:`~senlin_affinity.policy.hook.Growth` goes out; :func:`look` answers what that needs, by
+the owner's connection. What is decided by it, ``policy.hook`` decides.
 
 Errors: none out of :func:`look`: why nothing was seen is what it answers then.
 """
@@ -20,10 +20,10 @@ from senlin_affinity.conf import opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.errors import AffinityError, CloudError, in_words, is_mistake
-from senlin_affinity.policy import planned
+from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.hook import Growth, Seen
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
-from senlin_affinity.policy.planned import Growth, Seen
 from senlin_affinity.policy.properties import Properties
 
 LOG = logging.getLogger(__name__)
@@ -70,12 +70,12 @@ def place(policy: str, name: str, asks: Growth, seen: Seen) -> Placement | Refus
     A mistake in code refuses nothing that Nova can place.
     """
     try:
-        outcome = planned.decide(asks, seen)
+        outcome = hook.decide(asks, seen)
     except Exception as error:
         if not is_mistake(error) or asks.question.is_pinned:
             raise
         LOG.exception('affinity policy %s: the preflight failed', policy)
-        return planned.unpinned(asks)
+        return hook.unpinned(asks)
     if outcome.warning is not None:
         LOG.warning('affinity policy %s, %s: preflight: %s', policy, name, outcome.warning)
     if outcome.note is not None:
@@ -92,8 +92,8 @@ def warn_of_ceiling(
         if more < 1 or not is_planned(wanted):
             return
         asks = growth(cluster, more, wanted, bound)
-        seen = look(planned.needs(asks), connect)
-        why = planned.ceiling(asks, seen)
+        seen = look(hook.needs(asks), connect)
+        why = hook.ceiling(asks, seen)
     except Exception as error:
         if is_mistake(error):
             LOG.exception('affinity policy %s: the preflight failed', policy)

@@ -24,7 +24,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from senlin_affinity.core.aggregate_names import resolve
+from senlin_affinity.core.aggregates.names import resolve
 from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec, PolicyMismatch
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.ports import Candidates, Inventory, ServerGroups

@@ -24,9 +24,9 @@ from typing import Any
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.core.ports import ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.policy.declared import DELETE, KEEP
 from senlin_affinity.policy.matching import mismatch, saying
 from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.schema import DELETE, KEEP
 
 #: The key in a cluster's metadata.
 KEY = 'senlin_affinity_on_detach'

@@ -28,7 +28,7 @@ from senlin_affinity.core import member_of, spread, suggestion
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import ANTI_AFFINITY, check_name, check_policy, check_rules
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.policy.declared import DECLARED, DELETE, Property
+from senlin_affinity.policy.schema import DECLARED, DELETE, Property
 
 TYPE = 'senlin.policy.affinity'
 VERSIONS = ('1.0', '1.1')

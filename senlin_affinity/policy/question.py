@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from senlin_affinity.constraints.reservations import keeps_reserved, reads_images
-from senlin_affinity.core import question as lookup
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Rules
-from senlin_affinity.core.objects import Question as LookedUp
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.policy import profile
@@ -142,9 +141,9 @@ def needs(question: Question) -> Needs:
     )
 
 
-def ask(question: Question, look: Look) -> LookedUp:
+def ask(question: Question, look: Look) -> ResolvedRequest:
     """The question with its names looked up, and what the specs say in it."""
-    return lookup.ask(*build(question, look))
+    return resolve(*build(question, look))
 
 
 def build(question: Question, look: Look) -> tuple[PlacementRequest, CloudSnapshot, Rules]:

@@ -12,7 +12,7 @@ from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy, converted
-from senlin_affinity.policy.declared import Property
+from senlin_affinity.policy.schema import Property
 from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
 from tests.support.edge import (
     FAILURES,

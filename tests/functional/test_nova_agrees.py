@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
-from senlin_affinity.core import filters, flavor, objects
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, Question
+from senlin_affinity.core import flavor, objects
+from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.planning import scheduler_filters
 from senlin_affinity.core.server_group import POLICIES, Member, ServerGroup
 from tests.support.nova_judge import HOST, Judge
 from tests.support.small_cloud import flavor_of
@@ -156,8 +157,8 @@ def test_a_row_s_filter(nova, row):
 def test_any_request_of_a_filter(nova, name, given, image):
     """Where nothing is marked "at most", the filter passes every host."""
     request = PlacementRequest(1, 'f', image_properties=image, enabled_filters=(name,))
-    question = Question(request, CloudSnapshot(), given)
-    assume(not filters.unmodelled(question, ()) and not question.demand.unmodelled)
+    resolved = ResolvedRequest(request, CloudSnapshot(), given)
+    assume(not scheduler_filters.unmodelled(resolved, ()) and not resolved.demand.unmodelled)
     assert ask(nova, 'passes', given, image, filter=name) in (True, None)
 
 
@@ -165,8 +166,10 @@ def test_every_attribute_of_a_host_may_be_asked_for(nova):
     """A key without a namespace is a capability where nova-scheduler knows something so called."""
     request = PlacementRequest(1, 'f', enabled_filters=('ComputeCapabilitiesFilter',))
     for name in nova('attributes'):
-        question = Question(request, CloudSnapshot(), flavor_of({'extra_specs': {name: 'x'}}))
-        assert filters.unmodelled(question, ()), name
+        resolved = ResolvedRequest(
+            request, CloudSnapshot(), flavor_of({'extra_specs': {name: 'x'}})
+        )
+        assert scheduler_filters.unmodelled(resolved, ()), name
 
 
 # --- what the filters of server groups say
@@ -183,8 +186,8 @@ def test_any_server_group(nova, policy, limit, hosts, has_others):
     rules = {} if limit is None or policy != 'anti-affinity' else {'max_server_per_host': limit}
     members = tuple(Member(f's{number}', host) for number, host in enumerate(hosts))
     group = ServerGroup('g', 'web', policy, rules, members)
-    question = Question(PlacementRequest(1, 'f', 'g'), CloudSnapshot(), server_group=group)
-    verdict = ServerGroupConstraint().check_host(question, Host(HOST, HOST))
+    resolved = ResolvedRequest(PlacementRequest(1, 'f', 'g'), CloudSnapshot(), server_group=group)
+    verdict = ServerGroupConstraint().check_host(resolved, Host(HOST, HOST))
     given = {
         'policy': policy,
         'rules': rules,

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
-from senlin_affinity.core import isolation
+from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
     Host,
     PlacementRequest,
-    Question,
+    ResolvedRequest,
     Rules,
 )
 from senlin_affinity.core.verdict import Verdict
@@ -139,12 +139,12 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
     hypothesis.assume(wanted in {*carried, *(host.availability_zone for host in hosts)})
     snapshot = CloudSnapshot(hosts, known)
     request = PlacementRequest(1, 'f', availability_zone=wanted)
-    question = Question(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
+    resolved = ResolvedRequest(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
     found, forbidden = nova.ask(made, zone=wanted, forced=['cmp'] if is_pinned else [])
     assert not forbidden
     required = set(*found) if found else None
     for host in hosts:
-        verdict = AvailabilityZoneConstraint().check_host(question, host)
+        verdict = AvailabilityZoneConstraint().check_host(resolved, host)
         is_taken = required is None or bool(required & host.aggregates)
         if required is None and is_pinned:
             is_taken = host.availability_zone == wanted

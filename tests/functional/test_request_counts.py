@@ -14,7 +14,7 @@ from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.plugins import senlin_preflight
-from senlin_affinity.policy import affinity, planned, properties
+from senlin_affinity.policy import affinity, hook, properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.question import Question
 from tests.functional.http_cloud import HttpCloud
@@ -72,9 +72,9 @@ def detach(cloud, group_id, *, is_inherited=False):
 
 def place(cloud, *, is_drs, count=3):
     wanted = replace(spec(is_drs), preflight='off')
-    growth = planned.Growth(Question(count, policy=wanted), Binding('XYZ-ABCD', True))
-    seen = senlin_preflight.look(planned.needs(growth), cloud.connection)
-    return planned.decide(growth, seen).answer
+    growth = hook.Growth(Question(count, policy=wanted), Binding('XYZ-ABCD', True))
+    seen = senlin_preflight.look(hook.needs(growth), cloud.connection)
+    return hook.decide(growth, seen).answer
 
 
 # -- the hook
@@ -118,7 +118,7 @@ def test_the_plain_hook_and_an_empty_one_ask_nothing(cloud, is_drs, count):
     assert cloud.nova.requests() == []
 
 
-def hook(cloud, *, count, **wanted):
+def hooked(cloud, *, count, **wanted):
     """The hook with the preflight, of a group with two members; which requests were the cloud's."""
     nova = cloud.nova
     group = nova.add_group('web', 'soft-anti-affinity', project_id='p')
@@ -130,10 +130,8 @@ def hook(cloud, *, count, **wanted):
     own = connection.session.get_project_id()
     question = Question(count, server_group=group, policy=policy, profile=profile, project_id=own)
     bound = Binding(group, is_inherited=True)
-    growth = planned.Growth(question, bound, load_constraints())
-    outcome = planned.decide(
-        growth, senlin_preflight.look(planned.needs(growth), lambda: connection)
-    )
+    growth = hook.Growth(question, bound, load_constraints())
+    outcome = hook.decide(growth, senlin_preflight.look(hook.needs(growth), lambda: connection))
     assert (outcome.warning, outcome.note) == (None, None)
     return outcome.answer, [request.replace(group, 'ID') for request in nova.requests()]
 
@@ -142,7 +140,7 @@ def hook(cloud, *, count, **wanted):
 @pytest.mark.parametrize('count', [1, 50])
 def test_rx_02_the_preflight_asks_a_constant_number_besides_pages(wanted, count):
     with HttpCloud(FakeNova(hosts=many_hosts())) as cloud:
-        answer, asked = hook(cloud, count=count, **wanted)
+        answer, asked = hooked(cloud, count=count, **wanted)
 
     assert len(answer.entries()) == count
     pages = HYPERVISORS // 1000 + 1  # a full one has a link to the next

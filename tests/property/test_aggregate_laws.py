@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core import aggregate_extra_specs
 from senlin_affinity.core.aggregate_metadata import check, warnings
-from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.core.aggregates import instance_extra_specs
+from senlin_affinity.core.aggregates.key_states import parse as parse_states
+from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
 from senlin_affinity.core.extra_spec_operators import match, parse
-from senlin_affinity.core.key_states import parse as parse_states
 from senlin_affinity.core.reasons import sentence
 from tests.property.aggregate_strategies import (
     AGGREGATES,
@@ -165,7 +165,7 @@ def test_nothing_raises_and_everything_can_be_said(extra_specs, aggregates, comm
     verdict = check(extra_specs, aggregates)
     assert sentence(verdict, REASONS)
     assert all(isinstance(words, str) for words in warnings(verdict, aggregates))
-    assert sentence(aggregate_extra_specs.check(extra_specs, aggregates), NOVA_REASONS)
+    assert sentence(instance_extra_specs.check(extra_specs, aggregates), NOVA_REASONS)
 
 
 @given(st.text(max_size=12) | REQUIREMENTS | JSON, st.text(max_size=12) | REQUIREMENTS | JSON)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.aggregate_names import resolve
+from senlin_affinity.core.aggregates.names import resolve
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf, canonical
 from senlin_affinity.core.objects import Aggregate

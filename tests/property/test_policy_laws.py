@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.core.errors import BindingError, InvalidSpec
-from senlin_affinity.core.whole import whole
+from senlin_affinity.core.numbers import whole
 from senlin_affinity.policy import binding, placement, profile, properties
 from senlin_affinity.policy.binding import Binding
 from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
-from senlin_affinity.core.replanner import Replanner
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.planning.replanner import Replanner
 
-QUESTION = Question(PlacementRequest(1, 'f'), CloudSnapshot())
+QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 
 
 def search(capacities, wanted, now, guess):
@@ -20,8 +20,8 @@ def search(capacities, wanted, now, guess):
         planned.append(number)
         return SimpleNamespace(capacity=capacities[number - 1])
 
-    question = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
-    replanner = Replanner(SimpleNamespace(question=question, capacity=now))
+    resolved = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
+    replanner = Replanner(SimpleNamespace(resolved=resolved, capacity=now))
     number, decision = replanner.smallest(len(capacities), guess, attempt)
     assert decision.capacity == capacities[number - 1]
     assert len(planned) == len(set(planned))

@@ -20,7 +20,7 @@ from senlin_affinity.core.objects import (
     Flavor,
     Host,
     PlacementRequest,
-    Question,
+    ResolvedRequest,
     Rules,
 )
 from senlin_affinity.core.reservations import constrain
@@ -93,7 +93,7 @@ def test_the_constraint_never_raises_and_says_what_the_flow_says(
     keys, image, world, rules, project
 ):
     """And hosts that look alike to it get one answer, in which every fact is there."""
-    asked = Question(
+    asked = ResolvedRequest(
         PlacementRequest(1, 'f', image_properties=image, project_id=project),
         CloudSnapshot(aggregates=world),
         Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(keys, 'required')),

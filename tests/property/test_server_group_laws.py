@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, Question
+from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
 from senlin_affinity.core.server_group import Member, ServerGroup, create_body, parse_create
 from tests.property.strategies import HOSTS, JSON, NAMES, check_words, nearly, policies_and_rules
 
@@ -82,8 +82,10 @@ def test_a_host_is_rejected_exactly_when_it_has_no_room(group, hosts):
     policy, rules = group
     members = tuple(Member(f's{i}', host) for i, host in enumerate(hosts))
     found = ServerGroup('g', 'web', policy, rules, members)
-    question = Question(PlacementRequest(1, 'small', 'g'), CloudSnapshot(), server_group=found)
-    verdict = ServerGroupConstraint().check_host(question, Host('cmp-1', 'cmp-1'))
+    resolved = ResolvedRequest(
+        PlacementRequest(1, 'small', 'g'), CloudSnapshot(), server_group=found
+    )
+    verdict = ServerGroupConstraint().check_host(resolved, Host('cmp-1', 'cmp-1'))
     assert bool(verdict) is (verdict.room != 0)
     if policy == 'anti-affinity':
         limit = rules.get('max_server_per_host', 1)

@@ -13,7 +13,8 @@ from typing import Any
 from nova.scheduler.filters import extra_specs_ops
 from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInstanceExtraSpecsFilter
 
-from senlin_affinity.core import aggregate_extra_specs, aggregate_metadata
+from senlin_affinity.core import aggregate_metadata
+from senlin_affinity.core.aggregates import instance_extra_specs
 from senlin_affinity.core.extra_spec_operators import match, parse
 
 #: How the real ones may raise, which is None here.
@@ -59,7 +60,7 @@ def check_plain(extra_specs: Mapping[str, str], aggregates: Sequence[Mapping[str
 def check_novas(extra_specs: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]) -> None:
     """Our rule of Nova's filter says what that filter says."""
     real = nova_says(extra_specs, aggregates)
-    verdict = aggregate_extra_specs.check(extra_specs, aggregates)
+    verdict = instance_extra_specs.check(extra_specs, aggregates)
     if real is None:
         assert not verdict or _may_be_kinder(extra_specs, aggregates)
     elif verdict.code == 'aggregate_metadata.nova_fails':

@@ -161,13 +161,13 @@ class Fence:
         'fence.forbidden': Reason('in {aggregates}, which is fenced', advice='open the fence'),
     }
 
-    def check_host(self, question, host):
+    def check_host(self, resolved, host):
         fenced = sorted(name for name in host.aggregates if name.startswith('fenced'))
         if fenced:
             return Verdict.rejected('fence.forbidden', aggregates=', '.join(fenced))
         return Verdict.skipped('fence.open')
 
-    def shape(self, question, host):
+    def shape(self, resolved, host):
         return host.aggregates
 
 

@@ -16,7 +16,7 @@ from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Host
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.plugins import senlin_preflight
-from senlin_affinity.policy import planned, properties
+from senlin_affinity.policy import hook, properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement
 from tests.support.edge import FORBIDDEN, Edge
@@ -71,9 +71,7 @@ def of_hook(edge, policy, profile, count, group):
     entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
     bound = Binding(group, is_inherited=True)
     growth = senlin_preflight.growth(entity, count, properties.load(policy), bound)
-    return planned.decide(
-        growth, senlin_preflight.look(planned.needs(growth), edge.connection)
-    ).answer
+    return hook.decide(growth, senlin_preflight.look(hook.needs(growth), edge.connection)).answer
 
 
 @pytest.mark.parametrize('count', [3, 4])

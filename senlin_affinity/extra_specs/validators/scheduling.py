@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from senlin_affinity.core import key_states
+from senlin_affinity.core.aggregates import key_states
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.values import Value

@@ -7,8 +7,8 @@ import pytest
 from senlin_affinity.cli import plan_view
 from senlin_affinity.cli.plan_notes import Answer
 from senlin_affinity.core.planner import plan
-from senlin_affinity.core.question import ask
-from senlin_affinity.policy.question import Look
+from senlin_affinity.core.planning.resolution import resolve
+from senlin_affinity.policy.resolved import Look
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 
@@ -22,8 +22,8 @@ def test_what_a_terminal_would_act_upon_is_not_drawn(odd):
     }
     snapshot = snapshot_of(row)
     decision = plan(request_of(row), snapshot, CONSTRAINTS)
-    question = ask(request_of(row), snapshot)
-    answer = Answer(decision, question, Look(snapshot, {'quotas': f'no{odd}'}))
+    resolved = resolve(request_of(row), snapshot)
+    answer = Answer(decision, resolved, Look(snapshot, {'quotas': f'no{odd}'}))
     stream = io.StringIO()
     plan_view.show(answer, stream)
     text = stream.getvalue()

@@ -15,7 +15,7 @@ from senlin_affinity.core.objects import (
     Flavor,
     Host,
     PlacementRequest,
-    Question,
+    ResolvedRequest,
     Rules,
 )
 from senlin_affinity.core.reasons import sentence
@@ -57,7 +57,7 @@ def aggregate_question(row):
     known = dict(zip(('ours', 'nova'), AggregateMetadataConstraint.filters, strict=True))
     filters = tuple(known[word] for word in row['filters'])
     request = PlacementRequest(1, 'small', enabled_filters=(*DEFAULT_FILTERS, *filters))
-    asked = Question(request, CloudSnapshot(aggregates=aggregates), flavor=flavor)
+    asked = ResolvedRequest(request, CloudSnapshot(aggregates=aggregates), flavor=flavor)
     return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(row['member']))
 
 
@@ -69,7 +69,10 @@ def test_aggregate_metadata(row):
 
 def test_hosts_that_the_metadata_may_tell_apart_do_not_look_alike():
     hosts = [Host('cmp-1', 'cmp-1', aggregates=frozenset(names)) for names in ('', 'a', 'b', 'ab')]
-    rule, asked = AggregateMetadataConstraint(), Question(PlacementRequest(1, 'f'), CloudSnapshot())
+    rule, asked = (
+        AggregateMetadataConstraint(),
+        ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot()),
+    )
     assert len({rule.shape(asked, host) for host in hosts}) == len(hosts)
 
 
@@ -103,7 +106,7 @@ def about_aggregates(row):
     extra_specs = row.get('flavor', {})
     flavor = None if extra_specs is None else Flavor('1', 'f', 1, 64, 1, extra_specs=extra_specs)
     rules = {key: value for word in row.get('rules', ()) for key, value in RULES[word].items()}
-    asked = Question(
+    asked = ResolvedRequest(
         PlacementRequest(1, 'f', image_properties=row.get('image'), project_id=row.get('project')),
         CloudSnapshot(
             aggregates=known if row.get('known', True) else None, project_id=row.get('of_snapshot')

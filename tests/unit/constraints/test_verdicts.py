@@ -21,8 +21,8 @@ from senlin_affinity.core.objects import (
     Flavor,
     Host,
     PlacementRequest,
-    Question,
     Quota,
+    ResolvedRequest,
     Resource,
     Rules,
 )
@@ -61,9 +61,9 @@ def check(row, verdict, reasons):
     assert words == row.get('sentence', words)
 
 
-def question(group=None, count=1, known=None, rules=None, asked=None):
+def resolved(group=None, count=1, known=None, rules=None, asked=None):
     request = PlacementRequest(count, 'small', asked if group is None else group.id)
-    return Question(
+    return ResolvedRequest(
         request, CloudSnapshot(quotas=known), server_group=group, rules=rules or Rules()
     )
 
@@ -92,7 +92,9 @@ def test_host(constraint, row):
     known = aggregates_of(row.get('aggregates', {}))
     snapshot = CloudSnapshot((host, *others), known, pools=pools_of(row))
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
-    asked = Question(request_of(row), snapshot, flavor, group_of(row.get('group')), rules_of(row))
+    asked = ResolvedRequest(
+        request_of(row), snapshot, flavor, group_of(row.get('group')), rules_of(row)
+    )
     if 'domain' not in row:
         check(row, constraint().check_host(asked, host), constraint.reasons)
         return
@@ -106,12 +108,12 @@ def test_host(constraint, row):
     'constraint', [ServerGroupConstraint, SpreadConstraint, ResourcesConstraint]
 )
 def test_of_no_domains_nothing_is_said(constraint):
-    assert constraint().check_domains(question(), {}) == {}
+    assert constraint().check_domains(resolved(), {}) == {}
 
 
 @pytest.mark.parametrize('row', rows('server_group_hosts'))
 def test_server_group(row):
-    asked = question(group_of(row.get('group')), asked=row.get('asked'))
+    asked = resolved(group_of(row.get('group')), asked=row.get('asked'))
     verdict = ServerGroupConstraint().check_host(asked, Host('cmp-1', 'cmp-1'))
     check(row, verdict, ServerGroupConstraint.reasons)
 
@@ -123,7 +125,7 @@ def test_servers_placed_one_by_one(row):
     members = []
     while True:
         group = ServerGroup('g', 'web', 'anti-affinity', row['rules'], tuple(members))
-        asked = question(group)
+        asked = resolved(group)
         free = [host for host in hosts if ServerGroupConstraint().check_host(asked, host)]
         if not free:
             break
@@ -138,7 +140,7 @@ def test_drs(row):
     rules = Rules.of(
         is_drs_required=row.get('is_drs_required', True), drs_pattern=row.get('pattern', 'drs')
     )
-    verdict = DrsConstraint().check_host(question(rules=rules), Host(**row['host']))
+    verdict = DrsConstraint().check_host(resolved(rules=rules), Host(**row['host']))
     check(row, verdict, DrsConstraint.reasons)
 
 
@@ -155,7 +157,7 @@ def test_quota_of_members(row):
         users = [*row.get('users', ()), *itertools.repeat(None, row['members'])]
         members = tuple(Member(f's{i}', None, users[i]) for i in range(row['members']))
         group = ServerGroup('g', 'web', 'affinity', {}, members)
-    asked = question(group, row['wanted'], quotas_of(row))
+    asked = resolved(group, row['wanted'], quotas_of(row))
     check_quota(row, replace(asked, snapshot=replace(asked.snapshot, user_id=row.get('asks'))))
 
 
@@ -166,7 +168,7 @@ def test_quota_of_servers(row):
     given = row.get('flavor', {})
     flavor = None if given is None else flavor_of({'vcpus': 2, **given})
     snapshot = CloudSnapshot(quotas=known)
-    check_quota(row, Question(PlacementRequest(row['wanted'], 'f'), snapshot, flavor))
+    check_quota(row, ResolvedRequest(PlacementRequest(row['wanted'], 'f'), snapshot, flavor))
 
 
 def check_quota(row, asked):
@@ -183,7 +185,7 @@ def check_quota(row, asked):
 def test_the_quotas_of_another_project_say_nothing(asks, code):
     """RX-07: a snapshot has those of the project that took it."""
     snapshot = CloudSnapshot(quotas={'instances': Quota(1, 1)}, project_id='ours')
-    asked = Question(PlacementRequest(1, 'f', project_id=asks), snapshot)
+    asked = ResolvedRequest(PlacementRequest(1, 'f', project_id=asks), snapshot)
     assert QuotaConstraint().check_request(asked).code == code
 
 
@@ -237,7 +239,7 @@ SPREADS = (Spread('availability_zone'), Spread('rack'))
 )
 def test_equal_shapes_have_equal_verdicts(constraint, zone, specs, policy):
     group = policy and ServerGroup('g', 'web', policy, {'max_server_per_host': 2}, MEMBERS)
-    asked = Question(
+    asked = ResolvedRequest(
         PlacementRequest(1, 'f', policy and 'g', zone, spread=SPREADS),
         CloudSnapshot(tuple(HOSTS), (Aggregate('one', 'one', 'az', {'rack': 'r1'}),)),
         Flavor('f', 'small', 1, 512, 1, extra_specs=specs),

@@ -2,9 +2,10 @@
 
 import pytest
 
-from senlin_affinity.core import aggregate_extra_specs, aggregate_metadata
+from senlin_affinity.core import aggregate_metadata
 from senlin_affinity.core.aggregate_metadata import FORCE, Requirements, check, warnings
-from senlin_affinity.core.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.core.aggregates import instance_extra_specs
+from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
 from senlin_affinity.core.extra_spec_operators import match, parse
 from senlin_affinity.core.reasons import sentence
 from tests.support import aggregate_rows
@@ -37,7 +38,7 @@ def test_check(row):
 
 @pytest.mark.parametrize('row', aggregate_rows.rows('aggregate_extra_specs'))
 def test_novas_own_filter(row):
-    judged(row, aggregate_extra_specs)
+    judged(row, instance_extra_specs)
 
 
 @pytest.mark.parametrize('row', rows('aggregate_metadata_sets'))
@@ -61,9 +62,7 @@ def test_operators(row):
     verdict = check(*sides)
     assert verdict.code == PREFIX + row['code']
     assert bool(verdict) is (row['code'] == 'matches')
-    assert (
-        aggregate_extra_specs.check(*sides).code == f'{PREFIX}nova_{row.get("nova", row["code"])}'
-    )
+    assert instance_extra_specs.check(*sides).code == f'{PREFIX}nova_{row.get("nova", row["code"])}'
     values = [value.strip() for value in row['value'].split(',')]
     assert any(match(value, row['requirement']) for value in values) is bool(verdict)
 
@@ -85,7 +84,7 @@ def test_what_is_no_text_does_not_match(value, requirement):
     assert match(value, requirement) is False
 
 
-@pytest.mark.parametrize('rule', [aggregate_metadata, aggregate_extra_specs])
+@pytest.mark.parametrize('rule', [aggregate_metadata, instance_extra_specs])
 def test_none_is_taken_for_empty(rule):
     """R0-32: on either side, and for one of several aggregates; a key may be no text."""
     ssd = {'ssd': 'true'}

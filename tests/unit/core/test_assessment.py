@@ -5,12 +5,18 @@ from typing import ClassVar
 
 import pytest
 
-from senlin_affinity.core.assessment import assess
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, Question, Resource
+from senlin_affinity.core.objects import (
+    CloudSnapshot,
+    Host,
+    PlacementRequest,
+    ResolvedRequest,
+    Resource,
+)
+from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
-QUESTION = Question(PlacementRequest(1, 'f'), CloudSnapshot())
+QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 NAMES = ('host', 'hypervisor_hostname')
 HOST = Host('cmp-1', 'node-1', 'QEMU', resources={'VCPU': Resource(4, 0)})
 OTHER = {'VCPU': Resource(4, 1)}
@@ -44,11 +50,11 @@ class Nosy:
         self.is_by_name = is_by_name
         self.asked = []
 
-    def check_host(self, question, host):
+    def check_host(self, resolved, host):
         self.asked.append(host)
-        return Verdict.passed('nosy.seen', room=1, seen=self.shape(question, host))
+        return Verdict.passed('nosy.seen', room=1, seen=self.shape(resolved, host))
 
-    def shape(self, question, host):
+    def shape(self, resolved, host):
         fields = (field.name for field in dataclasses.fields(host))
         return tuple(
             str(getattr(host, name)) for name in fields if self.is_by_name or name not in NAMES
@@ -134,7 +140,7 @@ class Says(Nosy):
         self.name = name
         self._verdict = verdict
 
-    def check_host(self, question, host):
+    def check_host(self, resolved, host):
         return self._verdict
 
 

@@ -24,22 +24,22 @@ class Odd:
     filters = ()
     reasons: ClassVar = {'odd.ok': Reason('ok')}
 
-    def check_host(self, question, host):
+    def check_host(self, resolved, host):
         return Verdict.passed('odd.ok', room=2)
 
-    def shape(self, question, host):
+    def shape(self, resolved, host):
         return host.host
 
-    def has_domains(self, question):
+    def has_domains(self, resolved):
         return True
 
-    def domains(self, question, host):
+    def domains(self, resolved, host):
         return [Domain('row', host.host)]
 
-    def check_domains(self, question, rooms):
+    def check_domains(self, resolved, rooms):
         return dict.fromkeys(rooms, Verdict.passed('odd.ok', room=2))
 
-    def check_request(self, question):
+    def check_request(self, resolved):
         return Verdict.passed('odd.ok')
 
     def remedies(self, planner):
@@ -100,8 +100,8 @@ def test_a_mistake_is_named(method, wrong, words, is_by_name):
 def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
     odd, late = Odd(), Odd()
     late.name = 'late'
-    late.check_request = lambda question: (
-        fails() if question.request.count == 1 else Verdict.passed('odd.ok', room=1)
+    late.check_request = lambda resolved: (
+        fails() if resolved.request.count == 1 else Verdict.passed('odd.ok', room=1)
     )
     odd.remedies = lambda planner: [planner.plan_request(count=1)]
     with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from senlin_affinity.core.objects import CloudSnapshot, Host, Question
+from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 from senlin_affinity.core.planner import plan
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
@@ -58,7 +58,7 @@ def test_it_holds_nothing_of_the_snapshot(count):
         thing = todo.pop()
         if id(thing) not in seen and not isinstance(thing, type):
             seen.add(id(thing))
-            assert not isinstance(thing, CloudSnapshot | Host | Question)
+            assert not isinstance(thing, CloudSnapshot | Host | ResolvedRequest)
             assert not callable(thing)
             todo += gc.get_referents(thing)
 

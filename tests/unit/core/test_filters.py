@@ -2,8 +2,8 @@
 
 import pytest
 
-from senlin_affinity.core import filters
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.planning import scheduler_filters
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
 
@@ -17,5 +17,7 @@ def test_filter(row):
         enabled_filters=tuple(row.get('enabled', [row['filter']])),
     )
     flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
-    found = filters.unmodelled(Question(request, CloudSnapshot(), flavor), row.get('modelled', ()))
+    found = scheduler_filters.unmodelled(
+        ResolvedRequest(request, CloudSnapshot(), flavor), row.get('modelled', ())
+    )
     assert found == ((f'filter {row["filter"]}',) if row['outcome'] == 'at most' else ())

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from senlin_affinity.core import member_of
-from senlin_affinity.core.aggregate_names import resolve
+from senlin_affinity.core.aggregates.names import resolve
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Aggregate, Host

@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.core.plain import escaped, is_plain, signed
+from senlin_affinity.core.terminal_text import escaped, is_plain, signed
 
 
 @pytest.mark.parametrize(

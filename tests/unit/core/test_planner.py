@@ -11,7 +11,7 @@ from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
 from senlin_affinity.core.planner import plan
-from senlin_affinity.core.question import ask
+from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -237,9 +237,9 @@ def test_whose_group_a_name_means(project, name, found):
     request = PlacementRequest(1, 'f', name, project_id=project)
     if found is None:
         with pytest.raises(InvalidSpec, match=f"there is no server group '{name}'"):
-            ask(request, snapshot)
+            resolve(request, snapshot)
     else:
-        assert ask(request, snapshot).server_group == found
+        assert resolve(request, snapshot).server_group == found
 
 
 @pytest.mark.parametrize(
@@ -250,9 +250,9 @@ def test_whose_group_a_name_means(project, name, found):
     ],
 )
 def test_names_of_aggregates_that_are_not_known_stay(values, asked):
-    assert ask(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
+    assert resolve(PlacementRequest(1, 'f', member_of=values), CloudSnapshot()).member_of == asked
     with pytest.raises(InvalidSpec, match=r'^member_of\[0\]: in: without an aggregate'):
-        ask(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
+        resolve(PlacementRequest(1, 'f', member_of=('in:', *values)), CloudSnapshot())
 
 
 @pytest.mark.parametrize('hosts', [None, (Host('a', 'a'), Host('b', 'b', availability_zone='az'))])
@@ -292,7 +292,7 @@ class Says:
     def __init__(self, verdict):
         self._verdict = verdict
 
-    def check_request(self, question):
+    def check_request(self, resolved):
         return self._verdict
 
 
@@ -330,11 +330,11 @@ def test_only_hosts_with_new_servers_are_asked_about_again():
     asked = []
 
     class Watch(Fence):
-        def check_host(self, question, host):
+        def check_host(self, resolved, host):
             asked.append(host)
-            return super().check_host(question, host)
+            return super().check_host(resolved, host)
 
-        def shape(self, question, host):
+        def shape(self, resolved, host):
             return id(host)
 
     gpu = {'VCPU': [9, 0], 'MEMORY_MB': [9999, 0], 'DISK_GB': [9, 0], 'CUSTOM_GPU': [2, 1]}

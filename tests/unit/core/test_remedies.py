@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 from senlin_affinity.constraints.resources import MOST_NEW_HOSTS
-from senlin_affinity.core import replanner
-from senlin_affinity.core.decision import Kind
-from senlin_affinity.core.evaluation import evaluate
 from senlin_affinity.core.planner import decide, plan
-from senlin_affinity.core.question import ask
+from senlin_affinity.core.planning import replanner
+from senlin_affinity.core.planning.decision import Kind
+from senlin_affinity.core.planning.evaluation import evaluate
+from senlin_affinity.core.planning.resolution import resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
 
@@ -93,15 +93,15 @@ def test_a_remedy_s_capacity_is_what_planning_with_it_gives(row):
 
 def planned_for(row, monkeypatch):
     """The questions that are planned for remedies."""
-    question, planned = ask(request_of(row), snapshot_of(row), rules_of(row)), []
+    resolved, planned = resolve(request_of(row), snapshot_of(row), rules_of(row)), []
 
     def watched(changed, constraints):
         planned.append(changed)
         return evaluate(changed, constraints)
 
     monkeypatch.setattr(replanner, 'evaluate', watched)
-    decide(question, CONSTRAINTS)
-    return question, planned
+    decide(resolved, CONSTRAINTS)
+    return resolved, planned
 
 
 @pytest.mark.parametrize('row', [row for row in ROWS if row.values[0]['outcome'] == 'enough'])
@@ -112,8 +112,8 @@ def test_a_number_is_the_smallest_that_is_enough_and_is_guessed(row, monkeypatch
             number = int(change.split(': ')[1] if ': ' in change else change.split()[0])
             less = change.replace(str(number), str(number - 1), 1)
             assert answer(changed(row, code, less)).fits is False
-    question, planned = planned_for(row, monkeypatch)
-    known, kinds = question.snapshot.hosts, Counter()
+    resolved, planned = planned_for(row, monkeypatch)
+    known, kinds = resolved.snapshot.hosts, Counter()
     for each in planned:
         group, hosts = each.server_group, each.snapshot.hosts
         kind = bool(group and group.rules), hosts != known, len(hosts) > len(known)

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.constraints.reservations import reads_images
-from senlin_affinity.core import isolation
+from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, Rules
 from senlin_affinity.core.provider_tree import Provider, admitted

@@ -12,7 +12,7 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.conf import opts
-from senlin_affinity.policy import declared
+from senlin_affinity.policy import schema
 from tests.support.our_constraints import OURS
 
 ROOT = Path(__file__).parents[3]
@@ -62,7 +62,7 @@ def has_section(page, title, line):
     return f'\n{title}\n{line * len(title)}\n' in page
 
 
-PROPERTIES = dict(flattened(declared.DECLARED))
+PROPERTIES = dict(flattened(schema.DECLARED))
 DECISIONS = {
     path: path.read_text(encoding='utf-8').splitlines()
     for path in (SOURCE / 'decisions').glob('*.rst')

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 import yaml
 
-from senlin_affinity.core.aggregate_names import resolve
+from senlin_affinity.core.aggregates.names import resolve
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Aggregate

@@ -3,9 +3,9 @@
 import pytest
 
 from senlin_affinity.core.errors import AffinityError
+from senlin_affinity.core.numbers import whole
 from senlin_affinity.core.objects import CloudSnapshot
-from senlin_affinity.core.whole import whole
-from senlin_affinity.policy import placement, planned
+from senlin_affinity.policy import hook, placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from senlin_affinity.policy.question import Look, Question
@@ -25,10 +25,10 @@ def test_place(row):
 
     def place():
         question = Question(row['count'], policy=wanted, options={'drs_pattern': pattern})
-        growth = planned.Growth(question, bound)
-        needs = planned.needs(growth)
+        growth = hook.Growth(question, bound)
+        needs = hook.needs(growth)
         hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
-        return planned.decide(growth, Look(CloudSnapshot(tuple(hosts)))).answer
+        return hook.decide(growth, Look(CloudSnapshot(tuple(hosts)))).answer
 
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -83,8 +83,8 @@ def test_decided_count(row):
 def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
-    needs = planned.needs(planned.Growth(Question(2, policy=wanted), BOUND))
+    needs = hook.needs(hook.Growth(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned
-    assert planned.needs(planned.Growth(Question(0, policy=wanted), None)) is None
+    assert hook.needs(hook.Growth(Question(0, policy=wanted), None)) is None
     with pytest.raises(AffinityError):
-        planned.needs(planned.Growth(Question(2, policy=wanted), None))
+        hook.needs(hook.Growth(Question(2, policy=wanted), None))

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, CloudError
-from senlin_affinity.policy import planned
+from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
@@ -33,11 +33,11 @@ class Story:
         self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
 
     def growth(self, constraints):
-        return planned.Growth(self.question, self.bound, constraints)
+        return hook.Growth(self.question, self.bound, constraints)
 
     def seen(self):
         """What an adapter answers, by what is needed."""
-        needs = planned.needs(self.growth(()))
+        needs = hook.needs(self.growth(()))
         if 'fails' in self.row:
             return CloudError(self.row['fails'])
         assert needs.server_groups == ('g',)
@@ -52,13 +52,13 @@ class Story:
         return Look(snapshot, unknown, images)
 
     def place(self):
-        outcome = planned.decide(self.growth(CONSTRAINTS), self.seen())
+        outcome = hook.decide(self.growth(CONSTRAINTS), self.seen())
         self.warnings += [outcome.warning] * (outcome.warning is not None)
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer
 
     def ceiling(self):
-        return planned.ceiling(self.growth(CONSTRAINTS), self.seen())
+        return hook.ceiling(self.growth(CONSTRAINTS), self.seen())
 
 
 @pytest.mark.parametrize('row', rows('policy_planned'))

@@ -32,30 +32,30 @@ class RackLimit:
         ),
     }
 
-    def has_domains(self, question):
-        return question.option(MOST) > 0 and question.request.server_group is not None
+    def has_domains(self, resolved):
+        return resolved.option(MOST) > 0 and resolved.request.server_group is not None
 
-    def check_host(self, question, host):
-        if not self.has_domains(question):
+    def check_host(self, resolved, host):
+        if not self.has_domains(resolved):
             return Verdict.skipped('rack_limit.off')
-        racks = base.domains_of(question.snapshot, BY, host)
-        if racks is None or question.server_group is None:
+        racks = base.domains_of(resolved.snapshot, BY, host)
+        if racks is None or resolved.server_group is None:
             return Verdict.unknown('rack_limit.unknown')
         if len(racks) > 1:
             return Verdict.rejected('rack_limit.several')
         return Verdict.passed('rack_limit.in_rack' if racks else 'rack_limit.no_rack')
 
-    def shape(self, question, host):
-        return base.domains_of(question.snapshot, BY, host)
+    def shape(self, resolved, host):
+        return base.domains_of(resolved.snapshot, BY, host)
 
-    def domains(self, question, host):
-        if question.server_group is None:
+    def domains(self, resolved, host):
+        if resolved.server_group is None:
             return []  # not known: check_host says so
-        return [Domain(BY, rack) for rack in base.domains_of(question.snapshot, BY, host) or ()]
+        return [Domain(BY, rack) for rack in base.domains_of(resolved.snapshot, BY, host) or ()]
 
-    def check_domains(self, question, rooms):
-        held, limit = base.servers(question, BY), question.option(MOST)
-        verdicts, lost = {}, question.server_group.has_lost_members
+    def check_domains(self, resolved, rooms):
+        held, limit = base.servers(resolved, BY), resolved.option(MOST)
+        verdicts, lost = {}, resolved.server_group.has_lost_members
         for domain in rooms:
             facts = {'rack': domain.name, 'servers': held[domain.name], 'limit': limit}
             room = limit - held[domain.name]
@@ -68,8 +68,8 @@ class RackLimit:
         return verdicts
 
     def remedies(self, planner):
-        now = planner.question.option(MOST)
-        if self.has_domains(planner.question):
+        now = planner.resolved.option(MOST)
+        if self.has_domains(planner.resolved):
             limit, then = planner.smallest(
                 now + planner.wanted, now + 1, lambda limit: planner.plan_option(MOST, limit)
             )

@@ -24,10 +24,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from senlin_affinity.core import blame
-from senlin_affinity.core.assessment import Row, add_said, limit
 from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint, is_of_domains
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.assessment import Row, add_said, limit
 from senlin_affinity.core.verdict import Verdict
 
 #: A domain, by the name of its rule: two rules may have the same domains.
@@ -71,7 +71,7 @@ class Survey:
 
 
 def survey(
-    question: Question,
+    resolved: ResolvedRequest,
     constraints: Sequence[Constraint],
     hosts: Sequence[Host],
     rows: Sequence[Row],
@@ -82,7 +82,7 @@ def survey(
 
     :param is_together: all servers go to one service host (``home``), which may be any.
     """
-    levels = _levels(question, constraints, hosts)
+    levels = _levels(resolved, constraints, hosts)
     if not levels and not is_together:
         return None
     chains, crossing = _chains(levels)
@@ -91,11 +91,11 @@ def survey(
     home = None
     if is_together:
         by_name = _by_name(hosts)
-        rooms = _only(_home(question, chains, rows, rooms, by_name), rooms, by_name)
-        home = _home(question, chains, rows, sure, by_name, is_certain=True)
+        rooms = _only(_home(resolved, chains, rows, rooms, by_name), rooms, by_name)
+        home = _home(resolved, chains, rows, sure, by_name, is_certain=True)
         sure = _only(home, sure, by_name)
-    most = [_add_up(question, chain, rows, rooms) for chain in chains]
-    least = [_add_up(question, chain, rows, sure, is_certain=True) for chain in chains]
+    most = [_add_up(resolved, chain, rows, rooms) for chain in chains]
+    least = [_add_up(resolved, chain, rows, sure, is_certain=True) for chain in chains]
     of_host: dict[int, list[Key]] = defaultdict(list)
     for level in levels:
         for domain, indexes in level.hosts.items():
@@ -133,7 +133,7 @@ def _only(
 
 
 def _home(
-    question: Question,
+    resolved: ResolvedRequest,
     chains: Iterable[list[Level]],
     rows: Sequence[Row],
     rooms: Sequence[float],
@@ -148,7 +148,7 @@ def _home(
         if bounds[name] <= most:
             break
         kept = _only(name, rooms, by_name)
-        totals = [_add_up(question, chain, rows, kept, is_certain=is_certain) for chain in chains]
+        totals = [_add_up(resolved, chain, rows, kept, is_certain=is_certain) for chain in chains]
         room = min(total.room for total in totals)
         if room > most:
             best, most = name, room
@@ -164,7 +164,7 @@ def _number(room: float) -> int | None:
 
 
 def _levels(
-    question: Question, constraints: Iterable[Constraint], hosts: Sequence[Host]
+    resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
 ) -> list[Level]:
     found: dict[tuple[str, str], Level] = {}
     for constraint in constraints:
@@ -172,11 +172,11 @@ def _levels(
             continue
         with blame.blaming(constraint, 'has_domains'):
             has_domains = getattr(constraint, 'has_domains', None)
-            if has_domains is not None and not has_domains(question):
+            if has_domains is not None and not has_domains(resolved):
                 continue
         for index, host in enumerate(hosts):
             try:
-                for domain in constraint.domains(question, host):
+                for domain in constraint.domains(resolved, host):
                     level = Level(constraint, domain.by, {})
                     level = found.setdefault((constraint.name, domain.by), level)
                     level.hosts.setdefault(domain, []).append(index)
@@ -236,7 +236,7 @@ class _Total(NamedTuple):
 
 
 def _add_up(
-    question: Question,
+    resolved: ResolvedRequest,
     chain: Iterable[Level],
     rows: Sequence[Row],
     rooms: Sequence[float],
@@ -257,7 +257,7 @@ def _add_up(
                 is_sure = is_certain or True in eligible
                 total = sum(amounts[each] for each in groups[domain])
                 known[domain] = _number(total) if is_sure else None
-        verdicts = _ask(level.constraint, question, known)
+        verdicts = _ask(level.constraint, resolved, known)
         seen: set[int] = set()
         for domain, parts in groups.items():
             verdict = said[level.key(domain)] = verdicts[domain]
@@ -272,10 +272,10 @@ def _add_up(
 
 
 def _ask(
-    constraint: DomainConstraint, question: Question, rooms: Mapping[Domain, int | None]
+    constraint: DomainConstraint, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
 ) -> Mapping[Domain, Verdict]:
     with blame.blaming(constraint, 'check_domains', blame.named(rooms)):
-        verdicts = constraint.check_domains(question, rooms)
+        verdicts = constraint.check_domains(resolved, rooms)
         for domain in rooms:
             if domain not in verdicts:
                 raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')

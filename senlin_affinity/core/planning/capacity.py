@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from senlin_affinity.core.assessment import Row, tally
-from senlin_affinity.core.domains import Survey
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.assessment import Row, tally
+from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -33,14 +33,14 @@ class Capacity:
         return None
 
 
-def is_open_affinity(question: Question) -> bool:
+def is_open_affinity(resolved: ResolvedRequest) -> bool:
     """Has the group the policy affinity, and no server yet that binds it to a host?"""
-    group = question.server_group
-    return group is not None and group.policy == AFFINITY and not question.members_on
+    group = resolved.server_group
+    return group is not None and group.policy == AFFINITY and not resolved.members_on
 
 
 def measure(
-    question: Question,
+    resolved: ResolvedRequest,
     hosts: Sequence[Host] | None,
     rows: Sequence[Row],
     found: Survey | None,
@@ -63,10 +63,10 @@ def measure(
     if most == 0:
         return Capacity(0, 0)
     at_most = dict.fromkeys(unmodelled)
-    if is_open_affinity(question):
+    if is_open_affinity(resolved):
         at_most['affinity without members (Nova chooses the host)'] = None
     elif any(row.is_at_most for row, _number in counted):
-        at_most |= dict.fromkeys(_vague(question, hosts or (), rows))
+        at_most |= dict.fromkeys(_vague(resolved, hosts or (), rows))
     if most is not None and certain < most:
         if found is not None and found.crossing:
             at_most[f'domains that limit each other ({", ".join(found.crossing)})'] = None
@@ -75,7 +75,7 @@ def measure(
     if sure is not None and (most is None or sure < most):
         at_most["quotas, which Nova's drivers count in two ways"] = None
         certain = min(certain, sure)
-    if question.has_hidden_quotas:
+    if resolved.has_hidden_quotas:
         at_most["the project's quotas, which are not known"] = None
     # Of a number that is not known, only what is certain of it can have a condition.
     return Capacity(most, certain, tuple(at_most) if certain or most is not None else ())
@@ -100,9 +100,9 @@ def _of_hosts(
     return most, sum(row.certain * number for row, number in counted)
 
 
-def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
+def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
     """In words, whose room may be less than it seems."""
-    asked = {} if question.demand is None else question.demand.amounts
+    asked = {} if resolved.demand is None else resolved.demand.amounts
     for host, row in zip(hosts, rows, strict=True):
         if not (row.is_at_most and row.room):
             continue
@@ -121,7 +121,7 @@ def _vague(question: Question, hosts: Sequence[Host], rows: Sequence[Row]) -> It
             yield 'resource classes whose unit limits Placement does not tell'
         elif any(has.pool for _name, has in resources):
             yield 'shared resources'
-        elif question.server_group is not None and question.server_group.has_lost_members:
+        elif resolved.server_group is not None and resolved.server_group.has_lost_members:
             yield 'members whose host is not known'
         else:
             said = row.verdicts.items()

@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.verdict import Verdict
 
 
-def is_known(question: Question, host: Host) -> bool:
+def is_known(resolved: ResolvedRequest, host: Host) -> bool:
     """Is it known which aggregates the host is in? A list of some is; an empty one may not be."""
-    return question.snapshot.aggregates is not None or bool(host.aggregates)
+    return resolved.snapshot.aggregates is not None or bool(host.aggregates)
 
 
-def shape(question: Question, host: Host, *asked: MemberOf) -> Hashable:
+def shape(resolved: ResolvedRequest, host: Host, *asked: MemberOf) -> Hashable:
     """What such a rule looks at: which forbidden aggregates, and whether in each required set."""
     here = host.aggregates
     forbidden = [here & member_of.forbidden for member_of in asked]
     required = [here.isdisjoint(any_of) for member_of in asked for any_of in member_of.required]
-    return (is_known(question, host), *forbidden, *required)
+    return (is_known(resolved, host), *forbidden, *required)
 
 
 def check(
-    question: Question, host: Host, asked: MemberOf, codes: tuple[str, str, str], **facts: str
+    resolved: ResolvedRequest,
+    host: Host,
+    asked: MemberOf,
+    codes: tuple[str, str, str],
+    **facts: str,
 ) -> Verdict:
     """Does the host keep to an expression?
 
@@ -32,14 +36,14 @@ def check(
     """
     admitted, forbidden, required = codes
     if found := asked.forbidden & host.aggregates:
-        return Verdict.rejected(forbidden, aggregates=_names(question, found, ', '))
+        return Verdict.rejected(forbidden, aggregates=_names(resolved, found, ', '))
     for any_of in asked.required:
         if any_of.isdisjoint(host.aggregates):
-            return Verdict.rejected(required, aggregates=_names(question, any_of, ' or '), **facts)
+            return Verdict.rejected(required, aggregates=_names(resolved, any_of, ' or '), **facts)
     return Verdict.passed(admitted)
 
 
-def _names(question: Question, uuids: Iterable[str], joined: str) -> str:
+def _names(resolved: ResolvedRequest, uuids: Iterable[str], joined: str) -> str:
     """The names of aggregates, sorted; the UUID of one that is not known."""
-    known = question.snapshot.aggregates_by_uuid
+    known = resolved.snapshot.aggregates_by_uuid
     return joined.join(sorted(known[uuid].name if uuid in known else uuid for uuid in uuids))

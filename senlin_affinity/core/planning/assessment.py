@@ -21,10 +21,10 @@ from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
 
-from senlin_affinity.core import blame
 from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint, is_of_hosts
 from senlin_affinity.core.errors import ConstraintError
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning import blame
 from senlin_affinity.core.verdict import Outcome, Verdict
 
 PASS, REJECT = Outcome.PASS, Outcome.REJECT
@@ -58,12 +58,12 @@ class Row(NamedTuple):
 
 
 def assess(
-    question: Question, constraints: Sequence[HostConstraint], hosts: Sequence[Host]
+    resolved: ResolvedRequest, constraints: Sequence[HostConstraint], hosts: Sequence[Host]
 ) -> list[Row]:
     """One row for each host, in the order of the hosts."""
-    judge = _Judge(question, constraints)
+    judge = _Judge(resolved, constraints)
     named = [constraint for constraint in constraints if _is_by_name(constraint)]
-    shapes = [map(constraint.shape, repeat(question), hosts) for constraint in named]
+    shapes = [map(constraint.shape, repeat(resolved), hosts) for constraint in named]
     known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
     rows = []
     try:
@@ -84,19 +84,19 @@ def assess(
     except ConstraintError:
         raise
     except Exception:
-        _find_mistake(question, named, hosts)
+        _find_mistake(resolved, named, hosts)
         raise
     return rows
 
 
 def _find_mistake(
-    question: Question, constraints: Iterable[HostConstraint], hosts: Iterable[Host]
+    resolved: ResolvedRequest, constraints: Iterable[HostConstraint], hosts: Iterable[Host]
 ) -> None:
     """Raise the error that names the constraint whose ``shape`` fails, and the host."""
     for constraint in constraints:
         for host in hosts:
             with blame.blaming(constraint, 'shape', f'host {host.host}'):
-                hash(constraint.shape(question, host))
+                hash(constraint.shape(resolved, host))
 
 
 def tally(rows: Iterable[Row]) -> list[tuple[Row, int]]:
@@ -109,8 +109,8 @@ def tally(rows: Iterable[Row]) -> list[tuple[Row, int]]:
 class _Judge:
     """Asks the constraints, and remembers what they answered, for one question."""
 
-    def __init__(self, question: Question, constraints: Sequence[HostConstraint]) -> None:
-        self._question = question
+    def __init__(self, resolved: ResolvedRequest, constraints: Sequence[HostConstraint]) -> None:
+        self._question = resolved
         self._all = list(enumerate(constraints))
         self._names = [constraint.name for constraint in constraints]
         #: Those that are asked again where hosts differ in their resources, and in their names.

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from senlin_affinity.core.objects import CloudSnapshot, Host, Question
+from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 from senlin_affinity.core.server_group import Member
 from senlin_affinity.core.spread import ZONE
 
@@ -40,10 +40,10 @@ def domain_of(snapshot: CloudSnapshot, by: str, host: Host) -> str | None:
     return next(iter(names)) if names is not None and len(names) == 1 else None
 
 
-def servers(question: Question, by: str) -> Counter[str]:
+def servers(resolved: ResolvedRequest, by: str) -> Counter[str]:
     """How many servers of the group each domain holds, with those that are planned."""
-    group = question.server_group
-    return held(question.snapshot, () if group is None else group.members, by, question.placed)
+    group = resolved.server_group
+    return held(resolved.snapshot, () if group is None else group.members, by, resolved.placed)
 
 
 def held(

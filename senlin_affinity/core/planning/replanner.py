@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from senlin_affinity.core.assessment import assess
 from senlin_affinity.core.constraint import Constraint, is_of_hosts
-from senlin_affinity.core.decision import Kind, Remedy
-from senlin_affinity.core.evaluation import Evaluation, evaluate
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
+from senlin_affinity.core.planning.assessment import assess
+from senlin_affinity.core.planning.decision import Kind, Remedy
+from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
 
 
 class Change(NamedTuple):
@@ -32,9 +32,9 @@ class Replanner:
     now: Evaluation
 
     @property
-    def question(self) -> Question:
+    def resolved(self) -> ResolvedRequest:
         """The question that did not fit."""
-        return self.now.question
+        return self.now.resolved
 
     @property
     def constraints(self) -> Sequence[Constraint]:
@@ -44,35 +44,35 @@ class Replanner:
     @property
     def wanted(self) -> int:
         """How many servers are asked for."""
-        return self.question.request.count
+        return self.resolved.request.count
 
     def plan(self, **changed: Any) -> Evaluation:
         """The evaluation of the question with some of its fields changed."""
-        return evaluate(replace(self.question, **changed), self.constraints)
+        return evaluate(replace(self.resolved, **changed), self.constraints)
 
     def plan_request(self, **changed: Any) -> Evaluation:
         """The same, with some fields of the request changed."""
-        return self.plan(request=replace(self.question.request, **changed))
+        return self.plan(request=replace(self.resolved.request, **changed))
 
     def plan_option(self, option: Option, value: Any) -> Evaluation:
         """The same, with another value of a constraint's option."""
-        rules = self.question.rules
+        rules = self.resolved.rules
         return self.plan(rules=replace(rules, options={**rules.options, option.key: value}))
 
     def plan_hosts(self, hosts: Iterable[Host]) -> Evaluation:
         """The same, in a cloud with other hosts."""
-        return self.plan(snapshot=replace(self.question.snapshot, hosts=tuple(hosts)))
+        return self.plan(snapshot=replace(self.resolved.snapshot, hosts=tuple(hosts)))
 
     @property
     def hosts(self) -> tuple[Host, ...]:
         """The hosts that are known."""
-        return self.question.snapshot.hosts or ()
+        return self.resolved.snapshot.hosts or ()
 
     def rooms(self, hosts: Sequence[Host], **changed: Any) -> list[int]:
         """The room on each of these hosts, as far as it is known."""
         judges = [item for item in self.constraints if is_of_hosts(item)]
-        question = replace(self.question, **changed)
-        return [row.room or 0 for row in assess(question, judges, hosts)]
+        resolved = replace(self.resolved, **changed)
+        return [row.room or 0 for row in assess(resolved, judges, hosts)]
 
     def smallest(
         self, high: int, guess: int, attempt: Callable[[int], Evaluation]

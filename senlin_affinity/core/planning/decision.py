@@ -23,9 +23,9 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from senlin_affinity.core.assessment import Row
+from senlin_affinity.core.planning.assessment import Row
+from senlin_affinity.core.planning.host_reports import HostReport, Standing
 from senlin_affinity.core.reasons import Reason, sentence
-from senlin_affinity.core.standing import HostReport, Standing
 from senlin_affinity.core.verdict import Verdict
 
 #: What is printed of a remedy.

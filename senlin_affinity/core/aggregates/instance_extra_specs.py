@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.core import extra_spec_operators
-from senlin_affinity.core.aggregate_metadata import SCOPE
+from senlin_affinity.core.aggregates.host_metadata import SCOPE, HostMetadata
 from senlin_affinity.core.extra_spec_operators import Condition
-from senlin_affinity.core.host_metadata import HostMetadata
 from senlin_affinity.core.verdict import Verdict
 
 

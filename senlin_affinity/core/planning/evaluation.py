@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from senlin_affinity.core import blame, domains, filters
-from senlin_affinity.core.assessment import Row, assess
-from senlin_affinity.core.capacity import Capacity, is_open_affinity, measure
-from senlin_affinity.core.choice import choose
 from senlin_affinity.core.constraint import (
     Constraint,
     RequestConstraint,
     is_of_hosts,
     is_of_requests,
 )
-from senlin_affinity.core.domains import Survey
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning import blame, domains, scheduler_filters
+from senlin_affinity.core.planning.assessment import Row, assess
+from senlin_affinity.core.planning.capacity import Capacity, is_open_affinity, measure
+from senlin_affinity.core.planning.choice import choose
+from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.verdict import Verdict
 
 #: Where criteria cross, no more servers than this are tried one by one.
@@ -37,7 +37,7 @@ class Evaluation:
     ``rows`` are those of the hosts by themselves, ``found`` adds what is said of their domains.
     """
 
-    question: Question
+    resolved: ResolvedRequest
     constraints: Sequence[Constraint]
     rows: Sequence[Row]
     found: Survey | None
@@ -47,12 +47,12 @@ class Evaluation:
     @property
     def hosts(self) -> Sequence[Host]:
         """The hosts that are known."""
-        return self.question.snapshot.hosts or ()
+        return self.resolved.snapshot.hosts or ()
 
     @property
     def fits(self) -> bool | None:
         """Do as many fit as are wanted? None: nobody knows."""
-        return self.room.fits(self.question.request.count)
+        return self.room.fits(self.resolved.request.count)
 
     @property
     def capacity(self) -> int | None:
@@ -61,37 +61,37 @@ class Evaluation:
 
     def chosen(self) -> list[int]:
         """The hosts of the servers that are wanted, as far as they certainly fit."""
-        number = min(self.question.request.count, self.room.certain)
-        return choose(self.question, self.hosts, self.rows, self.found, number)
+        number = min(self.resolved.request.count, self.room.certain)
+        return choose(self.resolved, self.hosts, self.rows, self.found, number)
 
 
-def evaluate(question: Question, constraints: Sequence[Constraint]) -> Evaluation:
+def evaluate(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Evaluation:
     """Ask every constraint, and count."""
-    hosts = question.snapshot.hosts
+    hosts = resolved.snapshot.hosts
     request = {
-        item.name: _of_request(question, item) for item in constraints if is_of_requests(item)
+        item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
     }
     of_hosts = [item for item in constraints if is_of_hosts(item)]
-    rows: Sequence[Row] = assess(question, of_hosts, hosts or ())
-    is_together = is_open_affinity(question)
-    found = domains.survey(question, constraints, hosts or (), rows, is_together=is_together)
+    rows: Sequence[Row] = assess(resolved, of_hosts, hosts or ())
+    is_together = is_open_affinity(resolved)
+    found = domains.survey(resolved, constraints, hosts or (), rows, is_together=is_together)
     if found is not None and found.crossing:
-        tried = choose(question, hosts or (), rows, found, _MOST_TRIED)
+        tried = choose(resolved, hosts or (), rows, found, _MOST_TRIED)
         found = replace(found, certain=len(tried))
     told = rows if found is None else found.rows
-    unmodelled = tuple(_unmodelled(question, constraints))
-    room = measure(question, hosts, told, found, request.values(), unmodelled)
-    return Evaluation(question, constraints, rows, found, request, room)
+    unmodelled = tuple(_unmodelled(resolved, constraints))
+    room = measure(resolved, hosts, told, found, request.values(), unmodelled)
+    return Evaluation(resolved, constraints, rows, found, request, room)
 
 
-def _of_request(question: Question, constraint: RequestConstraint) -> Verdict:
+def _of_request(resolved: ResolvedRequest, constraint: RequestConstraint) -> Verdict:
     with blame.blaming(constraint, 'check_request'):
-        return blame.answered(constraint.check_request(question))
+        return blame.answered(constraint.check_request(resolved))
 
 
-def _unmodelled(question: Question, constraints: Sequence[Constraint]) -> Iterator[str]:
+def _unmodelled(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
     """What may refuse a host though no constraint knows of it."""
     modelled = {name for item in constraints for name in item.filters}
-    yield from filters.unmodelled(question, modelled)
-    if question.demand is not None:
-        yield from question.demand.unmodelled
+    yield from scheduler_filters.unmodelled(resolved, modelled)
+    if resolved.demand is not None:
+        yield from resolved.demand.unmodelled

@@ -15,12 +15,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from senlin_affinity.core.assessment import Row, assess
 from senlin_affinity.core.constraint import is_of_hosts
-from senlin_affinity.core.domains import survey
-from senlin_affinity.core.evaluation import Evaluation
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.objects import Host, Resource
+from senlin_affinity.core.planning.assessment import Row, assess
+from senlin_affinity.core.planning.domains import survey
+from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
 
@@ -79,17 +79,17 @@ class Standing:
 
 def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
-    question, hosts, after = now.question, now.hosts, list(now.rows)
+    resolved, hosts, after = now.resolved, now.hosts, list(now.rows)
     names = [host.host for host in hosts]
     placed = Counter(chosen)
     found = now.found
     if placed:
-        affinity = question.server_group is not None and question.server_group.policy == AFFINITY
+        affinity = resolved.server_group is not None and resolved.server_group.policy == AFFINITY
         on_host = Counter([names[index] for index in chosen])
         changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        load = _loader(question.demand)
+        load = _loader(resolved.demand)
         loaded = [load(hosts[index], placed[index]) for index in changed]
-        later = replace(question, placed=on_host)
+        later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         for index, row in zip(changed, assess(later, of_hosts, loaded), strict=True):
             after[index] = row
@@ -102,7 +102,7 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
         tuple(names),
         tuple(kinds.values()),
         tuple([places[key] for key in ids]),
-        question.members_on,
+        resolved.members_on,
         placed,
     )
 

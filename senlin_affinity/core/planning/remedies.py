@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
-from senlin_affinity.core import blame
-from senlin_affinity.core.decision import Kind, Remedy
-from senlin_affinity.core.evaluation import Evaluation, evaluate
-from senlin_affinity.core.replanner import Change, Replanner
-from senlin_affinity.core.standing import Standing
+from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.decision import Kind, Remedy
+from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+from senlin_affinity.core.planning.host_reports import Standing
+from senlin_affinity.core.planning.replanner import Change, Replanner
 
 
 @runtime_checkable
@@ -62,6 +62,6 @@ def _rules_given_up(planner: Replanner, standing: Standing | None) -> Iterator[C
     for constraint in planner.constraints:
         if constraint.name in against and getattr(constraint, 'may_be_given_up', False):
             others = [item for item in planner.constraints if item is not constraint]
-            then = evaluate(planner.question, others)
+            then = evaluate(planner.resolved, others)
             change = f'without {constraint.name}'
             yield planner.change('rule_given_up', change, planner.wanted, then, kind=Kind.GIVEN_UP)

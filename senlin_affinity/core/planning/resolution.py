@@ -1,7 +1,7 @@
-"""From a request to a question: its names are looked up in the snapshot.
+"""Looks up the names of a request in the snapshot.
 
 Errors: InvalidSpec for a name that the snapshot does not hold, or that two things have, with the
-path of the request's field; a part of the snapshot that is not known is None in the question, and
+path of the request's field; a part of the snapshot that is not known is None in what comes out, and
 the constraints say "unknown".
 """
 
@@ -12,25 +12,27 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from senlin_affinity.core.aggregate_names import resolve
+from senlin_affinity.core.aggregates import names
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.flavor import Flavor
 from senlin_affinity.core.member_of import MemberOf, canonical, read
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, Question, Rules
+from senlin_affinity.core.numbers import whole
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.suggestion import nearest
-from senlin_affinity.core.whole import whole
 
 Thing = TypeVar('Thing', Flavor, ServerGroup)
 
 
-def ask(request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None) -> Question:
-    """The question that a request asks of a snapshot."""
+def resolve(
+    request: PlacementRequest, snapshot: CloudSnapshot, rules: Rules | None = None
+) -> ResolvedRequest:
+    """The request, with what its names mean in the snapshot."""
     request = replace(request, count=whole(request.count, 'count', 0))
     _check_texts(request)
     _check_zone(request.availability_zone, snapshot)
     group = request.server_group
-    return Question(
+    return ResolvedRequest(
         request,
         snapshot,
         _find(request.flavor, snapshot.flavors, 'flavor'),
@@ -73,7 +75,7 @@ def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberO
     if snapshot.aggregates is None:
         return read(expressions, 'member_of', lambda part: canonical(part) or part)
     nameless = frozenset().union(*{aggregates for _zone, aggregates in snapshot.places})
-    return resolve(expressions, snapshot.aggregates, nameless=nameless)
+    return names.resolve(expressions, snapshot.aggregates, nameless=nameless)
 
 
 def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from senlin_affinity.core.objects import Question
+from senlin_affinity.core.objects import ResolvedRequest
 
 #: Always modelled: by the constraints on host state and resources, and by Nova's late check.
 _MODELLED = (
@@ -27,36 +27,36 @@ _MODELLED = (
 _BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAffinityFilter')
 
 
-def unmodelled(question: Question, modelled: Collection[str]) -> tuple[str, ...]:
+def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
     """Words for every enabled filter that may refuse more than the constraints know of."""
     return tuple(
         f'filter {name}'
-        for name in dict.fromkeys(question.request.enabled_filters)
+        for name in dict.fromkeys(resolved.request.enabled_filters)
         if name not in _MODELLED
         and name not in _BY_HINT
         and name not in modelled
-        and (name not in _READING or _READING[name](question))
+        and (name not in _READING or _READING[name](resolved))
     )
 
 
-def _specs(question: Question) -> Mapping[str, str]:
-    return question.flavor.extra_specs if question.flavor is not None else {}
+def _specs(resolved: ResolvedRequest) -> Mapping[str, str]:
+    return resolved.flavor.extra_specs if resolved.flavor is not None else {}
 
 
-def _reads_capabilities(question: Question) -> bool:
+def _reads_capabilities(resolved: ResolvedRequest) -> bool:
     """A key without a namespace counts only where a host has an attribute of that name."""
     return any(
         key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
-        for key in _specs(question)
+        for key in _specs(resolved)
     )
 
 
-def _reads_specs(prefixes: tuple[str, ...], question: Question) -> bool:
-    return any(key.startswith(prefixes) for key in _specs(question))
+def _reads_specs(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
+    return any(key.startswith(prefixes) for key in _specs(resolved))
 
 
-def _reads_image(prefixes: tuple[str, ...], question: Question) -> bool:
-    return any(key.startswith(prefixes) for key in question.request.image_properties or ())
+def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
+    return any(key.startswith(prefixes) for key in resolved.request.image_properties or ())
 
 
 #: Also what nova-compute counts (``num_vm_active``), and what is private.
@@ -72,7 +72,7 @@ _ATTRIBUTES = """
 """
 #: What nova-scheduler knows of a host, by the names that an extra spec could have.
 _HOST_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
-_READING: Mapping[str, Callable[[Question], bool]] = {
+_READING: Mapping[str, Callable[[ResolvedRequest], bool]] = {
     'ComputeCapabilitiesFilter': _reads_capabilities,
     'ImagePropertiesFilter': partial(_reads_image, _IMAGE_KEYS),
     'AggregateImagePropertiesIsolation': partial(_reads_image, ('',)),

@@ -27,9 +27,9 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import reads_images
 from senlin_affinity.core import planner
-from senlin_affinity.core.decision import Decision
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.policy import placement, profile, question
 from senlin_affinity.policy.binding import Binding

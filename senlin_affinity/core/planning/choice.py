@@ -19,12 +19,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from senlin_affinity.core.assessment import Row
-from senlin_affinity.core.domains import Survey
-from senlin_affinity.core.objects import Host, Question
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.assessment import Row
+from senlin_affinity.core.planning.domains import Survey
+from senlin_affinity.core.planning.topology import domain_of, servers
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.core.topology import domain_of, servers
 
 _NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
 _CERTAIN, _FREE = attrgetter('certain'), attrgetter('free')
@@ -36,7 +36,7 @@ _Key = tuple[int, int, str, int]
 
 
 def choose(
-    question: Question,
+    resolved: ResolvedRequest,
     hosts: Sequence[Host],
     rows: Sequence[Row],
     found: Survey | None,
@@ -45,8 +45,8 @@ def choose(
     """The hosts of so many servers, or of as many as can be placed."""
     if not number:
         return []
-    choice = _Choice(question, hosts, rows, found)
-    is_alone = not question.snapshot.has_shared_services and len(choice.spreads) < 2
+    choice = _Choice(resolved, hosts, rows, found)
+    is_alone = not resolved.snapshot.has_shared_services and len(choice.spreads) < 2
     if found is None and is_alone:
         return choice.quickly(number)
     chosen: list[int] = []
@@ -62,24 +62,28 @@ class _Choice:
     """The servers that are placed so far, and where the next one goes."""
 
     def __init__(
-        self, question: Question, hosts: Sequence[Host], rows: Sequence[Row], found: Survey | None
+        self,
+        resolved: ResolvedRequest,
+        hosts: Sequence[Host],
+        rows: Sequence[Row],
+        found: Survey | None,
     ) -> None:
-        policy = '' if question.server_group is None else question.server_group.policy
+        policy = '' if resolved.server_group is None else resolved.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
         #: With affinity the most members come first, and else the fewest.
         self._sign = -1 if is_together else 1
         self._names = list(map(_NAME, hosts))
         self._rooms = list(map(_CERTAIN, rows))
         self._free = list(map(_FREE, rows))
-        self._held = Counter(question.members_on)
+        self._held = Counter(resolved.members_on)
         self._of_host = found.of_host if found is not None else {}
         self._left = dict(found.limits) if found is not None else {}
         home = None if found is None else found.home
-        spreads = question.request.spread
+        spreads = resolved.request.spread
         if not (spreads or is_together):
             spreads = (Spread(ZONE),)
         self.spreads = spreads
-        self._counts = [servers(question, spread.by) for spread in spreads]
+        self._counts = [servers(resolved, spread.by) for spread in spreads]
         self._cells: dict[Cell, list[_Key]] = {}
         keys_at: dict[tuple[str | None, frozenset[str]], list[_Key]] = {}
         sign, held, free = self._sign, self._held, self._free
@@ -89,7 +93,7 @@ class _Choice:
             place = _PLACE(hosts[index])
             keys = keys_at.get(place)
             if keys is None:
-                each = (domain_of(question.snapshot, by.by, hosts[index]) for by in spreads)
+                each = (domain_of(resolved.snapshot, by.by, hosts[index]) for by in spreads)
                 cell = (*(domain or '' for domain in each),)
                 keys = keys_at[place] = self._cells.setdefault(cell, [])
             keys.append((sign * held[name] if name in held else 0, -free[index], name, index))
