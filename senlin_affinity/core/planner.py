@@ -3,8 +3,8 @@
 The way of the data: a request is looked up in a snapshot (``resolution``), and every constraint is
 asked (``evaluation``), which says how many servers fit. They are placed one by one (``choice``),
 and the hosts are reported as they stand after that, which is when their room is used up
-(``standing``). Where the request does not fit, what would help is looked for (``remedies``). What
-comes of it all is a Decision, a plain value.
+(``host_reports``). Where the request does not fit, what would help is looked for (``remedies``).
+What comes of it all is a Decision, a plain value.
 
 Affinity: all servers go to one host, that of the members if there are any. If there are none, Nova
 chooses the host, and the capacity is that of the host with the most room: "at most". A host is a

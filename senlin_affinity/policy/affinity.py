@@ -1,4 +1,4 @@
-"""The life of a policy on a cluster: validate, attach, detach. (The hook is in ``planned``.)
+"""The life of a policy on a cluster: validate, attach, detach. (The hook is in ``hook``.)
 
 Data flow: properties that were read, and what the cluster's profile hints at, come in; the ports
 are asked (all reads first, one write last); a :class:`Binding` to remember goes out.

@@ -8,7 +8,7 @@ from senlin_affinity.cli import plan_view
 from senlin_affinity.cli.plan_notes import Answer
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.planning.resolution import resolve
-from senlin_affinity.policy.resolved import Look
+from senlin_affinity.policy.question import Look
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 

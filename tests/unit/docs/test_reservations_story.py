@@ -19,7 +19,7 @@ from senlin_affinity.core.objects import (
     Flavor,
     Host,
     PlacementRequest,
-    Question,
+    ResolvedRequest,
     Rules,
 )
 from senlin_affinity.core.reservations import constrain
@@ -78,7 +78,7 @@ def test_story(story, row):
             forbidden_prefixes=rules.value(FORBIDDEN_PREFIXES),
         )
 
-    asked = Question(
+    asked = ResolvedRequest(
         PlacementRequest(1, 'f', image_properties=dict.fromkeys(listed(image), 'true')),
         CloudSnapshot(aggregates=aggregates),
         Flavor('1', 'f', 1, 64, 1, extra_specs=dict.fromkeys(listed(flavor), 'true')),

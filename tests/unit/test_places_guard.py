@@ -1,0 +1,66 @@
+"""What CONTRIBUTING says about where a rule, a remedy, a command and a validator is added, held.
+
+``test_constraints_guard`` and the tests of the manual hold what goes with each.
+"""
+
+import ast
+import configparser
+import pkgutil
+import re
+from pathlib import Path
+
+from senlin_affinity.extra_specs import validators
+from tests.support.tables import read
+from tests.unit.docs.test_manual import OURS, remedies_of
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / 'senlin_affinity'
+PLACES = ('constraints/<name>.py', 'cli/<name>.py', 'extra_specs/validators/<area>.py')
+
+
+def modules_of(group):
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / 'setup.cfg', encoding='utf-8')
+    lines = parser['options.entry_points'][group].strip().splitlines()
+    return [line.partition('=')[2].strip().partition(':')[0] for line in lines if '=' in line]
+
+
+def calls(path, name):
+    tree = ast.parse(path.read_text(encoding='utf-8'))
+    return any(
+        isinstance(each, ast.Call) and ast.unparse(each.func) == name for each in ast.walk(tree)
+    )
+
+
+def test_contributing_names_the_places():
+    text = (ROOT / 'CONTRIBUTING.rst').read_text(encoding='utf-8')
+    assert re.findall(r'``senlin_affinity/([\w/<>]+\.py)``', text) == list(PLACES)
+
+
+def test_a_rule_and_a_command_are_where_they_are_looked_for():
+    for group, wing in (('constraints', 'constraints'), ('cli', 'cli')):
+        modules = modules_of(f'senlin_affinity.{group}')
+        assert modules
+        assert [each for each in modules if not each.startswith(f'senlin_affinity.{wing}.')] == []
+
+
+def test_a_remedy_is_said_by_its_rule_alone_and_planned_in_a_row():
+    said_in = [path for path in PACKAGE.rglob('*.py') if calls(path, 'planner.change')]
+    elsewhere = [path.stem for path in said_in if path.parent.name != 'constraints']
+    assert elsewhere == ['remedies']  # that a rule is given up, of which each says if it may be
+    rows = {remedy[0] for row in read('remedies') for remedy in row['remedies']}
+    assert {code for rule in OURS for code in remedies_of(rule)} - rows == set()
+
+
+def test_a_file_of_validators_is_read_if_it_is_in_their_list():
+    files = (PACKAGE / 'extra_specs/validators').glob('*.py')
+    declaring = {path.stem for path in files if '\nVALIDATORS' in path.read_text(encoding='utf-8')}
+    assert declaring == set(validators._MODULES)
+
+
+def test_the_glossary_speaks_of_what_is_there():
+    page = (ROOT / 'doc/source/contributor/glossary.rst').read_text(encoding='utf-8')
+    for name in re.findall(
+        r'``((?:api|core|constraints|extra_specs|plugins|policy)\b[\w.]*)``', page
+    ):
+        assert pkgutil.resolve_name(f'senlin_affinity.{name}')
