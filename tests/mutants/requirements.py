@@ -7,9 +7,8 @@ and the test beside it must fail.
 
 Shapes: ``requirements.yaml``::
 
-    - id: R3-12
-      test: tests/unit/policy/test_attach.py::test_attach[hint names a group]
-      mutant: senlin_affinity/policy/affinity.py _attach 1f2e3d4c5b6a
+    - {id: R3-12, test: "tests/unit/policy/test_attach.py::test_attach[hint names a group]",
+       mutant: senlin_affinity/policy/affinity.py _attach 1f2e3d4c5b6a}
 
 A requirement that only tests with the real services claim has no mutant here: those tests are what
 holds it (``WITHOUT_MUTANT`` in ``tests/unit/test_requirements.py``).
@@ -78,7 +77,8 @@ def find(server: Server, ids: Sequence[str] = ()) -> int:
 
     server.run(list(TESTS), work)
     rows.sort(key=lambda row: REQUIREMENTS.index(row['id']))
-    KEPT.write_text(yaml.safe_dump(rows, sort_keys=False, width=1000), encoding='utf-8')
+    flow = yaml.safe_dump(rows, sort_keys=False, width=1000, default_flow_style=None)
+    KEPT.write_text(flow, encoding='utf-8')
     tell(f'{len(rows)} of {len(REQUIREMENTS)} requirements have a mutant')
     return 0
 
