@@ -48,6 +48,15 @@ FORBIDDEN_PREFIXES = Option(
     'placement_req_default_forbidden_member_prefix',
     _GROUP,
 )
+PINNING, NOVA = 'pinning', 'nova'
+ENFORCED_BY = Option(
+    'reservations_enforced_by',
+    PINNING,
+    'Who keeps servers off the hosts of a reservation that is not theirs: pinning, where the '
+    'policy chooses the host of every node, or nova, where nova-scheduler does so for every server '
+    'of the cloud, by the request filter of senlin-affinity or by isolated aggregates.',
+    pattern=f'^({PINNING}|{NOVA})$',
+)
 ISOLATION = Option(
     'is_isolation_enforced',
     False,
@@ -71,6 +80,8 @@ TENANT_AGGREGATE = Option(
     'placement_aggregate_required_for_tenants',
     _GROUP,
 )
+#: What nova.conf says under the same names.
+_MIRRORED = (ISOLATION, TENANTS, TENANT_AGGREGATE)
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,7 @@ class ReservationsConstraint:
     is_by_resources = False
     #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
     filters: tuple[str, ...] = ()
-    options = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ISOLATION, TENANTS, TENANT_AGGREGATE)
+    options = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ENFORCED_BY, *_MIRRORED)
     reasons: ClassVar[Mapping[str, Reason]] = {
         ADMITTED: Reason('is kept for nobody else'),
         RESERVED: Reason(
@@ -155,8 +166,13 @@ class ReservationsConstraint:
 
 
 def keeps_reserved(rules: Rules) -> bool:
-    """Are there reservations, which nothing but a chosen host keeps to?"""
+    """Are there reservations?"""
     return bool(rules.value(REQUIRED_PREFIX) or any(rules.value(FORBIDDEN_PREFIXES)))
+
+
+def pins_reserved(rules: Rules) -> bool:
+    """Are there reservations, which nothing but a chosen host keeps to?"""
+    return keeps_reserved(rules) and rules.value(ENFORCED_BY) != NOVA
 
 
 def reads_images(rules: Rules) -> bool:
@@ -179,7 +195,10 @@ def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
     required = resolved.option(REQUIRED_PREFIX)
-    keys = (*flavor.extra_specs, *(resolved.request.image_properties or ()))
+    image = resolved.request.image_properties or {}
+    if resolved.option(ENFORCED_BY) == NOVA:  # which drops all other keys of an image
+        image = {f'{isolation.TRAIT}{trait}': '' for trait in isolation.traits_in(image)}
+    keys = (*flavor.extra_specs, *image)
     asked = reservations(keys, required)
     missing = [key for key in asked if not carriers(key, known)]
     if missing:

@@ -25,7 +25,7 @@ from typing import TypeAlias, cast
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
-from senlin_affinity.constraints.reservations import reads_images
+from senlin_affinity.constraints.reservations import ENFORCED_BY, NOVA, reads_images
 from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot
@@ -103,6 +103,10 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         hosts = _look(seen).snapshot.hosts or ()
         return Outcome(placement.unplanned(asked, properties, binding, hosts))
     is_enforced = properties.preflight == 'enforce'
+    freed, why = _freed(growth, seen)
+    if why is not None:
+        outcome = decide(freed, seen)
+        return replace(outcome, warning='; '.join(filter(None, (why, outcome.warning))))
     try:
         look = _look(seen)
         decision = _decide(growth, look, growth.constraints)
@@ -114,7 +118,8 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         return Outcome(unpinned(growth), warning)
     if asked.is_pinned:
         return Outcome(_pinned(decision, look.unknown, binding.servergroup_id, properties))
-    if decision.fits is False and is_enforced and not _is_image_hidden(asked):
+    is_image_hidden = reads_images(asked.rules) and profile.image(asked.profile or {}) is None
+    if decision.fits is False and is_enforced and not is_image_hidden:
         return Outcome(_refusal(decision))
     answer = _zoned(growth, growth.zones, look.snapshot, decision) if growth.zones else None
     answer = answer or unpinned(growth)
@@ -124,6 +129,17 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         return Outcome(answer, _words(decision, look.unknown))
     # As ever for a user who may not see hosts.
     return Outcome(answer, note=decision.line() if decision.fits is None else None)
+
+
+def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:
+    """Reservations left to Nova, if their owner cannot be held to them; the words of a warning."""
+    asked = growth.question
+    freed = replace(asked, options={**asked.options, ENFORCED_BY.key: NOVA})
+    is_for_these = asked.is_pinned and not freed.is_pinned
+    if is_for_these and isinstance(seen, Look) and 'hosts' in seen.unknown:
+        why = 'reserved hosts are not kept free of these nodes, as Nova does not do so'
+        return replace(growth, question=freed), f'{why}: {seen.unknown["hosts"]}'
+    return growth, None
 
 
 def unpinned(growth: Growth) -> Placement:
@@ -138,7 +154,7 @@ def ceiling(growth: Growth, seen: Seen) -> str | None:
     :param growth: by the nodes that it may still grow by.
     """
     lasting = [item for item in growth.constraints if item.name in _LASTING]
-    decision = _decide(growth, _look(seen), lasting)
+    decision = _decide(_freed(growth, seen)[0], _look(seen), lasting)
     return _words(decision) if decision.fits is False else None
 
 
@@ -225,11 +241,6 @@ def _remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapsh
     )
 
 
-def _is_image_hidden(asked: Question) -> bool:
-    """Would the properties of the image count, and nobody knows them (a volume's image)?"""
-    return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
-
-
 def _pinned(
     decision: Decision, unknown: Mapping[str, str], group_id: str, properties: Properties
 ) -> Placement | Refusal:
@@ -238,13 +249,10 @@ def _pinned(
         hosts = tuple(f'{placed.zone or zone}:{placed.host}' for placed in decision.placements)
         return Placement(decision.wanted, group_id, hosts=hosts)
     refusal = _refusal(decision, unknown)
-    if properties.is_drs_enabled and not decision.placements and _is_no_host_left(decision):
+    is_left = any(row.code is None for row, _number in decision.tally)
+    if properties.is_drs_enabled and not decision.placements and not is_left:
         return Refusal(NO_DRS_HOST, f'{NO_DRS_HOST} ({refusal.reason})')
     return refusal
-
-
-def _is_no_host_left(decision: Decision) -> bool:
-    return all(row.code is not None for row, _number in decision.tally)
 
 
 def _refusal(decision: Decision, unknown: Mapping[str, str] | None = None) -> Refusal:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from senlin_affinity.constraints.reservations import keeps_reserved, reads_images
+from senlin_affinity.constraints.reservations import pins_reserved, reads_images
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
@@ -82,12 +82,12 @@ class Question:
         """Must somebody choose the host of every server, since Nova does not keep to what is asked?
 
         It does not keep to a policy's ``member_of``, to a spread over anything but zones, to a DRS
-        host, or beside a policy to the reservations of this project's options.
+        host, or beside a policy, unless an option says that it does, to reservations.
         """
         wanted = self.properties
         return any(item.by != ZONE for item in self.spreads) or (
             wanted is not None
-            and (wanted.pins_hosts or wanted.is_drs_enabled or keeps_reserved(self.rules))
+            and (wanted.pins_hosts or wanted.is_drs_enabled or pins_reserved(self.rules))
         )
 
     @property

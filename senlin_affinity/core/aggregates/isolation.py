@@ -68,12 +68,12 @@ def required_traits(
         if key.startswith(_PREFIXES)
         for trait in _DERIVED.get(key[3:], '').split()
     }
-    return _required(image) | of_flavor | derived
+    return traits_in(image) | of_flavor | derived
 
 
 def isolate(traits: Collection[str], aggregates: Sequence[Aggregate]) -> MemberOf:
     """Every aggregate is forbidden that is isolated by a trait which is not among these."""
-    closed = (each.uuid for each in aggregates if not _required(each.metadata) <= set(traits))
+    closed = (each.uuid for each in aggregates if not traits_in(each.metadata) <= set(traits))
     return MemberOf(forbidden=frozenset(closed))
 
 
@@ -93,7 +93,7 @@ def limit_to_tenant(
     return MemberOf((own,) if own else ())
 
 
-def _required(metadata: Mapping[str, str]) -> frozenset[str]:
+def traits_in(metadata: Mapping[str, str]) -> frozenset[str]:
     """The traits that an image, or an aggregate that they isolate, requires; mostly none."""
     return frozenset(
         key.removeprefix(TRAIT)

@@ -34,7 +34,7 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     assert all(row['rule'] and row['needs'] for row in rows)
     options = {row['name']: row['options'].split(', ') for row in rows if row['options']}
     assert {name: (len(each), each[0]) for name, each in options.items()} == {
-        'reservations': (5, 'placement_req_required_member_prefix'),
+        'reservations': (6, 'placement_req_required_member_prefix'),
         'drs': (1, 'drs_pattern'),
     }
 

@@ -86,6 +86,8 @@ RULES = {
     'required': {'required_member_prefix': 'reservation:'},
     'forbidden': {'forbidden_member_prefixes': ('reservation:',)},
     'nothing': {'required_member_prefix': '', 'forbidden_member_prefixes': ('',)},
+    'traits': {'required_member_prefix': 'trait:'},
+    'by nova': {'reservations_enforced_by': 'nova'},
     'isolation': {'is_isolation_enforced': True},
     'tenants': {'are_tenants_limited': True},
     'tenant': {'is_tenant_aggregate_required': True},

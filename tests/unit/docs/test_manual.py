@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / 'doc/source'
 QUESTIONS = tuple(
     f'q{document}-{number:02}'
-    for document, last in ((0, 11), (1, 4), (2, 3), (3, 11), (4, 5))
+    for document, last in ((0, 11), (1, 5), (2, 3), (3, 11), (4, 5))
     for number in range(1, last + 1)
 )
 

@@ -93,6 +93,7 @@ def test_place(row):
     assert story.place().data() == answer.data(), 'RX-09: twice the same'
 
 
+RESERVED = {'required_member_prefix': 'licence:'}
 # name, row, words (None: nothing is said)
 CEILINGS = [
     ('the group holds it', {'count': 2}, None),
@@ -101,6 +102,11 @@ CEILINGS = [
     ('hosts that are full', {'count': 2, 'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {}}}, None),
     ('hosts that are off', {'count': 2, 'hosts': {'cmp-1': {'down': True}, 'cmp-2': {}}}, None),
     ('hosts that nobody sees', {'count': 9, 'hosts': None}, None),
+    (
+        'reservations that the owner cannot be held to',
+        {'count': 9, 'hosts': None, 'unknown': {'hosts': 'Nova says no'}, 'rules': RESERVED},
+        None,
+    ),
     (
         'a zone that is too small',
         {
