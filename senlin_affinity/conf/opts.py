@@ -86,7 +86,8 @@ def options_of(constraints: Iterable[Any]) -> tuple[Option, ...]:
     return tuple(dict.fromkeys(declared))
 
 
-def _as_oslo(option: Option) -> Any:
+def as_oslo(option: Option) -> Any:
+    """The option as oslo.config takes it."""
     kind = _TYPES.get(type(option.default), cfg.StrOpt)
     default = list(option.default) if isinstance(option.default, tuple) else option.default
     more: dict[str, Any] = {}
@@ -103,7 +104,7 @@ def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
     conf.register_opts(AFFINITY_OPTIONS, group=AFFINITY.name)
     for option in options_of(constraints):
         try:
-            conf.register_opt(_as_oslo(option), group=option.group)
+            conf.register_opt(as_oslo(option), group=option.group)
         except cfg.DuplicateOptError as error:
             message = f'[{option.group}] {option.dest} of a constraint is an option already'
             raise PluginError(message) from error
@@ -154,5 +155,5 @@ def list_opts() -> list[tuple[Any, Sequence[Any]]]:
     groups = {group.name: (group, list(of_group)) for group, of_group in GROUPS}
     for option in options_of(load_constraints()):
         group = cfg.OptGroup(option.group)
-        groups.setdefault(option.group, (group, []))[1].append(_as_oslo(option))
+        groups.setdefault(option.group, (group, []))[1].append(as_oslo(option))
     return list(groups.values())

@@ -1,0 +1,61 @@
+"""The commands of ``openstack`` that a recipe has, by openstacksdk: the tests have no client.
+
+Run as ``python -m tests.support.openstack_client``; ``on_path`` makes it a command of this name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import openstack
+
+ROOT = Path(__file__).parents[2]
+
+
+def on_path(folder: Path) -> dict[str, str]:
+    """A folder with the command in it; the environment in which a shell finds it."""
+    command = folder / 'openstack'
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -W ignore -m {__name__} "$@"\n')
+    command.chmod(0o700)
+    return {
+        **os.environ,
+        'PATH': f'{folder}:{os.environ["PATH"]}',
+        'PYTHONPATH': str(ROOT),
+        'NO_PROXY': '127.0.0.1',
+    }
+
+
+def main(words: Sequence[str]) -> None:
+    """Carry one command out, as the cloud of the environment."""
+    cloud = openstack.connect()
+    placement, compute = cloud.placement, cloud.compute
+    placement.default_microversion = os.environ['OS_PLACEMENT_API_VERSION']
+    match words:
+        case ['trait', 'create', name]:
+            answer = placement.put(f'/traits/{name}')
+            assert answer.ok, answer.text
+        case ['resource', 'provider', 'list', '--name', name, '-f', 'value', '-c', 'uuid']:
+            (provider,) = placement.resource_providers(name=name)
+            sys.stdout.write(f'{provider.id}\n')
+        case ['resource', 'provider', 'trait', 'list', uuid, '-f', 'value']:
+            traits = placement.get(f'/resource_providers/{uuid}/traits').json()['traits']
+            sys.stdout.write('\n'.join([*traits, '']))
+        case ['resource', 'provider', 'trait', 'set', uuid, *more]:
+            assert set(more[::2]) == {'--trait'}
+            path = f'/resource_providers/{uuid}/traits'
+            known = placement.get(path).json()
+            answer = placement.put(path, json={**known, 'traits': more[1::2]})
+            assert answer.ok, answer.text
+        case ['aggregate', 'set', '--property', pair, name]:
+            compute.set_aggregate_metadata(compute.find_aggregate(name), dict([pair.split('=')]))
+        case ['flavor', 'set', '--property', pair, name]:
+            compute.create_flavor_extra_specs(compute.find_flavor(name), dict([pair.split('=')]))
+        case _:
+            sys.exit(f'openstack: no such command: {words}')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])
