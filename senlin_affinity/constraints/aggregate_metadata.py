@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar
 
+from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
 from senlin_affinity.core.aggregate_metadata import Requirements
 from senlin_affinity.core.aggregates.instance_extra_specs import NovaRequirements
 from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.objects import Aggregate, Host, ResolvedRequest
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.objects import Aggregate
 
 #: Nova's scheduler filters, and the rule of each.
 RULES: Mapping[str, type[Requirements | NovaRequirements]] = {

@@ -11,10 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from senlin_affinity.core.objects import Host, ResolvedRequest
-from senlin_affinity.core.options import Option
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
 
 PATTERN = Option(
     'drs_pattern',

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
+from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
 from senlin_affinity.core.aggregates import membership as aggregates
-from senlin_affinity.core.objects import Host, ResolvedRequest
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
 
 
 class MemberOfConstraint:

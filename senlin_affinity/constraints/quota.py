@@ -9,11 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from senlin_affinity.constraints.base import Change, Reason, Replanner, ResolvedRequest, Verdict
 from senlin_affinity.core import quotas
-from senlin_affinity.core.objects import Quota, ResolvedRequest
-from senlin_affinity.core.planning.replanner import Change, Replanner
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.objects import Quota
 
 
 class QuotaConstraint:

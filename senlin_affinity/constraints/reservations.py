@@ -14,14 +14,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.aggregates import membership as aggregates
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host, ResolvedRequest, Rules
-from senlin_affinity.core.options import Option
-from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.reservations import carriers, constrain, reservations
-from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.core.verdict import Outcome
 
 ADMITTED = 'reservations.admitted'
 RESERVED = 'reservations.reserved'
