@@ -47,8 +47,6 @@ _OURS = 'senlin_affinity.'
 _NOVA_OPTIONS = 'nova.conf'
 #: Recursive, so that eventlet makes a green one of it in a process that is patched later.
 _READING = threading.RLock()
-#: What is read already, by ``with_nova``.
-_KEPT: dict[bool, Registry] = {}
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,13 @@ class Plugin:
 
 class Unanswered(PluginError):
     """A plugin of which nothing was found out, so that it has to be read again."""
+
+
+class _NotWhole(Exception):
+    """Carries a registry that is not kept."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
 
 
 class Registry:
@@ -144,12 +149,10 @@ def available(*, with_nova: bool = False) -> Registry:
     meanwhile, and modules stay as they were imported. It is read again after an Unanswered.
     """
     with _READING:
-        registry = _KEPT.get(with_nova)
-        if registry is None:
-            registry = _read((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
-            if not any(isinstance(each, Unanswered) for each in registry.missing):
-                _KEPT[with_nova] = registry
-        return registry
+        try:
+            return _kept((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
+        except _NotWhole as error:
+            return error.registry
 
 
 def needed(names: Iterable[object]) -> Registry:
@@ -163,6 +166,15 @@ def needed(names: Iterable[object]) -> Registry:
 @cache
 def _own() -> Registry:
     return Registry()
+
+
+@cache
+def _kept(groups: tuple[str, ...]) -> Registry:
+    """What is read once; an exception is not remembered."""
+    registry = _read(groups)
+    if any(isinstance(each, Unanswered) for each in registry.missing):
+        raise _NotWhole(registry)
+    return registry
 
 
 def _read(groups: Iterable[str]) -> Registry:

@@ -1,6 +1,7 @@
 """Installed packages with extra spec validators, as stevedore finds them."""
 
 import sys
+from functools import cache
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
@@ -15,7 +16,7 @@ def install(monkeypatch):
     """``install('acme', VALIDATORS)``: the only packages; the process has read none of them."""
     groups = {group: [] for group in (*registry.GROUPS, registry.NOVA_GROUP, registry.READERS)}
     monkeypatch.setattr(ExtensionManager, 'ENTRY_POINT_CACHE', groups)
-    monkeypatch.setattr(registry, '_KEPT', {})
+    monkeypatch.setattr(registry, '_kept', cache(registry._kept.__wrapped__))
 
     def install_one(name, source=None, group=registry.GROUPS[0], target=None):
         module = ModuleType(name)
