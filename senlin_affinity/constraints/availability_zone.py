@@ -89,10 +89,8 @@ class AvailabilityZoneConstraint:
             return
         zones = {host.availability_zone for host in planner.hosts} - {None, asked}
         for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
-            then, change = (
-                planner.plan_request(availability_zone=zone),
-                f'availability_zone: {zone}',
-            )
+            then = planner.plan_request(availability_zone=zone)
+            change = f'availability_zone: {zone}'
             yield planner.change('availability_zone', change, 1, then, kind=Kind.ASKERS)
         then = planner.plan_request(availability_zone=None)
         yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)

@@ -188,16 +188,6 @@ class ExtraSpecValidator:
         """Has the name no placeholder?"""
         return '{' not in self.name
 
-    def matches(self, name: str) -> bool:
-        """Is this the definition of that extra spec?"""
-        if self.is_literal:
-            return name == self.name
-        before, behind = self.parts
-        if before is None:
-            return ':' not in name and behind.regex.fullmatch(name) is not None
-        namespace, colon, key = name.partition(':')
-        return bool(colon and before.regex.fullmatch(namespace) and behind.regex.fullmatch(key))
-
     def complaint(self, value: object) -> str | None:
         """What is wrong with a value; None: nothing."""
         found = self.value.complaint(value)

@@ -118,7 +118,7 @@ class _Judge:
         self._of_both = [
             item for item in self._all if _is_by_resources(item[1]) or _is_by_name(item[1])
         ]
-        self._kinds = _Kinds.of(constraints)
+        self._kinds = _kinds(constraints)
         self._rows: dict[tuple[int, ...], Row] = {}
         self._said: dict[Hashable, list[Verdict]] = {}
         self._verdicts: list[dict[Hashable, Verdict]] = [{} for _ in constraints]
@@ -149,7 +149,7 @@ class _Judge:
         row = self._rows.get(key)
         if row is None:
             verdicts = dict(zip(self._names, said, strict=True))
-            row = self._rows[key] = _row(verdicts, self._kinds)
+            row = self._rows[key] = _row(verdicts, *self._kinds)
         return row
 
     def _ask(self, index: int, constraint: HostConstraint, host: Host) -> Verdict:
@@ -180,26 +180,19 @@ def _is_by_resources(constraint: Constraint) -> bool:
     return getattr(constraint, 'is_by_resources', True)
 
 
-class _Kinds(NamedTuple):
+def _kinds(constraints: Sequence[Constraint]) -> tuple[frozenset[str], frozenset[str]]:
     """The names of the constraints that are about room, and of those that read resources."""
-
-    about_room: frozenset[str]
-    by_resources: frozenset[str]
-
-    @classmethod
-    def of(cls, constraints: Iterable[Constraint]) -> _Kinds:
-        """Those among these constraints."""
-        constraints = list(constraints)
-        of_hosts = [item for item in constraints if is_of_hosts(item)]
-        return cls(
-            frozenset(item.name for item in constraints if getattr(item, 'is_about_room', False)),
-            frozenset(item.name for item in of_hosts if _is_by_resources(item)),
-        )
+    of_hosts = filter(is_of_hosts, constraints)
+    return (
+        frozenset(item.name for item in constraints if getattr(item, 'is_about_room', False)),
+        frozenset(item.name for item in of_hosts if _is_by_resources(item)),
+    )
 
 
-def _row(verdicts: Mapping[str, Verdict], kinds: _Kinds) -> Row:
+def _row(
+    verdicts: Mapping[str, Verdict], about_room: frozenset[str], by_resources: frozenset[str]
+) -> Row:
     """What follows from all that is said about a host."""
-    about_room, by_resources = kinds
     room: int | None = None
     free: int | None = None
     roomless: list[str] = []
@@ -227,13 +220,13 @@ def _row(verdicts: Mapping[str, Verdict], kinds: _Kinds) -> Row:
 
 
 def add_said(
-    constraints: Iterable[Constraint],
+    constraints: Sequence[Constraint],
     rows: Sequence[Row],
     of_host: Mapping[int, Sequence[tuple[str, Domain]]],
     said: Mapping[tuple[str, Domain], Verdict],
 ) -> list[Row]:
     """The rows with what rules say about the domains of their hosts; equal ones are one object."""
-    names, kinds = [item.name for item in constraints], _Kinds.of(constraints)
+    names, kinds = [item.name for item in constraints], _kinds(constraints)
     known: dict[Hashable, Row] = {}
     added = list(rows)
     for index, domains in of_host.items():
@@ -244,7 +237,7 @@ def add_said(
             for key in keys:
                 verdicts[key[0]] = _strictest(verdicts.get(key[0]), said[key])
             ordered = {name: verdicts[name] for name in names if name in verdicts}
-            known[id(old), keys] = _row(ordered, kinds)
+            known[id(old), keys] = _row(ordered, *kinds)
         added[index] = known[id(old), keys]
     return added
 

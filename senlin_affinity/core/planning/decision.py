@@ -141,12 +141,8 @@ class Decision:
             'line': self.line(),
             'placements': [placed._asdict() for placed in self.placements],
             'hosts': [
-                {
-                    'host': report.host,
-                    'room': report.room,
-                    'code': report.code,
-                    'verdicts': _verdicts(report.verdicts),
-                }
+                {name: getattr(report, name) for name in ('host', 'room', 'code')}
+                | {'verdicts': _verdicts(report.verdicts)}
                 for report in self.hosts
             ],
             'request': _verdicts(self.request),

@@ -86,7 +86,7 @@ def survey(
     if not levels and not is_together:
         return None
     chains, crossing = _chains(levels)
-    rooms: Sequence[float] = [_any(row.room) for row in rows]
+    rooms: Sequence[float] = [math.inf if row.room is None else row.room for row in rows]
     sure: Sequence[float] = [row.certain for row in rows]
     home = None
     if is_together:
@@ -153,10 +153,6 @@ def _home(
         if room > most:
             best, most = name, room
     return best
-
-
-def _any(room: int | None) -> float:
-    return math.inf if room is None else room
 
 
 def _number(room: float) -> int | None:

@@ -6,6 +6,7 @@ import pytest
 
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
+from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.values import Value
 from tests.support.tables import check_error, rows
 
@@ -40,9 +41,9 @@ def test_definition(row):
         return
     validator = definition(**given)
     for name in row.get('matches', ()):
-        assert validator.matches(name), name
+        assert Index([validator]).find(name) is validator, name
     for name in row.get('others', ()):
-        assert not validator.matches(name), name
+        assert Index([validator]).find(name) is None, name
     assert validator.status == ('deprecated' if given.get('deprecated') else 'supported')
 
 
