@@ -25,9 +25,9 @@ def typed(value):
     return value
 
 
-def definition(**changes):
+def definition(name='foo:bar', **changes):
     return ExtraSpecValidator(
-        **{'name': 'foo:bar', 'description': 'd', 'value': {'type': str}, **changes}
+        **{'name': name, 'description': 'd', 'value': {'type': str}, **changes}
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs import validate
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.base import Namespace
 from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.registry import (
     GROUPS,
@@ -24,13 +24,7 @@ from senlin_affinity.extra_specs.registry import (
     needed,
 )
 from senlin_affinity.extra_specs.validators import hw, namespaces, placement, quota
-
-
-def definition(name='foo:bar', **changes):
-    return ExtraSpecValidator(
-        **{'name': name, 'description': 'd', 'value': {'type': str}, **changes}
-    )
-
+from tests.unit.extra_specs.test_definitions import definition
 
 #: A parameter of a name, as the document writes it.
 NUMBER = {'name': 'x', 'type': int}
