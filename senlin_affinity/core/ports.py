@@ -62,14 +62,7 @@ class Inventory(Protocol):
 
 
 class Candidates(Protocol):
-    """Which hosts Placement admits: the part of a cloud that knows resources and aggregates."""
+    """Placement, as far as its age decides on what a policy may ask."""
 
     def check_version(self, member_of: MemberOf, path: str) -> None:
         """InvalidSpec where the cloud is too old for it. No request but discovery."""
-
-    def admitted(self, resources: Mapping[str, int], member_of: MemberOf) -> Mapping[str, str]:
-        """The providers of hosts where these resources are free: their names, by their UUIDs.
-
-        Two requests, however many there are; InvalidSpec as of :meth:`check_version`. Needs an
-        administrator's rights.
-        """

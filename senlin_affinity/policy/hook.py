@@ -29,6 +29,7 @@ from senlin_affinity.constraints.reservations import ENFORCED_BY, NOVA, reads_im
 from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.planning import topology
 from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.policy import placement, profile, question
@@ -192,8 +193,10 @@ def _zoned(
     if snapshot.hosts is not None:
         zones = {host.availability_zone for host in snapshot.hosts if host.enabled and host.up}
     known = sorted(filter(None, zones))
+    groups = [each for each in snapshot.server_groups or () if each.id == group]
     held = Counter(planned)
-    held.update(_zones_of_members(snapshot, group))
+    for each in groups:
+        held += topology.held(snapshot, each.members, ZONE)
     chosen = planned
     while len(chosen) < count:
         free = [
@@ -212,19 +215,6 @@ def _zoned(
         held[best] += 1
         chosen.append(best)
     return Placement(count, group, hosts=tuple(chosen))
-
-
-def _zones_of_members(snapshot: CloudSnapshot, group_id: str) -> Counter[str]:
-    """The servers of the group in each zone, as far as that is known."""
-    of_host = {host.host: host.availability_zone for host in snapshot.hosts or ()}
-    members = [
-        member
-        for group in snapshot.server_groups or ()
-        if group.id == group_id
-        for member in group.members
-    ]
-    zones = (member.zone or of_host.get(member.host or '') for member in members)
-    return Counter(zone for zone in zones if zone is not None)
 
 
 def _remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:

@@ -100,9 +100,6 @@ class FakeCloud:
         if member_of.forbidden and self.has_old_placement:
             raise InvalidSpec('needs 1.32', path)
 
-    def admitted(self, resources: Mapping[str, int], member_of: MemberOf) -> Mapping[str, str]:
-        raise NotImplementedError
-
     def _send(self, what: str, do):
         self.before_request(what)
         number = len(self.requests)

@@ -1,9 +1,8 @@
 """A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
 
-It knows what a snapshot asks: unit queries, trees, sharing providers, and an answer that is cut;
-and which roots an expression of aggregates admits. ``tests/functional`` holds it against the real
-Placement (``test_snapshot``, ``test_candidates``). A request that the real one would refuse is a
-mistake of the code under test, and fails at once.
+It knows what a snapshot asks: unit queries, trees, sharing providers, and an answer that is cut.
+``tests/functional/test_snapshot`` holds it against the real Placement. A request that the real one
+would refuse, or answer without trees, is a mistake of the code under test, and fails at once.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.core.member_of import MemberOf
 from tests.recordings.exchanges import Reply
 from tests.support.fake_nova import FakeHost, FakeNova, NoRoute, parse, snapshot_answer
 
@@ -36,7 +34,6 @@ class FakeProvider:
     parent: str | None = None
     name: str = ''
     shares_with: tuple[str, ...] = ()
-    aggregates: frozenset[str] = frozenset()
 
     def has(self, name: str, amount: int) -> bool:
         """Is there so much left?"""
@@ -52,7 +49,6 @@ class FakePlacement:
     newest: str = '1.39'
     cut: int | None = None
     asked: list[str] = field(default_factory=list)
-    microversions: list[str | None] = field(default_factory=list)
 
     @classmethod
     def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
@@ -78,29 +74,23 @@ class FakePlacement:
             reply.body['versions'][0]['max_version'] = self.newest
             return reply
         asked_at = parse(microversion or '1.0')
-        assert asked_at <= parse(self.newest), f'{microversion} is not offered'
+        assert (1, 29) <= asked_at <= parse(self.newest), f'{microversion}: no trees, or too new'
         self.asked.append(f'GET {path}?{"&".join(map("=".join, query))}')
-        self.microversions.append(microversion)
         if user != 'admin':
             return snapshot_answer('candidates, not allowed')
         single = dict(query)
         asked = filter(None, single.get('resources', '').split(','))
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
-            values = [value for key, value in query if key == 'member_of']
-            assert asked_at >= (1, 32) or '!' not in ''.join(values), values
-            assert asked_at >= (1, 24) or len(values) < 2, values
-            return self._candidates(wanted, MemberOf.parse(values))
+            return self._candidates(wanted)
         if path == '/resource_providers':
             return self._listed(wanted, single.get('required'))
         raise NoRoute(f'the fake Placement has no {path}')
 
-    def _candidates(self, wanted: Mapping[str, int], member_of: MemberOf) -> Reply:
-        admitted = {item.uuid for item in self.providers if member_of.admits(item.aggregates)}
+    def _candidates(self, wanted: Mapping[str, int]) -> Reply:
         by_root: dict[str, list[FakeProvider]] = {}
         for provider in self.providers:
-            if self._root(provider) in admitted:
-                by_root.setdefault(self._root(provider), []).append(provider)
+            by_root.setdefault(self._root(provider), []).append(provider)
         sharing = [item for tree in by_root.values() for item in tree if SHARING in item.traits]
         requests: dict[frozenset[tuple[str, str]], dict[str, Any]] = {}
         seen: dict[str, FakeProvider] = {}

@@ -79,7 +79,9 @@ def test_an_empty_cloud(edge):
 
 
 def test_the_requests_of_a_whole_snapshot(edge):
-    """The hypervisors not at 2.88, where Nova asks every host for its uptime, and has no sizes."""
+    """D1-12. The hypervisors not at 2.88, where Nova asks every host for its uptime, and has no
+    sizes.
+    """
     edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
 
     take(edge)
