@@ -62,11 +62,7 @@ def _service(kind: str, name: str, connection: Connection, timeout: float | None
             adapter: Proxy = getattr(connection, kind)
             return adapter
 
-    try:
-        adapter = within(session.timeout, find, session)
-    except (*NO_ANSWER, GivenUp) as error:
-        raise unreachable(name, error) from error
-    return Rest(adapter, name, timeout or session.timeout)
+    return Rest(_in_time(session, name, find), name, timeout or session.timeout)
 
 
 compute = partial(_service, 'compute', 'Nova')
@@ -81,21 +77,22 @@ def project(connection: Connection, timeout: float | None = None) -> tuple[str |
     session = connection.session
     if not hasattr(session.auth, 'get_access'):  # a log-in without a Keystone knows no names
         return owner(connection)[1], None
-    access = _of_token(session, lambda: session.auth.get_access(session))
+    access = _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
     return access.project_id, access.project_name
 
 
 def owner(connection: Connection) -> tuple[str | None, str | None]:
     """The ids of the user and the project that the token is of; None where it has none."""
     session = connection.session
-    return _of_token(session, lambda: (session.get_user_id(), session.get_project_id()))
+    return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))
 
 
-def _of_token(session: Any, read: Callable[[], T]) -> T:
+def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
+    """What the call answers within the deadline; ``service`` is what else was not found."""
     try:
-        return within(session.timeout, read, session)
+        return within(session.timeout, call, session)
     except (*NO_ANSWER, GivenUp) as error:
-        raise unreachable('Keystone', error) from error
+        raise unreachable(service, error) from error
 
 
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:

@@ -2,19 +2,10 @@
 
 A request's timeout counts from one byte to the next, so a server that sends one now and then is
 waited for without end; and a thread of keystoneauth's that takes its lock twice waits for itself.
-Nothing outside of such a call ends it. So it runs in a thread of its own, which is left behind
-when the deadline passes.
-
-Data flow::
-
-    caller ── call ──> thread ── session ──> Keystone, Nova, Placement, Glance
-      │ <── value, or exception ──┘
-      └── deadline, or Ctrl-C: the session is given up, the thread left behind
-
-The thread that is left behind may hold the lock of the session's token for ever, and may be about
-to send its request again. So a session that was given up sends nothing more, whoever asks, and
-every later call on it fails at once. The thread is a daemon: the process can end. Where eventlet
-has patched the process (senlin-engine), it is a green thread, which ends with the server.
+So a call runs in a thread of its own (a daemon, so that the process can end), which is left behind
+when the deadline passes, or at Ctrl-C. That thread may hold the lock of the session's token for
+ever, and may be about to send its request again: the session is given up, which sends nothing more,
+whoever asks, and every later call on it fails at once.
 
 Units: a timeout is in seconds, for the silence of a server; the deadline is three of them. A read
 is sent twice at most, and a token may be renewed between.

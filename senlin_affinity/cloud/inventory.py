@@ -1,8 +1,5 @@
 """What Nova has, as :class:`~senlin_affinity.core.ports.Inventory`: never a request for each host.
 
-Shapes: compute services, zones, hypervisors, aggregates and limits as raw JSON in, frozen values
-out.
-
 Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0.
 
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
@@ -110,8 +107,7 @@ class NovaInventory:
                 f'could not list the aggregates: their UUIDs need compute microversion '
                 f'{shown(hosts.AGGREGATE_UUIDS)}, this cloud offers {shown(offered)}'
             )
-        found, _hosts_of = hosts.aggregates(self._compute)
-        return found
+        return hosts.aggregates(self._compute)[0]
 
     def _hypervisors(self, pattern: str) -> list[Host]:
         """Those with the pattern in the hypervisor's name."""

@@ -3,13 +3,8 @@
 The token is asked for first, which costs no request more, for every service needs it. So a Keystone
 that does not answer, or refuses, is told as such, and not as a Nova that is not there.
 
-Data flow::
-
-    connection ─> within the deadline: session.get_token() ─┬─> GET auth_url     401: see below
-                                                            └─> POST auth/tokens ─> a token
-
-Where ``GET auth_url`` answers 401, keystoneauth asks again with a token; the token is what it is
-about to get, under a lock that it then waits for itself (``get_access`` of
+Where ``GET auth_url`` answers 401, keystoneauth asks again with a token, which is what it is about
+to get, under a lock that it then waits for itself (``get_access`` of
 ``keystoneauth1/identity/base.py``). That second request is refused before it is made.
 
 Units: seconds that a request may go without an answer. While logging in, and while a service is

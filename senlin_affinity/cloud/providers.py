@@ -60,9 +60,8 @@ class Room:
     """What the providers of one tree have together; ``is_nested``: there are several.
 
     ``resources`` of None are not known; ``is_partial``: of a class that is not in them nothing is
-    known. ``pools`` are the
-    providers that the resources name, with all they have. A tree of one provider that takes
-    whatever others give it from pools alone is not nested.
+    known. ``pools`` are the providers that the resources name, with all they have. A tree of one
+    provider that takes whatever others give it from pools alone is not nested.
     """
 
     resources: Mapping[str, Resource] | None

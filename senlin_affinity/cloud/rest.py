@@ -1,8 +1,7 @@
 """One service of the cloud as raw JSON: requests, errors in the service's own words, versions.
 
-The way of the data: a path, a microversion and perhaps a body go out through openstacksdk's
-adapter (a keystoneauth session: authentication, catalogue, discovery); parsed JSON comes back.
-Long lists never become SDK objects.
+Data flow: a path, a microversion and perhaps a body go out through openstacksdk's adapter; parsed
+JSON comes back. Long lists never become SDK objects.
 
 Units: the timeout is in seconds, for the silence of the service; a request has the deadline of
 :mod:`~senlin_affinity.cloud.deadline`. A microversion is a pair: (2, 64).

@@ -195,15 +195,13 @@ class AffinityPolicy(base.Policy):
         seen = preflight.look(hook.needs(asks), self._connecting(entity))
         answer = preflight.place(self.name, entity.name, asks, seen)
         if engine.is_cancelled(action):
-            words = 'the action was cancelled before its nodes were placed'
-            return Refusal(words, words)
+            return Refusal('the action was cancelled before its nodes were placed')
         if bound is not None:
             engine.warn_of_outside(self.name, cluster_id, entity, bound.servergroup_id)
         return answer
 
     def _refusal(self, action: Any, error: Exception) -> Refusal:
-        words = self._in_words(error, f'failed on {action.action}')
-        return Refusal(words, words)
+        return Refusal(self._in_words(error, f'failed on {action.action}'))
 
     def _wanted(self) -> properties.Properties:
         """The spec; one of the type that Senlin brings is read as Senlin reads it."""

@@ -1,8 +1,8 @@
 """What a cluster or a node of Senlin's asks for, and what is seen of the cloud it is in.
 
-The way of the data: a cluster or a node comes in with its profile and its binding, and a
-:class:`~senlin_affinity.policy.hook.Growth` goes out; :func:`look` answers what that needs, by
-the owner's connection. What is decided by it, ``policy.hook`` decides.
+Data flow: a cluster or a node comes in with its profile and its binding, and a
+:class:`~senlin_affinity.policy.hook.Growth` goes out, which ``policy.hook`` decides; :func:`look`
+answers what that needs, by the owner's connection.
 
 Errors: none out of :func:`look`: why nothing was seen is what it answers then.
 """

@@ -1,8 +1,8 @@
 """The hook: from what a cluster asks for to where its nodes go, or why nowhere.
 
-The way of the data: what was read of the cluster (:class:`Growth`) says what has to be looked at
-(:func:`needs`, a value); what was seen of the cloud goes with it into :func:`decide`, which asks
-nobody, and comes out as an :class:`Outcome`.
+Data flow: what was read of the cluster (:class:`Growth`) says what has to be looked at
+(:func:`needs`); what was seen goes with it into :func:`decide`, and comes out as an
+:class:`Outcome`. Nothing here asks anybody.
 
 Modes: ``enforce`` refuses what does not fit, and a spec that this cloud can not answer; ``warn``
 says so and goes on. What could not be found out is a warning in either. Where a host must be
@@ -121,14 +121,13 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         return Outcome(_pinned(decision, look.unknown, binding.servergroup_id, properties))
     is_image_hidden = reads_images(asked.rules) and profile.image(asked.profile or {}) is None
     if decision.fits is False and is_enforced and not is_image_hidden:
-        return Outcome(_refusal(decision))
+        return Outcome(Refusal(_words(decision)))
     answer = _zoned(growth, growth.zones, look.snapshot, decision) if growth.zones else None
     answer = answer or unpinned(growth)
     if properties.preflight == 'off' or isinstance(answer, Refusal):
         return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
         return Outcome(answer, _words(decision, look.unknown))
-    # As ever for a user who may not see hosts.
     return Outcome(answer, note=decision.line() if decision.fits is None else None)
 
 
@@ -209,8 +208,7 @@ def _zoned(
                 return None
             if not known:
                 raise CloudError('the policy has to choose the zone of every node: none is known')
-            words = f'every zone holds max_per_domain: {spread.max_per_domain} servers'
-            return Refusal(words, words)
+            return Refusal(f'every zone holds max_per_domain: {spread.max_per_domain} servers')
         best = min(free, key=lambda zone: (held[zone], zone))
         held[best] += 1
         chosen.append(best)
@@ -238,16 +236,11 @@ def _pinned(
         zone = properties.availability_zone or DEFAULT_DRS_ZONE
         hosts = tuple(f'{placed.zone or zone}:{placed.host}' for placed in decision.placements)
         return Placement(decision.wanted, group_id, hosts=hosts)
-    refusal = _refusal(decision, unknown)
-    is_left = any(row.code is None for row, _number in decision.tally)
-    if properties.is_drs_enabled and not decision.placements and not is_left:
-        return Refusal(NO_DRS_HOST, f'{NO_DRS_HOST} ({refusal.reason})')
-    return refusal
-
-
-def _refusal(decision: Decision, unknown: Mapping[str, str] | None = None) -> Refusal:
     words = _words(decision, unknown)
-    return Refusal(words, words)
+    is_no_host_left = all(row.code is not None for row, _number in decision.tally)
+    if properties.is_drs_enabled and not decision.placements and is_no_host_left:
+        return Refusal(NO_DRS_HOST, words)
+    return Refusal(words)
 
 
 def _words(decision: Decision, unknown: Mapping[str, str] | None = None) -> str:

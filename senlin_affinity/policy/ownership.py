@@ -1,9 +1,5 @@
 """A server group that the policy created: deleted at detach, or kept for the cluster's next policy.
 
-Data flow: at detach, the cluster's metadata and the spec say which (:func:`is_kept`); the id of a
-kept group is noted in the cluster's data. At the next attach, :func:`kept_group` takes it up, or
-says what is in the way.
-
 Shapes: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. It goes before
 ``servergroup.on_detach`` of the spec, since the spec of a policy in use cannot be changed.
 

@@ -1,8 +1,5 @@
 """What goes into ``action.data`` before nodes are created: how many, and the data of each.
 
-Data flow: what another policy decided (``creation``) becomes a number; the binding and the
-properties become one entry for each node.
-
 Shapes (document 003)::
 
     {'placement': {'count': 2, 'placements': [
@@ -71,7 +68,12 @@ class Refusal:
     """No placement: ``status_reason`` for the document's readers, ``reason`` for the engine's."""
 
     status_reason: str
-    reason: str
+    detail: str = ''
+
+    @property
+    def reason(self) -> str:
+        """The status reason, and the detail."""
+        return f'{self.status_reason} ({self.detail})' if self.detail else self.status_reason
 
     def data(self) -> dict[str, Any]:
         """What goes into ``action.data``."""
@@ -127,4 +129,4 @@ def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
     why = f'{matched} matched "{pattern}", none takes servers: {counts}'
     if not rejected:
         why = f'no hypervisor and no compute service has "{pattern}" in its name'
-    return Refusal(NO_DRS_HOST, f'{NO_DRS_HOST} ({why})')
+    return Refusal(NO_DRS_HOST, why)

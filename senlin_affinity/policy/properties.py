@@ -1,8 +1,6 @@
 """The properties of the policy's spec, read strictly.
 
-Data flow: a spec (what a person wrote, as Senlin or a YAML reader gives it) comes in; ``schema``
-says for each key its type, its default and the version that brought it; one frozen
-:class:`Properties` goes out.
+Data flow: a spec comes in, ``schema`` says what each key may be, a :class:`Properties` goes out.
 
 Shapes::
 

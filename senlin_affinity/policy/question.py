@@ -1,9 +1,8 @@
 """What is asked, what must be seen for it, and what the planner makes of both.
 
-The way of the data: a :class:`Question` (a count, a flavor, the specs of a policy and a profile)
-says what must be seen (:func:`needs`, a value); what was seen is a :class:`Look`; :func:`ask` looks
-the names of the one up in the other, and the planner decides. A server group that an attach would
-create is added to the snapshot.
+Data flow: a :class:`Question` says what must be seen (:func:`needs`); what was seen is a
+:class:`Look`; :func:`ask` looks the names of the one up in the other, and the planner decides. A
+server group that an attach would create is added to the snapshot.
 
 Units: ``count`` is a number of servers more.
 

@@ -53,7 +53,7 @@ def test_lines():
     assert [entry['zone'] for entry in pinned.entries()] == ['az1:cmp-1', 'nova:cmp-2']
     assert pinned.line() == 'places 2 node(s) into server group XYZ-ABCD on az1:cmp-1, nova:cmp-2'
     assert placement.Placement(0, '').line() == 'places no node: the size stays'
-    assert placement.Refusal('short', 'short and long').line() == 'refuses: short and long'
+    assert placement.Refusal('short', 'long').line() == 'refuses: short (long)'
 
 
 @pytest.mark.parametrize('row', rows('policy_counts'))
