@@ -142,9 +142,3 @@ def test_a_saved_snapshot_answers_alike(command, cloud, user):
         live = plan(command, user, count, *WEB, group)
         saved = plan(command, None, count, *WEB, group, '--snapshot', f'{user}.json')
         assert saved == live
-
-
-def test_a_name_that_the_cloud_does_not_have(command):
-    done = command('admin', 'plan', '--count', '1', '--flavor', 'm1.tine')
-    assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr == "error: flavor: there is no flavor 'm1.tine': did you mean m1.tiny?\n"

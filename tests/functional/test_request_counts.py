@@ -10,7 +10,6 @@ from dataclasses import replace
 import openstack.resource
 import pytest
 
-from senlin_affinity.cloud import snapshot
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.plugins import senlin_preflight
@@ -104,20 +103,6 @@ def test_drs_is_two_requests_and_never_pages_the_hypervisors(hosts, zone, offere
         assert answer.zone == zone
 
 
-@pytest.mark.parametrize('offered', ['2.1', '2.52'])
-def test_drs_below_2_53_is_two_requests_too(offered):
-    with HttpCloud(FakeNova(offered, hosts=LAST_IS_DRS_BY_HYPERVISOR)) as cloud:
-        answer = place(cloud, is_drs=True)
-    assert answer.zone == 'nova:cmp-last'
-    assert cloud.nova.requests() == DRS_SEARCH
-
-
-@pytest.mark.parametrize(('is_drs', 'count'), [(False, 3), (False, 0), (True, 0)])
-def test_the_plain_hook_and_an_empty_one_ask_nothing(cloud, is_drs, count):
-    assert len(place(cloud, is_drs=is_drs, count=count).entries()) == count
-    assert cloud.nova.requests() == []
-
-
 def hooked(cloud, *, count, **wanted):
     """The hook with the preflight, of a group with two members; which requests were the cloud's."""
     nova = cloud.nova
@@ -154,25 +139,6 @@ def test_rx_02_the_preflight_asks_a_constant_number_besides_pages(wanted, count)
         LIMITS: 1,
     }
     assert len(cloud.placement.asked) == 2
-
-
-@pytest.mark.parametrize('project', ['admin-project', 'p'], ids=['own', 'another'])
-def test_rx_07_a_plan_costs_the_same_whosever_the_group_is(cloud, project):
-    nova = cloud.nova
-    nova.quota_sets['p'] = {}
-    group = nova.add_group('web', project_id=project)
-    taken = snapshot.take(cloud.connection(), server_groups=(group,), is_project_of_group=True)
-
-    assert taken.snapshot.project_id == project
-    pages = HYPERVISORS // 1000 + 1  # a full one has a link to the next
-    assert Counter(request.replace(group, 'ID') for request in nova.requests()) == {
-        'GET /os-server-groups/ID': 1,
-        'GET /os-hypervisors/detail': pages,
-        'GET /os-aggregates': 1,
-        'GET /os-services': 1,
-        'GET /flavors/detail': 1,
-        LIMITS if project == 'admin-project' else 'GET /os-quota-sets/p/detail': 1,
-    }
 
 
 # -- attach
@@ -213,29 +179,6 @@ def test_attach_that_creates_or_inherits(cloud, there, wanted, hint, asked):
     assert requests == asked
 
 
-@pytest.mark.parametrize(('groups', 'pages'), [(49, 1), (50, 2), (1000, 2), (2500, 4)])
-def test_attach_in_a_project_of_many_groups_reads_their_pages(groups, pages):
-    with HttpCloud(FakeNova(quota=-1)) as cloud:
-        for number in range(groups):
-            cloud.nova.add_group(f'group-{number}')
-        attach(cloud)
-    assert cloud.nova.requests() == [*[LIST] * pages, LIMITS, CREATE]
-
-
-@pytest.mark.parametrize(
-    ('name', 'asked'),
-    [
-        ('tiny', ['GET /flavors/tiny']),
-        ('m1.tiny', ['GET /flavors/m1.tiny', 'GET /flavors/detail']),
-        (None, []),
-    ],
-)
-def test_attach_that_checks_a_flavor(cloud, name, asked):
-    """R4-07: before the group."""
-    attach(cloud, affinity.Cluster('c1', flavor=name))
-    assert cloud.nova.requests() == [*asked, LIST, LIMITS, CREATE]
-
-
 # -- detach
 
 
@@ -253,8 +196,3 @@ def test_detach(cloud, members, is_inherited, asked):
     detach(cloud, group_id, is_inherited=is_inherited)
     assert [request.replace(group_id, 'ID') for request in cloud.nova.requests()] == asked
     assert len(cloud.nova.groups) == (0 if len(asked) == 2 else 1)
-
-
-def test_detach_of_a_group_that_is_gone(cloud):
-    detach(cloud, 'ID')
-    assert cloud.nova.requests() == [ONE]

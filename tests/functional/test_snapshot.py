@@ -10,9 +10,7 @@ from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.objects import Flavor, Quota, Resource
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.functional.http_cloud import HttpCloud
 from tests.support import command
-from tests.support.fake_nova import FakeHost, FakeNova
 from tests.support.waiting import until
 
 HOSTS = {
@@ -376,27 +374,3 @@ def test_a_file_that_can_not_be_there_is_told_before_the_cloud_is_asked(
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == f'error: {said}\n'
     assert list(tmp_path.iterdir()) == []
-
-
-# -- the cost, with many hosts
-
-
-def test_the_requests_grow_by_pages_only():
-    hosts = tuple(FakeHost(f'cmp-{number}') for number in range(2500))
-    with HttpCloud(FakeNova(hosts=hosts)) as cloud:
-        cloud.nova.boot(cloud.nova.add_group('web'), 'cmp-7')
-        taken = snapshot.take(cloud.connection()).snapshot
-
-    assert len(taken.hosts) == 2500
-    assert cloud.nova.requests() == [
-        'GET /os-server-groups',
-        *['GET /os-hypervisors/detail'] * 3,
-        'GET /os-aggregates',
-        'GET /os-services',
-        'GET /flavors/detail',
-        'GET /limits',
-    ]
-    assert cloud.placement.asked == [
-        'GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE',
-        'GET /allocation_candidates?resources=MEMORY_MB:1',
-    ]

@@ -244,14 +244,6 @@ def test_flavor_whose_name_is_no_part_of_a_path(name):
     assert edge.nova.requests() == [FLAVORS]
 
 
-def test_a_flavor_is_not_looked_for_by_name_where_a_404_is_not_novas(edge):
-    edge.fail('GET', '/flavors/m1.tiny', at_edge.PROXY_PAGE)
-    words = r"could not read the flavor 'm1.tiny': the answer 404 is not Nova's own"
-    with pytest.raises(CloudError, match=words):
-        edge.ports.inventory.flavor('m1.tiny')
-    assert edge.nova.requests() == [FLAVOR.format('m1.tiny')]
-
-
 @pytest.mark.parametrize('body', [{}, {'flavor': {}}, {'flavor': []}, {'flavor': {'id': 'a'}}])
 def test_an_odd_flavor(body):
     words = r"could not read the flavor 'tiny': the answer is odd"
@@ -280,11 +272,6 @@ def test_aggregates(offered):
         )
     (asked,) = edge.nova.asked
     assert (str(asked), asked.microversion, asked.query) == ('GET /os-aggregates', '2.41', {})
-
-
-def test_the_recorded_aggregate(edge):
-    (found,) = edge.ports.inventory.aggregates()
-    assert (found.name, found.availability_zone, found.metadata) == ('ssd', None, {'ssd': 'true'})
 
 
 @pytest.mark.parametrize('offered', ['', '2.1', '2.40'])
