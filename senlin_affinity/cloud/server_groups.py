@@ -1,8 +1,7 @@
 """Nova's server groups as :class:`~senlin_affinity.core.ports.ServerGroups`.
 
-Units: a page holds up to 1000 groups, or what the cloud caps it at (``[api] max_limit``); pages go
-by ``limit`` and ``offset``. Nothing in an answer says whether there are more: a page of 50 groups
-or more is followed by another request.
+Units: a page holds up to 1000 groups, or what the cloud caps it at (``[api] max_limit``). No answer
+says whether there are more: a page of 50 groups or more is followed by another request.
 
 Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
 ``policies`` below, soft policies from 2.15.

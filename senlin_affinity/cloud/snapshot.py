@@ -1,8 +1,7 @@
 """The whole cloud at one moment, from a constant number of requests plus pages.
 
-The way of the data: raw JSON of Nova and Placement comes in, one frozen
-:class:`~senlin_affinity.core.objects.CloudSnapshot` goes out. What may not be seen (a 403), or what
-the cloud is too old to tell, is "not known", and :attr:`Taken.unknown` says why.
+What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
+:attr:`Taken.unknown` says why.
 
 Shapes::
 

@@ -1,8 +1,7 @@
 """The snapshot as a file: JSON, format 1, for a replay without the cloud.
 
-:func:`save` writes a snapshot; :func:`load` reads it back, or what a person wrote, and checks every
-value. ``load(save(x)) == x``. What is equal in hosts is one object afterwards: a large file becomes
-a small snapshot.
+:func:`load` reads back what :func:`save` wrote, or a person, and checks every value. What is equal
+in hosts is one object afterwards: a large file becomes a small snapshot.
 
 Shapes::
 

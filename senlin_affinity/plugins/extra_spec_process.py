@@ -1,11 +1,9 @@
 """Extra spec validators that do not load where they are needed, read in a process of their own.
 
-The way of the data: entry points come in; one child process loads all of them, and writes what they
-define as JSON; definitions come out. Only a ``check`` stays behind, since it is code: the child is
-started again for each value that a check has to judge.
-
-The child is the same Python, with the same environment and import path as they are now. It has no
-part in Senlin, so that there is room for Nova. What packages print does not reach the answer.
+Data flow: entry points come in; one child process (the same Python, environment and import path)
+loads all of them, and writes what they define as JSON; definitions come out. Only a ``check`` stays
+behind, since it is code: the child is started again for each value that a check has to judge. What
+packages print does not reach the answer.
 
 Shapes: questions on stdin, an answer to each on stdout::
 

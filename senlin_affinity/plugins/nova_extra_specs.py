@@ -1,9 +1,8 @@
 """What nova-api itself does not define: the keys of this project, and what packages define for it.
 
-The way of the data: nova-api loads the entry points of ``nova.api.extra_spec_validators`` when it
-starts and asks each for its list (:func:`register`). It gets the keys of this project, and what is
-in those groups that nova-api does not read; Nova's own stay Nova's. From microversion 2.86 nova-api
-then takes these names in the namespaces that it knows, and checks their values.
+Data flow: nova-api loads the entry points of ``nova.api.extra_spec_validators`` when it starts and
+asks each for its list (:func:`register`). It gets the keys of this project, and what is in groups
+that it does not read; from microversion 2.86 it takes these names, and checks their values.
 
 Nova keeps the validators by their names, and of two with one name the one that comes last. Its own
 of ``aggregate_instance_extra_specs:{key}`` takes every value; ours takes its place in the list that

@@ -1,9 +1,8 @@
 """The aggregate filter of document 000, for nova-scheduler.
 
-The way of the data: Nova's host state and request come in, the metadata of the host's aggregates
-and the extra specs of the flavor are taken out of them, and the rule of
-:mod:`senlin_affinity.core.aggregate_metadata` answers. What it answers about one flavor and one
-set of aggregates is kept for a while, so that hosts of the same aggregates are decided once.
+Data flow: the metadata of a host's aggregates and the extra specs of the flavor come out of Nova's
+host state and request, and :mod:`senlin_affinity.core.aggregate_metadata` answers. What it answers
+is kept for a while, so that hosts of the same aggregates are decided once.
 
 Shapes, in nova.conf::
 

@@ -1,12 +1,10 @@
 """Lets this project's policy serve the type ``senlin.policy.affinity-1.0`` in a Senlin engine.
 
 Data flow: Senlin's environment loads all entry points of ``senlin.policies``, which imports this
-project's policy, and then registers each under its name. The registration of the name 1.0 comes by
-here: where the option ``serve_version_1_0`` is on, and the class that was found is the one that
-Senlin brings, ours goes into the registry in its place.
-
-No entry point claims the name: of two that do, Senlin keeps the one that is later on the import
-path. A class of a third party under this name is left there, with an error in the log.
+project's policy, and then registers each under its name. Where the option ``serve_version_1_0`` is
+on, and the class under the name 1.0 is the one that Senlin brings, ours takes its place; one of a
+third party is left there, with an error in the log. No entry point claims the name: of two that do,
+Senlin keeps the one that is later on the import path.
 
 Source: ``senlin/engine/environment.py`` and ``registry.py`` (16.0.0, and the same in 14.0.0).
 Senlin has no hook between the loading and the registering, so a method is wrapped. It may go when

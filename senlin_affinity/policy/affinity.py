@@ -1,7 +1,7 @@
 """The life of a policy on a cluster: validate, attach, detach. (The hook is in ``hook``.)
 
-Data flow: properties that were read, and what the cluster's profile hints at, come in; the ports
-are asked (all reads first, one write last); a :class:`Binding` to remember goes out.
+Data flow: properties and a :class:`Cluster` come in; the ports are asked (all reads first, one
+write last); a :class:`Binding` to remember goes out.
 
 Attach (document 003, S1 and S2): a group that the profile's scheduler hint names is inherited, and
 must exist; else one that the spec names is inherited if it exists, and created if not; else one is

@@ -1,12 +1,11 @@
 """Create a server group exactly once, whatever happens on the way.
 
-Data flow: a name of which no group exists comes in; the project's quota is read, the group is
-created, and the groups are listed again to see whether another attach did the same at that moment;
-the group to use goes out, and whether it is ours to delete later.
+Data flow: a name of which no group exists comes in; the quota is read, the group is created, and
+the groups are listed again: when two attaches create a group of one name at once, the later gives
+its own up for the first. The group to use goes out, and whether it is ours to delete later.
 
 Nothing is leaked: when it can not be known whether Nova created the group (a timeout, a reset, a
-5xx), the groups are listed, and one that is there now is adopted. When two attaches create a group
-of one name at once, the later gives its own up for the first.
+5xx), the groups are listed, and one that is there now is adopted.
 
 Errors: QuotaExceeded before anything is created, CloudError, PolicyMismatch.
 """

@@ -101,15 +101,6 @@ def test_a_zone_and_an_aggregate_by_name(command):
     assert (status, said['placements'][0]['host']) == (0, 'cmp-1')
 
 
-def test_the_view_of_a_live_plan(command):
-    done = command('admin', 'plan', '--count', '3', '--flavor', 'm1.tiny')
-    lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr) == (0, '')
-    assert max(map(len, lines)) <= 80
-    assert lines[0].startswith('fits: 3 of 3 placed; 2/3 hosts left: host_state.disabled on 1')
-    assert any(line.startswith('  cmp-3   az-2 ') and '✗ disabled' in line for line in lines)
-
-
 def test_a_plain_user_does_not_know_the_hosts(command):
     status, said = plan(command, 'demo', 1, *WEB, 'web')
     assert (status, said['fits'], said['hosts'], said['placements']) == (1, None, [], [])

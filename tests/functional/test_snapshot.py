@@ -358,10 +358,7 @@ def test_a_cloud_that_does_not_answer_is_status_1_and_leaves_no_file(tmp_path):
     ('path', 'said'),
     [
         ('nowhere/cloud.json', 'nowhere/cloud.json can not be written: No such file or directory'),
-        ('.', '. is no regular file: name one'),
-        ('/proc/cloud.json', '/proc/cloud.json can not be written: No such file or directory'),
         ('', 'the name of the file is empty'),
-        ('x' * 250, f'{"x" * 250} can not be written: File name too long'),
     ],
 )
 def test_a_file_that_can_not_be_there_is_told_before_the_cloud_is_asked(
