@@ -222,16 +222,6 @@ def test_rx_07_a_plain_user_sees_no_hosts_but_its_quota(_database, caplog):
     assert 'quota server_group_members: 11' in reason
 
 
-@pytest.mark.parametrize('wanted', [PINNED, DRS])
-def test_r3_25_a_plain_user_can_not_choose_hosts(_database, wanted):
-    with edge(user='demo') as cloud:
-        action, _group = run(Desk(cloud), wanted)
-    reason = refusal(action)
-    assert reason.startswith('the policy has to choose the host of every node: could not list the ')
-    assert "Nova answered 403: Policy doesn't allow" in reason
-    assert action.data['status_reason'] == reason
-
-
 def test_without_a_placement_in_the_catalogue(_database, caplog):
     with edge(services=('compute',)) as cloud:
         action, _group = run(Desk(cloud), spec())

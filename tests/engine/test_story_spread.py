@@ -77,20 +77,3 @@ def test_an_administrator_s_nodes_are_spread_over_racks(running, truth):
     assert sorted(by_rack(truth, group).values()) == [2, 2, 3]
     admin.scale_out(cluster, 2).succeeded()
     assert by_rack(truth, group) == dict.fromkeys(RACKS, 3)
-
-
-def test_what_the_spread_does_not_take_is_refused(running, truth):
-    admin = Tenant(running.connection('admin'))
-    spread = [{'by': 'rack', 'max_per_domain': 1}]
-    cluster, _policy, group = admin.bound(admin.policy(servergroup=SOFT, spread=spread))
-    reason = admin.scale_out(cluster, 4).failed()
-    assert 'does not fit: 3 of 4 placed' in reason
-    assert 'spread.full' in reason
-    assert truth.members(group) == set()
-
-
-def test_a_zone_of_the_profile_is_refused_at_attach(running):
-    user = Tenant(running.connection('demo'))
-    cluster = user.cluster(user.profile(availability_zone=ZONES[0]))
-    reason = user.attach(cluster, user.policy(spread=[{'by': 'availability_zone'}])).failed()
-    assert 'availability_zone' in reason
