@@ -39,12 +39,7 @@ def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
 
 
 def by_marker(
-    compute: Rest,
-    path: str,
-    key: str,
-    what: str,
-    microversion: Microversion,
-    **query: str,
+    compute: Rest, path: str, key: str, what: str, microversion: Microversion, **query: str
 ) -> Iterator[dict[str, Any]]:
     """Every thing under ``key``, as raw JSON; the next page is asked for when it is needed."""
     marker: Mapping[str, str] = {}

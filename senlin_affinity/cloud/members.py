@@ -1,9 +1,8 @@
 """Where the members of server groups are: never a request for each of them.
 
-An administrator who wants all groups gets the servers of each host with the hypervisors, in the
-same pages (two short fields a server). Who wants one group lists the servers of its project, which
-are few beside the cloud's. A plain user lists those of the own project, and sees a ``hostId`` in
-place of the host: equal for servers on one host.
+An administrator who wants all groups gets the servers of each host with the hypervisors. Who wants
+one group lists the servers of its project, which are few beside the cloud's. A plain user lists
+those of the own project, and sees a ``hostId`` in place of the host: equal for servers on one host.
 
 Source: the compute API reference; ``with_servers`` from 2.53. The servers are asked for at 2.1,
 where a server is shortest. A server that has no host yet (or none any more) has the ``hostId`` ''.

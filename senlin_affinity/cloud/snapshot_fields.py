@@ -97,9 +97,7 @@ FLAVOR = Table(
     Field('extra_specs', _stored_by_name, _sorted),
 )
 MEMBER = Table(
-    Member,
-    *alike(text, 'server', 'host'),
-    *alike(text, 'user', 'host_id', 'zone', is_rare=True),
+    Member, *alike(text, 'server', 'host'), *alike(text, 'user', 'host_id', 'zone', is_rare=True)
 )
 
 

@@ -1,7 +1,6 @@
 """What a Senlin engine holds: sizes to reach, placement data, nodes, other clusters' bindings.
 
-Data flow: an action, a node or a binding of Senlin's comes in and a plain number or name goes out;
-or a decision comes in and is written where the engine looks for it, and nowhere else.
+A decision is written where the engine looks for it, and nowhere else.
 
 Errors: InvalidSpec for a count or a size that is none.
 

@@ -1,8 +1,7 @@
 """The policy type ``senlin.policy.affinity`` in a Senlin engine.
 
-Data flow: Senlin's objects (policy, cluster, action, node) are read here and end here; the
-decisions are made in :mod:`senlin_affinity.policy`; what they answer is written where the engine
-looks: the binding data, ``action.data``, and a created node's own data.
+Data flow: Senlin's objects end here; :mod:`senlin_affinity.policy` decides; its answers are written
+where the engine looks: the binding data, ``action.data``, and a created node's own data.
 
 Senlin's side of it (16.0.0; each point is held by a test in ``tests/engine``):
 

@@ -139,10 +139,7 @@ def test_what_is_absent_is_not_known_and_what_is_empty_is():
 def test_q1_2_the_uuids_of_aggregates_are_compared_in_one_spelling():
     snapshot = read(
         hosts=[{'host': 'a', 'aggregates': [UUID.upper(), OTHER, 'no-uuid', 'odd']}],
-        aggregates=[
-            {'uuid': UUID.replace('-', ''), 'name': 'ssd'},
-            {'uuid': 'odd', 'name': 'odd'},
-        ],
+        aggregates=[{'uuid': UUID.replace('-', ''), 'name': 'ssd'}, {'uuid': 'odd', 'name': 'odd'}],
     )
     # Placement may have some that Nova has not.
     assert snapshot.hosts[0].aggregates == {UUID, OTHER, 'no-uuid', 'odd'}
