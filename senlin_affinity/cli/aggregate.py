@@ -38,10 +38,8 @@ class CheckAggregate(base.ShowOne):
     --aggregate begins another one. Without any of them the host is in no aggregate.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add both sides."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    def _add_arguments(self, add: base.Add) -> None:
+        add(
             '--extra-spec',
             metavar='K=V',
             nargs='+',
@@ -49,7 +47,7 @@ class CheckAggregate(base.ShowOne):
             default=[],
             help='an extra spec of the flavor; all after the first "=" is its value',
         )
-        parser.add_argument(
+        add(
             '--aggregate',
             metavar='NAME',
             dest='aggregates',
@@ -57,7 +55,7 @@ class CheckAggregate(base.ShowOne):
             default=[],
             help='an aggregate of the host; the --metadata after it are its own',
         )
-        parser.add_argument(
+        add(
             '--metadata',
             metavar='K=V',
             nargs='+',
@@ -66,18 +64,15 @@ class CheckAggregate(base.ShowOne):
             default=[],
             help='metadata of an aggregate of the host; a key that is given twice has both values',
         )
-        parser.add_argument(
+        add(
             '--filter',
             choices=('ours', 'nova'),
             default='ours',
             help='whose rule: that of AggregateInstanceTypeFilter (ours, the default), or of '
             "Nova's own AggregateInstanceExtraSpecsFilter",
         )
-        return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Ask the rule."""
         extra_specs = _mapping(parsed_args.extra_spec, '--extra-spec')
         metadata = [

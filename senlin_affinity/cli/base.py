@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from cliff import columns, command, lister, show
 
 from senlin_affinity.core import errors, terminal_text
 
+Add = Callable[..., Any]
+#: The names of columns, and a row, or rows.
+Shown = tuple[tuple[str, ...], Any]
 #: A day, in seconds.
 _LONGEST_TIMEOUT = 86_400
 
@@ -42,7 +45,11 @@ class Command(command.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Make the parser; what it refuses is one line."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        self._add_arguments(parser.add_argument)
         return tell_in_one_line(parser)
+
+    def _add_arguments(self, add: Add) -> None:
+        """Add the command's own, by argparse's ``add_argument``."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command, and answer with its exit status."""
@@ -109,9 +116,9 @@ class Cell(columns.FormattableColumn):  # type: ignore[misc]
         return self._value
 
 
-def add_timeout(parser: argparse.ArgumentParser) -> None:
+def add_timeout(add: Add) -> None:
     """Add the option of the commands that ask a cloud: seconds, or None."""
-    parser.add_argument(
+    add(
         '--timeout',
         metavar='SECONDS',
         type=_seconds,

@@ -30,20 +30,15 @@ _OURS = 'senlin_affinity.constraints.'
 class ListConstraints(base.Lister):
     """List the constraints that are loaded, and what each of them needs to know."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the choice of all columns."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    def _add_arguments(self, add: base.Add) -> None:
+        add(
             '--long',
             action='store_true',
             help='what each needs, the filters that enforce it, and its options, in the table as '
             'well (other formats have them always)',
         )
-        return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """One row for each."""
         if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
             parsed_args.columns = list(SHORT)
@@ -53,15 +48,10 @@ class ListConstraints(base.Lister):
 class ShowConstraint(base.ShowOne):
     """Show one constraint: what it reads, who enforces it, and all that it can say."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the name."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument('name', metavar='NAME', help='a name of "constraint list"')
-        return parser
+    def _add_arguments(self, add: base.Add) -> None:
+        add('name', metavar='NAME', help='a name of "constraint list"')
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Its declarations."""
         known = {constraint.name: constraint for constraint in load_constraints()}
         constraint = known.get(parsed_args.name)

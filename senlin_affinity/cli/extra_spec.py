@@ -21,24 +21,17 @@ COLUMNS = ('name', 'value', 'status', 'description')
 class ValidateExtraSpecs(base.Lister):
     """Check extra specs as a flavor would have them; all errors are told."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the extra specs and the mode."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'specs', metavar='NAME=VALUE', nargs='+', help='an extra spec, as a flavor has it'
-        )
-        parser.add_argument(
+    def _add_arguments(self, add: base.Add) -> None:
+        add('specs', metavar='NAME=VALUE', nargs='+', help='an extra spec, as a flavor has it')
+        add(
             '--mode',
             choices=MODES,
             default=STRICT,
             help='strict (default) refuses names that nothing defines; permissive lets them '
             'through and says so; off checks nothing',
         )
-        return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """One row for each; 3 when one is not valid."""
         specs = _read(parsed_args.specs)
         findings = judge(specs, parsed_args.mode)
@@ -55,41 +48,29 @@ class ValidateExtraSpecs(base.Lister):
 class ListExtraSpecs(base.Lister):
     """List the extra specs that are known here, those of installed packages among them."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the choice of namespaces."""
-        return _add_namespace(super().get_parser(prog_name))
+    def _add_arguments(self, add: base.Add) -> None:
+        _add_namespace(add)
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """One row for each definition."""
         return COLUMNS, [
-            (
-                validator.name,
-                validator.value.wanted(),
-                validator.status,
-                render.plain(validator.description),
-            )
+            (each.name, each.value.wanted(), each.status, render.plain(each.description))
             for namespace in _chosen(parsed_args.namespace)
-            for validator in render.ordered(namespace)
+            for each in render.ordered(namespace)
         ]
 
 
 class ExportExtraSpecs(base.Command):
     """Write the definitions as pages (rst), or for Glance's metadata catalogue (metadef)."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the form, and where it goes."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--format', choices=('rst', 'metadef'), required=True, help='pages, or JSON for Glance'
-        )
-        parser.add_argument(
+    def _add_arguments(self, add: base.Add) -> None:
+        add('--format', choices=('rst', 'metadef'), required=True, help='pages, or JSON for Glance')
+        add(
             '--output-dir',
             metavar='DIR',
             help='write a file for each namespace there, in place of all of them to stdout',
         )
-        return _add_namespace(parser)
+        _add_namespace(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Write the files, or to stdout."""
@@ -125,14 +106,13 @@ def _read(pairs: list[str]) -> dict[str, str]:
     return specs
 
 
-def _add_namespace(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument(
+def _add_namespace(add: base.Add) -> None:
+    add(
         '--namespace',
         metavar='NAME',
         action='append',
         help=f'only this one (may be repeated); {render.NO_NAMESPACE} is that of names without one',
     )
-    return parser
 
 
 def _chosen(names: list[str] | None) -> tuple[Namespace, ...]:

@@ -37,10 +37,7 @@ class Plan(base.ShowOne):
 
     _answer: plan_notes.Answer
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the request and the snapshot."""
-        parser = super().get_parser(prog_name)
-        add = parser.add_argument
+    def _add_arguments(self, add: base.Add) -> None:
         add('--count', metavar='N', type=_count, required=True, help='how many servers more')
         add('--flavor', metavar='F', help='the name or id of their flavor')
         add('--profile', metavar='FILE', help='the spec of a Senlin profile: flavor, zone, group')
@@ -104,12 +101,9 @@ class Plan(base.ShowOne):
             metavar='FILE',
             help='plan on a saved snapshot, without a cloud ("-": from standard input)',
         )
-        base.add_timeout(parser)
-        return parser
+        base.add_timeout(add)
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Ask, look, answer."""
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')

@@ -10,7 +10,6 @@ Units: exit statuses are 0 (right), 3 (not), 1 (the cloud could not be asked), 2
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from senlin_affinity.cli import base, given, spread_view
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
@@ -24,19 +23,12 @@ class ValidatePolicy(base.ShowOne):
 
     invalid_spec_status = 3
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the files."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument('file', metavar='FILE', help='a policy spec, YAML or JSON')
-        parser.add_argument(
-            '--profile', metavar='FILE', help='the spec of the profile that its cluster will have'
-        )
-        base.add_timeout(parser)
-        return parser
+    def _add_arguments(self, add: base.Add) -> None:
+        add('file', metavar='FILE', help='a policy spec, YAML or JSON')
+        add('--profile', metavar='FILE', help='the spec of the profile that its cluster will have')
+        base.add_timeout(add)
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Read, check, and tell what the policy will do."""
         wanted = given.spec(parsed_args.file, properties.load)
 

@@ -16,27 +16,24 @@ from senlin_affinity.core.errors import CloudError
 class Up(base.Command):
     """Start a sandbox and leave it running; "sandbox down" ends it."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the options."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
+    def _add_arguments(self, add: base.Add) -> None:
+        add(
             '--cloud',
             metavar='<file>',
             type=Path,
             help='hosts, aggregates, flavors and quotas, in YAML (default: two hosts)',
         )
-        parser.add_argument(
+        add(
             '--senlin',
             action=argparse.BooleanOptionalAction,
             default=True,
             help='whether there is a Senlin beside Nova and Placement (default: there is)',
         )
-        parser.add_argument(
+        add(
             '--foreground',
             action='store_true',
             help='stay until Ctrl-C, instead of running in the background',
         )
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Start it, and say how to use it."""

@@ -24,16 +24,11 @@ _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
 class SaveSnapshot(base.ShowOne):
     """Save what the cloud has, to plan without it (plan --snapshot)."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the file."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument('file', metavar='FILE', help='where to save it (JSON)')
-        base.add_timeout(parser)
-        return parser
+    def _add_arguments(self, add: base.Add) -> None:
+        add('file', metavar='FILE', help='where to save it (JSON)')
+        base.add_timeout(add)
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Take it, save it, and tell what is in it."""
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')

@@ -145,7 +145,6 @@ def read(
 
 
 def _value(conf: Any, option: Option) -> Any:
-    """The value of an option, as the constraint takes it."""
     value = conf[option.group][option.dest]
     return tuple(value) if isinstance(value, list) else value
 

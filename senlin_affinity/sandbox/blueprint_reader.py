@@ -88,7 +88,6 @@ def _hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]
 
 
 def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[AggregateSpec]:
-    """Read the aggregates; each of their hosts must be one of ``hosts``."""
     known = [host.name for host in hosts]
     for name, path, values in _each(aggregates, 'aggregates', AggregateSpec):
         for member in values.get('hosts', ()):
@@ -151,7 +150,6 @@ def _check(blueprint: Blueprint) -> None:
 
 
 def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
-    """Give the zone of every host that is in one: a host can be in a single zone."""
     zones: dict[str, str] = {}
     for aggregate in blueprint.all_aggregates():
         zone = aggregate.availability_zone
@@ -246,7 +244,6 @@ _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
 
 
 def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], path: str) -> None:
-    """Refuse a key that is not known, with the nearest one that is."""
     for key in values:
         if key not in known:
             where = f'{path}.{key}' if path else str(key)
@@ -255,6 +252,5 @@ def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], path: str) 
 
 
 def _hint(word: Any, known: Iterable[str]) -> str:
-    """Say which of the known words may have been meant; empty when none is near."""
     near = nearest(str(word), tuple(known))
     return f'; did you mean "{near}"?' if near else ''

@@ -58,7 +58,6 @@ def database(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _credentials(plan: Plan, username: str) -> dict[str, str]:
-    """Give the options with which a service authenticates (those of keystoneauth's loading)."""
     return {
         'auth_type': 'password',
         'auth_url': plan.endpoints.url('identity'),

@@ -159,7 +159,6 @@ class Keystone(Stub):
         return answer(201, {'trust': trust.as_dict()})
 
     def _list_trusts(self, request: Request, caller: Token) -> Response:
-        """Give the trusts of a trustor, a trustee, or both."""
         trustor, trustee = map(request.GET.get, ('trustor_user_id', 'trustee_user_id'))
         found = [
             trust
@@ -181,13 +180,11 @@ class Keystone(Stub):
 
 
 def _find(items: Iterable[Any], given: dict[str, Any]) -> Any:
-    """Find a user or a project by its id, or by its name where no id is given."""
     key = 'name' if given.get('id') is None else 'id'
     return next((item for item in items if getattr(item, key) == given.get(key)), None)
 
 
 def _show(request: Request, kind: str, items: Iterable[Any], *item_id: str) -> Response:
-    """Answer a list (with ``?name=``) or one of users or projects."""
     bodies = [
         {'id': item.id, 'name': item.name, 'domain_id': DOMAIN_ID, 'enabled': True}
         for item in items

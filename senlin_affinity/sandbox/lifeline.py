@@ -98,7 +98,6 @@ def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], N
 
 
 def _advice(absent: Iterable[str]) -> str:
-    """Say what to run to get what is missing: the sandbox installs nothing by itself."""
     return (
         f'the sandbox needs {", ".join(absent)}, which {sys.executable} does not have. Run\n'
         f"    {sys.executable} -m pip install 'senlin-affinity[sandbox]' -c constraints.txt\n"

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from senlin_affinity.sandbox import config_files, fake_hypervisor, lifeline, workarounds
-from senlin_affinity.sandbox.blueprint import Plan
+from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec, Plan
+from senlin_affinity.sandbox.identities import ADMIN
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import flush, provide
 
@@ -28,7 +29,7 @@ _PIPELINE = re.compile(r'^(keystone = .*) (osapi_compute_app_v21)$', re.MULTILIN
 def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     """Start everything, then wait for the end."""
     # Not above: they need what a Python without Nova may not have.
-    from senlin_affinity.sandbox import furniture, wsgi
+    from senlin_affinity.sandbox import wsgi
     from senlin_affinity.sandbox.faults import Observer
     from senlin_affinity.sandbox.glance_and_neutron import Glance, Neutron
     from senlin_affinity.sandbox.keystone import Keystone
@@ -53,14 +54,13 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     hosts = [host.name for host in plan.blueprint.hosts]
     running += _start_computes(hosts)
     parent.tell(stage=f'{len(hosts)} compute services run')
-    furniture.arrange(plan)
+    _furnish(plan)
     parent.tell(ready=True)
     threading.Event().wait()
     del running  # nothing else holds the services
 
 
 def _load_nova(plan: Plan) -> None:
-    """Import Nova and read its configuration."""
     from nova import monkey_patch
 
     monkey_patch.patch(backend='threading')
@@ -96,7 +96,6 @@ def with_filters(text: str, filters: Iterable[str]) -> str:
 
 
 def _start_placement(plan: Plan) -> Any:
-    """Give Placement's WSGI application, with its database ready."""
     from oslo_config import cfg
     from placement import conf, db_api, deploy
     from placement.db.sqlalchemy import migration
@@ -119,7 +118,6 @@ def _start_placement(plan: Plan) -> Any:
 
 
 def _start_api(plan: Plan) -> Any:
-    """Make the databases and give the WSGI application, built from its api-paste.ini."""
     from nova.api import wsgi as nova_wsgi
     from nova.api.openstack import wsgi_app
     from nova.conf import CONF
@@ -154,7 +152,6 @@ def _make_databases(plan: Plan) -> None:
 
 
 def _start_controllers() -> Iterator[Any]:
-    """Start the conductor and the scheduler."""
     from nova import service
 
     for binary in ('nova-conductor', 'nova-scheduler'):
@@ -183,6 +180,50 @@ def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
         finally:
             CONF.clear_override('host')
     host_mapping.discover_hosts(context.get_admin_context(), _CELL1)
+
+
+def _furnish(plan: Plan) -> None:
+    """Make flavors, aggregates and disabled hosts, over the API."""
+    from keystoneauth1.adapter import Adapter
+    from keystoneauth1.identity import v3
+    from keystoneauth1.session import Session
+
+    password = v3.Password(
+        f'{plan.endpoints.url("identity")}/v3',
+        user_id=ADMIN.id,
+        password=ADMIN.password(plan.secret),
+        project_id=ADMIN.project.id,
+    )
+    # Microversion 2.1, which every cloud has, also one that was made to look old.
+    compute = Adapter(Session(password), endpoint_override=plan.endpoints.url('compute'))
+    for flavor in plan.blueprint.flavors:
+        _make_flavor(compute, flavor)
+    for aggregate in plan.blueprint.all_aggregates():
+        _make_aggregate(compute, aggregate)
+    for host in plan.blueprint.hosts:
+        if host.disabled:
+            service = {'host': host.name, 'binary': 'nova-compute'}
+            compute.put('/os-services/disable', json=service)
+
+
+def _make_flavor(compute: Any, flavor: FlavorSpec) -> None:
+    body = {'name': flavor.name, 'vcpus': flavor.vcpus, 'ram': flavor.ram, 'disk': flavor.disk}
+    if flavor.id is not None:
+        body['id'] = flavor.id
+    made = compute.post('/flavors', json={'flavor': body}).json()['flavor']
+    if flavor.extra_specs:
+        path = f'/flavors/{made["id"]}/os-extra_specs'
+        compute.post(path, json={'extra_specs': flavor.extra_specs})
+
+
+def _make_aggregate(compute: Any, aggregate: AggregateSpec) -> None:
+    body = {'name': aggregate.name, 'availability_zone': aggregate.availability_zone}
+    made = compute.post('/os-aggregates', json={'aggregate': body}).json()['aggregate']
+    path = f'/os-aggregates/{made["id"]}/action'
+    for host in aggregate.hosts:
+        compute.post(path, json={'add_host': {'host': host}})
+    if aggregate.metadata:
+        compute.post(path, json={'set_metadata': {'metadata': aggregate.metadata}})
 
 
 if __name__ == '__main__':

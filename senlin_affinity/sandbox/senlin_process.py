@@ -48,7 +48,6 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
 
 
 def _load_senlin(plan: Plan) -> None:
-    """Import Senlin, read its configuration and make its database."""
     import senlin.cmd  # noqa: F401 - has eventlet replace the blocking parts, so it is the first
     from oslo_log import log
     from senlin import objects

@@ -99,7 +99,6 @@ class Actor:
         return self._made(f'node {node}', lambda: self.clustering.get_node(node))
 
     def _made(self, what: str, look: Callable[[], Any]) -> Any:
-        """Wait until a node or a cluster is no longer in the making."""
         return wait_for(
             what, lambda: found if (found := look()).status not in _IN_THE_MAKING else None
         )

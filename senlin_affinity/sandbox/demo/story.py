@@ -194,14 +194,12 @@ CHAPTERS = (
 
 
 def _in_words(value: object) -> str:
-    """A value as a person writes it."""
     if isinstance(value, Mapping):
         return ', '.join(f'{key}: {number}' for key, number in value.items()) or '(none)'
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _create(user: Actor, name: str, policy: str, profile: str = 'server.yaml') -> tuple[str, str]:
-    """Create a cluster and a policy from files of the project's examples; their ids."""
     profile_spec = yaml.safe_load(example(f'profiles/{profile}').read_text())
     policy_spec = yaml.safe_load(example(f'policies/{policy}').read_text())
     cluster = user.create_cluster(name, user.create_profile(profile, profile_spec))
@@ -209,7 +207,6 @@ def _create(user: Actor, name: str, policy: str, profile: str = 'server.yaml') -
 
 
 def _attached(scene: Scene, user: Actor, *names: str) -> tuple[str, str]:
-    """Create a cluster and a policy, and attach it; their ids."""
     cluster, policy = _create(user, *names)
     attach = user.attach(cluster, policy)
     _must_succeed(scene.screen, 'the attach', 'attaching the policy', attach)
@@ -226,14 +223,12 @@ def _delete(screen: Screen, user: Actor, cluster: str) -> None:
 
 
 def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
-    """Show the servers of a group on their hosts, and count them."""
     landed = scene.nova.servers_on_hosts(group.id) if group else {}
     scene.screen.host_map(landed)
     return {host: len(names) for host, names in landed.items()}
 
 
 def _must_succeed(screen: Screen, what: str, doing: str, running: Running) -> None:
-    """Wait for the end of an action, and check that it is a good one."""
     with screen.working(doing):
         ended = running.ended()
     if ended.status != 'SUCCEEDED':
