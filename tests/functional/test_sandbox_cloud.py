@@ -5,25 +5,21 @@ import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support.cloud_fixtures import Tenant
-from tests.support.waiting import until
 
 HOSTS = {
     'cmp-1': {'vcpus': 8, 'availability_zone': 'az1'},
     'cmp-2': {
         'hypervisor_hostname': 'domain-c7.b52f3c7e-19f4-4c7c-a4b9-6f5d0f1c2a11',
         'hypervisor_type': 'VMware vCenter Server',
-        'aggregates': {'ssd': {'ssd': 'true'}},
     },
     'cmp-3': {'disabled': True},
 }
-FLAVORS = {'m1.tiny': {}, 'm1.ssd': {'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'}}}
 
 
 @pytest.fixture(scope='module')
 def cloud():
     old = {'compute_max_version': '2.90', 'placement_max_version': '1.36'}
-    quotas = {'server_groups': 3}
-    with SandboxCloud(HOSTS, senlin=True, flavors=FLAVORS, quotas=quotas, **old) as running:
+    with SandboxCloud(HOSTS, senlin=True, **old) as running:
         yield running
 
 
@@ -37,35 +33,6 @@ def demo(cloud):
     return cloud.connection('demo')
 
 
-@pytest.fixture
-def boot(cloud, demo):
-    """Boot servers and delete them after the test."""
-    made = []
-
-    def boot(**more):
-        flavor = demo.compute.find_flavor(more.pop('flavor', 'm1.tiny'), ignore_missing=False)
-        server = demo.compute.create_server(
-            name='s', flavor_id=flavor.id, image_id=cloud.image_id, networks='none', **more
-        )
-        made.append(server)
-
-        def look():
-            now = demo.compute.get_server(server.id)
-            return now if now.status != 'BUILD' else None
-
-        return until(look, what=f'the server is built\n{cloud.logs()}')
-
-    yield boot
-    for server in made:
-        demo.compute.delete_server(server)
-    for server in made:
-        demo.compute.wait_for_delete(server)
-
-
-def host_of(admin, server):
-    return admin.compute.get_server(server.id).compute_host
-
-
 def test_the_hosts_are_as_they_were_written(admin):
     assert {
         item.service_details['host']: (item.name, item.hypervisor_type, item.status)
@@ -75,46 +42,6 @@ def test_the_hosts_are_as_they_were_written(admin):
         'cmp-2': (HOSTS['cmp-2']['hypervisor_hostname'], 'VMware vCenter Server', 'enabled'),
         'cmp-3': ('cmp-3', 'QEMU', 'disabled'),
     }
-
-
-def test_placement_knows_the_sizes(admin):
-    found = admin.placement.get('/resource_providers?name=cmp-1').json()
-    path = f'/resource_providers/{found["resource_providers"][0]["uuid"]}/inventories'
-    inventories = admin.placement.get(path).json()['inventories']
-    assert inventories['VCPU']['total'] == 8
-    assert inventories['MEMORY_MB']['total'] == 131072
-
-
-def test_a_server_boots_in_its_zone(admin, boot):
-    server = boot(availability_zone='az1')
-    assert (server.status, host_of(admin, server)) == ('ACTIVE', 'cmp-1')
-
-
-def test_aggregate_metadata_is_looked_at(admin, boot):
-    server = boot(flavor='m1.ssd')
-    assert (server.status, host_of(admin, server)) == ('ACTIVE', 'cmp-2')
-
-
-def test_anti_affinity_keeps_servers_apart(admin, demo, boot):
-    group = demo.compute.create_server_group(
-        name='apart', policy='anti-affinity', rules={'max_server_per_host': 1}
-    )
-    hints = {'group': group.id}
-    servers = [boot(scheduler_hints=hints) for _ in range(3)]
-    assert [server.status for server in servers] == ['ACTIVE', 'ACTIVE', 'ERROR']
-    assert {host_of(admin, server) for server in servers[:2]} == {'cmp-1', 'cmp-2'}
-    found = demo.compute.get_server_group(group.id)
-    assert found.policy == 'anti-affinity'
-    assert found.rules == {'max_server_per_host': 1}
-    demo.compute.delete_server_group(group)
-
-
-def test_the_quota_is_nova_s(demo):
-    groups = [demo.compute.create_server_group(name=f'g{n}', policy='affinity') for n in range(3)]
-    with pytest.raises(openstack.exceptions.ForbiddenException, match='Quota exceeded'):
-        demo.compute.create_server_group(name='g4', policy='affinity')
-    for group in groups:
-        demo.compute.delete_server_group(group)
 
 
 @pytest.mark.parametrize(
@@ -129,11 +56,6 @@ def test_the_cloud_is_as_old_as_it_was_asked_to_be(admin, service, path, newest,
     assert adapter.get_endpoint_data().max_microversion == tuple(map(int, newest.split('.')))
 
 
-def test_a_member_sees_no_hypervisors(demo):
-    with pytest.raises(openstack.exceptions.ForbiddenException):
-        list(demo.compute.hypervisors())
-
-
 @pytest.mark.parametrize(
     ('service', 'path'),
     [('compute', '/servers'), ('placement', '/traits'), ('clustering', '/v1/clusters')],
@@ -143,13 +65,6 @@ def test_a_forged_token_is_refused(admin, service, path):
     forged = {'X-Auth-Token': 'admin'}
     answer = admin.session.get(url, authenticated=False, headers=forged, raise_exc=False)
     assert answer.status_code == 401
-
-
-def test_a_wrong_password_is_refused(cloud):
-    auth = {**cloud.auth('demo'), 'password': 'guess'}
-    connection = openstack.connect(load_yaml_config=False, load_envvars=False, auth=auth)
-    with pytest.raises(openstack.exceptions.SDKException, match='401'):
-        connection.authorize()
 
 
 def test_a_cluster_of_two_nodes_is_two_servers_of_its_owner(cloud, admin, demo):
@@ -180,15 +95,6 @@ def test_a_fault_reaches_the_client_instead_of_nova(cloud, demo):
     assert list(demo.compute.server_groups()) == []
     asked = [each for each in cloud.requests() if each['path'].endswith('server-groups')]
     assert [each['status'] for each in asked] == [503, 200]
-
-
-def test_the_clouds_yaml_reaches_it(cloud, tmp_path):
-    path = tmp_path / 'clouds.yaml'
-    path.write_text(cloud.clouds_yaml())
-    config = openstack.config.OpenStackConfig(config_files=[str(path)], load_envvars=False)
-    connection = openstack.connection.Connection(config=config.get_one('sandbox-demo'))
-    assert connection.current_project.name == 'demo'
-    assert list(connection.clustering.clusters()) == []
 
 
 def test_no_proxy_comes_between(cloud, monkeypatch):

@@ -1,7 +1,5 @@
 """The connections of the sandbox's Nova to a SQLite file: kept, and as good as new ones."""
 
-import threading
-
 import pytest
 import sqlalchemy
 from oslo_db.sqlalchemy import engines
@@ -22,29 +20,6 @@ def engine(monkeypatch, tmp_path):
 
 def count(connection):
     return connection.execute(sqlalchemy.text('SELECT COUNT(*) FROM t')).scalar()
-
-
-def test_one_connection_serves_many_sessions_and_threads(engine):
-    made = []
-    sqlalchemy.event.listen(engine, 'connect', lambda *_: made.append(1))
-
-    def read():
-        with engine.connect() as connection:
-            assert count(connection) == 0
-
-    for _ in range(3):
-        read()
-        thread = threading.Thread(target=read)
-        thread.start()
-        thread.join(10)
-    assert made == []  # but the one that the table was created with
-
-
-def test_many_at_a_time_do_not_wait_for_each_other(engine):
-    connections = [engine.connect() for _ in range(20)]
-    assert [count(connection) for connection in connections] == [0] * 20
-    for connection in connections:
-        connection.close()
 
 
 def test_what_a_session_left_open_is_undone_and_the_next_one_can_undo_its_own(engine):

@@ -1,11 +1,5 @@
 """The command that most tests run in their own process, and the one of a person, are the same."""
 
-import logging
-import os
-import signal
-import sys
-import warnings
-
 import pytest
 
 from tests.support import command
@@ -34,21 +28,3 @@ def test_it_says_the_same(tmp_path, arguments, status):
     done, alone = (run(*arguments.split(), **more) for run in (command.run, command.run_alone))
     assert (done.stdout, done.stderr) == (alone.stdout, alone.stderr)
     assert done.returncode == alone.returncode == status
-
-
-def test_it_leaves_nothing_behind(tmp_path):
-    def state():
-        root = logging.getLogger()
-        return (
-            os.getcwd(),
-            dict(os.environ),
-            (sys.stdin, sys.stdout, sys.stderr),
-            (root.level, root.handlers[:], logging.getLogger('openstack').level),
-            (warnings.filters[:], warnings.showwarning),
-            signal.getsignal(signal.SIGINT),
-            signal.getsignal(signal.SIGPIPE),
-        )
-
-    before = state()
-    command.run('--debug', 'constraint', 'list', folder=tmp_path, OS_CLOUD='x', COLUMNS='70')
-    assert state() == before

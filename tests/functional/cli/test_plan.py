@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-from importlib import metadata
 
 import pytest
 import yaml
@@ -379,11 +378,6 @@ def test_ctrl_c_while_the_cloud_is_silent(tmp_path):
 # -- the doors
 
 
-def test_it_is_a_command_of_openstack_too():
-    found = metadata.entry_points(group='openstack.affinity.v1', name='affinity_plan')
-    assert [each.value for each in found] == ['senlin_affinity.cli.plan:Plan']
-
-
 # -- what is drawn
 
 
@@ -486,8 +480,7 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
     [
         (3, '', {'hosts': []}, 'does not fit: 0 of 3 placed; 0/0 hosts left'),
         (3, '', {'hosts': []}, '  the snapshot has no hosts'),
-        (30, '', {'hosts': [DOWN, host('b')]},
-         'No single change is enough. What would help most:'),
+        (30, '', {'hosts': [DOWN, host('b')]}, 'No single change is enough. What would help most:'),
         (1, '', {'hosts': [host('a', 0)]}, '  free or add hosts, or use a smaller flavor'),
         (1, '', {'hosts': [host('[red]a[/red]'), host('b')]}, '  [red]a[/red]   □·······      7'),
         (2, '', {'quotas': FEW}, 'capacity: 3 (1 more after these)'),

@@ -37,13 +37,10 @@ def validate(run, write):
         ('m1.good', 'strict', ''),
         ('m1.odd', 'permissive', "; flavor 'm1.odd': foo: no extra spec of this name is known"),
         ('m1.bad', 'off', ''),
-        (
-            'none',
-            'permissive',
-            "; the flavor 'none' of the profile is not there: its extra specs are not checked",
-        ),
+        ('none', 'permissive',
+         "; the flavor 'none' of the profile is not there: its extra specs are not checked"),
     ],
-)
+)  # fmt: skip
 def test_valid(validate, flavor, mode, said):
     """R4-07 to R4-09."""
     done = validate(flavor, mode)

@@ -8,6 +8,7 @@ import yaml
 
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.sandbox import blueprint_reader as reader
+from senlin_affinity.sandbox import nova_process
 from senlin_affinity.sandbox.blueprint import AggregateSpec, Blueprint, FlavorSpec, HostSpec
 
 
@@ -38,11 +39,8 @@ def test_a_host_has_its_own_size_and_names():
 @pytest.mark.parametrize(
     ('text', 'aggregate'),
     [
-        pytest.param(
-            'hosts: {a: {availability_zone: az1}, b: {availability_zone: nova}, c: {}}',
-            AggregateSpec('az1', ('a',), 'az1'),
-            id='a zone becomes one but not the default zone',
-        ),
+        pytest.param('hosts: {a: {availability_zone: az1}, b: {availability_zone: nova}, c: {}}',
+            AggregateSpec('az1', ('a',), 'az1'), id='a zone becomes one but not the default zone'),
         pytest.param(
             '{hosts: {a: {availability_zone: az1}, b: {}}, aggregates:'
             " {first: {availability_zone: az1, hosts: [b], metadata: {ssd: 'true'}}}}",
@@ -56,7 +54,7 @@ def test_a_host_has_its_own_size_and_names():
             id='hosts name them too',
         ),
     ],
-)
+)  # fmt: skip
 def test_aggregates(text, aggregate):
     assert read(text).all_aggregates() == (aggregate,)
 
@@ -98,28 +96,16 @@ def test_a_blueprint_survives_the_way_into_the_children():
         ('hosts: {a: {disabled: 1}}', 'hosts.a.disabled', 'true or false'),
         ('hosts: {a: {availability_zone: 1}}', 'hosts.a.availability_zone', 'write "1" in quotes'),
         ('hosts: {a: {aggregates: [x]}}', 'hosts.a.aggregates', 'must be a mapping'),
-        (
-            'hosts: {a: {aggregates: {x: {ssd: true}}}}',
-            'hosts.a.aggregates.x.ssd',
-            'write "True" in quotes',
-        ),
-        (
-            'hosts: {a: {hypervisor_hostname: b}, b: {}}',
-            'hosts.b.hypervisor_hostname',
-            '"b" is the hypervisor of a already',
-        ),
+        ('hosts: {a: {aggregates: {x: {ssd: true}}}}', 'hosts.a.aggregates.x.ssd',
+         'write "True" in quotes'),
+        ('hosts: {a: {hypervisor_hostname: b}, b: {}}', 'hosts.b.hypervisor_hostname',
+         '"b" is the hypervisor of a already'),
         ('{hosts: 1, aggregates: {x: {hots: []}}}', 'aggregates.x.hots', 'did you mean "hosts"?'),
         ('{hosts: 1, aggregates: {x: {hosts: cmp-1}}}', 'aggregates.x.hosts', 'a list of names'),
-        (
-            '{hosts: 1, aggregates: {x: {hosts: [cmp-2]}}}',
-            'aggregates.x.hosts',
-            'no host "cmp-2"; did you mean "cmp-1"?',
-        ),
-        (
-            '{hosts: 1, aggregates: {x: {metadata: {availability_zone: az1}}}}',
-            'aggregates.x.metadata.availability_zone',
-            'as the key availability_zone',
-        ),
+        ('{hosts: 1, aggregates: {x: {hosts: [cmp-2]}}}', 'aggregates.x.hosts',
+         'no host "cmp-2"; did you mean "cmp-1"?'),
+        ('{hosts: 1, aggregates: {x: {metadata: {availability_zone: az1}}}}',
+         'aggregates.x.metadata.availability_zone', 'as the key availability_zone'),
         (
             '{hosts: {a: {availability_zone: az1}},'
             ' aggregates: {x: {hosts: [a], availability_zone: az2}}}',
@@ -137,15 +123,17 @@ def test_a_blueprint_survives_the_way_into_the_children():
         ('{hosts: 1, flavors: {x: {id: 1}}}', 'flavors.x.id', 'write "1" in quotes'),
         ('{hosts: 1, quotas: {server_group: 1}}', 'quotas.server_group', '"server_groups"'),
         ('{hosts: 1, quotas: {cores: -2}}', 'quotas.cores', 'a whole number of -1 or more'),
-        (
-            '{hosts: {a: {availability_zone: az1}}, default_availability_zone: az2}',
-            'default_availability_zone',
-            'no host is in the zone "az2"; did you mean "az1"?',
-        ),
+        ('{hosts: {a: {availability_zone: az1}}, default_availability_zone: az2}',
+         'default_availability_zone', 'no host is in the zone "az2"; did you mean "az1"?'),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_named_with_its_path(text, path, words):
     with pytest.raises(InvalidSpec) as caught:
         read(text)
     assert caught.value.path == path
     assert words in caught.value.message
+
+
+def test_a_paste_file_of_another_shape():
+    with pytest.raises(LookupError, match='no pipeline'):
+        nova_process.with_filters('[pipeline:x]\n', ('egg:a#b',))
