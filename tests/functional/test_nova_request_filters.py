@@ -1,11 +1,7 @@
 """Isolated aggregates, those of tenants, and zones mean here what they mean to the real Nova."""
 
-import json
-import subprocess
-import sys
 import uuid
 from dataclasses import replace
-from pathlib import Path
 
 import hypothesis
 import pytest
@@ -22,10 +18,10 @@ from senlin_affinity.core.objects import (
     Rules,
 )
 from senlin_affinity.core.verdict import Verdict
+from tests.support.nova_judge import Judge
 from tests.support.tables import rows
 from tests.unit.core.test_reservations import ISOLATED
 
-ROOT = Path(__file__).parents[2]
 CUSTOM = ['CUSTOM_WIN', 'CUSTOM_X', 'HW_CPU_HYPERTHREADING']
 WORDS = st.sampled_from(['required', 'required', 'forbidden', 'Required', ''])
 PROJECTS = st.sampled_from(['p1', 'p1', 'p2', 'p1,p2', ''])
@@ -47,44 +43,26 @@ METADATA = st.builds(
 )
 
 
-class Nova:
-    """Nova's filters, in a process of their own."""
-
-    def __init__(self, process):
-        self.process = process
-
-    def ask(self, aggregates, *options, **case):
-        """What is required, and what is forbidden; the words of a refusal."""
-        metadata = {item.uuid: item.metadata for item in aggregates}
-        case |= {'aggregates': metadata, 'project': 'p1', 'options': options}
-        self.process.stdin.write(json.dumps(case) + '\n')
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        assert line, 'Nova has ended'
-        answer = json.loads(line)
-        if 'failed' in answer:
-            return answer['failed']
-        return set(map(frozenset, answer['required'])), set(answer['forbidden'])
-
-    def isolated(self, aggregates, flavor, image):
-        option = 'enable_isolated_aggregate_filtering'
-        required, forbidden = self.ask(aggregates, option, flavor=flavor, image=image)
-        assert not required
-        return forbidden
-
-
 @pytest.fixture(scope='module')
 def nova():
-    with subprocess.Popen(
-        [sys.executable, '-W', 'ignore', '-m', 'tests.functional.nova_request_filters'],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        yield Nova(process)
-        process.stdin.close()
-        assert process.wait(timeout=30) == 0
+    with Judge() as judge:
+        yield judge
+
+
+def ask(nova, aggregates, *options, **case):
+    """What is required, and what is forbidden; the words of a refusal."""
+    metadata = {item.uuid: item.metadata for item in aggregates}
+    answer = nova('destination', aggregates=metadata, project='p1', options=options, **case)
+    if 'refused' in answer:
+        return answer['refused']
+    return set(map(frozenset, answer['required'])), set(answer['forbidden'])
+
+
+def isolated(nova, aggregates, flavor, image):
+    option = 'enable_isolated_aggregate_filtering'
+    required, forbidden = ask(nova, aggregates, option, flavor=flavor, image=image)
+    assert not required
+    return forbidden
 
 
 def aggregates_of(named):
@@ -97,7 +75,7 @@ def aggregates_of(named):
 def check_tenant(nova, aggregates, is_required):
     limited = isolation.limit_to_tenant('p1', aggregates, is_aggregate_required=is_required)
     needed = ['placement_aggregate_required_for_tenants'] if is_required else []
-    answer = nova.ask(aggregates, 'limit_tenants_to_placement_aggregate', *needed)
+    answer = ask(nova, aggregates, 'limit_tenants_to_placement_aggregate', *needed)
     if isinstance(limited, Verdict):
         assert 'No hosts available for tenant' in answer
     else:
@@ -108,7 +86,7 @@ def check_tenant(nova, aggregates, is_required):
 def test_isolated_as_in_the_table(nova, row):
     """Where we forbid less, the row says what Nova forbids."""
     aggregates = aggregates_of(row.get('aggregates', ISOLATED))
-    found = nova.isolated(aggregates, row.get('flavor', {}), row.get('image', {}))
+    found = isolated(nova, aggregates, row.get('flavor', {}), row.get('image', {}))
     named = sorted(item.name for item in aggregates if item.uuid in found)
     assert named == row.get('nova', row['forbidden'])
 
@@ -140,7 +118,7 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
     snapshot = CloudSnapshot(hosts, known)
     request = PlacementRequest(1, 'f', availability_zone=wanted)
     resolved = ResolvedRequest(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
-    found, forbidden = nova.ask(made, zone=wanted, forced=['cmp'] if is_pinned else [])
+    found, forbidden = ask(nova, made, zone=wanted, forced=['cmp'] if is_pinned else [])
     assert not forbidden
     required = set(*found) if found else None
     for host in hosts:
@@ -175,5 +153,5 @@ def test_nova_asks_placement_for_the_same(nova, metadata, flavor, image, is_requ
     aggregates = aggregates_of({str(number): item for number, item in enumerate(metadata)})
     traits = isolation.required_traits(flavor, image)
     ours = isolation.isolate(traits, aggregates)
-    assert ours.forbidden == nova.isolated(aggregates, flavor, image)
+    assert ours.forbidden == isolated(nova, aggregates, flavor, image)
     check_tenant(nova, aggregates, is_required)

@@ -1,14 +1,12 @@
 """The manual's example of a package that brings validators: built, installed and used as it is."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support import command
 from tests.support.package import install
 
 EXAMPLE = Path(__file__).parents[2] / 'doc/source/admin/own-validators'
@@ -23,18 +21,7 @@ def installed(tmp_path_factory):
 @pytest.fixture
 def run(installed, tmp_path):
     """The command, with the package on Python's path."""
-
-    def run_command(*arguments):
-        return subprocess.run(
-            [sys.executable, '-m', 'senlin_affinity.cli.main', *arguments],
-            env={**os.environ, 'PYTHONPATH': str(installed)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-
-    return run_command
+    return lambda *words: command.run_alone(*words, folder=tmp_path, PYTHONPATH=str(installed))
 
 
 @pytest.mark.parametrize(

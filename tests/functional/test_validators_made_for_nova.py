@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support import command
 from tests.support.cloud_fixtures import Tenant
 
 ROOT = Path(__file__).parents[2]
@@ -90,9 +91,9 @@ def engine(environment, tmp_path):
     """What an engine's process answers to these questions, one after the other."""
 
     def run(*cases, code=None):
-        command = ['-c', code] if code else ['-m', 'tests.functional.engine_process']
+        words = ['-c', code] if code else ['-m', 'tests.functional.engine_process']
         done = subprocess.run(
-            [sys.executable, '-W', 'ignore', *command],
+            [sys.executable, '-W', 'ignore', *words],
             input=''.join(f'{json.dumps(case)}\n' for case in cases),
             env=environment,
             cwd=tmp_path,
@@ -247,14 +248,10 @@ BROKEN = "raise RuntimeError('boom')"
     ],
     ids=['right', 'wrong', 'of this project', 'not known'],
 )  # fmt: skip
-def test_the_command(folder, environment, tmp_path, code, spec, status, says):
+def test_the_command(folder, environment, code, spec, status, says):
     """R4-13, Q4-3."""
     install(folder, 'acme', code)
-    command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'extra-spec', 'validate']
-    done = subprocess.run(
-        [*command, '-f', 'value', spec],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = command.run_alone('extra-spec', 'validate', '-f', 'value', spec, **environment)
     assert done.returncode == status, done.stdout + done.stderr
     assert bool(done.stderr) is (status == 1)
     assert says in (done.stderr or done.stdout)
@@ -264,8 +261,8 @@ def test_the_manual_s_example_beside_the_real_services(folder, environment, tmp_
     """R4-13, Q4-4: nova-api loads the package as it is, the engine beside it has it read."""
     shutil.copytree(EXAMPLE, tmp_path / 'source')
     options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', folder]
-    command = [sys.executable, '-m', 'pip', 'install', *options, tmp_path / 'source']
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    pip = [sys.executable, '-m', 'pip', 'install', *options, tmp_path / 'source']
+    subprocess.run(pip, check=True, capture_output=True, timeout=120)
     for name in ('PYTHONPATH', 'XDG_CACHE_HOME'):
         monkeypatch.setenv(name, environment[name])
     flavors = {'right': {'extra_specs': RIGHT}, 'wrong': {'extra_specs': {'acme:rack': '12'}}}

@@ -13,6 +13,10 @@ Shapes (JSON, one line each)::
     {"ask": "passes", "filter": "ComputeCapabilitiesFilter", "flavor": {...}, "image": {...},
      "group": {"policy": "anti-affinity", "rules": {}, "members": [], "hosts": [], "here": []}}
         -> true; null where nova-api would have refused the request
+    {"ask": "destination", "aggregates": {"<uuid>": {"filter_tenant_id": "p1"}}, "project": "p1",
+     "options": ["limit_tenants_to_placement_aggregate"]}     also: flavor, image, zone, forced
+        -> {"required": [["<uuid>"]], "forbidden": []}, what the request filters ask of Placement in
+        a cloud with these aggregates (in a database in memory), or {"refused": "No hosts ..."}
 
 The host that the filters look at is the worst one: it has nothing, supports nothing, is overloaded,
 and its aggregates are for others.
@@ -29,6 +33,11 @@ import traceback
 PROJECT, HOST = 'project', 'cmp-1'
 #: Seconds for the first answer; importing Nova takes one or two.
 PATIENCE = 60
+OPTIONS = (
+    'enable_isolated_aggregate_filtering',
+    'limit_tenants_to_placement_aggregate',
+    'placement_aggregate_required_for_tenants',
+)
 
 
 class Judge:
@@ -175,6 +184,73 @@ def passes(given):
     return bool(_filters()[given['filter']]().host_passes(host, spec))
 
 
+@functools.cache
+def _database():
+    from nova import context
+    from nova.db.api import api, models
+
+    api.context_manager.configure(connection='sqlite://')
+    models.BASE.metadata.create_all(api.get_engine())
+    return context.get_admin_context()
+
+
+def _put(context, aggregates):
+    """These aggregates in place of all that were there."""
+    from nova.db.api import api, models
+
+    with api.context_manager.writer.using(context):
+        context.session.query(models.AggregateMetadata).delete()
+        context.session.query(models.Aggregate).delete()
+        for number, (uuid, metadata) in enumerate(aggregates.items(), start=1):
+            context.session.add(models.Aggregate(id=number, uuid=uuid, name=f'aggregate {number}'))
+            context.session.flush()
+            for key, value in metadata.items():
+                row = models.AggregateMetadata(aggregate_id=number, key=key, value=value)
+                context.session.add(row)
+
+
+def destination(given):
+    from nova import exception, objects
+    from nova.conf import CONF
+    from nova.scheduler import request_filter
+
+    context = _database()
+    _put(context, given['aggregates'])
+    for name in OPTIONS:
+        CONF.set_override(name, name in given['options'], 'scheduler')
+    flavor = {'vcpus': 1, 'memory_mb': 64, 'root_gb': 1, 'ephemeral_gb': 0, 'swap': 0}
+    spec = objects.RequestSpec(
+        context,
+        project_id=given['project'],
+        availability_zone=given.get('zone'),
+        force_hosts=given.get('forced', []),
+        flavor=objects.Flavor(**flavor, extra_specs=given.get('flavor', {})),
+        image=objects.ImageMeta.from_dict({'properties': given.get('image', {})}),
+        is_bfv=False,
+        requested_resources=[],
+        numa_topology=None,
+        request_level_params=objects.RequestLevelParams(),
+    )
+    try:
+        for name in (
+            'isolate_aggregates',
+            'require_tenant_aggregate',
+            'map_az_to_placement_aggregate',
+        ):
+            getattr(request_filter, name)(context, spec)
+    except exception.RequestFilterFailed as error:
+        return {'refused': str(error)}
+    asked = spec.requested_destination if 'requested_destination' in spec else None
+    required, forbidden = (
+        (asked and name in asked and getattr(asked, name)) or ()
+        for name in ('aggregates', 'forbidden_aggregates')
+    )
+    return {
+        'required': [sorted(any_of.split(',')) for any_of in required],
+        'forbidden': sorted(forbidden),
+    }
+
+
 def serve():
     from nova import objects
     from nova.conf import CONF
@@ -183,7 +259,7 @@ def serve():
     CONF.set_override('isolated_hosts', [HOST], 'filter_scheduler')
     CONF.set_override('weight_setting', ['cpu=1'], 'metrics')
     objects.register_all()
-    answers = {each.__name__: each for each in (demand, filters, attributes, passes)}
+    answers = {each.__name__: each for each in (demand, filters, attributes, passes, destination)}
     for line in sys.stdin:
         given = json.loads(line)
         try:
