@@ -24,6 +24,11 @@ from senlin_affinity.core import suggestion
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter', 'options')
 #: Those of a table that is not asked for more: they fit into 80 columns.
 SHORT = ('name', 'level', 'rule')
+_LEVELS: dict[str, Any] = {
+    'host': HostConstraint,
+    'domain': DomainConstraint,
+    'request': RequestConstraint,
+}
 _OURS = 'senlin_affinity.constraints.'
 
 
@@ -85,16 +90,12 @@ def _options(constraint: Constraint) -> tuple[Option, ...]:
 
 def _in_full(options: Iterable[Option]) -> base.Cell:
     """Objects; for people, each as a file has it, with its default, and what it means below it."""
-    found = []
+    found, lines = [], []
     for item in options:
         default = list(item.default) if isinstance(item.default, tuple) else item.default
-        found.append(
-            {'name': item.dest, 'group': item.group, 'default': default, 'help': item.help}
-        )
-    lines = (
-        f'[{each["group"]}] {each["name"]} = {_in_a_file(each["default"])}\n  {each["help"]}'
-        for each in found
-    )
+        said = {'name': item.dest, 'group': item.group, 'default': default, 'help': item.help}
+        found.append(said)
+        lines.append(f'[{item.group}] {item.dest} = {_in_a_file(default)}\n  {item.help}')
     return base.Cell(found, '\n'.join(lines))
 
 
@@ -105,12 +106,7 @@ def _in_a_file(default: Any) -> str:
 
 
 def _level(constraint: Constraint) -> str:
-    levels = {
-        'host': isinstance(constraint, HostConstraint),
-        'domain': isinstance(constraint, DomainConstraint),
-        'request': isinstance(constraint, RequestConstraint),
-    }
-    return ' and '.join(level for level, is_one in levels.items() if is_one)
+    return ' and '.join(level for level, kind in _LEVELS.items() if isinstance(constraint, kind))
 
 
 def _codes(constraint: Constraint) -> base.Cell:

@@ -37,12 +37,6 @@ class Answer:
         return _NEW_GROUP_NEEDED if is_told and is_there else ''
 
 
-def unknown(look: api.Look) -> Iterator[str]:
-    """In words, why parts of a live cloud are not known."""
-    for part, why in look.unknown.items():
-        yield f'the {part.replace("_", " ")}: {why}'
-
-
 def missing(resolved: ResolvedRequest, look: api.Look) -> Iterator[str]:
     """In words, the parts that matter and are not in the snapshot, nobody says why."""
     request, snapshot = resolved.request, resolved.snapshot

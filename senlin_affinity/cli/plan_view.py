@@ -73,7 +73,8 @@ def _capacity(decision: Decision) -> str:
 def _unknown(answer: plan_notes.Answer) -> Iterator[str]:
     """In words, what is not known of the cloud and why, and the rules that could decide it."""
     decision, look = answer.decision, answer.look
-    yield from plan_notes.unknown(look)
+    for part, why in look.unknown.items():
+        yield f'the {part.replace("_", " ")}: {why}'
     if decision.fits is not None:
         return
     yield from plan_notes.missing(answer.resolved, look)

@@ -15,8 +15,8 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from senlin_affinity.sandbox import config_files, fake_hypervisor, lifeline, workarounds
-from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec, Plan
+from senlin_affinity.sandbox import config_files, lifeline, workarounds
+from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec, HostSpec, Plan
 from senlin_affinity.sandbox.identities import ADMIN
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import flush, provide
@@ -73,7 +73,7 @@ def _load_nova(plan: Plan) -> None:
     workarounds.keep_sqlite_connections()
     workarounds.wake_rpc_listeners()
     workarounds.cap_microversions(blueprint.compute_max_version, blueprint.placement_max_version)
-    fake_hypervisor.install(blueprint.hosts)
+    _install_driver(blueprint.hosts)
     pipelines = config_files.installed_file('nova', 'api-paste.ini').read_text(encoding='utf-8')
     if blueprint.api_filters:
         pipelines = with_filters(pipelines, blueprint.api_filters)
@@ -81,6 +81,43 @@ def _load_nova(plan: Plan) -> None:
     path = config_files.write_nova(plan)
     config.parse_args(['nova', '--config-file', str(path)])
     log.setup(config.CONF, 'nova')
+
+
+def _install_driver(hosts: Iterable[HostSpec]) -> None:
+    """Make ``fake.SandboxDriver``: Nova's fake driver, with each host's size, name and type.
+
+    Nova looks for drivers in ``nova.virt`` only.
+    """
+    from nova.virt import fake
+
+    specs = {host.name: host for host in hosts}
+
+    class SandboxDriver(fake.FakeDriver):
+        """The driver of one compute service."""
+
+        def init_host(self, host: str) -> None:
+            spec = specs.get(host, HostSpec(host))
+            self._host = host
+            self._set_nodes([spec.hypervisor_hostname or host])
+            self.vcpus, self.memory_mb = spec.vcpus, spec.memory_mb
+            self.local_gb = spec.disk_gb
+            self.resources = fake.Resources(spec.vcpus, spec.memory_mb, spec.disk_gb)
+            self.host_status_base['hypervisor_type'] = spec.hypervisor_type
+
+        def get_available_resource(self, nodename: str) -> dict[str, Any]:
+            resources = super().get_available_resource(nodename)
+            if resources:
+                resources['uuid'] = _identity(nodename)
+            return resources
+
+        def get_nodenames_by_uuid(self, refresh: bool = False) -> dict[str, str]:
+            return {_identity(name): name for name in self.get_available_nodes()}
+
+    fake.SandboxDriver = SandboxDriver
+
+
+def _identity(hypervisor_hostname: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, hypervisor_hostname))
 
 
 def with_filters(text: str, filters: Iterable[str]) -> str:

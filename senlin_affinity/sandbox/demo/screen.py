@@ -5,7 +5,7 @@ Units: the width is the terminal's, 80 columns where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -64,14 +64,6 @@ class Screen:
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         self.console.print(Padding(table, (0, 0, 0, 2)))
-
-    def host_map(self, servers: Mapping[str, Sequence[str]]) -> None:
-        """Show the servers of each host, a block for each: the picture of a placement."""
-        rows = (
-            (host, '■ ' * len(names) or '-', ', '.join(names))
-            for host, names in sorted(servers.items())
-        )
-        self.table(('host', 'servers', 'names'), rows)
 
     def check(self, what: str, expected: object, found: object) -> None:
         """Hold what is there against what was expected, say so, and remember it."""

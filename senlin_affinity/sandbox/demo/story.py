@@ -17,7 +17,7 @@ from senlin_affinity.conf.files import example
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.screen import Screen
-from senlin_affinity.sandbox.demo.stage import Actor, Nova, Running, stage
+from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running, stage
 
 CLOUD = 'clouds/demo.yaml'
 DRS_HOST = 'vsphere-drs-1'
@@ -112,9 +112,7 @@ def refuse_mismatch(scene: Scene) -> None:
     screen.title('A policy that does not match its group is refused')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
     cluster, policy = _create(user, 'misfit', 'affinity.yaml', 'server-with-group.yaml')
-    with screen.working('attaching the policy'):
-        ended = user.attach(cluster, policy).ended()
-    screen.quote('Senlin says', ended.reason)
+    ended = _ended(screen, 'attaching the policy', user.attach(cluster, policy))
     screen.check('the attach failed', 'FAILED', ended.status)
     words = ("Policies specified (affinity) doesn't match", '(anti-affinity)')
     is_named = all(each in ended.reason for each in words)
@@ -146,9 +144,7 @@ def ask_first(scene: Scene) -> None:
         'policy one-per-host.yaml, an administrator; two hosts are enabled, six nodes wanted'
     )
     cluster, policy = _attached(scene, admin, 'many', 'one-per-host.yaml')
-    with screen.working('scaling out by 6'):
-        ended = admin.scale_out(cluster, 6).ended()
-    screen.quote('Senlin says', ended.reason)
+    ended = _ended(screen, 'scaling out by 6', admin.scale_out(cluster, 6))
     is_refused = 'does not fit: 2 of 6 placed' in ended.reason
     screen.check('the scale-out is refused at 3', True, is_refused)
     is_helped = 'max_server_per_host: 3 (capacity 6)' in ended.reason
@@ -166,9 +162,7 @@ def use_drs(scene: Scene) -> None:
     screen.title('S3  A vSphere host with DRS')
     screen.say(f'policy drs.yaml, an administrator; {DRS_HOST} is still disabled')
     cluster, policy = _attached(scene, admin, 'drs', 'drs.yaml')
-    with screen.working('resizing to 2'):
-        ended = admin.resize(cluster, 'EXACT_CAPACITY', 2).ended()
-    screen.quote('Senlin says', ended.reason)
+    ended = _ended(screen, 'resizing to 2', admin.resize(cluster, 'EXACT_CAPACITY', 2))
     is_told = 'host_state.disabled on 1' in ended.reason
     screen.check('the resize is refused, with the reason', True, is_told)
     scene.nova.enable(DRS_HOST)
@@ -224,13 +218,20 @@ def _delete(screen: Screen, user: Actor, cluster: str) -> None:
 
 def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
     landed = scene.nova.servers_on_hosts(group.id) if group else {}
-    scene.screen.host_map(landed)
+    rows = ((host, '■ ' * len(names), ', '.join(names)) for host, names in sorted(landed.items()))
+    scene.screen.table(('host', 'servers', 'names'), rows)
     return {host: len(names) for host, names in landed.items()}
 
 
-def _must_succeed(screen: Screen, what: str, doing: str, running: Running) -> None:
+def _ended(screen: Screen, doing: str, running: Running) -> Ended:
+    """Wait for the end of an action; what is said of one that is not good is shown."""
     with screen.working(doing):
         ended = running.ended()
     if ended.status != 'SUCCEEDED':
         screen.quote('Senlin says', ended.reason)
+    return ended
+
+
+def _must_succeed(screen: Screen, what: str, doing: str, running: Running) -> None:
+    ended = _ended(screen, doing, running)
     screen.check(f'{what} succeeded', 'SUCCEEDED', ended.status)
