@@ -22,7 +22,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from senlin_affinity.cli.group_view import counted
+from senlin_affinity.cli.servers_view import counted
 from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.core.planning.host_reports import HostReport
 from senlin_affinity.core.reasons import Reason

@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from senlin_affinity.cli import group_view, plan_notes, spread_view
+from senlin_affinity.cli import plan_notes, servers_view
 from senlin_affinity.cli.plan_map import HostMap, indented
 from senlin_affinity.core import terminal_text
 from senlin_affinity.core.planning.decision import Decision
@@ -39,11 +39,11 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     if decision.hosts:
         zones = {host.host: host.availability_zone or '?' for host in hosts or ()}
         columns = {'zone': zones} if len(set(zones.values())) > 1 else {}
-        picture = HostMap(decision, columns | spread_view.columns(resolved), console)
+        picture = HostMap(decision, columns | servers_view.columns(resolved), console)
         yield from ('', indented(picture.rows()), *picture.notes())
     for spread in resolved.request.spread:
-        title = f'Servers by {spread_view.in_words(spread)}:'
-        yield from _list(title, spread_view.lines(resolved, spread, decision))
+        title = f'Servers by {servers_view.in_words(spread)}:'
+        yield from _list(title, servers_view.in_domains(resolved, spread, decision))
     remedies, title = decision.remedies, 'What would help, the smallest change first:'
     if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
         title = 'No single change is enough. What would help most:'
@@ -56,7 +56,7 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
         yield from _list('What is not known:', _unknown(answer))
     if resolved.server_group is not None and hosts is None:
         title = f'What is known of server group {resolved.server_group.name}:'
-        yield from _list(title, group_view.lines(resolved.server_group))
+        yield from _list(title, servers_view.together(resolved.server_group))
     yield from _list(f'Options read from {answer.config_file}:', answer.options)
 
 
@@ -87,7 +87,7 @@ def _unknown(answer: plan_notes.Answer) -> Iterator[str]:
                 words = f'{name}: {sentence(verdict, decision.reasons)}'
                 on[words] = on.get(words, 0) + number
     for words, number in on.items():
-        yield f'{words}, on {group_view.counted(number, "host")}'
+        yield f'{words}, on {servers_view.counted(number, "host")}'
     for name, verdict in decision.request.items():
         if not verdict.is_known:
             yield f'{name}: {sentence(verdict, decision.reasons)}'

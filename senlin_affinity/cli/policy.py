@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from senlin_affinity.cli import base, given, spread_view
+from senlin_affinity.cli import base, given, servers_view
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.policy import affinity, flavor, profile, properties
 
@@ -51,7 +51,7 @@ class ValidatePolicy(base.ShowOne):
             'DRS extension': 'on' if wanted.is_drs_enabled else 'off',
             'extra specs': wanted.extra_specs,
             'member_of': ' and '.join(wanted.member_of) or '(any aggregates)',
-            'spread': ' and '.join(map(spread_view.in_words, wanted.spread)) or '(none)',
+            'spread': ' and '.join(map(servers_view.in_words, wanted.spread)) or '(none)',
             'hosts': 'chosen by the policy' if is_chosen else "chosen by Nova's scheduler",
             'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor, parsed_args.timeout),
         }

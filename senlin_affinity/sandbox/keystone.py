@@ -12,18 +12,103 @@ Source: https://docs.openstack.org/api-ref/identity/v3/ and .../v3-ext/ (OS-TRUS
 
 from __future__ import annotations
 
+import datetime
 import hmac
+import secrets
 import threading
+import uuid
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from keystoneauth1 import fixture
 from webob import Request, Response
 
-from senlin_affinity.sandbox import tokens
-from senlin_affinity.sandbox.identities import DOMAIN_ID, PROJECTS, REGION, USERS, Endpoints, User
-from senlin_affinity.sandbox.tokens import Scope, Token, Trust
+from senlin_affinity.sandbox.identities import (
+    DOMAIN_ID,
+    DOMAIN_NAME,
+    PROJECTS,
+    REGION,
+    USERS,
+    Endpoints,
+    Project,
+    User,
+)
 from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_of
+
+_DOMAIN = (DOMAIN_ID, DOMAIN_NAME)
+LIFETIME = datetime.timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """One trust, in one project."""
+
+    trustor: User
+    trustee_id: str
+    project: Project
+    roles: tuple[str, ...]
+    impersonation: bool
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def scope(self, trustee: User) -> Scope:
+        """Give what a token of the trust is for; with impersonation the trustor is its user."""
+        user = self.trustor if self.impersonation else trustee
+        return Scope(user, self.project, self.roles, trust=self)
+
+    def is_visible_to(self, scope: Scope) -> bool:
+        """Tell whether a caller may see it: its two users, and an administrator."""
+        return scope.user.id in (self.trustor.id, self.trustee_id) or 'admin' in scope.roles
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the trust as the API shows it."""
+        return {
+            'id': self.id,
+            'trustor_user_id': self.trustor.id,
+            'trustee_user_id': self.trustee_id,
+            'project_id': self.project.id,
+            'impersonation': self.impersonation,
+            'roles': [{'id': role, 'name': role} for role in self.roles],
+            'redelegation_count': 0,
+            'links': {},
+            **dict.fromkeys(('expires_at', 'deleted_at', 'remaining_uses')),
+        }
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Who acts, where, as what, and by which trust."""
+
+    user: User
+    project: Project
+    roles: tuple[str, ...]
+    trust: Trust | None = None
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token; its id is the secret that a client shows, the body what it may know."""
+
+    id: str
+    scope: Scope
+    body: dict[str, Any]
+
+
+def _issue(scope: Scope, methods: list[str], endpoints: Endpoints) -> Token:
+    """Draw a token; its body is as clients and keystonemiddleware read it."""
+    token_id = secrets.token_urlsafe(48)
+    user, project, trust = scope.user, scope.project, scope.trust
+    now = datetime.datetime.now(datetime.timezone.utc)
+    body = fixture.V3Token(now + LIFETIME, now, user.id, user.name, *_DOMAIN, methods)
+    body.audit_id = token_id[:22]
+    body.set_project_scope(project.id, project.name, *_DOMAIN, is_domain=False)
+    for role in scope.roles:
+        body.add_role(role, role)
+    for kind, (name, url) in endpoints.services().items():
+        body.add_service(kind, name, name).add_standard_endpoints(url, url, url, REGION)
+    if trust:
+        body.set_trust_scope(trust.id, trust.impersonation, trust.trustee_id, trust.trustor.id)
+    return Token(token_id, scope, dict(body))
 
 
 class Keystone(Stub):
@@ -81,7 +166,7 @@ class Keystone(Stub):
             return error(400, 'the body is no request for a token')
         if user is None or scope is None:
             return error(401, 'The request you have made requires authentication.')
-        token = tokens.issue(scope, methods, self._endpoints)
+        token = _issue(scope, methods, self._endpoints)
         self._tokens[token.id] = token
         headers = {'X-Subject-Token': token.id, 'Vary': 'X-Auth-Token'}
         return answer(201, token.body, headers)

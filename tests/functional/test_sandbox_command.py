@@ -60,11 +60,6 @@ def test_up_use_it_down(command):
     assert left == ['lock', 'supervisor.log']
 
 
-def test_down_without_a_sandbox_says_so(command):
-    down = command('down')
-    assert (down.returncode, down.stdout) == (0, 'no sandbox is running\n')
-
-
 def test_in_the_foreground_it_stays_until_ctrl_c(command):
     process = command.start('up', '--foreground', '--no-senlin')
     assert 'the sandbox runs at' in process.stdout.readline()

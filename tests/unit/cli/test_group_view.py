@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.cli.group_view import lines
+from senlin_affinity.cli.servers_view import together
 from senlin_affinity.core.server_group import Member, ServerGroup
 
 
@@ -42,4 +42,4 @@ def test_how_many_are_together(policy, limit, hosts, said, key):
         for number, host in enumerate(hosts)
     )
     rules = {} if limit is None else {'max_server_per_host': limit}
-    assert list(lines(ServerGroup('g', 'web', policy, rules, members))) == said
+    assert list(together(ServerGroup('g', 'web', policy, rules, members))) == said
