@@ -186,23 +186,15 @@ def test_a_saved_snapshot_knows_the_quotas_of_one_project(command, quota, groups
 @pytest.mark.parametrize(
     ('user', 'project', 'said'),
     [
-        (
-            'demo',
-            'admin',
-            "project: could not look up the project 'admin': Keystone answered 403: You are not "
-            'authorized to perform the requested action: identity:list_projects. '
-            '(name the project by its id)',
-        ),
+        ('demo', 'admin', "project: could not look up the project 'admin': Keystone answered 403: "
+         'You are not authorized to perform the requested action: identity:list_projects. '
+         '(name the project by its id)'),
         ('admin', 'nobody', "project: there is no project 'nobody'"),
-        (
-            'admin',
-            '0' * 32,
-            f'project: could not read the quotas of project {"0" * 32}: Nova answered 400: '
-            f'Project ID {"0" * 32} is not a valid project.',
-        ),
+        ('admin', '0' * 32, f'project: could not read the quotas of project {"0" * 32}: Nova '
+         f'answered 400: Project ID {"0" * 32} is not a valid project.'),
     ],
     ids=['may not be looked up', 'no such name', 'no such id'],
-)
+)  # fmt: skip
 def test_a_project_that_can_not_be_found(command, user, project, said):
     done = command(user, 'plan', '--count', '1', '--flavor', 'm1.tiny', '--project', project)
     assert (done.returncode, done.stdout, done.stderr) == (2, '', f'error: {said}\n')

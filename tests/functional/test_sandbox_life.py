@@ -245,12 +245,6 @@ def test_a_cache_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
         assert len(list(cloud.connection().compute.hypervisors())) == 1
 
 
-def test_it_is_not_used_outside_of_its_block():
-    cloud = SandboxCloud(1)
-    with pytest.raises(CloudError, match='does not run'):
-        cloud.connection()
-
-
 @pytest.mark.parametrize(
     ('text', 'path', 'words'),
     [

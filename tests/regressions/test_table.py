@@ -1,4 +1,4 @@
-"""The manual's table of the stories: it is read as it was written, and lists all of them."""
+"""The manual's table of the stories lists all of them."""
 
 from tests.regressions import compare
 from tests.regressions.stories import STORIES

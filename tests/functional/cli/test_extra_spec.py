@@ -116,8 +116,3 @@ def test_export_to_where_it_can_not_write(run, write):
     done = run('extra-spec', 'export', '--format', 'rst', '--output-dir', 'taken')
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == 'error: taken can not be written: File exists\n'
-
-
-def test_export_in_no_form(run):
-    assert run('extra-spec', 'export').returncode == 2
-    assert run('extra-spec', 'export', '--format', 'json').returncode == 2

@@ -47,17 +47,12 @@ CLOUD = {
         {**SMALL, 'id': '3', 'name': 'large', 'disk': 100},
     ],
     'server_groups': [
-        {
-            'id': 'g1',
-            'name': 'web',
-            'policy': 'anti-affinity',
-            'rules': {'max_server_per_host': 2},
-            'members': [{'server': 's1', 'host': 'cmp-1'}],
-        },
+        {'id': 'g1', 'name': 'web', 'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2},
+         'members': [{'server': 's1', 'host': 'cmp-1'}]},
         {'id': 'g2', 'name': 'together', 'policy': 'affinity'},
     ],
     'quotas': {'instances': {'limit': 20, 'used': 1}},
-}
+}  # fmt: skip
 
 
 @pytest.fixture

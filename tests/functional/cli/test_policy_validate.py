@@ -111,19 +111,6 @@ def test_invalid(run, write, text, words):
     assert words in done.stderr
 
 
-def test_missing_file(run):
-    done = run('policy', 'validate', 'nowhere.yaml')
-    assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr == 'error: nowhere.yaml can not be read: No such file or directory\n'
-
-
-def test_debug_shows_the_traceback(run):
-    done = run('--debug', 'policy', 'validate', 'nowhere.yaml')
-    assert done.returncode == 2
-    assert 'Traceback' in done.stderr
-    assert done.stderr.endswith('error: nowhere.yaml can not be read: No such file or directory\n')
-
-
 def test_a_cloud_that_is_not_known(run, write):
     """The spec is right; what the cloud has could not be found out: status 1, not 3."""
     done = run('--os-cloud', 'nowhere', 'policy', 'validate', write('spec.yaml', SPEC))
