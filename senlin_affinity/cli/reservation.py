@@ -49,26 +49,21 @@ class Recipe(base.Command):
     Nova keeps to them where its option enable_isolated_aggregate_filtering is set.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the aggregates, and who may use them."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'aggregates', metavar='AGGREGATE', nargs='+', help='kept; its name or UUID'
-        )
-        parser.add_argument(
+    def _add_arguments(self, add: base.Add) -> None:
+        add('aggregates', metavar='AGGREGATE', nargs='+', help='kept; its name or UUID')
+        add(
             '--trait',
             help='what a server must require to use them (default: CUSTOM_RESERVED_ and the name '
             'of the first aggregate)',
         )
-        parser.add_argument('--flavor', metavar='NAME', help='servers of this flavor may use them')
-        parser.add_argument('--image', metavar='NAME', help='servers of this image may use them')
-        parser.add_argument(
+        add('--flavor', metavar='NAME', help='servers of this flavor may use them')
+        add('--image', metavar='NAME', help='servers of this image may use them')
+        add(
             '--snapshot',
             metavar='FILE',
             help='look the hosts up in a saved snapshot ("-": from standard input)',
         )
-        base.add_timeout(parser)
-        return parser
+        base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Look the hosts up, and print the lines."""
