@@ -27,6 +27,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from nova import context as nova_context
@@ -37,7 +39,6 @@ from nova.db.api import models
 from nova.exception import RequestFilterFailed
 from nova.scheduler import request_filter
 from oslo_log import log as logging
-from sqlalchemy import or_
 
 from senlin_affinity.conf.opts import as_oslo
 from senlin_affinity.constraints.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
@@ -130,11 +131,11 @@ def _aggregates(context: Any, prefixes: Sequence[str]) -> list[Aggregate]:
     it more than a second, and this a few milliseconds. Not for keeping: a new reservation counts
     from the next request on.
     """
-    carried = models.AggregateMetadata
+    carried, asked = models.AggregateMetadata, filter(None, prefixes)
     rows = (
         context.session.query(models.Aggregate.uuid, carried.key)
         .join(carried, carried.aggregate_id == models.Aggregate.id)
-        .filter(or_(*(carried.key.startswith(each, autoescape=True) for each in prefixes if each)))
+        .filter(reduce(or_, (carried.key.startswith(each, autoescape=True) for each in asked)))
     )
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for uuid, key in rows:
