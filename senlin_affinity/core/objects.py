@@ -54,9 +54,7 @@ class Resource(NamedTuple):
     pool: str | None = None
 
     def is_limit_untold(self, name: str, amount: int) -> bool:
-        """May a ``max_unit``, which is 1 or more, refuse this much? No list tells it of a class
-        that is none of the unit classes.
-        """
+        """May a ``max_unit`` that no list tells (of no unit class) refuse this much?"""
         return self.max_unit is None and amount > 1 and name not in flavors.UNIT_CLASSES
 
 
@@ -154,9 +152,8 @@ class CloudSnapshot:
     def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
         """Those of a project, or of the one whose snapshot it is; all where neither is known."""
         project, groups = project_id or self.project_id, self.server_groups or ()
-        if project is None:
-            return groups
-        return tuple(group for group in groups if group.project_id in (None, project))
+        own = (None, project)
+        return tuple(group for group in groups if project is None or group.project_id in own)
 
     @cached_property
     def places(self) -> frozenset[tuple[str | None, frozenset[str]]]:
@@ -265,23 +262,18 @@ class ResolvedRequest:
     def has_hidden_quotas(self) -> bool:
         """Has the project quotas that the snapshot does not know?
 
-        A snapshot that names no project may leave them out: it says nothing of them, refuses
-        nothing, and its numbers stand.
+        A snapshot that names no project may leave them out, and its numbers stand.
         """
-        if self.snapshot.project_id is None:
-            return False
-        return self.snapshot.quotas is None or not self.has_quotas
+        is_quotas_known = self.snapshot.quotas is not None and self.has_quotas
+        return self.snapshot.project_id is not None and not is_quotas_known
 
     @cached_property
     def demand(self) -> Demand | None:
         """What one server asks of Placement; None where the flavor is not known."""
         if self.flavor is None:
             return None
-        return flavors.demand(
-            self.flavor,
-            self.request.image_properties,
-            is_volume_booted=self.request.is_volume_booted,
-        )
+        image, is_volume_booted = self.request.image_properties, self.request.is_volume_booted
+        return flavors.demand(self.flavor, image, is_volume_booted=is_volume_booted)
 
     def option(self, option: Option) -> Any:
         """The value of a constraint's option."""
