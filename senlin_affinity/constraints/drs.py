@@ -1,9 +1,7 @@
 """Only compute hosts that stand for a vSphere cluster with DRS.
 
-Source: document 003, S3. A host is one when its hypervisor's name or its
-service host's name holds the pattern, whatever the case; in practice it is the service host, since
-the hypervisor of a vCenter cluster is called ``domain-c7.<uuid of the vCenter>``. Hosts that are
-down or disabled are passed over.
+Source: document 003. In practice it is the service host's name that holds the pattern, since
+the hypervisor of a vCenter cluster is called ``domain-c7.<uuid of the vCenter>``.
 """
 
 from __future__ import annotations

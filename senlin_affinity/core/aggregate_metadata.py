@@ -1,21 +1,17 @@
 """Document 000: a flavor's extra specs against the metadata of the aggregates of a host.
 
-Data flow: the extra specs are read once into :class:`Requirements`, which then judges many hosts by
-the metadata of their aggregates. In normal mode the flavor asks, and the metadata are literals. An
-aggregate with a true ``force_metadata_check`` turns this round: each of its keys asks, in the words
-of a flavor, and the flavor answers; a key is the same then with and without the escape scope.
+In normal mode the flavor asks, and the metadata are literals. An aggregate with a true
+``force_metadata_check`` turns this round: each of its keys asks, in the words of a flavor, and the
+flavor answers; a key is the same then with and without the escape scope.
 
 Shapes::
 
-    check({'ssd': '<or> true <or> ~'}, [{'ssd': 'false'}, {'rack': 'a, b'}])
-    Requirements.parse(flavor.extra_specs).check([ssd.metadata, racks.metadata], ['ssd', 'racks'])
+    check({'ssd': '<or> true <or> ~'}, [{'ssd': 'false'}, {'rack': 'a, b'}], ['ssd', 'racks'])
     Verdict(REJECT, 'aggregate_metadata.mismatch',
             {'key': 'ssd', 'asked': '<or> true <or> ~', 'found': 'false', 'aggregates': 'ssd'})
 
 Units: one of several values of a key is enough. Of several keys that do not agree, the first by its
-name is reported.
-
-Errors: none, whatever the two sides hold; None is taken for empty.
+name is reported. None is taken for empty.
 
 Source: document 000. We differ on purpose from the filter that was shipped with it, by this
 project's decisions.

@@ -1,11 +1,8 @@
 """What a constraint is: one rule, its reason codes, and the question that it answers.
 
-The way of the data: an installed constraint is found by its entry point in the namespace
-``senlin_affinity.constraints`` and made once, without arguments. The planner asks a host-level
-constraint about every host (hosts with an equal ``shape`` are asked about once), a domain-level one
-about the sets of hosts that it names (racks, zones, storage pools), a request-level one about the
-request as a whole. Each answer is a Verdict with one of the declared codes. A constraint may be of
-several kinds.
+The planner asks a host-level constraint about every host (hosts with an equal ``shape`` are asked
+about once), a domain-level one about the sets of hosts that it names (racks, zones, storage pools),
+a request-level one about the request as a whole. A constraint may be of several kinds.
 
 Errors: a constraint never raises. What it needs and the snapshot does not know is
 ``Verdict.unknown``.

@@ -7,14 +7,12 @@ Shapes::
     parse('ssd').literals == {'ssd'}                   parse('>=').is_satisfiable is False
 
 Units: ``=``, ``==``, ``!=``, ``>=``, ``<=`` compare as numbers (``=`` means "or more"), ``s==`` and
-its like as texts, character by character. A bare ``>`` or ``<`` is no operator: such a requirement
-is a literal, as is the empty text.
+its like as texts, character by character. A bare ``>`` or ``<`` is a literal, as is the empty text.
 
 Errors: none. An operator without its operand, a numeric one whose operand is no number, and a
 requirement that is no text accept nothing; a value that an operator can not judge is not accepted.
 
-Source: document 000; ``nova/scheduler/filters/extra_specs_ops.py``, whose answer this is wherever
-that one does not raise.
+Source: document 000; ``nova/scheduler/filters/extra_specs_ops.py``, where that does not raise.
 """
 
 from __future__ import annotations

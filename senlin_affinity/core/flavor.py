@@ -1,8 +1,5 @@
 """What one server of a flavor asks of Placement: amounts of resource classes, and traits.
 
-Data flow: a flavor's figures and extra specs (and the properties of an image) come in; one frozen
-:class:`Demand` goes out, which the constraints ``resources`` and ``traits`` compare with a host.
-
 Shapes::
 
     Flavor(vcpus=2, ram=1024, disk=10, extra_specs={'resources:CUSTOM_GPU': '1',
@@ -11,9 +8,7 @@ Shapes::
            frozenset({'HW_CPU_X86_AVX2'}))
 
 Units: MEMORY_MB in MiB, DISK_GB in GiB (``swap``, in MiB, is rounded up); an amount is 1 or more.
-
-Errors: none. What Nova ignores with a warning (an amount that is no number, a class that it does
-not know) is ignored here, too.
+What Nova ignores with a warning (an amount that is no number, an unknown class) is ignored here.
 
 Source: the user guide of flavors ("resources", "traits required"), and nova-scheduler's own
 translation, with which a test compares. What is not translated here (pinned CPUs, NUMA, devices) is

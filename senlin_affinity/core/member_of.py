@@ -1,8 +1,7 @@
 """Document 001: which aggregates a provider must be in, and which it must not be in.
 
 Data flow: values of Placement's ``member_of`` come in, one frozen :class:`MemberOf` comes out; it
-judges the aggregates of a provider, and writes the values back in one canonical form. Names are
-looked up by :mod:`~senlin_affinity.core.aggregates.names`.
+judges the aggregates of a provider, and writes the values back in one canonical form.
 
 Shapes, where U, V and W are UUIDs::
 
@@ -11,8 +10,7 @@ Shapes, where U, V and W are UUIDs::
 
     MemberOf.parse(['W', 'in:U,V', '!X'])        in W, and in U or V, and not in X
 
-Units: the required values are joined by AND, the forbidden ones are united; nothing given admits
-every provider. An aggregate on both sides is no error: forbidden wins.
+Units: nothing given admits every provider. An aggregate on both sides is forbidden.
 
 Errors: InvalidSpec with the place (``member_of[1]``), the part that is wrong, and how to write it.
 

@@ -1,20 +1,16 @@
 """Will N more servers fit, where would they go, and what is against it?
 
-The way of the data: a request is looked up in a snapshot (``resolution``), and every constraint is
-asked (``evaluation``), which says how many servers fit. They are placed one by one (``choice``),
-and the hosts are reported as they stand after that, which is when their room is used up
-(``host_reports``). Where the request does not fit, what would help is looked for (``remedies``).
-What comes of it all is a Decision, a plain value.
+Data flow: a request is looked up in a snapshot (``resolution``), and every constraint is asked
+(``evaluation``), which says how many servers fit. They are placed one by one (``choice``), and the
+hosts are reported as they stand after that (``host_reports``). Where the request does not fit, what
+would help is looked for (``remedies``).
 
-Affinity: all servers go to one host, that of the members if there are any. If there are none, Nova
-chooses the host, and the capacity is that of the host with the most room: "at most". A host is a
-service host here, which may have several hypervisors.
+With affinity and no members Nova chooses the one host: the capacity is that of the host with the
+most room, "at most". A host is a service host here, which may have several hypervisors.
 
 Units: numbers of servers. The cost follows the number of hosts that differ, and N log hosts.
 
 Errors: InvalidSpec for a name that the snapshot does not hold. That nothing fits is no error.
-
-Source: document 002 for the rules of a group.
 """
 
 from __future__ import annotations

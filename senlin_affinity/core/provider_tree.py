@@ -6,14 +6,14 @@ Shapes::
     admitted(forest, MemberOf.parse([f'!{A}'])) == frozenset()
     admitted(forest, MemberOf.parse([f'!{A}']), suffixed=True) == {'numa1'}
 
-A provider is left exactly when Placement answers with it to a request (``GET
-/allocation_candidates``) for a resource class that only this provider has:
+A provider is left exactly when Placement answers with it to ``GET /allocation_candidates`` for a
+resource class that only this provider has:
 
 * In a group with a suffix (``member_of1``) each provider answers for its own aggregates.
 * In the group without one, the aggregates of a root span its tree. What is forbidden touches
   neither the provider nor its root; what is required is met by one of the two alone.
-* A provider that shares what it has is judged like the others, and left also where the trees that
-  it shares with are not.
+* A sharing provider is judged like the others, also where the trees that it shares with are not
+  left.
 
 Errors: InvalidSpec where the providers are no forest.
 

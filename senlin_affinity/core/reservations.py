@@ -1,19 +1,16 @@
 """Document 001: host reservations, by prefixes of metadata keys.
 
-Data flow: the metadata keys of a request (its flavor's extra specs, its image's properties) and the
-aggregates come in; one :class:`MemberOf` comes out. A key that begins with the *required prefix* is
-a reservation: the aggregates that carry exactly this key are required, one parameter for each such
-key. A *forbidden prefix* keeps everybody out of the aggregates that carry a key which begins with
-it, but for a request that has such a key itself. The two are evaluated apart from each other.
+A metadata key of a request (of its flavor's extra specs, its image's properties) that begins with
+the *required prefix* is a reservation: each requires the aggregates that carry exactly this key. A
+*forbidden prefix* keeps everybody out of the aggregates that carry a key which begins with it, but
+for a request that has such a key itself. The two are evaluated apart from each other.
 
 Shapes::
 
     constrain([], [pool], required_prefix='reservation:', forbidden_prefixes=['reservation:'])
         -> !in:<pool>
-    constrain(['reservation:r1'], ...) -> <the aggregates that carry reservation:r1>
 
-Units: a prefix of None or '' is not set; a forbidden prefix may be given as one text. What is no
-text is no key.
+Units: a prefix of None or '' is not set; what is no text is no key.
 
 Errors: InvalidSpec for keys or a prefix that are none, and for a reservation that no aggregate
 carries: the request would be constrained by nothing, and take the hosts of others.

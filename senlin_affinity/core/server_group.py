@@ -1,9 +1,6 @@
 """Document 002: the shapes of a server group, its rules, and the slots it leaves on a host.
 
-Data flow: a body of Nova's, or a person's request, comes in, in any of the three shapes; one frozen
-:class:`ServerGroup` comes out. :func:`create_body` writes the shape that a microversion takes.
-
-Shapes::
+Shapes, all of which :meth:`ServerGroup.from_api` reads::
 
     {'id': '...', 'name': 'web', 'policies': ['anti-affinity'], 'members': [...]}       below 2.64
     {'id': '...', 'name': 'web', 'policy': 'anti-affinity',
@@ -11,11 +8,7 @@ Shapes::
     {'server_group': {'name': 'web', 'policy': {'name': 'anti-affinity',
                                                 'rules': {'max_server_per_host': 3}}}}  document 002
 
-Units: ``max_server_per_host`` is a number of the group's servers on one compute host, 1 or more;
-None is "no limit". ``free_slots`` is never below 0.
-
-Errors: :class:`InvalidSpec` for what a person wrote, :class:`CloudError` for a body of Nova's that
-is none of the shapes.
+Errors: InvalidSpec for what a person wrote, CloudError for a body of Nova's that is none of these.
 
 Source: document 002; the API reference of ``os-server-groups``. We differ on purpose: a float, and
 a digit string with a trailing newline, are refused here though Nova lets them in (an integral float

@@ -1,7 +1,5 @@
 """An even spread of servers over the domains of a criterion: what is asked for.
 
-The way of the data: a list of mappings that a person wrote becomes a tuple of :class:`Spread`.
-
 Shapes::
 
     [{'by': 'rack', 'max_skew': 1, 'max_per_domain': 4, 'mode': 'hard'}]

@@ -5,9 +5,9 @@ Shapes::
     Verdict(Outcome.REJECT, 'server_group.host_full',
             {'group': 'web', 'members': 3, 'max_server_per_host': 3}, room=0)
 
-Units: ``room`` is a number of further servers; None means that the rule sets no limit. Where
-``is_at_most`` is true, Nova may find less room than that; where ``is_known`` is false, the rule may
-leave any room or none. ``least`` is what is certain of the room of a request, where that is less.
+Units: ``room`` is a number of further servers; None: the rule sets no limit. Nova may find less
+where ``is_at_most``, any or none unless ``is_known``. ``least`` is what is certain of the room of a
+request, where that is less.
 """
 
 from __future__ import annotations

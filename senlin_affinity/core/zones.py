@@ -1,8 +1,5 @@
 """The availability zones of a cloud, as its hosts and its aggregates tell of them.
 
-Data flow: aggregates and the places of hosts come in; which aggregates carry which zone, and which
-zone is the default one, goes out.
-
 Source: Nova's availability zones. A host is in the zone that one of its aggregates carries, or else
 in the cloud's default zone, which mostly no aggregate carries.
 """

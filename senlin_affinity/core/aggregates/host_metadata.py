@@ -7,7 +7,6 @@ Shapes::
 
 Units: a value is several at its commas, blanks around them taken off; what is no text is kept as
 it is. Aggregates without names are called "aggregate 1" and so on; metadata of None are none.
-A forced key is the same with and without the escape scope, in all aggregates of the host.
 
 Source: document 000; ``nova/scheduler/filters/utils.py``.
 """

@@ -1,18 +1,15 @@
 """Isolated aggregates, and those of a tenant: what Nova's own request filters ask of Placement.
 
-Data flow: what a request has (required traits, a project) and the aggregates come in; a
-:class:`MemberOf` goes out, or the Verdict that no host is left for a project.
-
 Shapes::
 
     {'trait:CUSTOM_WIN': 'required'}      metadata of an isolated aggregate, and an extra spec or
                                           an image property that opens it
     {'filter_tenant_id2': '<project id>'} metadata of a tenant's aggregate
 
-Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``, and the
-options of the same meaning in nova.conf's ``[scheduler]``, all off by default. We differ on
-purpose: traits that Nova derives from other extra specs (``hw:tpm_version``) count as required as
-soon as the key is there: what is not known for sure refuses nothing.
+Source: Nova's request filters ``isolate_aggregates`` and ``require_tenant_aggregate``, off by
+default in nova.conf's ``[scheduler]``. We differ on purpose: traits that Nova derives from other
+extra specs (``hw:tpm_version``) count as required as soon as the key is there: what is not known
+for sure refuses nothing.
 """
 
 from __future__ import annotations

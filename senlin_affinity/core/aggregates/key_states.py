@@ -1,7 +1,7 @@
 """The states of one key that a side accepts: that it is absent, and some of the values.
 
 A flavor's extra spec and, in forced mode, an aggregate's metadata are both such a set. Two sides
-agree when their sets have a state in common.
+agree when their sets have a state in common. What can not be read has a ``fault``, and no states.
 
 Shapes::
 
@@ -9,8 +9,6 @@ Shapes::
     '*'              every value               '<or> 1 <or> ~'   the value 1, and the absent key
     '~' and '!'      the absent key            '>= 4'            the values that are 4 or more
     '* 5'            the value "* 5": a sentinel stands alone, or as an alternative of <or>
-
-Errors: none. What can not be read has a ``fault``, and no states at all.
 
 Source: document 000, and this project's decisions about its sentinels.
 """

@@ -1,14 +1,13 @@
 """A ``member_of`` of a policy, in which aggregates have names: looked up before Placement is asked.
 
 Shapes: ``resolve(['in:agg-a,agg-b', '!agg-licensed'], aggregates)`` is a
-:class:`~senlin_affinity.core.member_of.MemberOf` of UUIDs. A part is a name or a UUID, in any
-spelling. A name with a comma, with blanks around it, or with ``!``, ``in:`` or ``not:`` (in any
-case) at its beginning reads as something else: such an aggregate is named by its UUID.
+:class:`~senlin_affinity.core.member_of.MemberOf` of UUIDs. An aggregate whose name has a comma,
+blanks around it, or ``!``, ``in:`` or ``not:`` (in any case) at its beginning is named by its UUID.
 
-Errors: InvalidSpec for a name or a UUID that no aggregate has, and for one that means two: no
+Errors: InvalidSpec for a name or a UUID that no aggregate has, and for one that means two.
+
+Source: the grammar of document 001. We differ on purpose: Placement takes an unknown UUID. Here no
 aggregate may be forbidden in vain, and no required one lost.
-
-Source: the grammar of document 001. We differ on purpose: Placement takes an unknown UUID.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """What every constraint says about every host, asked once about hosts that look alike.
 
-The way of the data: the hosts come in; one :class:`Row` for each goes out, and hosts that look
-alike share theirs. Hosts look alike when all that a snapshot knows of them is equal but for their
-names and the figures of their resources; a constraint for which names count (``is_by_name``) adds
-its own ``shape`` of each host. A constraint is asked about one host of each shape; where hosts
-differ in their names and these figures alone, only those for which they count
+Data flow: the hosts come in; one :class:`Row` for each goes out, and hosts that look alike share
+theirs: all that a snapshot knows of them is equal but for their names and the figures of their
+resources. A constraint for which names count (``is_by_name``) adds its own ``shape`` of each host.
+Where hosts differ in these figures alone, only the constraints for which they count
 (``is_by_resources``) are asked again.
 
-Units: ``room`` is a number of servers, of which ``certain`` are there whatever the unknown parts of
-the snapshot are; a room of None is no number that anybody knows.
+Units: ``room`` is a number of servers (None: not known), of which ``certain`` are there whatever
+the unknown parts of the snapshot are.
 """
 
 from __future__ import annotations

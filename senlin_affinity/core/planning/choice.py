@@ -1,10 +1,9 @@
 """Which host each server goes to, one after the other.
 
-The way of the data: the hosts with their rooms and their domains come in; they are put into cells,
-whose hosts lie in the same domains of the criteria that the servers are spread over (the zone,
-where none is asked for). Each server goes to the cell whose domains hold the fewest servers, and
-in it to the host with the fewest members, then with the most free resources, then the first by its
-name. With affinity, hard or soft, it goes where the most members are, and zones do not count.
+Hosts in the same domains of the criteria that the servers are spread over (the zone, where none is
+asked for) are a cell. Each server goes to the cell whose domains hold the fewest servers, and in it
+to the host with the fewest members, then with the most free resources, then the first by its name.
+With affinity, hard or soft, it goes where the most members are, and zones do not count.
 
 The keys of cells and hosts only grow, so two kinds of heaps keep them, and what has grown meanwhile
 is put back when it comes up.

@@ -1,8 +1,7 @@
 """What the planner answers: how many servers fit, where they go, and why no more.
 
-The way of the data: the planner fills a :class:`Decision` with the numbers, the placements, what is
-said of the hosts (:class:`Standing`: once for all that look alike) and the remedies. The report of
-every host and the words are made when somebody looks. It holds nothing of the snapshot but names.
+The report of every host and the words are made when somebody looks; until then what is said stands
+once for all hosts that look alike (:class:`Standing`). Nothing of the snapshot is held but names.
 
 Shapes: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is::
 
@@ -10,8 +9,8 @@ Shapes: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is:
     on 1, resources.exhausted on 1 (DISK_GB)
 
 Units: numbers of servers. ``capacity`` counts from now on, and is not capped by ``wanted``; None:
-cannot be known. ``HostReport.room`` is what is left on the host after the placements; None: not
-known, or no limit.
+cannot be known. ``HostReport.room`` is what is left after the placements; None: not known, or no
+limit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What sets of hosts take: rules about racks, zones, storage pools, and what they leave.
 
-The way of the data: the hosts and their rows come in; each rule says in which domains a host lies,
-which makes a :class:`Level` of every criterion. From the inside out the rooms of the hosts add up
-to those of their domains, and a domain takes no more than its rule says. The rows go out again with
-what is said about the domains of their hosts, and with what each of these takes for certain.
+Data flow: each rule says in which domains a host lies, which makes a :class:`Level` of every
+criterion. From the inside out the rooms of the hosts add up to those of their domains, and a domain
+takes no more than its rule says. The hosts' rows go out with what is said about their domains.
 
 Criteria nest where each domain of one lies within one domain of the other, or outside of all of
 them. Nested ones are counted exactly, but for domains that depend on each other (``is_joint``):
@@ -12,8 +11,6 @@ them, with what is nested in it, gives a bound. In both cases what is certain is
 
 Units: numbers of servers. A room that nobody knows, or that is without a limit, is None outside of
 this module, and infinite in it.
-
-Errors: ConstraintError where a rule fails, or does not answer for a domain that it was asked about.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What the constraints say of a question, and how many servers fit by that.
 
-The way of the data: every constraint is asked about every host (``assessment``), about sets of
-hosts (``domains``) and about the request; ``capacity`` adds it up. No server is placed here, and
-nothing is put into words: remedies evaluate many questions, and only ask how many fit.
+No server is placed here, and nothing is put into words: remedies evaluate many questions, and only
+ask how many fit.
 
 Units: numbers of servers.
 """

@@ -1,9 +1,7 @@
 """How the hosts stand once the servers of a request are placed: when their room is used up.
 
-The way of the data: the hosts, what was said about each, and which of them were chosen come in.
-Only those that the placements change are assessed again, with the new servers in the group and
-their resources used; the others keep their row. Most is told of the rows that hosts share; a report
-of every single host is made when somebody looks at the hosts.
+Only the hosts that the placements change are assessed again, with the new servers in the group and
+their resources used. A report of every single host is made when somebody looks at the hosts.
 
 Units: numbers of servers.
 """

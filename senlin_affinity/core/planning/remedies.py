@@ -1,9 +1,9 @@
 """The smallest change that makes a request fit: found by planning again with one thing changed.
 
-The way of the data: the question that did not fit comes in; each constraint makes questions out of
-it with something changed, and has them evaluated; the smallest of each kind of change that fits
-goes out, smallest first. If no change alone is enough, those that give more than there is go out,
-the most helpful first; of equals, those that are certain stand before those that are "at most".
+Data flow: each constraint makes questions with something changed out of the one that did not fit;
+the smallest of each kind of change that fits goes out, smallest first. If no change alone is
+enough, those that give more than there is go out, the most helpful first; of equals, those that are
+certain stand before those that are "at most".
 
 Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
 one zone. A soft policy, or a rule given up, weighs as much as all the servers that are asked for.

@@ -1,11 +1,9 @@
 """Which of the cloud's scheduler filters may refuse a host though no constraint models them.
 
-The way of the data: the names in ``enabled_filters``, those that the loaded constraints model, and
-what the request asks for come in; words for each filter that could still refuse a host go out. A
-capacity that was counted without them is "at most".
+A capacity that was counted without them is "at most".
 
 Source: nova-scheduler's own filters (nova 34), by what each of them reads. A filter that is not
-listed here is a stranger: it may read anything.
+listed here may read anything.
 """
 
 from __future__ import annotations
