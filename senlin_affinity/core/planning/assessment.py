@@ -162,7 +162,7 @@ class _Judge:
                 verdict = constraint.check_host(self._question, host)
                 known[shape] = blame.answered(verdict)
         except Exception as error:
-            raise blame.blamed(constraint, method, error, host) from error
+            raise blame.blamed(constraint, method, error, f'host {host.host}') from error
         return verdict
 
 

@@ -16,7 +16,6 @@ from itertools import islice
 
 from senlin_affinity.core.constraint import Constraint, Domain
 from senlin_affinity.core.errors import ConstraintError, in_words
-from senlin_affinity.core.objects import Host
 from senlin_affinity.core.verdict import Verdict
 
 #: So many domains are named at most.
@@ -34,12 +33,8 @@ def blaming(constraint: Constraint, method: str, where: str = '') -> Iterator[No
         raise blamed(constraint, method, error, where) from error
 
 
-def blamed(
-    constraint: Constraint, method: str, error: Exception, where: str | Host = ''
-) -> ConstraintError:
+def blamed(constraint: Constraint, method: str, error: Exception, where: str) -> ConstraintError:
     """The error that names the constraint."""
-    if isinstance(where, Host):
-        where = f'host {where.host}'
     return ConstraintError(constraint.name, method, in_words(error), where)
 
 

@@ -174,7 +174,8 @@ def _levels(
                     level = found.setdefault((constraint.name, domain.by), level)
                     level.hosts.setdefault(domain, []).append(index)
             except Exception as error:
-                raise blame.blamed(constraint, 'domains', error, host) from error
+                where = f'host {host.host}'
+                raise blame.blamed(constraint, 'domains', error, where) from error
     return list(found.values())
 
 
