@@ -15,8 +15,6 @@ the snapshot does not tell whether it is: at most.
 
 Not known: a class that is not listed on a host of which only a part is known (``is_partial``), or
 on one that lists nothing at all, unless a unit class is asked for.
-
-Units: MEMORY_MB in MiB, DISK_GB in GiB, other classes in their own.
 """
 
 from __future__ import annotations

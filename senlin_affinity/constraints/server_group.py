@@ -23,7 +23,6 @@ from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
     MAX_SERVER_PER_HOST,
-    SOFT_AFFINITY,
     SOFT_ANTI_AFFINITY,
     ServerGroup,
 )
@@ -162,10 +161,9 @@ def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
 
 
 def _soft_policy(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
-    soft = {AFFINITY: SOFT_AFFINITY, ANTI_AFFINITY: SOFT_ANTI_AFFINITY}
-    if group.policy not in soft:
+    if group.policy not in _BINDING:
         return
-    policy = soft[group.policy]
+    policy = f'soft-{group.policy}'
     then = planner.plan(server_group=replace(group, policy=policy))
     change = f'policies: {policy}'
     yield planner.change('soft_policy', change, planner.wanted, then, kind=Kind.GIVEN_UP)

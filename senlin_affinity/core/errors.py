@@ -2,12 +2,6 @@
 
 A rule that does not hold is not an error: it is a :class:`~senlin_affinity.core.verdict.Verdict`.
 An error says that something could not be done or found out.
-
-Shapes::
-
-    InvalidSpec('must be an integer of 1 or more, not 0',
-                path='properties.servergroup.rules.max_server_per_host')
-    str(...) == 'properties.servergroup.rules.max_server_per_host: must be an integer ...'
 """
 
 from __future__ import annotations

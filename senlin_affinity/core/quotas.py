@@ -113,9 +113,7 @@ def room_for_servers(
 ) -> Verdict:
     """May the project have ``wanted`` servers more? ``room`` is how many it may.
 
-    The quota that leaves the least room speaks for all.
-
-    :param each: see :func:`amounts`.
+    The quota that leaves the least room speaks for all; ``each`` is of :func:`amounts`.
     """
     known = {
         name: quota

@@ -56,11 +56,8 @@ class HostMetadata:
 
         Each without its scope, and with all spellings of it on this host.
         """
-        forced: dict[str, set[str]] = {}
-        for metadata in self.aggregates:
-            if FORCE in metadata and _word(metadata) in TRUE:
-                for spelling in metadata:
-                    forced.setdefault(unscoped(spelling), set())
+        forcing = [each for each in self.aggregates if FORCE in each and _word(each) in TRUE]
+        forced: dict[str, set[str]] = {unscoped(name): set() for each in forcing for name in each}
         for spelling in set().union(*self.aggregates) if forced else ():
             key = unscoped(spelling)
             if key in forced:

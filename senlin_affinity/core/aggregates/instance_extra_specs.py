@@ -3,8 +3,6 @@
 It is older and knows less than document 000: no sentinels, no forced keys, and keys of a namespace
 other than the escape scope are not looked at.
 
-Shapes: those of :mod:`~senlin_affinity.core.aggregate_metadata`.
-
 Errors: none. Where the real filter raises in whatever order it meets the values, the verdict is
 ``aggregate_metadata.nova_fails``; where it depends on the order, that of a set, it is the kinder.
 

@@ -13,7 +13,7 @@ from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.assessment import Row, tally
 from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.server_group import AFFINITY
-from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.core.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def measure(
     most, certain = _of_hosts(hosts, counted, found)
     sure: int | None = None
     for verdict in request:
-        room = _room(verdict)
+        # A REJECT that names no number leaves none.
+        room = verdict.room if verdict else verdict.room or 0
         if room is not None:
             most = room if most is None else min(most, room)
             certain = min(certain, room)
@@ -79,11 +80,6 @@ def measure(
         at_most["the project's quotas, which are not known"] = None
     # Of a number that is not known, only what is certain of it can have a condition.
     return Capacity(most, certain, tuple(at_most) if certain or most is not None else ())
-
-
-def _room(verdict: Verdict) -> int | None:
-    """What a verdict about the request leaves; a REJECT that names no number leaves none."""
-    return 0 if verdict.outcome is Outcome.REJECT and verdict.room is None else verdict.room
 
 
 def _of_hosts(

@@ -2,8 +2,6 @@
 
 No server is placed here, and nothing is put into words: remedies evaluate many questions, and only
 ask how many fit.
-
-Units: numbers of servers.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Only the hosts that the placements change are assessed again, with the new servers in the group and
 their resources used. A report of every single host is made when somebody looks at the hosts.
-
-Units: numbers of servers.
 """
 
 from __future__ import annotations

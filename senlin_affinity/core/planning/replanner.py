@@ -1,7 +1,4 @@
-"""Plans a question that did not fit again, with something changed, and seeks the smallest change.
-
-Units: numbers of servers, and of whatever is changed.
-"""
+"""Plans a question that did not fit again with a change, and seeks the smallest change."""
 
 from __future__ import annotations
 

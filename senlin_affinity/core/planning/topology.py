@@ -2,15 +2,12 @@
 
 A criterion is ``availability_zone``, or a metadata key of aggregates; metadata values are split on
 commas, as Nova splits them.
-
-Units: numbers of servers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 
 from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 from senlin_affinity.core.server_group import Member
@@ -50,7 +47,7 @@ def held(
     snapshot: CloudSnapshot,
     members: Iterable[Member],
     by: str,
-    placed: Mapping[str, int] = MappingProxyType({}),
+    placed: Mapping[str, int] | None = None,
 ) -> Counter[str]:
     """How many of these servers, and of those that are planned on hosts, each domain holds.
 
@@ -65,6 +62,6 @@ def held(
             found[domain_of(snapshot, by, host)] += 1
         elif by == ZONE:
             found[member.zone] += 1
-    for name, number in placed.items():
+    for name, number in (placed or {}).items():
         found[domain_of(snapshot, by, hosts[name])] += number
     return Counter({name: number for name, number in found.items() if name is not None})
