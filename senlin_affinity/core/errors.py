@@ -28,10 +28,7 @@ class InvalidSpec(AffinityError):
 
 
 class InvalidExtraSpec(InvalidSpec):
-    """Extra specs of a flavor have an invalid value, or a name that nothing defines.
-
-    :param errors: one sentence for each of them, which begins with the extra spec's name.
-    """
+    """Invalid values or unknown names of extra specs; each of ``errors`` begins with the name."""
 
     def __init__(self, errors: Iterable[str]) -> None:
         self.errors = tuple(errors)

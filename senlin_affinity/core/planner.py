@@ -41,10 +41,7 @@ def plan(
 def decide(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], *, remedies: bool = True
 ) -> Decision:
-    """The decision about a request whose names are looked up.
-
-    :param remedies: whether to look for what would help, where the request does not fit.
-    """
+    """The decision about a request whose names are looked up; ``remedies`` are what would help."""
     now = evaluate(resolved, constraints)
     chosen = now.chosen()
     standing = None if resolved.snapshot.hosts is None else stand(now, chosen)

@@ -123,10 +123,7 @@ class _Judge:
         self._verdicts: list[dict[Hashable, Verdict]] = [{} for _ in constraints]
 
     def ask(self, host: Host, bare: Hashable) -> list[Verdict]:
-        """What is said about a host, which differs in its names at least from those before.
-
-        :param bare: how it looks without what names count for.
-        """
+        """What is said about a host of a new look, which is ``bare`` of what names count for."""
         known = self._said.get(bare)
         if known is not None:
             return self.ask_those(self._of_both, host, known)

@@ -83,9 +83,7 @@ def measure(
 
 
 def _of_hosts(
-    hosts: Sequence[Host] | None,
-    counted: Sequence[tuple[Row, int]],
-    found: Survey | None,
+    hosts: Sequence[Host] | None, counted: Sequence[tuple[Row, int]], found: Survey | None
 ) -> tuple[int | None, int]:
     if hosts is None:
         return None, 0

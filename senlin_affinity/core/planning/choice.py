@@ -178,10 +178,9 @@ class _Choice:
         return None
 
     def _eligible(self, found: Survey | None) -> Mapping[int, set[str]]:
-        """Where criteria cross: the domains of each spread that bound its others.
+        """Where criteria cross: the domains of each spread that its rule was asked about.
 
-        Those that its rule was asked about: none where it is soft, or is given up. Elsewhere what
-        each domain takes is exact, and the emptiest is always next.
+        Elsewhere what each domain takes is exact, and the emptiest is always next.
         """
         eligible: dict[int, set[str]] = {}
         for place, spread in enumerate(self.spreads):

@@ -113,9 +113,8 @@ class Decision:
     def line(self) -> str:
         """The decision in one line, without the name of any host.
 
-        A host counts under its first REJECT, in the order of the constraints, so the counts and the
-        hosts that are left add up to all hosts. What the request as a whole runs into (a quota)
-        comes after them and is not counted.
+        A host counts under its first REJECT, so the counts and the hosts that are left add up to
+        all hosts. What the request as a whole runs into (a quota) comes after them, uncounted.
         """
         parts = [f'{len(self.placements)} of {self.wanted} placed']
         parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')

@@ -92,9 +92,8 @@ def _find(wanted: str, things: Sequence[Thing] | None, path: str) -> Thing | Non
         raise InvalidSpec(
             f'{len(found)} of them are called {wanted!r} ({ids}): name the one by its id', path
         )
-    raise InvalidSpec(
-        f'there is no {what} {wanted!r}{_near(wanted, (thing.name for thing in things))}', path
-    )
+    near = _near(wanted, (thing.name for thing in things))
+    raise InvalidSpec(f'there is no {what} {wanted!r}{near}', path)
 
 
 def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
@@ -106,10 +105,8 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     zones |= snapshot.availability_zones or frozenset()
     is_known = snapshot.availability_zones is not None or None not in of_hosts
     if is_known and zone not in zones:
-        known = (name for name in zones if name is not None)
-        raise InvalidSpec(
-            f'there is no availability zone {zone!r}{_near(zone, known)}', 'availability_zone'
-        )
+        near = _near(zone, (name for name in zones if name is not None))
+        raise InvalidSpec(f'there is no availability zone {zone!r}{near}', 'availability_zone')
 
 
 def _near(wanted: str, names: Iterable[str]) -> str:
