@@ -4,9 +4,8 @@ Source: Nova enforces a zone by the Placement aggregates that mirror the host ag
 ``availability_zone`` metadata, also on a host that is forced. A host in none of them shows the
 cloud's default zone. If an aggregate carries that name as well, only the aggregate counts. If none
 does, a request for that zone may land on any host (seen on a real Nova), unless the hosts are
-pinned, where this rule is what keeps to it, or the cloud is an older one that still runs
-AvailabilityZoneFilter, which compares names. A request without a zone may land in any (unless
-nova.conf's ``default_schedule_zone`` says otherwise).
+pinned, where this rule keeps to it, or an older cloud still runs AvailabilityZoneFilter, which
+compares names. Without a zone, any will do (unless nova.conf's ``default_schedule_zone`` is set).
 
 Not known: whether an aggregate carries Nova's default zone, where no aggregate is known. A zone of
 another name is taken for one that an aggregate carries: a host has it from nowhere else, unless

@@ -79,8 +79,6 @@ TENANT_AGGREGATE = Option(
     'placement_aggregate_required_for_tenants',
     _GROUP,
 )
-#: What nova.conf says under the same names.
-_MIRRORED = (ISOLATION, TENANTS, TENANT_AGGREGATE)
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class ReservationsConstraint:
     is_by_resources = False
     #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
     filters: tuple[str, ...] = ()
-    options = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ENFORCED_BY, *_MIRRORED)
+    options = REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ENFORCED_BY, ISOLATION, TENANTS, TENANT_AGGREGATE
     reasons: ClassVar[Mapping[str, Reason]] = {
         ADMITTED: Reason('is kept for nobody else'),
         RESERVED: Reason(

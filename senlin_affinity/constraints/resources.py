@@ -171,12 +171,9 @@ class ResourcesConstraint:
         number, then = planner.smallest(most, -(-missing // room), attempt)
         if number == most and not then.fits:
             return  # one more would help more: this is not the number to name
-        asked = planner.resolved.demand
-        has = ', '.join(
-            f'{name} {(best.resources or {})[name].capacity}'
-            for name in (asked.amounts if asked is not None else ())
-            if name in (best.resources or {})
-        )
+        asked, gives = planner.resolved.demand, best.resources or {}
+        names = [name for name in (asked.amounts if asked else ()) if name in gives]
+        has = ', '.join(f'{name} {gives[name].capacity}' for name in names)
         change = f'{number} more {"host" if number == 1 else "hosts"}{f" ({has})" if has else ""}'
         yield planner.change('hosts', change, number, then)
 

@@ -43,9 +43,6 @@ _TEXTUAL: dict[str, Callable[[Any, Any], bool]] = {
 }
 _ALL_IN = '<all-in>'
 
-#: What a value that an operator can not judge makes Python say.
-_CAN_NOT_JUDGE = (TypeError, ValueError, OverflowError)
-
 
 def _no_answer(value: Any) -> bool:
     raise ValueError(value)
@@ -68,7 +65,7 @@ class Condition:
         """Is this value accepted? None where it can not be said, and Nova's own operator raises."""
         try:
             return value is not None and bool(self.test(value))
-        except _CAN_NOT_JUDGE:
+        except (TypeError, ValueError, OverflowError):
             return None
 
 

@@ -1,8 +1,7 @@
 """The quotas of a project: is there room for so many servers more, and for one server group more?
 
-Source: ``GET /limits``. Nova counts groups, instances, cores and ram per project, and the
-members of a group when a server boots. Which of its two drivers a cloud runs nobody can see, so the
-smaller figure refuses, and the greater one leaves ``least``, what is certain:
+Source: ``GET /limits``. Which of Nova's two drivers a cloud runs nobody can see, so the smaller
+figure refuses, and the greater one leaves ``least``, what is certain:
 
 * members: the database driver counts the asker's servers, unified limits the whole group;
 * cores and ram: the database driver counts the flavor's figures, unified limits what the flavor
@@ -22,9 +21,7 @@ from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import Member
 from senlin_affinity.core.verdict import Outcome, Verdict
 
-INSTANCES = 'instances'
-CORES = 'cores'
-RAM = 'ram'
+INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
 SERVER_GROUPS = 'server_groups'
 SERVER_GROUP_MEMBERS = 'server_group_members'
 

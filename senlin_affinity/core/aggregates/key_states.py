@@ -22,15 +22,11 @@ from typing import Any
 from senlin_affinity.core import extra_spec_operators
 from senlin_affinity.core.extra_spec_operators import Condition
 
-ANY = '*'
-OMITTED = '~'
-FORBIDDEN = '!'
+ANY, OMITTED, FORBIDDEN = '*', '~', '!'
 SENTINELS = frozenset((ANY, OMITTED, FORBIDDEN))
 
 #: The faults: ``!`` beside anything else; no text; an operator that accepts nothing.
-ILLEGAL = 'illegal'
-UNREADABLE = 'unreadable'
-UNSATISFIABLE = 'unsatisfiable'
+ILLEGAL, UNREADABLE, UNSATISFIABLE = 'illegal', 'unreadable', 'unsatisfiable'
 
 
 @dataclass(frozen=True)
