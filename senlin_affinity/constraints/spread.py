@@ -6,8 +6,6 @@ others: if F is the least that any eligible domain can hold in the end, a domain
 takes F + max_skew - c more at most. That is reached where each server goes to the emptiest domain.
 
 A host of two domains of one criterion, or of none, is not eligible. A soft spread refuses nothing.
-
-Source: Kubernetes' PodTopologySpread; Nomad's spread and distinct_property.
 """
 
 from __future__ import annotations

@@ -66,9 +66,8 @@ def all_spelt(uuids: Iterable[str]) -> Spelt:
 class MemberOf:
     """What the aggregates of a provider must and must not be.
 
-    Each set of ``required`` is an OR, and no two are equal. Two expressions are equal when they
-    ask for the same; the order in which the values were given is kept, and means nothing. However
-    the UUIDs are spelt that it is made of, it holds them in one spelling.
+    Each set of ``required`` is an OR. Two expressions are equal when they ask for the same; the
+    order of the values is kept, and means nothing. All UUIDs are held in one spelling.
     """
 
     required: tuple[frozenset[str], ...] = ()

@@ -56,8 +56,11 @@ class HostMetadata:
 
         Each without its scope, and with all spellings of it on this host.
         """
-        forcing = [each for each in self.aggregates if FORCE in each and _word(each) in TRUE]
-        forced: dict[str, set[str]] = {unscoped(name): set() for each in forcing for name in each}
+        forced: dict[str, set[str]] = {}
+        for metadata in self.aggregates:
+            if FORCE in metadata and _word(metadata) in TRUE:
+                for spelling in metadata:
+                    forced.setdefault(unscoped(spelling), set())
         for spelling in set().union(*self.aggregates) if forced else ():
             key = unscoped(spelling)
             if key in forced:

@@ -29,6 +29,7 @@ def resolve(
 ) -> MemberOf:
     """Read an expression of names and UUIDs.
 
+    :param aggregates: those of the cloud.
     :param nameless: the UUIDs of further aggregates, which Placement has and Nova has not.
     """
     uuids = {spelt(uuid) for uuid in nameless}
