@@ -52,9 +52,9 @@ def test_r3_01_r3_03_what_the_engine_reads_of_the_class(desk):
 def test_a_property_in_senlins_form():
     """What ``GET /policy-types`` shows of it; a list as those of Senlin's own policies."""
     kinds = {'string': 'String', 'integer': 'Integer', 'boolean': 'Boolean', 'list': 'List'}
-    children = [Property(kind, kind, f'A {kind}.', default=False) for kind in kinds]
-    choice = Property('choice', 'string', 'A choice.', '1.1', 'a', ('a', 'b'))
-    shown = converted(Property('map', 'map', 'A map.', children=(*children, choice)))
+    children = [Property(kind, f'A {kind}.', kind, default=False) for kind in kinds]
+    choice = Property('choice', 'A choice.', 'string', '1.1', 'a', ('a', 'b'))
+    shown = converted(Property('map', 'A map.', 'map', children=(*children, choice)))
     plain = {'required': False, 'updatable': False}
     schema = {
         kind: {'type': name, 'description': f'A {kind}.', 'default': False, **plain}
