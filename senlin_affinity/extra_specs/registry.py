@@ -1,11 +1,9 @@
 """Every definition that is known here: those of this project, and those of installed packages.
 
-The way of the data: entry points come in, each a list of definitions (document 004), or a module or
-callable that registers them (Nova's form); one :class:`Registry` goes out. :func:`installed` reads
-them once for the whole process.
+Data flow: entry points come in, each a list of definitions (document 004), or a module or callable
+that registers them (Nova's form); one :class:`Registry` goes out, read once for the whole process.
 
-What this project defines comes first: what a plugin defines under the same name has no effect, and
-is listed in :attr:`Registry.shadowed`, so that the caller can say so.
+What a plugin defines under a name of this project has no effect (:attr:`Registry.shadowed`).
 
 Nova's options and Senlin's do not fit into one process, so nova is never imported here: while an
 entry point is loaded, nova cannot be found, unless the process runs Nova and has it already. What
@@ -63,13 +61,6 @@ class Plugin:
 
 class Unanswered(PluginError):
     """A plugin of which nothing was found out, so that it has to be read again."""
-
-
-class _NotWhole(Exception):
-    """Carries a registry that is not kept."""
-
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
 
 
 class Registry:
@@ -132,10 +123,7 @@ class Registry:
 
 
 def installed(*, with_nova: bool = False) -> Registry:
-    """The registry of this process, with everything that is installed.
-
-    ``with_nova`` reads Nova's own group as well.
-    """
+    """All that is installed, ``with_nova`` also Nova's own group; PluginError if any is missing."""
     registry = available(with_nova=with_nova)
     if registry.missing:
         raise PluginError('; '.join(map(str, registry.missing))) from registry.missing[0]
@@ -149,10 +137,10 @@ def available(*, with_nova: bool = False) -> Registry:
     meanwhile, and modules stay as they were imported. It is read again after an Unanswered.
     """
     with _READING:
-        try:
-            return _kept((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
-        except _NotWhole as error:
-            return error.registry
+        registry = _kept((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
+        if any(isinstance(each, Unanswered) for each in registry.missing):
+            _kept.cache_clear()
+        return registry
 
 
 def needed(names: Iterable[object]) -> Registry:
@@ -166,15 +154,6 @@ def needed(names: Iterable[object]) -> Registry:
 @cache
 def _own() -> Registry:
     return Registry()
-
-
-@cache
-def _kept(groups: tuple[str, ...]) -> Registry:
-    """What is read once; an exception is not remembered."""
-    registry = _read(groups)
-    if any(isinstance(each, Unanswered) for each in registry.missing):
-        raise _NotWhole(registry)
-    return registry
 
 
 def _read(groups: Iterable[str]) -> Registry:
@@ -202,6 +181,9 @@ def _read(groups: Iterable[str]) -> Registry:
         (each for each in found.values() if isinstance(each, Plugin)),
         (each for each in found.values() if isinstance(each, PluginError)),
     )
+
+
+_kept = cache(_read)
 
 
 @contextmanager
