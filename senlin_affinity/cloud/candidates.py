@@ -19,10 +19,7 @@ FORBIDDEN: Microversion = (1, 32)
 
 
 class PlacementCandidates:
-    """The Placement of one cloud.
-
-    :param placement: finds it; called when something is asked, since most clouds' users may not.
-    """
+    """The Placement of one cloud, looked for when something is asked: plain users may not."""
 
     def __init__(self, placement: Callable[[], Rest]) -> None:
         self._placement = placement

@@ -116,23 +116,21 @@ def hosts(
     rooms: Mapping[str, Room],
 ) -> tuple[Host, ...]:
     """One host for each hypervisor; ``rooms`` by its id, as far as they are known."""
-    made = []
-    for hypervisor in hypervisors:
-        room = rooms.get(hypervisor.id) or Room(None)
-        host = hypervisor.service_host
-        made.append(
-            Host(
-                host,
-                hypervisor.name,
-                hypervisor.kind,
-                zone_of.get(host),
-                hypervisor.is_enabled,
-                hypervisor.is_up,
-                aggregates_of.get(host, frozenset()),
-                room.traits,
-                room.resources,
-                room.is_nested,
-                room.is_partial,
-            )
+    ordered = sorted(hypervisors, key=lambda each: (each.service_host, each.name))
+    with_rooms = ((each, rooms.get(each.id) or Room(None)) for each in ordered)
+    return tuple(
+        Host(
+            each.service_host,
+            each.name,
+            each.kind,
+            zone_of.get(each.service_host),
+            each.is_enabled,
+            each.is_up,
+            aggregates_of.get(each.service_host, frozenset()),
+            room.traits,
+            room.resources,
+            room.is_nested,
+            room.is_partial,
         )
-    return tuple(sorted(made, key=lambda host: (host.host, host.hypervisor_hostname)))
+        for each, room in with_rooms
+    )

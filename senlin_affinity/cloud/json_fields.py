@@ -117,9 +117,6 @@ def _defaults(made: Any) -> Mapping[str, Any]:
     }
 
 
-# -- what holds many things
-
-
 def each(
     items: Any, read: Callable[[Any], T], *keys: str, words: str = 'must be a list'
 ) -> tuple[T, ...]:
@@ -164,9 +161,6 @@ def by_name(
     return read_all
 
 
-# -- what a value may be
-
-
 def text(value: Any, words: str = 'must be a string') -> str:
     """A string that a terminal can show as it is: a name or an id."""
     if type(value) is not str:
@@ -202,9 +196,6 @@ def _at_least(least: int) -> Callable[[Any], int]:
 
 
 amount, size = _at_least(0), _at_least(1)
-
-
-# -- what is said of a value
 
 
 def wrong(message: str, value: object) -> InvalidSpec:

@@ -1,14 +1,14 @@
 """Logs in: a session with a token, before any service is looked for.
 
-The token is asked for first, which costs no request more, for every service needs it. So a Keystone
-that does not answer, or refuses, is told as such, and not as a Nova that is not there.
+The token is asked for first (every service needs it), so that a Keystone that does not answer, or
+refuses, is reported as such, and not as a Nova that is not there.
 
 Where ``GET auth_url`` answers 401, keystoneauth asks again with a token, which is what it is about
 to get, under a lock that it then waits for itself (``get_access`` of
 ``keystoneauth1/identity/base.py``). That second request is refused before it is made.
 
-Units: seconds that a request may go without an answer. While logging in, and while a service is
-looked for, a server that is silent for so long is not asked again, at this URL or at another.
+Units: a timeout is in seconds, for the silence of a server, which is then not asked again, at this
+URL or at another.
 
 Errors: CloudError.
 """
@@ -37,15 +37,13 @@ _NO_PASSWORD = 'password is a required attribute'
 
 
 def log_in(connection: Connection, timeout: float) -> None:
-    """Get a token, where the connection has none yet.
-
-    :param timeout: for every request that has none of its own, unless the connection brings one.
-    """
+    """Get a token, if there is none yet; ``timeout`` is for a connection that brings none."""
     try:
         session = connection.session
         if session.timeout is None:  # else a token and the discovery would wait for ever
             session.timeout = timeout
-        within(session.timeout, lambda: _get_token(session), session)
+        with_token = impatient(session, is_log_in=True)(session.get_token)
+        within(session.timeout, with_token, session)
     except (*NO_ANSWER, GivenUp) as error:
         raise _refused(connection, words.of(error), error) from error
     except Exception as error:
@@ -53,11 +51,6 @@ def log_in(connection: Connection, timeout: float) -> None:
             raise
         missing = 'the password is missing: set OS_PASSWORD, or password in clouds.yaml'
         raise _refused(connection, missing, error) from error
-
-
-def _get_token(session: Any) -> None:
-    with impatient(session, is_log_in=True):
-        session.get_token()
 
 
 @contextlib.contextmanager

@@ -1,12 +1,9 @@
 """Which project is meant: by its id, by the name of the connection's own, or as Keystone knows it.
 
-The own project goes before one of the same name in another domain.
+No request for an id, or for the own project (which goes before one of its name in another domain);
+one to Keystone for any other name, besides what a client asks once to find Keystone's API.
 
-Units: no request for an id, or for the own project; one to Keystone for any other name, besides
-what a client asks once to find Keystone's API.
-
-Errors: InvalidSpec where the name is not that of one project, or may not be looked up; CloudError
-for everything else that fails.
+Errors: InvalidSpec where the name is not that of one project, or may not be looked up; CloudError.
 
 Source: the identity API reference, ``GET /v3/projects?name=``: a name is unique in its domain only,
 and a plain user may not list projects.

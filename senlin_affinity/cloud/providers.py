@@ -16,13 +16,6 @@ A class of which a host has none itself, and which one sharing provider gives it
 provider is a pool. The sum of several providers is "at most", and so is what another host shares.
 What is not told is not known (``is_partial``); CPUs and memory are taken to be a host's own.
 
-Shapes::
-
-    {'allocation_requests': [{'allocations': {'<uuid>': {'resources': {'MEMORY_MB': 1}}}}],
-     'provider_summaries': {'<uuid>': {
-         'resources': {'MEMORY_MB': {'capacity': 2048, 'used': 64}}, 'traits': ['COMPUTE_NODE'],
-         'parent_provider_uuid': None, 'root_provider_uuid': '<uuid>'}}}
-
 Units: Placement's; the capacity is what its ratio and reserve leave. ``max_unit`` is not in these
 answers: it is taken from the sizes of the hypervisors.
 
@@ -83,11 +76,6 @@ class _Provider(NamedTuple):
     root: str
     amounts: Mapping[str, Any]
     traits: frozenset[str]
-
-    def has_free(self, name: str) -> bool:
-        """Is there a unit left?"""
-        amount = self.amounts.get(name)
-        return amount is not None and amount['used'] < amount['capacity']
 
     def resource(self, name: str, **more: Any) -> Resource:
         """What it has of a class. What is used beyond the capacity does not count."""
@@ -171,7 +159,8 @@ class _Shared:
         lengths = [len(body['allocation_requests']) for body in (first, second)]
         self._is_perhaps_cut = lengths[1] >= lengths[0]
         seen = [providers[uuid] for uuid in sharing if uuid in providers]
-        self._is_hidden = sum(each.has_free(DISK_GB) for each in seen) < len(sharing)
+        disks = [each.amounts[DISK_GB] for each in seen if DISK_GB in each.amounts]
+        self._is_hidden = sum(disk['used'] < disk['capacity'] for disk in disks) < len(sharing)
         self._classes = {name for provider in seen for name in provider.amounts}
 
     def given_to(self, root: str) -> list[_Provider]:

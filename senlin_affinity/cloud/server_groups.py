@@ -1,7 +1,6 @@
 """Nova's server groups as :class:`~senlin_affinity.core.ports.ServerGroups`.
 
-Units: a page holds up to 1000 groups, or what the cloud caps it at (``[api] max_limit``). No answer
-says whether there are more: a page of 50 groups or more is followed by another request.
+No answer says whether there are more groups: a page of 50 or more is followed by another request.
 
 Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
 ``policies`` below, soft policies from 2.15.
@@ -20,7 +19,7 @@ from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, c
 
 PATH = '/os-server-groups'
 PAGE = 1000
-#: No cloud caps its pages below this; a page that is shorter is the last one.
+#: No cloud caps its pages (``[api] max_limit``) below this; a page that is shorter is the last one.
 SMALLEST_CAP = 50
 LIST = 'list the server groups'
 #: From here on a group says which project it is of.

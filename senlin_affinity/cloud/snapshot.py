@@ -3,14 +3,9 @@
 What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
 :attr:`Taken.unknown` says why.
 
-Shapes::
-
-    Taken(CloudSnapshot(hosts=None, flavors=(...), ...),
-          {'hosts': "could not list the hypervisors: Nova answered 403: Policy doesn't allow ..."})
-
-Units: at most 10 requests besides further pages, one after the other; the page about the snapshot
-in the user's guide has a table of them. Where groups are named, and for a plain user, the servers
-of the project are listed; Placement is then asked three times at most.
+Units: at most 10 requests besides further pages, one after the other (a table of them is in the
+user's guide). Where groups are named, and for a plain user, the servers of the project are
+listed; Placement is then asked three times at most.
 
 Errors: CloudError for everything that fails in another way than with a 403; InvalidSpec for a
 project that Nova says there is not.
@@ -38,6 +33,8 @@ from senlin_affinity.policy.matching import is_uuid
 
 T = TypeVar('T')
 _FORBIDDEN, _BAD_REQUEST = 403, 400
+#: The time, as the file has it: 2026-01-01T00:00:00Z.
+_TIME = '%Y-%m-%dT%H:%M:%SZ'
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class _Taking:
                 flavors=all_flavors,
                 server_groups=groups,
                 quotas=quotas,
-                taken_at=_now(),
+                taken_at=datetime.datetime.now(datetime.timezone.utc).strftime(_TIME),
                 availability_zones=None if zones is None else frozenset(zones),
                 closed_zones=closed,
                 user_id=self._user,
@@ -251,8 +248,3 @@ def _project(groups: Collection[ServerGroup] | None) -> str | None:
     """The project that the groups are of; None where they are of several, or it is not known."""
     projects = {group.project_id for group in groups or ()}
     return projects.pop() if len(projects) == 1 else None
-
-
-def _now() -> str:
-    """The time, as the file has it: 2026-01-01T00:00:00Z."""
-    return datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')

@@ -1,10 +1,7 @@
 """What an error on the way to the cloud says, for people: short, and with the cause at its end.
 
-Shapes::
-
-    'Unable to establish connection to http://127.0.0.1:9/v3: HTTPConnectionPool(host=...): Max
-     retries ...' becomes 'unable to establish connection to http://127.0.0.1:9/v3: Connection
-     refused'
+Shapes: 'Unable to establish connection to http://[::1]:9/v3: HTTPConnectionPool(...): Max retries
+...' becomes 'Unable to establish connection to http://[::1]:9/v3: Connection refused'.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ What a constraint reads is declared by the constraint; the rest is declared here
 Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits for ever. It is
 the silence of a service; the deadline of a request, and of a log-in, is three of them.
 
-Source: ``drs_pattern`` is document 003's "DRS host": the word that a hypervisor's name contains.
-``[scheduler]`` has the two prefixes of document 001 , and three options of nova.conf
-under their names there. Senlin has no group of that name.
+Source: ``[scheduler]``, which Senlin does not have, holds the two prefixes of document 001, and
+three options of nova.conf under their names there.
 """
 
 from __future__ import annotations
@@ -67,7 +66,6 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
     ),
 )
 
-GROUPS: tuple[tuple[Any, tuple[Any, ...]], ...] = ((AFFINITY, AFFINITY_OPTIONS), (SCHEDULER, ()))
 #: Of a constraint of ours: known in every process, also where no constraint is looked for.
 _OURS = (DrsConstraint, ReservationsConstraint)
 _TYPES: Mapping[type, Any] = {
@@ -151,7 +149,7 @@ def _value(conf: Any, option: Option) -> Any:
 
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:
     """Answer oslo-config-generator: the groups and their options, of plugins, too."""
-    groups = {group.name: (group, list(of_group)) for group, of_group in GROUPS}
+    groups = {AFFINITY.name: (AFFINITY, [*AFFINITY_OPTIONS]), SCHEDULER.name: (SCHEDULER, [])}
     for option in options_of(load_constraints()):
         group = cfg.OptGroup(option.group)
         groups.setdefault(option.group, (group, []))[1].append(as_oslo(option))

@@ -1,8 +1,7 @@
 """What an extra spec is: the definition of its name, its value and its meaning.
 
-The way of the data: a person writes an :class:`ExtraSpecValidator`, in the form of document 004 or
-in Nova's; it is checked when it is made, and never changes. The registry finds the one that a name
-belongs to; its value is judged by :meth:`ExtraSpecValidator.complaint`.
+Data flow: an :class:`ExtraSpecValidator` is checked when it is made; the registry finds the one
+of a name; :meth:`ExtraSpecValidator.complaint` judges the value.
 
 Shapes::
 
@@ -13,9 +12,8 @@ Shapes::
         value={'type': int, 'min': 1, 'description': 'Its memory in MB.'},
     )
 
-A parameter has a ``type`` (int: digits; str: anything), as the document writes it, or a
-``pattern``, as Nova writes it. The first colon of a name ends its namespace, so that no placeholder
-before it takes a colon.
+A parameter has a ``type`` (int: digits; str: anything), as the document writes it, or Nova's
+``pattern``. The first colon of a name ends its namespace: no placeholder before it takes one.
 
 Errors: InvalidSpec for what is defined wrongly, with the name of the definition in its path.
 

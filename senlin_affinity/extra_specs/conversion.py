@@ -1,9 +1,7 @@
 """A definition of Nova's, or of a package that was written for Nova, as one of this project's.
 
-The way of the data: an object with the attributes of Nova's class comes in; nova is not imported.
-What Nova reads of it is kept, what it ignores is left out.
-
-Shapes: ``name``, ``description``, ``value``, and where it has them ``parameters``, ``deprecated``.
+Data flow: an object with ``name``, ``description``, ``value``, and perhaps ``parameters`` and
+``deprecated`` comes in; what Nova reads of it is kept. nova is not imported.
 
 Errors: InvalidSpec for an object that is none of this.
 

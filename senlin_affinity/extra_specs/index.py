@@ -1,12 +1,9 @@
 """Finds the definition of an extra spec, at a cost that does not grow with their number.
 
-The way of the data: a name without placeholders is one look into a dictionary. All others are kept
-by namespace, and within it by what stands before the first and behind the last placeholder: the
-name that is asked for is cut to the few lengths that occur, and only definitions that begin and end
-like it are compared. No pattern is compiled before a name needs it.
-
-Where two definitions fit one name, the one with more letters outside its placeholders is found,
-whatever their order.
+A name without placeholders is one look into a dictionary. All others are kept by namespace, and
+within it by what stands before the first and behind the last placeholder: only definitions that
+begin and end like the name are compared. Where two fit it, the one with more letters outside its
+placeholders is found, whatever their order.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Judges the extra specs of a flavor, in one of three modes.
 
-The way of the data: names and values, and a mode, come in; out comes what is to be said of them, in
-the order of the names. :func:`validate` and :func:`validate_all` raise what is an error.
-
-Shapes::
-
-    strict       every name needs a definition, and every value must be what it says
-    permissive   the same for values; names that nothing defines pass, and are handed back
-    off          nothing is looked at
+Modes: with ``strict`` every name needs a definition, and every value must be what it says; with
+``permissive``, names that nothing defines pass, and are handed back; ``off`` looks at nothing.
 
 Errors: InvalidExtraSpec with one sentence for each error, all of them: a name that is no string is
 one; InvalidSpec for another word than the three modes, and for extra specs that are no mapping;

@@ -1,9 +1,6 @@
 """Definitions of extra specs as namespaces of Glance's metadata definition catalogue.
 
-The way of the data: a namespace comes in; out goes one JSON object that Glance's API and
-``glance-manage db_load_metadefs`` take.
-
-Shapes::
+Shapes, as Glance's API and ``glance-manage db_load_metadefs`` take them::
 
     {"namespace": "OS::Compute::ExtraSpecs::hw", "display_name": "...", "visibility": "public",
      "resource_type_associations": [{"name": "OS::Nova::Flavor", "prefix": "hw:"}],
@@ -12,9 +9,8 @@ Shapes::
 Units: names have 80 characters at most, the description of a namespace 500. The same definitions
 give the same text, to the byte.
 
-A property of the catalogue has one name: a placeholder that may be empty (the group of
-``trait{group}:...``) is left out of it, and a definition with any other placeholder is not
-exported.
+A property has one name: a placeholder that may be empty (the group of ``trait{group}:...``) is left
+out of it, and a definition with any other placeholder is not exported.
 
 Errors: InvalidSpec for a name that is too long for Glance.
 

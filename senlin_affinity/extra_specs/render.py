@@ -1,13 +1,11 @@
 """Definitions of extra specs as pages in reStructuredText.
 
-The way of the data: the namespaces of a registry come in, with what installed packages add to them;
-one page of text for each goes out. The Sphinx extension makes its pages from the same lines.
+Data flow: the namespaces of a registry come in, with what installed packages add to them; a page of
+text for each goes out (the Sphinx extension uses the same lines), the same to the byte each time.
 
 Shapes::
 
     page(namespace) == '''
-    hw
-    ==
     ...
     ``hw:cpu_policy``
         How guest CPUs are placed on the CPUs of the host.
@@ -15,8 +13,6 @@ Shapes::
         :Value: one of shared, dedicated, mixed
         :Image property: ``hw_cpu_policy``
     '''
-
-Units: the same definitions give the same text, to the byte.
 """
 
 from __future__ import annotations
@@ -70,10 +66,7 @@ def literal(name: str) -> str:
 
 
 def body(validator: ExtraSpecValidator, refer_to: Callable[[str], str] = literal) -> list[str]:
-    """What there is to say of one definition, its name apart.
-
-    :param refer_to: writes the name of another extra spec.
-    """
+    """All of one definition but its name; ``refer_to`` writes the name of another extra spec."""
     lines = textwrap.dedent(validator.description).strip().splitlines()
     for title, text in _fields(validator, refer_to):
         if lines[-1] and not lines[-1].startswith(':'):

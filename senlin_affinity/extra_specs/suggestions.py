@@ -1,7 +1,7 @@
 """Which known extra spec an unknown name was meant to be.
 
-The way of the data: first what differs in case or in a separator only, then a known key under
-another namespace (or the image property that means the same), then what is near in its letters.
+Data flow: first what differs in case or in a separator only, then a known key under another
+namespace (or the image property that means the same), then what is near in its letters.
 
 Shapes: ``hw:cpu_pollicy`` and ``hw_cpu_policy`` give ``hw:cpu_policy``; ``hw:numa_cpu.0`` gives
 ``hw:numa_cpus.{num}``; ``trait1:HW_CPU_X86_AVX22`` gives ``trait1:HW_CPU_X86_AVX2``; None where no
@@ -21,10 +21,7 @@ _NUMBER = re.compile(r'\d+$')
 
 
 class Suggestions:
-    """The names of a registry, by how they may be mistyped.
-
-    :param find: the definition of a name.
-    """
+    """The names of a registry, by how they may be mistyped; ``find`` gives a name's definition."""
 
     def __init__(
         self,

@@ -1,9 +1,8 @@
 """Extra spec validators that do not load where they are needed, read in a process of their own.
 
 Data flow: entry points come in; one child process (the same Python, environment and import path)
-loads all of them, and writes what they define as JSON; definitions come out. Only a ``check`` stays
-behind, since it is code: the child is started again for each value that a check has to judge. What
-packages print does not reach the answer.
+loads all of them, and writes what they define as JSON; definitions come out. A ``check`` is code
+and stays behind: the child is started again for each value that it has to judge.
 
 Shapes: questions on stdin, an answer to each on stdout::
 
@@ -42,9 +41,6 @@ TIMEOUT = 60
 _TYPES = {kind.__name__: kind for kind in (bool, int, str)}
 #: What a definition has besides the attributes of Nova's class.
 _MORE = ('replaced_by', 'image_property', 'drivers', 'depends_on')
-
-
-# -- in the process that needs the definitions
 
 
 def read(entry_points: Sequence[EntryPoint]) -> list[Plugin | PluginError]:

@@ -1,21 +1,13 @@
 """The ``validation`` parameter of document 004 in a real nova-api: a filter of its paste pipeline.
 
-The way of the data: a request that writes extra specs, from microversion 2.86, is judged by the
-validators of this project before Nova sees it. What is refused is answered here, in Nova's own
-shape; what is let through goes on to Nova, without the parameter:
-
-* ``strict`` with the client's own microversion, so that nothing is stored that Nova itself would
-  refuse;
-* ``permissive`` and ``off`` with 2.85, the last one without Nova's own checks, which would refuse
-  what these modes allow. The answer's headers name the client's microversion again. Nothing else of
-  these two calls has changed from 2.86 to 2.104.
+Data flow: a request that writes extra specs, from microversion 2.86, is judged by the validators of
+this project. What is refused is answered here with Nova's 400; the rest goes on to Nova, without
+the parameter: ``strict`` with the client's own microversion; ``permissive`` and ``off`` with 2.85,
+the last one without Nova's own checks. The answer's headers name the client's microversion again.
+Nothing else of these two calls has changed from 2.86 to 2.104.
 
 Left to Nova, untouched: every other request; older microversions, and those that Nova does not
 have; users who may not write extra specs (its 403); bodies that its schema refuses (its 400).
-
-Shapes::
-
-    {"badRequest": {"code": 400, "message": "..."}}
 
 Errors: none leave it. A validator that does not load keeps nova-api from starting.
 
@@ -157,10 +149,7 @@ def filter_factory(
 
 
 def _call(environ: Mapping[str, Any]) -> str | None:
-    """POST or PUT, where Nova takes the request for this call; None for any other.
-
-    Its router takes the method from ``?_method=``, too.
-    """
+    """POST or PUT, if Nova's router takes it for this call (from ``?_method=``, too); else None."""
     path = _PATH.fullmatch(environ['PATH_INFO'])
     if path is None:
         return None

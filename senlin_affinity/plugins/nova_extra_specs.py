@@ -1,8 +1,7 @@
 """What nova-api itself does not define: the keys of this project, and what packages define for it.
 
-Data flow: nova-api loads the entry points of ``nova.api.extra_spec_validators`` when it starts and
-asks each for its list (:func:`register`). It gets the keys of this project, and what is in groups
-that it does not read; from microversion 2.86 it takes these names, and checks their values.
+Data flow: at its start, nova-api asks each entry point of ``nova.api.extra_spec_validators`` for a
+list (:func:`register`); from microversion 2.86 it takes these names, and checks their values.
 
 Nova keeps the validators by their names, and of two with one name the one that comes last. Its own
 of ``aggregate_instance_extra_specs:{key}`` takes every value; ours takes its place in the list that

@@ -1,8 +1,7 @@
 """The aggregate filter of document 000, for nova-scheduler.
 
-Data flow: the metadata of a host's aggregates and the extra specs of the flavor come out of Nova's
-host state and request, and :mod:`senlin_affinity.core.aggregate_metadata` answers. What it answers
-is kept for a while, so that hosts of the same aggregates are decided once.
+Data flow: the metadata of a host's aggregates and the flavor's extra specs come in;
+:mod:`senlin_affinity.core.aggregate_metadata` answers, once for hosts of the same aggregates.
 
 Shapes, in nova.conf::
 

@@ -1,9 +1,8 @@
 """Document 001's flow, for nova-scheduler: reservations in the request to Placement.
 
-The data flow: a request for servers comes in, before Nova asks Placement for hosts; the keys of its
-flavor and image, and those of the aggregates, go through :mod:`senlin_affinity.core.reservations`;
-the aggregates that are required and forbidden go into the request's destination, where Nova's own
-request filters put theirs, and so into ``member_of``.
+Data flow: before Nova asks Placement for hosts, the keys of flavor and image, and those of the
+aggregates, go through :mod:`senlin_affinity.core.reservations`; what is required and forbidden goes
+into the request's destination, as from Nova's own request filters, and so into ``member_of``.
 
 Shapes, in nova.conf; ``install`` is a function that answers with host filters, and has none::
 
@@ -15,9 +14,8 @@ Shapes, in nova.conf; ``install`` is a function that answers with host filters, 
     placement_req_required_member_prefix = reservation:
     placement_req_default_forbidden_member_prefix = reservation:
 
-Errors: nova-scheduler does not start where Nova has no longer what this needs: reserved hosts would
-silently be open to everybody. A request with a reservation that no aggregate carries gets "No valid
-host", with the reason.
+Errors: nova-scheduler does not start where Nova no longer has what this needs: reserved hosts would
+be open to everybody. A reservation that no aggregate carries gets "No valid host", and the reason.
 
 Source: document 001, "Developer impact"; ``nova/scheduler/request_filter.py`` of Nova 34. We differ
 on purpose: of an image only the traits that it requires count, since Nova drops other keys.
@@ -144,10 +142,7 @@ def _aggregates(context: Any, prefixes: Sequence[str]) -> list[Aggregate]:
 
 
 def _probe() -> None:
-    """Does this Nova run the filters in its list, and does a destination take aggregates?
-
-    :raises AttributeError, TypeError: if not.
-    """
+    """Raise unless this Nova runs the filters in its list, and a destination takes aggregates."""
     asked: list[tuple[Any, Any]] = []
     listed = request_filter.ALL_REQUEST_FILTERS
     kept = list(listed)

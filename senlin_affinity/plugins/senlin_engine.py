@@ -217,10 +217,7 @@ def _number(value: object) -> int | float:
 
 
 def is_cancelled(action: Any) -> bool:
-    """Whether the action was cancelled by force since the engine has loaded it.
-
-    A cancel by signal is left to the engine, which looks for it when it waits for the nodes.
-    """
+    """Was the action cancelled by force meanwhile? (For a signal, the engine looks itself.)"""
     stored = action_object.Action.get(get_admin_context(), action.id)
     return stored is not None and stored.status == consts.ACTION_CANCELLED
 

@@ -1,16 +1,12 @@
 """The policy type ``senlin.policy.affinity`` in a Senlin engine.
 
 Data flow: Senlin's objects end here; :mod:`senlin_affinity.policy` decides; its answers are written
-where the engine looks: the binding data, ``action.data``, and a created node's own data.
-
-Senlin's side of it (16.0.0; each point is held by a test in ``tests/engine``):
+where the engine looks. Senlin's side of it (16.0.0; ``tests/engine`` holds each point):
 
 * The engine shows ``data['reason']``, the document says ``status_reason``: both are written.
 * An exception out of the hook is swallowed on NODE_CREATE: everything is caught here.
 * On NODE_CREATE nothing reads ``action.data``: the placement goes into the node's data, too.
-* ``action.store()`` writes the action's status and would undo a cancel: only the data are written.
-* The engine does not look again after the hook, and goes on with an action that was cancelled by
-  force meanwhile, even more than once: such a one is refused.
+* The engine goes on after the hook with an action that was cancelled by force: it is refused.
 * ``parse_resize_params`` takes a current size of 0 for "unknown": its parts are called instead.
 * The engine lets 1.0 and 1.1 of one policy type onto a cluster: attach refuses that.
 * The driver (``self.nova``) makes a connection and asks nobody: the log-in is made here, and has a
@@ -169,10 +165,11 @@ class AffinityPolicy(base.Policy):
 
     def pre_op(self, cluster_id: str, action: Any) -> None:
         """Write placement data before nodes are created, or why there are none. Never raises."""
+        failed = f'failed on {action.action}'
         try:
             answer = self._decide(cluster_id, action)
         except Exception as error:
-            answer = self._refusal(action, error)
+            answer = Refusal(self._in_words(error, failed))
         if answer is None:
             return
         self._say(cluster_id, action.action, answer.line())
@@ -181,7 +178,7 @@ class AffinityPolicy(base.Policy):
         except Exception as error:
             # Nothing more can be stored, but the engine looks at the data that it holds.
             action.data.pop('placement', None)
-            action.data.update(self._refusal(action, error).data())
+            action.data.update(Refusal(self._in_words(error, failed)).data())
 
     def _decide(self, cluster_id: str, action: Any) -> Placement | Refusal | None:
         """None for an action that creates no node (a shrink)."""
@@ -198,9 +195,6 @@ class AffinityPolicy(base.Policy):
         if bound is not None:
             engine.warn_of_outside(self.name, cluster_id, entity, bound.servergroup_id)
         return answer
-
-    def _refusal(self, action: Any, error: Exception) -> Refusal:
-        return Refusal(self._in_words(error, f'failed on {action.action}'))
 
     def _wanted(self) -> properties.Properties:
         """The spec; one of the type that Senlin brings is read as Senlin reads it."""

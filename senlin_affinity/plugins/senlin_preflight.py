@@ -1,8 +1,7 @@
 """What a cluster or a node of Senlin's asks for, and what is seen of the cloud it is in.
 
-Data flow: a cluster or a node comes in with its profile and its binding, and a
-:class:`~senlin_affinity.policy.hook.Growth` goes out, which ``policy.hook`` decides; :func:`look`
-answers what that needs, by the owner's connection.
+Data flow: a cluster or a node, with its profile and its binding, becomes a ``Growth``, which
+``policy.hook`` decides; :func:`look` answers what that needs, by the owner's connection.
 
 Errors: none out of :func:`look`: why nothing was seen is what it answers then.
 """
@@ -65,10 +64,7 @@ def look(needs: api.Needs | None, connect: Callable[[], Any]) -> Seen:
 
 
 def place(policy: str, name: str, asks: Growth, seen: Seen) -> Placement | Refusal:
-    """Where the nodes go, with words for the log.
-
-    A mistake in code refuses nothing that Nova can place.
-    """
+    """Where the nodes go; a mistake in code refuses nothing that Nova can place."""
     try:
         outcome = hook.decide(asks, seen)
     except Exception as error:

@@ -1,14 +1,13 @@
 """The life of a policy on a cluster: validate, attach, detach. (The hook is in ``hook``.)
 
 Data flow: properties and a :class:`Cluster` come in; the ports are asked (all reads first, one
-write last); a :class:`Binding` to remember goes out.
+write last); a :class:`Binding` goes out.
 
-Attach (document 003, S1 and S2): a group that the profile's scheduler hint names is inherited, and
-must exist; else one that the spec names is inherited if it exists, and created if not; else one is
-created under a name that belongs to the cluster alone, so that what a crashed attach left behind is
-found again by the next one. A name that is a UUID is an id, never a name. A group that an earlier
-detach kept goes before all of these (``ownership``). Before that, the extra specs of the profile's
-flavor are judged (document 004; not with ``off``).
+Attach (documents 003, 004): the extra specs of the profile's flavor are judged. Then a group that
+an earlier detach kept is taken up (``ownership``); else one that the profile's scheduler hint names
+is inherited, and must exist; else one that the spec names is inherited if it exists, and created if
+not; else one is created under a name of the cluster's own, by which the next attach finds what a
+crashed one left behind. A name that is a UUID is an id, never a name.
 
 Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
 with a given name 4 (the list again); taking up a kept group 1; 1 or 2 more for the flavor. Detach

@@ -1,13 +1,12 @@
 """What is remembered of a cluster and its policy, in the form that Senlin stores.
 
-Shapes (document 003, S1; what stands behind ``policy`` and ``rules`` is written for spec 1.1)::
+Shapes (document 003, S1; ``policy`` and ``rules`` are written for spec 1.1)::
 
     {'AffinityPolicy': {'version': '1.1',
                         'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
-Older forms: the version may be the number 1.0 of the document, the string '1.0' (Senlin's own
-policy writes it), '1.1', or whatever a newer release of this project writes: all are read.
+Any version is read: the document's number 1.0, Senlin's own '1.0', '1.1', and newer ones.
 
 Errors: BindingError where data of this policy are there and can not be read. Data of another kind,
 and none at all, are None: there is nothing of ours.
@@ -40,9 +39,7 @@ class Binding:
 
 
 def write(binding: Binding) -> dict[str, Any]:
-    """The data to store. A spec 1.0 stores what the document shows, and nothing else: Senlin's own
-    policy reads it, too.
-    """
+    """The data to store; for a spec 1.0 just the document's, since Senlin's own policy reads it."""
     data: dict[str, Any] = {
         'servergroup_id': binding.servergroup_id,
         'inherited_group': binding.is_inherited,

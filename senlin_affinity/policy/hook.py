@@ -1,8 +1,7 @@
 """The hook: from what a cluster asks for to where its nodes go, or why nowhere.
 
-Data flow: what was read of the cluster (:class:`Growth`) says what has to be looked at
-(:func:`needs`); what was seen goes with it into :func:`decide`, and comes out as an
-:class:`Outcome`. Nothing here asks anybody.
+Data flow: a :class:`Growth` says what has to be looked at (:func:`needs`); what was seen goes with
+it into :func:`decide`, and comes out as an :class:`Outcome`. Nothing here asks anybody.
 
 Modes: ``enforce`` refuses what does not fit, and a spec that this cloud can not answer; ``warn``
 says so and goes on. What could not be found out is a warning in either. Where a host must be
@@ -149,10 +148,7 @@ def unpinned(growth: Growth) -> Placement:
 
 
 def ceiling(growth: Growth, seen: Seen) -> str | None:
-    """Why the cluster can not have so many nodes, whatever hosts are freed; None where it can.
-
-    :param growth: by the nodes that it may still grow by.
-    """
+    """Why the cluster can never have so many nodes, whatever hosts are freed; None where it can."""
     lasting = [item for item in growth.constraints if item.name in _LASTING]
     decision = _decide(_freed(growth, seen)[0], _look(seen), lasting)
     return _words(decision) if decision.fits is False else None

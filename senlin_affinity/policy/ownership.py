@@ -29,10 +29,7 @@ KEY = 'senlin_affinity_on_detach'
 
 
 def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
-    """Does a group that the policy created outlive the detach?
-
-    :param properties: reads the spec; called where the metadata say nothing.
-    """
+    """Does a group of the policy's own outlive the detach? The metadata go before the spec."""
     said = metadata.get(KEY)
     if said is None:
         return properties().on_detach == KEEP

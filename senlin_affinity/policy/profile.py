@@ -5,8 +5,7 @@ Shapes::
     {'type': 'os.nova.server', 'version': '1.0',
      'properties': {'flavor': 'm1.tiny', 'scheduler_hints': {'group': 'XYZ-ABCD'}}}
 
-Source: document 003, S1; Senlin keeps the hints under ``properties``, the document's wording has
-them beside it: both places are read, the real one first.
+Source: document 003 has the hints beside ``properties``, Senlin below: that is read first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The properties of the policy's spec, read strictly.
 
-Data flow: a spec comes in, ``schema`` says what each key may be, a :class:`Properties` goes out.
-
-Shapes::
+Shapes (``schema`` says what each key may be)::
 
     {'type': 'senlin.policy.affinity', 'version': '1.1',
      'properties': {'servergroup': {'name': 'web', 'policies': 'anti-affinity',

@@ -178,10 +178,7 @@ def build(question: Question, look: Look) -> tuple[PlacementRequest, CloudSnapsh
 
 
 def _check_zones(question: Question, zone: str | None) -> None:
-    """Refuse a zone of servers that are spread over the zones.
-
-    :param zone: the one that is asked for, besides that of the profile.
-    """
+    """Refuse a zone, the profile's or this one, of servers that are spread over the zones."""
     profile.check_zone(question.profile or {}, question.spreads)
     if zone is not None and any(item.by == ZONE for item in question.spreads):
         raise InvalidSpec(

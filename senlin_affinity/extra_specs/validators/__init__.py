@@ -1,7 +1,6 @@
 """The extra specs of Nova, and of this project: declarations only.
 
-The way of the data: each module declares ``VALIDATORS``, the definitions; :func:`namespaces` reads
-all of them, once, when they are asked for.
+Data flow: each module declares ``VALIDATORS``; :func:`namespaces` reads all of them, once.
 """
 
 from __future__ import annotations
