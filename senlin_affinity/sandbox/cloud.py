@@ -4,7 +4,6 @@ Shapes::
 
     with SandboxCloud({'cmp-1': {}, 'cmp-2': {'availability_zone': 'az1'}}, senlin=True) as cloud:
         cloud.connection('demo').clustering.create_cluster(...)
-        cloud.faults.add('/servers$', method='POST', status=503, times=1)
 
 Errors: :class:`InvalidSpec` for hosts, flavors, ... that make no sense; :class:`CloudError` when
 the services are not installed or do not start, with what to run or the end of their logs.
@@ -14,18 +13,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
 import os
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import openstack
 import openstack.connection
-import requests
 import yaml
 
 from senlin_affinity.core.errors import CloudError
@@ -35,21 +31,6 @@ from senlin_affinity.sandbox.blueprint import IMAGE_ID, Plan
 from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS, Endpoints
 
 _MODULES = tuple(f'senlin_affinity.sandbox.{name}_process' for name in ('nova', 'senlin'))
-
-
-class Faults:
-    """The answers that replace those of a service."""
-
-    def __init__(self, base_url: str) -> None:
-        self._url = f'{base_url}/_sandbox/faults'
-
-    def add(self, path: str, **more: Any) -> None:
-        """Let the next requests that fit get this answer; ``more`` is as in ``faults.Fault``."""
-        _call('POST', self._url, {'path': path, **more})
-
-    def clear(self) -> None:
-        """Let every service answer for itself again."""
-        _call('DELETE', self._url)
 
 
 class SandboxCloud:
@@ -88,8 +69,6 @@ class SandboxCloud:
         """Take hosts, aggregates, flavors and quotas from a YAML file."""
         return cls(senlin=senlin, **reader.read_file(path), **more)
 
-    # -- its life
-
     def __enter__(self) -> SandboxCloud:
         """Start it, and wait until it answers."""
         self.start()
@@ -117,7 +96,10 @@ class SandboxCloud:
     def _start(self) -> None:
         with child.without_ctrl_c(), contextlib.ExitStack() as sockets:
             modules = _MODULES if self._has_senlin else _MODULES[:1]
-            listeners = [sockets.enter_context(_listener()) for _module in modules]
+            own_port = ('127.0.0.1', 0)
+            listeners = [
+                sockets.enter_context(socket.create_server(own_port, backlog=128)) for _ in modules
+            ]
             urls = (f'http://127.0.0.1:{each.getsockname()[1]}' for each in listeners)
             directory, self._lock = work_directory.create()
             self._owner = os.getpid()
@@ -141,25 +123,6 @@ class SandboxCloud:
             work_directory.remove(plan.directory)
             os.close(self._lock)
         atexit.unregister(self.stop)
-
-    def restart_senlin(self, options: Mapping[str, Mapping[str, Any]]) -> None:
-        """Kill Senlin and start it again, on its database, with other options in senlin.conf."""
-        plan = self._running
-        if not self._has_senlin:
-            raise CloudError('this sandbox has no Senlin')
-        with child.without_ctrl_c(), contextlib.ExitStack() as sockets:
-            blueprint = dataclasses.replace(plan.blueprint, senlin_options=dict(options))
-            self._plan = dataclasses.replace(plan, blueprint=blueprint)
-            self._plan.write()
-            # By force: a child that is asked to end removes the work directory.
-            self._children.pop().stop(deadline=0.0)
-            port = urlsplit(plan.endpoints.url('clustering')).port or 0
-            listener = sockets.enter_context(_listener(port))
-            senlin = child.Child(_MODULES[1], plan.directory, listener)
-            self._children.append(senlin)
-        child.wait_until_ready([senlin], self._progress)
-
-    # -- its use
 
     @property
     def base_url(self) -> str:
@@ -221,44 +184,7 @@ class SandboxCloud:
         return yaml.safe_dump({'clouds': clouds}, sort_keys=False)
 
     @property
-    def faults(self) -> Faults:
-        """The answers that replace those of the services."""
-        return Faults(self.base_url)
-
-    def requests(self, service: str | None = 'compute') -> list[dict[str, Any]]:
-        """Give the requests that a service got, oldest first; None is all of them.
-
-        Shapes: see :mod:`senlin_affinity.sandbox.faults`.
-        """
-        entries = _call('GET', f'{self.base_url}/_sandbox/requests')
-        return [entry for entry in entries if service in (None, entry['service'])]
-
-    def clear_requests(self) -> None:
-        """Forget the requests so far."""
-        _call('DELETE', f'{self.base_url}/_sandbox/requests')
-
-    @property
     def _running(self) -> Plan:
         if self._plan is None:
             raise CloudError('this sandbox does not run: use it in a with block')
         return self._plan
-
-
-def _listener(port: int = 0) -> socket.socket:
-    """Give a listening socket, on a port that is nobody else's where none is given."""
-    return socket.create_server(('127.0.0.1', port), backlog=128)
-
-
-def _call(method: str, url: str, body: Any = None) -> Any:
-    """Send a request and give the body, None where there is none."""
-    with requests.Session() as session:
-        # No proxy from the environment: it is never between this machine and itself.
-        session.trust_env = False
-        try:
-            answer = session.request(method, url, json=body, timeout=60)
-        except requests.RequestException as error:
-            raise CloudError(f'{method} {url}: {error}') from error
-    if not answer.ok:
-        words = f'{method} {url}: {answer.status_code} {answer.text}'
-        raise CloudError(words, answer.status_code)
-    return answer.json() if answer.content else None

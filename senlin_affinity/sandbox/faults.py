@@ -1,6 +1,6 @@
 """Stands before an API of the sandbox: keeps a log of its requests, and answers some with a fault.
 
-Tests use it as ``cloud.faults`` and ``cloud.requests``; over HTTP it is::
+For tests, over HTTP::
 
     POST   /_sandbox/faults     {"service": "compute", "method": "POST", "path": "/servers$",
                                  "status": 503, "body": {...}, "times": 1}

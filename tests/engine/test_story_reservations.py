@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command, openstack_client
 from tests.support.cloud_fixtures import Tenant, Truth
+from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.long

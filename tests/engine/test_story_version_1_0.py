@@ -5,9 +5,9 @@ Senlin is started again with the option on, and off, on the same database.
 
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.engine.test_story_change import outside
 from tests.support.cloud_fixtures import Tenant, Truth
+from tests.support.sandbox import SandboxCloud
 
 HOSTS = {f'cmp-{number}': {} for number in range(1, 7)}
 SERVED = {'affinity': {'serve_version_1_0': True}}

@@ -5,9 +5,9 @@ import json
 import pytest
 from openstack import exceptions as sdk
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import ADMIN, DEMO
 from tests.support import command as commands
+from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}

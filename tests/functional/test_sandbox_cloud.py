@@ -3,8 +3,8 @@
 import openstack
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support.cloud_fixtures import Tenant
+from tests.support.sandbox import SandboxCloud
 
 HOSTS = {
     'cmp-1': {'vcpus': 8, 'availability_zone': 'az1'},

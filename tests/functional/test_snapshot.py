@@ -9,8 +9,8 @@ import pytest
 from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.objects import Flavor, Quota, Resource
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import command
+from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 HOSTS = {

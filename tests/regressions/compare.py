@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.regressions.stage import HOSTS, IN_TREE, OURS, Outcome, Theatre
 from tests.regressions.stories import STORIES
+from tests.support.sandbox import SandboxCloud
 
 TABLE = Path(__file__).parents[2] / 'doc' / 'source' / 'admin' / 'in-tree-table.rst'
 _VERSIONS = (IN_TREE, OURS)

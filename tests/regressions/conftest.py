@@ -2,8 +2,8 @@
 
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.regressions.stage import HOSTS, Theatre
+from tests.support.sandbox import SandboxCloud
 
 
 # By this name the ends of the logs are shown with a test that failed.

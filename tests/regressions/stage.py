@@ -19,10 +19,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.stage import ENDED, Ended, Running, wait_for
 from senlin_affinity.sandbox.identities import DEMO
 from tests.support.cloud_fixtures import Tenant, Truth
+from tests.support.sandbox import SandboxCloud
 
 IN_TREE = '1.0'
 OURS = '1.1'

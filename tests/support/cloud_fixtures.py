@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running, wait_for
+from tests.support.sandbox import SandboxCloud
 
 DRS_HOST = 'vsphere-drs-1'
 HOSTS = {
