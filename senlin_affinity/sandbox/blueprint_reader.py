@@ -175,15 +175,12 @@ def _each(
         where = f'{path}.{_name(name, path)}'
         values = _mapping(item, where)
         _refuse_unknown(values, known, where)
-        yield (
-            name,
-            where,
-            {
-                key: _CHECKS.get(key, _text)(value, f'{where}.{key}')
-                for key, value in values.items()
-                if value is not None
-            },
-        )
+        checked = {
+            key: _CHECKS.get(key, _text)(value, f'{where}.{key}')
+            for key, value in values.items()
+            if value is not None
+        }
+        yield name, where, checked
 
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:

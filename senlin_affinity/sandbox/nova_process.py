@@ -6,6 +6,7 @@ and much else in globals: one cloud per process.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import shutil
@@ -244,13 +245,11 @@ def _furnish(plan: Plan) -> None:
 
 
 def _make_flavor(compute: Any, flavor: FlavorSpec) -> None:
-    body = {'name': flavor.name, 'vcpus': flavor.vcpus, 'ram': flavor.ram, 'disk': flavor.disk}
-    if flavor.id is not None:
-        body['id'] = flavor.id
+    body = dataclasses.asdict(flavor)
+    extra_specs = {'extra_specs': body.pop('extra_specs')}
     made = compute.post('/flavors', json={'flavor': body}).json()['flavor']
     if flavor.extra_specs:
-        path = f'/flavors/{made["id"]}/os-extra_specs'
-        compute.post(path, json={'extra_specs': flavor.extra_specs})
+        compute.post(f'/flavors/{made["id"]}/os-extra_specs', json=extra_specs)
 
 
 def _make_aggregate(compute: Any, aggregate: AggregateSpec) -> None:

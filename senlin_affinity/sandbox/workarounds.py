@@ -96,21 +96,12 @@ def wake_rpc_listeners() -> None:
             deadline = None if timeout is None else time.monotonic() + timeout
             while not self._stopped.is_set():
                 self._news.clear()  # before looking, so that no message falls between
-                message = self._take()
-                if message is not None:
-                    return message
+                if messages := super().poll(timeout=0):
+                    return messages[0]
                 patience = 60.0 if deadline is None else deadline - time.monotonic()
                 if patience <= 0:
                     return None
                 self._news.wait(patience)
-            return None
-
-        def _take(self) -> Any:
-            for target in self._targets:
-                exchange = self._exchange_manager.get_exchange(target.exchange)
-                context, message, reply_queue, requeue = exchange.poll(target, self._pool)
-                if message is not None:
-                    return impl_fake.FakeIncomingMessage(context, message, reply_queue, requeue)
             return None
 
         def stop(self) -> None:

@@ -1,7 +1,4 @@
-"""What the demo prints: steps, tables, and checks of what was expected against what is there.
-
-Units: the width is the terminal's, 80 columns where there is none.
-"""
+"""What the demo prints: steps, tables, and checks of what was expected against what is there."""
 
 from __future__ import annotations
 
@@ -40,11 +37,7 @@ class Screen:
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str], None]]:
-        """Show that something goes on, for as long as a with block lasts.
-
-        Yields a function that tells a stage of it. Where there is no terminal to move things on,
-        each is a line.
-        """
+        """Show in a with block that something goes on; yields what shows a stage of it."""
         if self.console.is_terminal:
             with self.console.status(Text(text)) as status:
                 yield lambda stage: status.update(Text(f'{text}: {stage}'))

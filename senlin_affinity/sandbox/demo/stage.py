@@ -1,7 +1,4 @@
-"""Senlin and Nova as the demo's people see them: waits for actions, looks at what Nova really has.
-
-Data flow: everything is asked for through Senlin's own API (openstacksdk's clustering client);
-where servers are, and which groups there are, is read from Nova, as an administrator.
+"""Senlin's own API, with waits for its actions, and what Nova really has, for an administrator.
 
 Shapes::
 
@@ -23,7 +20,6 @@ from typing import Any, TypeVar
 import openstack.connection
 
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.sandbox.cloud import SandboxCloud
 
 DEADLINE = 90.0
 #: An action with one of these is not on its way any more.
@@ -200,9 +196,3 @@ def wait_for(what: str, condition: Callable[[], _T], deadline: float = DEADLINE)
         if time.monotonic() > end:
             raise CloudError(f'{what} was not done in {deadline:.0f} s')
         time.sleep(_PAUSE)
-
-
-def stage(cloud: SandboxCloud) -> tuple[Actor, Actor, Nova]:
-    """A plain user, an administrator, and Nova as the administrator sees it."""
-    admin = cloud.connection()
-    return Actor(cloud.connection('demo')), Actor(admin), Nova(admin)

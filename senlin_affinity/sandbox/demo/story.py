@@ -17,7 +17,7 @@ from senlin_affinity.conf.files import example
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.screen import Screen
-from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running, stage
+from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running
 
 CLOUD = 'clouds/demo.yaml'
 DRS_HOST = 'vsphere-drs-1'
@@ -40,7 +40,8 @@ def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
         cloud = SandboxCloud.from_file(example(cloud_file), senlin=True, progress=tell)
         cloud.start()
     try:
-        scene = Scene(*stage(cloud), screen)
+        admin = cloud.connection()
+        scene = Scene(Actor(cloud.connection('demo')), Actor(admin), Nova(admin), screen)
         for chapter in CHAPTERS:
             chapter(scene)
     finally:
