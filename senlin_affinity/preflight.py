@@ -40,12 +40,8 @@ def take_snapshot(
 ) -> CloudSnapshot:
     """The cloud behind an ``openstack.connection.Connection``, as the planner sees it.
 
-    :param server_groups: ids or names of the only groups that will be asked about, which is
-        cheaper; None is all groups.
-    :param project_id: the project that the servers will belong to, where it is not the
-        connection's own: its quotas are read, and its groups are called by their names. Where its
-        quotas may not be read, a plan's number is "at most".
-    :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
+    The parameters are those of :func:`senlin_affinity.cloud.snapshot.take`. Where the quotas of the
+    project may not be read, a plan's number is "at most".
     """
     from senlin_affinity.cloud import snapshot
 

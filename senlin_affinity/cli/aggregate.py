@@ -1,8 +1,5 @@
 """``aggregate check``: try extra specs against the metadata of aggregates, without a cloud.
 
-The way of the data: ``KEY=VALUE`` words become the extra specs of a flavor and the metadata of the
-aggregates of one host; the rule answers, and its verdict is shown with its reason.
-
 Shapes::
 
     aggregate check --extra-spec 'ssd=<or> true <or> ~' --metadata ssd=true

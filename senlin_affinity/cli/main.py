@@ -1,7 +1,5 @@
 """The command ``senlin-affinity``: finds its commands by entry point, ends every run in a status.
 
-Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 130 (interrupted).
-
 Errors: none leave it. Whatever happens is one line on stderr, with the traceback under ``--debug``.
 
 A command's module is imported when it is used, and openstacksdk when a cloud is asked, so that

@@ -1,7 +1,7 @@
 """``plan``: will so many servers more fit, where would they go, if not why, and what would help?
 
-The way of the data: the options (and a policy's and a profile's spec) become a question, the cloud
-or a file is looked at; ``api`` answers; the answer is drawn, or printed as it is.
+Data flow: the options (and a policy's and a profile's spec) become a question, the cloud or a file
+is looked at; ``api`` answers; the answer is drawn, or printed as it is.
 
 Units: exit statuses are 0 (fits), 3 (does not), 1 (could not find out), 2 (usage).
 """

@@ -61,10 +61,7 @@ def missing(resolved: ResolvedRequest, look: api.Look) -> Iterator[str]:
 
 
 def misspelt(names: Iterable[str], modelled: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Names of filters that nobody knows and that are nearly those of a known one, each with it.
-
-    :param modelled: the filters that the loaded constraints name.
-    """
+    """Unknown filters whose names are nearly a known or modelled one's, each with that name."""
     known = {name.lower(): name for name in sorted({*KNOWN, *modelled})}
     for name in names:
         near = typo_of(name.lower(), known)

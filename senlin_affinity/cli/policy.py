@@ -1,8 +1,8 @@
 """``policy validate``: is a policy's spec right, and does the cloud have what it names?
 
-The way of the data: the file becomes properties; with a cloud (``--os-cloud``, or OS_CLOUD) its
-zone and its aggregates are looked up, and what an attach would do about the server group is found
-out by reading only; with ``--profile`` the extra specs of its flavor are checked there.
+Data flow: the file becomes properties; in a cloud, its zone and aggregates are looked up, what an
+attach would do about the server group is found by reading only, and with ``--profile`` the extra
+specs of its flavor are checked.
 
 Units: exit statuses are 0 (right), 3 (not), 1 (the cloud could not be asked), 2 (usage).
 """

@@ -1,9 +1,5 @@
 """``reservation recipe``: the commands that keep aggregates free, with what Nova has of its own.
 
-Data flow: the names of aggregates are looked up in the cloud, or in a file of ``snapshot save``;
-the hosts that are in them, a trait, and a flavor or an image become lines for a shell, which are
-printed and not run.
-
 Units: exit statuses are 0 (printed), 1 (not known who is in the aggregates), 2 (usage: no such
 aggregate, flavor or trait).
 

@@ -40,13 +40,12 @@ class Up(base.Command):
         # Imported here: it brings openstacksdk, which takes its time.
         from senlin_affinity.sandbox import supervisor
 
+        given = (parsed_args.cloud, parsed_args.senlin, self._progress)
         if parsed_args.foreground:
-            supervisor.hold(
-                parsed_args.cloud, parsed_args.senlin, self._progress, self._say_how_to_use
-            )
+            supervisor.hold(*given, self._say_how_to_use)
             self.app.stdout.write('the sandbox is gone\n')
         else:
-            supervisor.start(parsed_args.cloud, parsed_args.senlin, self._progress)
+            supervisor.start(*given)
             self._say_how_to_use()
 
     def _progress(self, stage: str) -> None:

@@ -54,8 +54,7 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
     snapshot = resolved.snapshot
     found = (domain_of(snapshot, spread.by, host) for host in snapshot.hosts or ())
     names = sorted({name for name in found if name is not None})
-    placed = Counter(each.host for each in decision.placements)
-    later = replace(resolved, placed=placed)
+    later = replace(resolved, placed=Counter(each.host for each in decision.placements))
     held = servers(later, spread.by)
     with_number: dict[int, list[str]] = {}
     for name in names:

@@ -1,8 +1,5 @@
 """What a sandbox cloud is made of: hosts, aggregates, flavors and Nova's settings, as plain values.
 
-And what the parent tells its children of it, in the file ``plan.json`` of the work directory: the
-blueprint, where to listen and where to write.
-
 Shapes::
 
     Blueprint(hosts=(HostSpec('cmp-1', availability_zone='az1'),), flavors=(FlavorSpec('m1.tiny'),))
@@ -144,7 +141,7 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one sandbox; ``secret`` is what its passwords are made from."""
+    """What the children are told, in ``plan.json``; passwords are made from the ``secret``."""
 
     directory: Path
     endpoints: Endpoints

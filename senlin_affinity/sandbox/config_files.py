@@ -6,8 +6,6 @@ Shapes: a list is one line with commas, a tuple one line per value, for options 
 
     write(path, {'DEFAULT': {'debug': False, 'enabled': ['a', 'b']}}, {'DEFAULT': {'debug': True}})
     path.read_text() == '[DEFAULT]\\ndebug = True\\nenabled = a,b\\n'
-
-Units: seconds, MB and GB as Nova has them.
 """
 
 from __future__ import annotations
