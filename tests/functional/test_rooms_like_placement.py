@@ -185,7 +185,7 @@ def check(forest, trees, found, asked, is_gold):
     if is_gold:
         specs[f'trait:{TRAIT}'] = 'required'
     for root, tree in trees.items():
-        room = found[root]
+        room = found.get(root)
         host = Host('cmp', 'cmp')
         if room is not None:
             shape = {'is_nested': room.is_nested, 'is_partial': room.is_partial}
