@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from tests.regressions.stage import HOSTS, IN_TREE, OURS, Outcome, Theatre
+from tests.regressions.stage import CLOUD, IN_TREE, OURS, Outcome, Theatre
 from tests.regressions.stories import STORIES
 from tests.support.sandbox import SandboxCloud
 
@@ -104,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--write', type=Path, metavar='FILE', help='write the table there')
     arguments = parser.parse_args()
-    with SandboxCloud(HOSTS, senlin=True) as cloud:
+    with SandboxCloud(**CLOUD) as cloud:
         try:
             rows = run(cloud, told=_say)
         except Exception:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.regressions.stage import HOSTS, Theatre
+from tests.regressions.stage import CLOUD, Theatre
 from tests.support.sandbox import SandboxCloud
 
 
 # By this name the ends of the logs are shown with a test that failed.
 @pytest.fixture(scope='session')
 def senlin_cloud():
-    with SandboxCloud(HOSTS, senlin=True) as cloud:
+    with SandboxCloud(**CLOUD) as cloud:
         yield cloud
 
 

@@ -32,6 +32,9 @@ DRS_1, DRS_2 = 'vsphere-drs-1', 'vsphere-drs-2'
 _VSPHERE = {'hypervisor_type': 'VMware vCenter Server', 'disabled': True}
 #: All in the zone "nova"; the hosts of the DRS stories are disabled until a story enables them.
 HOSTS = {'cmp-1': {}, 'cmp-2': {}, HYDRA: {'disabled': True}, DRS_1: _VSPHERE, DRS_2: _VSPHERE}
+#: Nova gives at most so many server groups at once: 1000 by itself, which take a minute to make.
+PAGE = 50
+CLOUD = {'hosts': HOSTS, 'senlin': True, 'nova_options': {'api': {'max_limit': PAGE}}}
 
 _UUID = re.compile(r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}')
 _OWN_NAME = re.compile(r'\b(policy|cluster)-\d+-[0-9a-f]{6}\b')

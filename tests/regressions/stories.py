@@ -23,13 +23,11 @@ from openstack.exceptions import HttpException
 
 from senlin_affinity.sandbox.demo.stage import DEADLINE, wait_for
 from senlin_affinity.sandbox.identities import DEMO
-from tests.regressions.stage import DRS_1, DRS_2, HYDRA, Mismatch, Stage, Story
+from tests.regressions.stage import DRS_1, DRS_2, HYDRA, PAGE, Mismatch, Stage, Story
 
 #: Several servers of a cluster may share the one compute host that a vCenter cluster is.
 _DRS = {'enable_drs_extension': True, 'servergroup': {'policies': 'soft-anti-affinity'}}
 _NO_HOST = 'No suitable vSphere host is available.'
-#: Nova gives at most this many server groups at once.
-_PAGE = 1000
 
 _stories: list[Story] = []
 
@@ -243,34 +241,15 @@ def simultaneous_attaches(stage: Stage) -> None:
 
 @_story('A group beyond the first thousand is found', 8)
 def beyond_the_first_page(stage: Stage) -> None:
-    with _thousand_groups(stage):
+    fillers = [stage.demo.create_group(f'filler-{number}') for number in range(PAGE)]
+    try:
         group = stage.demo.create_group('the-last')
         policy = stage.policy(servergroup={'name': 'the-last'})
         _cluster, bound = stage.bound(policy)
         stage.expect('the group that exists is the one bound', True, bound == group)
-
-
-@contextmanager
-def _thousand_groups(stage: Stage) -> Iterator[None]:
-    """Put a page full of groups straight into Nova's database: the API would take a minute."""
-    with _database(stage, 'api') as rows:
-        for number in range(_PAGE):
-            added = rows.execute(
-                'INSERT INTO instance_groups (created_at, uuid, name, user_id, project_id)'
-                " VALUES ('2026-01-01 00:00:00', ?, ?, ?, ?)",
-                (str(uuid.uuid4()), f'filler-{number}', DEMO.id, DEMO.project.id),
-            )
-            rows.execute(
-                'INSERT INTO instance_group_policy (policy, group_id) VALUES (?, ?)',
-                ('anti-affinity', added.lastrowid),
-            )
-    try:
-        yield
     finally:
-        with _database(stage, 'api') as rows:
-            fillers = "SELECT id FROM instance_groups WHERE name LIKE 'filler-%'"
-            rows.execute(f'DELETE FROM instance_group_policy WHERE group_id IN ({fillers})')
-            rows.execute(f'DELETE FROM instance_groups WHERE id IN ({fillers})')
+        for filler in fillers:
+            stage.admin.compute.delete_server_group(filler)
 
 
 @contextmanager
