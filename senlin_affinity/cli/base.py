@@ -69,6 +69,12 @@ class Command(command.Command):
             os.environ.get(name) for name in ('OS_CLOUD', 'OS_AUTH_URL')
         )
 
+    def cloud_in_place_of_file(self, timeout: float | None) -> Any:
+        """The connection of a command that was not given ``--snapshot``."""
+        if not self.has_cloud():
+            raise UsageError('name a cloud with --os-cloud, or a file with --snapshot')
+        return self.connection(timeout)
+
     def connection(self, timeout: float | None = None) -> Any:
         """Return the cloud's ``openstack.connection.Connection``, made on the first use.
 

@@ -145,11 +145,9 @@ class Plan(base.ShowOne):
             look = given.look(parsed_args.snapshot, self.app.stdin)
             given.check_project(project, look.snapshot)
             return question, look
-        if not self.has_cloud():
-            raise base.UsageError('name a cloud with --os-cloud, or a file with --snapshot')
+        connection = self.cloud_in_place_of_file(timeout)
         from senlin_affinity.cloud import projects
 
-        connection = self.connection(timeout)
         if project is not None:
             project = projects.find(connection, project, timeout)
             question = dataclasses.replace(question, project_id=project)

@@ -91,10 +91,9 @@ class Recipe(base.Command):
     def _look(self, parsed_args: argparse.Namespace) -> api.Look:
         if parsed_args.snapshot is not None:
             return given.look(parsed_args.snapshot, self.app.stdin)
-        if not self.has_cloud():
-            raise base.UsageError('name a cloud with --os-cloud, or a file with --snapshot')
         timeout = parsed_args.timeout
-        return api.see(self.connection(timeout), api.Needs(server_groups=()), timeout)
+        connection = self.cloud_in_place_of_file(timeout)
+        return api.see(connection, api.Needs(server_groups=()), timeout)
 
 
 def recipe(
