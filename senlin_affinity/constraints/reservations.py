@@ -63,6 +63,7 @@ ISOLATION = Option(
     'not require the trait.',
     'enable_isolated_aggregate_filtering',
     _GROUP,
+    nova='scheduler',
 )
 TENANTS = Option(
     'are_tenants_limited',
@@ -71,6 +72,7 @@ TENANTS = Option(
     'the project in their metadata, under filter_tenant_id*.',
     'limit_tenants_to_placement_aggregate',
     _GROUP,
+    nova='scheduler',
 )
 TENANT_AGGREGATE = Option(
     'is_tenant_aggregate_required',
@@ -78,6 +80,7 @@ TENANT_AGGREGATE = Option(
     'Whether a project without such an aggregate may have no servers at all.',
     'placement_aggregate_required_for_tenants',
     _GROUP,
+    nova='scheduler',
 )
 
 
@@ -192,7 +195,7 @@ def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
     required = resolved.option(REQUIRED_PREFIX)
-    image = resolved.request.image_properties or {}
+    image = resolved.image_properties or {}
     if resolved.option(ENFORCED_BY) == NOVA:  # which drops all other keys of an image
         image = {f'{isolation.TRAIT}{trait}': '' for trait in isolation.traits_in(image)}
     keys = (*flavor.extra_specs, *image)
@@ -209,7 +212,7 @@ def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
     flavor, known = resolved.flavor, resolved.snapshot.aggregates
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
-    image = resolved.request.image_properties
+    image = resolved.image_properties
     traits = isolation.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
     return _Part(isolation.isolate(traits, known), forbidden=ISOLATED, opens=opens)

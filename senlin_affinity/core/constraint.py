@@ -33,6 +33,9 @@ class Constraint(Protocol):
     others, and not where it is not declared. What else would satisfy it is its ``remedies`` (see
     :class:`~senlin_affinity.core.planning.remedies.Remedying`). ``options`` are what an operator
     can set (:class:`~senlin_affinity.core.options.Option`); ``resolved.option`` has their values.
+    ``assumptions(resolved)``, where it is declared, gives an
+    :class:`~senlin_affinity.core.assumptions.Assumption` for each thing that the rule reads, that
+    nobody told, and that could change the number.
     """
 
     name: str

@@ -19,6 +19,7 @@ from senlin_affinity.core import flavor as flavors
 from senlin_affinity.core import zones
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.flavor import Flavor as Flavor
+from senlin_affinity.core.image import Image
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.server_group import ServerGroup
@@ -184,7 +185,7 @@ class PlacementRequest:
     ``flavor`` and ``server_group`` are an id or a name that the snapshot holds. A server that is
     booted from a volume asks its host for no root disk. ``image_properties`` of None are not known:
     such a request is not refused for a trait that its image may require; ``{}`` are known to be
-    none.
+    none. An ``image`` that was read says all of it, and counts in their place.
     """
 
     count: int
@@ -197,6 +198,7 @@ class PlacementRequest:
     enabled_filters: tuple[str, ...] = DEFAULT_FILTERS
     is_volume_booted: bool = False
     spread: tuple[Spread, ...] = ()
+    image: Image | None = None
 
 
 @dataclass(frozen=True)
@@ -205,12 +207,14 @@ class Rules:
 
     ``is_drs_required`` says that only DRS hosts will do, ``is_pinned`` that every server will be
     sent to the host that is planned for it. ``options`` are the values of the constraints' options
-    that are not their defaults, by their keys.
+    that are not their defaults, by their keys; ``told`` are the keys of those that somebody told,
+    also where they are as usual.
     """
 
     is_drs_required: bool = False
     is_pinned: bool = False
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    told: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, *, is_drs_required: bool = False, is_pinned: bool = False, **options: Any) -> Rules:
@@ -220,6 +224,10 @@ class Rules:
     def value(self, option: Option) -> Any:
         """The value of an option, or its default."""
         return self.options.get(option.key, option.default)
+
+    def is_told(self, option: Option) -> bool:
+        """Does somebody say what the value is?"""
+        return option.key in self.told or option.key in self.options
 
 
 @dataclass(frozen=True)
@@ -272,8 +280,14 @@ class ResolvedRequest:
         """What one server asks of Placement; None where the flavor is not known."""
         if self.flavor is None:
             return None
-        image, is_volume_booted = self.request.image_properties, self.request.is_volume_booted
-        return flavors.demand(self.flavor, image, is_volume_booted=is_volume_booted)
+        is_volume_booted = self.request.is_volume_booted
+        return flavors.demand(self.flavor, self.image_properties, is_volume_booted=is_volume_booted)
+
+    @property
+    def image_properties(self) -> Mapping[str, str] | None:
+        """Those of the servers' image; None where they are not known."""
+        image = self.request.image
+        return self.request.image_properties if image is None else image.properties
 
     def option(self, option: Option) -> Any:
         """The value of a constraint's option."""

@@ -19,7 +19,8 @@ class Option:
     """What an operator can set.
 
     ``key`` is what the constraint calls it, ``name`` what it is called in a file, where that is
-    something else; ``pattern`` is a regular expression that a text must match somewhere.
+    something else; ``pattern`` is a regular expression that a text must match somewhere. ``nova``
+    is the group of nova.conf where Nova itself has an option of this name, which it mirrors.
     """
 
     key: str
@@ -29,6 +30,7 @@ class Option:
     group: str = 'affinity'
     minimum: float | None = None
     pattern: str | None = None
+    nova: str = ''
 
     @property
     def dest(self) -> str:

@@ -54,7 +54,7 @@ def _reads_specs(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
 
 
 def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
-    return any(key.startswith(prefixes) for key in resolved.request.image_properties or ())
+    return any(key.startswith(prefixes) for key in resolved.image_properties or ())
 
 
 #: Also what nova-compute counts (``num_vm_active``), and what is private.

@@ -1,0 +1,17 @@
+"""What a number rests on though nobody told it: no mistake, but to be said beside the number.
+
+The way of the data: a constraint that reads something which was neither told nor readable, and
+which could change the number, says so (``assumptions`` of a constraint); the decision has all of
+them. What is *known* to be unsure makes the number "at most" instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Assumption(NamedTuple):
+    """A stable code, such as ``nova.filters``, and words that go on "assuming ..."."""
+
+    code: str
+    text: str
