@@ -9,6 +9,8 @@ Nothing else of these two calls has changed from 2.86 to 2.104.
 Left to Nova, untouched: every other request; older microversions, and those that Nova does not
 have; users who may not write extra specs (its 403); bodies that its schema refuses (its 400).
 
+Units: one request has at most ``MOST_NAMES`` names, and an answer tells of at most ``MOST_TOLD``.
+
 Errors: none leave it. A validator that does not load keeps nova-api from starting.
 
 Source: document 004. Nova dropped the parameter before its release and accepts unknown namespaces.
@@ -27,12 +29,17 @@ import webob
 from oslo_log import log as logging
 from webob.headers import EnvironHeaders
 
-from senlin_affinity.core.errors import InvalidExtraSpec
+from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, Finding, registry, validate_all
 
 LOG = logging.getLogger(__name__)
 
 PARAMETER = 'validation'
+#: A flavor has a few dozen extra specs: this many are judged in less than a second.
+MOST_NAMES = 1000
+MOST_TOLD = 20
+#: What Nova's schema allows in a name and in a value.
+_LONGEST = 255
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Microversion = tuple[int, int]
@@ -100,13 +107,13 @@ class ExtraSpecValidation:
             return _refuse(words, microversion)(environ, start_response)
         found: tuple[Finding, ...] = ()
         if mode != OFF:
-            specs = _specs(environ, call)
-            if specs is None:
-                return self._application(environ, start_response)
             try:
+                specs = _specs(environ, call)
+                if specs is None:
+                    return self._application(environ, start_response)
                 found = validate_all(specs, mode)
-            except InvalidExtraSpec as error:
-                return _refuse(str(error), microversion)(environ, start_response)
+            except InvalidSpec as error:
+                return _refuse(_told(error), microversion)(environ, start_response)
         inner = {**environ, 'QUERY_STRING': _without_parameter(query)}
         if mode == STRICT:
             return self._application(inner, start_response)
@@ -127,7 +134,7 @@ class ExtraSpecValidation:
                     PARAMETER,
                     mode,
                     # Nova takes a newline at the end of a name.
-                    '; '.join(map(str, found)).replace('\n', '\\n'),
+                    _some(map(str, found)).replace('\n', '\\n'),
                 )
             headers = [(name, named.get(name.lower(), value)) for name, value in headers]
             return start_response(status, headers, *more)
@@ -168,18 +175,39 @@ def _may(environ: Mapping[str, Any], call: str) -> bool:
 
 
 def _specs(environ: dict[str, Any], call: str) -> dict[str, str] | None:
-    """The extra specs of the body; None for one that Nova's schema refuses (its own 400)."""
+    """The extra specs of the body; None for one that Nova's schema refuses (its own 400).
+
+    Errors: InvalidSpec for too many, or for a body of which the end is missing.
+    """
     try:
         # Read as Nova reads it: webob puts the body back.
         body = json.loads(webob.Request(environ).body.decode())
     except (ValueError, RecursionError):
         return None
+    except OSError as error:
+        raise InvalidSpec('the body of the request is cut off') from error
     if call == 'POST':
         body = body.get('extra_specs') if isinstance(body, dict) else None
     # A text, or a number, which Nova makes a text of; True and False are none.
     if not isinstance(body, dict) or not {str, int, float}.issuperset(map(type, body.values())):
         return None
-    return {name: str(value) for name, value in body.items()}
+    specs = {name: str(value) for name, value in body.items()}
+    if any(len(text) > _LONGEST for pair in specs.items() for text in pair):
+        return None
+    if len(specs) > MOST_NAMES:
+        raise InvalidSpec(f'at most {MOST_NAMES} extra specs in one request, not {len(specs)}')
+    return specs
+
+
+def _told(error: InvalidSpec) -> str:
+    return _some(error.errors) if isinstance(error, InvalidExtraSpec) else str(error)
+
+
+def _some(told: Iterable[str]) -> str:
+    """The first of what is to be told, and how many more there are."""
+    parts = [*told]
+    more = len(parts) - MOST_TOLD
+    return '; '.join([*parts[:MOST_TOLD], f'and {more} more'] if more > 0 else parts)
 
 
 def _refuse(words: str, microversion: str) -> webob.Response:

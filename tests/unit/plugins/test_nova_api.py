@@ -109,6 +109,36 @@ def test_off_reads_no_body(send, nova):
     assert (status, headers, given['QUERY_STRING']) == ('200 OK', kept, 'validation=off')
 
 
+def test_a_request_has_so_many_names_at_most(send, nova):
+    body = json.dumps({'extra_specs': {f'x:{number}': '' for number in range(1001)}}).encode()
+    assert send(body=body)[0] == '400 Bad Request'
+    assert b'at most 1000 extra specs in one request, not 1001' in send.body
+    assert not nova.got
+
+
+@pytest.mark.parametrize('mode', ['strict', 'permissive'])
+def test_so_many_are_told(send, caplog, mode):
+    caplog.set_level('INFO')
+    body = json.dumps({'extra_specs': {f'x:{number}': '' for number in range(100, 122)}}).encode()
+    send(body=body, query=f'validation={mode}')
+    told = json.loads(send.body)['badRequest']['message'] if send.body else caplog.messages[-1]
+    assert [told.count('no extra spec'), told.endswith('; and 2 more')] == [20, True]
+
+
+@pytest.mark.parametrize('pair', [('x' * 256, ''), ('hw:cpu_policy', 'x' * 256)])
+def test_what_is_too_long_for_nova_is_left_to_it(send, nova, pair):
+    body = json.dumps({'extra_specs': dict([pair])}).encode()
+    assert send(body=body)[0] == '200 OK'
+    assert nova.got[0]['QUERY_STRING'] == ''
+
+
+@pytest.mark.parametrize('short', [0, 5])
+def test_a_body_that_is_cut_off_is_refused(send, nova, short):
+    status = send(body=FAULTY[:short], CONTENT_LENGTH=str(len(FAULTY)))[0]
+    assert (status, nova.got) == ('400 Bad Request', [])
+    assert b'the body of the request is cut off' in send.body
+
+
 @pytest.mark.parametrize(
     ('query', 'handed_on'),
     [
