@@ -11,6 +11,7 @@ exception is for the application.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
@@ -24,6 +25,8 @@ Add = Callable[..., Any]
 Shown = tuple[tuple[str, ...], Any]
 #: A day, in seconds.
 _LONGEST_TIMEOUT = 86_400
+#: A tebibyte, in MiB.
+_LARGEST = 1 << 20
 
 
 class UsageError(errors.AffinityError):
@@ -54,7 +57,9 @@ class Command(command.Command):
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command, and answer with its exit status."""
         try:
-            status: int = super().run(parsed_args)
+            self._largest = getattr(parsed_args, 'max_answer_size', None)
+            with contextlib.ExitStack() as self._open:
+                status: int = super().run(parsed_args)
         except errors.AffinityError as error:
             if getattr(self.app_args, 'debug', False):
                 raise
@@ -80,13 +85,18 @@ class Command(command.Command):
 
         :param timeout: of :func:`add_timeout`.
         """
+        # Imported here: openstacksdk takes a second to load, and most commands need no cloud.
+        from senlin_affinity.cloud import connection, deadline, transport
+
+        self._open.enter_context(deadline.operation(timeout or deadline.REQUEST_TIMEOUT))
         client_manager = getattr(self.app, 'client_manager', None)
         if client_manager is not None:
-            return client_manager.affinity
-        # Imported here: openstacksdk takes a second to load, and most commands need no cloud.
-        from senlin_affinity.cloud import connection
-
-        return connection.connect(getattr(self.app_args, 'os_cloud', None), timeout)
+            made = client_manager.affinity
+        else:
+            made = connection.connect(getattr(self.app_args, 'os_cloud', None), timeout)
+        if self._largest is not None:
+            transport.bound(made.session, self._largest)
+        return made
 
 
 class _Shown(Command):
@@ -123,13 +133,20 @@ class Cell(columns.FormattableColumn):  # type: ignore[misc]
 
 
 def add_timeout(add: Add) -> None:
-    """Add the option of the commands that ask a cloud: seconds, or None."""
+    """Add the options of the commands that ask a cloud: seconds and MiB, or None."""
     add(
         '--timeout',
         metavar='SECONDS',
         type=_seconds,
         help='how long a service of the cloud may be silent (default: api_timeout in clouds.yaml, '
-        'or 60); no request, and no log-in, takes longer than three times as much',
+        'or 60); no request, and no log-in, takes longer than three times as much, and no command '
+        'asks for longer than five times',
+    )
+    add(
+        '--max-answer-size',
+        metavar='MIB',
+        type=_size,
+        help='how large one answer of a service may be (default: 128)',
     )
 
 
@@ -142,6 +159,14 @@ def _seconds(text: str) -> float:
         most = f'{_LONGEST_TIMEOUT:,}'
         raise argparse.ArgumentTypeError(f'must be a number above 0, up to {most}, not {text!r}')
     return seconds
+
+
+def _size(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _LARGEST and text[9:] == ''):
+        raise argparse.ArgumentTypeError(
+            f'must be a number of MiB from 1 to {_LARGEST:,}, not {text!r}'
+        )
+    return int(text)
 
 
 def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

@@ -15,8 +15,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from senlin_affinity.cloud.rest import Microversion, Rest
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.cloud.rest import Microversion, Rest, odd
 
 LIMIT = 1000
 
@@ -26,15 +25,17 @@ def reading(what: str) -> Iterator[None]:
     """Make a CloudError of what an answer lacks; ``what`` is what was tried."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CloudError(f'could not {what}: the answer is odd ({error!r})') from error
+    except KeyError as error:
+        raise odd(what, f'the answer lacks {error}') from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise odd(what, 'a value in the answer is of another kind than the API says') from error
 
 
 def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
     """The list of objects under a key."""
     value = body.get(key) if isinstance(body, Mapping) else None
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise CloudError(f'could not {what}: the answer holds no list of {key}')
+        raise odd(what, f'the answer holds no list of {key}')
     return value
 
 
@@ -53,7 +54,5 @@ def by_marker(
         with reading(what):
             following = {'marker': str(page[-1]['id'])}
         if following == marker:
-            raise CloudError(
-                f'could not {what}: the page after {marker["marker"]} is the same again'
-            )
+            raise odd(what, f'the page after {marker["marker"]} is the same again')
         marker = following

@@ -7,16 +7,22 @@ when the deadline passes, or at Ctrl-C. That thread may hold the lock of the ses
 ever, and may be about to send its request again: the session is given up, which sends nothing more,
 whoever asks, and every later call on it fails at once.
 
-Units: a timeout is in seconds, for the silence of a server; the deadline is three of them. A read
-is sent twice at most, and a token may be renewed between.
+A whole :func:`operation` (the look of a hook, an attach) has a deadline, too, which its calls
+share, but for those that write: what is half done must be ended.
+
+Units: a timeout is in seconds, for the silence of a server; the deadline of a call is three of
+them, that of an operation five. A token may be renewed within a call.
 
 Errors: GivenUp. What the call raises comes out as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
 import requests
@@ -27,8 +33,11 @@ T = TypeVar('T')
 
 #: Seconds that a server may be silent, where nobody says otherwise.
 REQUEST_TIMEOUT = 60.0
-#: A deadline is so many timeouts.
+#: The deadline of a call is so many timeouts, and that of an operation.
 TIMEOUTS = 3
+OPERATION = 5
+#: When the operation is over, by the clock of ``time.monotonic``; None: there is none.
+_ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', default=None)
 
 
 class GivenUp(CloudError):
@@ -38,20 +47,44 @@ class GivenUp(CloudError):
     """
 
 
-def within(timeout: float, call: Callable[[], T], session: Any = None) -> T:
-    """What the call answers, or raises, within three timeouts.
+@contextlib.contextmanager
+def operation(timeout: float) -> Iterator[None]:
+    """What is asked in here ends within five timeouts, or with the operation that this is in."""
+    known, ends = _ENDS.get(), time.monotonic() + OPERATION * timeout
+    token = _ENDS.set(ends if known is None else min(known, ends))
+    try:
+        yield
+    finally:
+        _ENDS.reset(token)
+
+
+def left(timeout: float) -> float:
+    """Seconds that a call may take that begins now."""
+    ends = _ENDS.get()
+    return TIMEOUTS * timeout if ends is None else min(TIMEOUTS * timeout, ends - time.monotonic())
+
+
+def within(
+    timeout: float, call: Callable[[], T], session: Any = None, *, is_write: bool = False
+) -> T:
+    """What the call answers, or raises, within three timeouts, and the operation's deadline.
 
     :param session: the session of keystoneauth that the call uses, if there is one yet.
+    :param is_write: the operation's deadline does not count.
     """
     if session is not None and isinstance(session.session, _Nowhere):
         raise GivenUp(f'the connection was given up: a request before had {session.session.why}')
+    seconds = TIMEOUTS * timeout if is_write else left(timeout)
+    if seconds <= 0:
+        raise GivenUp(f'the operation is over its deadline of {OPERATION} timeouts')
+    context = contextvars.copy_context()
     values: list[T] = []
     errors: list[BaseException] = []
     is_over = threading.Event()
 
     def work() -> None:
         try:
-            values.append(call())
+            values.append(context.run(call))
         except BaseException as error:  # noqa: BLE001 - the caller raises it again
             errors.append(error)
         finally:
@@ -60,8 +93,8 @@ def within(timeout: float, call: Callable[[], T], session: Any = None) -> T:
     why = 'been interrupted'
     try:
         threading.Thread(target=work, name='senlin-affinity request', daemon=True).start()
-        if not is_over.wait(TIMEOUTS * timeout):
-            why = f'no complete answer within {TIMEOUTS * timeout:g} seconds'
+        if not is_over.wait(seconds):
+            why = f'no complete answer within {seconds:.3g} seconds'
             raise GivenUp(why, is_uncertain=True)
     except BaseException:
         if session is not None:
@@ -69,11 +102,11 @@ def within(timeout: float, call: Callable[[], T], session: Any = None) -> T:
         raise
     if not errors:
         return values[0]
-    context = errors[0].__context__
+    cause = errors[0].__context__
     try:
         raise errors[0]
     finally:
-        errors[0].__context__ = context  # not what the caller happens to be handling
+        errors[0].__context__ = cause  # not what the caller happens to be handling
 
 
 class _Nowhere(requests.Session):

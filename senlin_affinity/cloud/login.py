@@ -26,7 +26,7 @@ from keystoneauth1 import exceptions as keystoneauth
 from openstack import exceptions as sdk
 from openstack.connection import Connection
 
-from senlin_affinity.cloud import words
+from senlin_affinity.cloud import transport, words
 from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.core.errors import CloudError
 
@@ -42,6 +42,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         session = connection.session
         if session.timeout is None:  # else a token and the discovery would wait for ever
             session.timeout = timeout
+        transport.bound(session)
         with_token = impatient(session, is_log_in=True)(session.get_token)
         within(session.timeout, with_token, session)
     except (*NO_ANSWER, GivenUp) as error:

@@ -10,18 +10,24 @@ Errors: CloudError for everything else than the expected answer; ``is_uncertain`
 have happened all the same. A request that writes is never repeated: a repeated POST could create
 twice. "It is not there" is believed in Nova's own words only, a 404 whose body is
 ``{"itemNotFound": {...}}``: the page of a proxy that does not find Nova is a 404, too.
+
+A read that is refused with a 429 or a 503 and ``Retry-After`` is sent again after that time, if it
+would be over before the deadline: three times more at most.
 """
 
 from __future__ import annotations
 
+import contextvars
+import time
 from collections.abc import Callable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import requests
 from openstack.proxy import Proxy
 
 from senlin_affinity.cloud import words
-from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, within
+from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, left, within
 from senlin_affinity.cloud.login import NO_ANSWER
 from senlin_affinity.core.errors import CloudError
 
@@ -32,6 +38,13 @@ BASE: Microversion = (2, 1)
 #: What Nova calls the error in the body of a 404 about a thing that does not exist. Its router's
 #: 404, of a path that Nova does not have, holds no such key.
 NOT_FOUND = 'itemNotFound'
+#: They may say when to ask again; a read is asked again so many times.
+_LATER = (requests.codes.too_many_requests, requests.codes.service_unavailable)
+_MOST_AGAIN = 3
+#: The headers by which a service says under which id its log has the request.
+_IDS = ('x-openstack-request-id', 'x-compute-request-id')
+#: The words about it for the last answer, for who finds the answer odd later.
+_LAST: contextvars.ContextVar[str] = contextvars.ContextVar('last', default='')
 
 
 class Rest:
@@ -114,10 +127,22 @@ class Rest:
             )
         return data
 
-    def _in_time(self, call: Callable[[], T]) -> T:
-        return within(self._timeout or REQUEST_TIMEOUT, call, self._adapter.session)
+    def _in_time(self, call: Callable[[], T], *, is_write: bool = False) -> T:
+        timeout = self._timeout or REQUEST_TIMEOUT
+        return within(timeout, call, self._adapter.session, is_write=is_write)
 
-    def _send(
+    def _send(self, method: str, *arguments: Any, **request: Any) -> requests.Response:
+        response = self._send_once(method, *arguments, **request)
+        for _again in range(_MOST_AGAIN if method == 'GET' else 0):
+            wait = _wait(response)
+            if wait is None or wait >= left(self._timeout or REQUEST_TIMEOUT):
+                break
+            time.sleep(wait)
+            response = self._send_once(method, *arguments, **request)
+        _LAST.set(_request_id(response))
+        return response
+
+    def _send_once(
         self,
         method: str,
         path: str,
@@ -133,15 +158,15 @@ class Rest:
         if is_read:
             # A cache that clouds.yaml sets up would show groups as they were.
             request['skip_cache'] = True
-        else:
-            # Over what clouds.yaml may say (compute_status_code_retries).
-            request['status_code_retries'] = 0
+        # Over what clouds.yaml may say (compute_status_code_retries), and openstacksdk for Glance.
+        request['status_code_retries'] = 0
         headers, retries = {'Accept': 'application/json'}, int(is_read)
         try:
             return self._in_time(
                 lambda: self._adapter.request(
                     path, method, connect_retries=retries, headers=headers, **request
-                )
+                ),
+                is_write=not is_read,
             )
         except (*NO_ANSWER, GivenUp) as error:
             status = getattr(error, 'http_status', None)
@@ -183,7 +208,34 @@ def _error(
     what: str, said: str, response: requests.Response, *, may_be_done: bool = True
 ) -> CloudError:
     is_uncertain = may_be_done and response.request.method != 'GET'
-    return CloudError(f'could not {what}: {said}', response.status_code, is_uncertain=is_uncertain)
+    words_of_all = f'could not {what}: {said}{_request_id(response)}'
+    return CloudError(words_of_all, response.status_code, is_uncertain=is_uncertain)
+
+
+def odd(what: str, why: str) -> CloudError:
+    """The error for the last answer, which is not what the API says."""
+    return CloudError(f'could not {what}: {why}{_LAST.get()}')
+
+
+def _request_id(response: requests.Response) -> str:
+    """Words for the end of an error, if the service says it."""
+    for name in _IDS:
+        if name in response.headers:
+            return f' (request {words.cut(response.headers[name])})'
+    return ''
+
+
+def _wait(response: requests.Response) -> float | None:
+    """Seconds after which the service may be asked again, if it says so."""
+    after = response.headers.get('Retry-After')
+    if response.status_code not in _LATER or after is None:
+        return None
+    if after.isascii() and after.isdigit():
+        return float(after)
+    try:
+        return max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
 
 
 def shown(microversion: Microversion) -> str:
@@ -223,5 +275,5 @@ def _parsed(response: requests.Response) -> Any:
     """The body; None where it is null, or no JSON."""
     try:
         return response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

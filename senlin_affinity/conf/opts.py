@@ -46,6 +46,12 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         help='Seconds that Keystone, Nova, Placement or Glance may be silent. A log-in, the search '
         'for a service, and a request with all of its answer end after three times as long.',
     ),
+    cfg.IntOpt(
+        'max_answer_size',
+        default=128,
+        min=1,
+        help='MiB that one answer of a service may have, once it is unpacked.',
+    ),
     cfg.StrOpt(
         'group_name_prefix',
         default=GROUP_NAME_PREFIX,

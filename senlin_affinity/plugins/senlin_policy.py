@@ -85,9 +85,10 @@ class AffinityPolicy(base.Policy):
         try:
             wanted = self._wanted()
             if validate_props and (wanted.availability_zone is not None or wanted.member_of):
-                cloud = self._ports(context.user_id, context.project_id)
-                affinity.validate(wanted, cloud.inventory)
-                self._look_up_aggregates(wanted, cloud)
+                with _operation():
+                    cloud = self._ports(context.user_id, context.project_id)
+                    affinity.validate(wanted, cloud.inventory)
+                    self._look_up_aggregates(wanted, cloud)
         except InvalidSpec as error:
             raise senlin_exception.InvalidSpec(message=str(error)) from error
         except CloudError as error:
@@ -167,7 +168,8 @@ class AffinityPolicy(base.Policy):
         """Write placement data before nodes are created, or why there are none. Never raises."""
         failed = f'failed on {action.action}'
         try:
-            answer = self._decide(cluster_id, action)
+            with _operation():
+                answer = self._decide(cluster_id, action)
         except Exception as error:
             answer = Refusal(self._in_words(error, failed))
         if answer is None:
@@ -219,8 +221,12 @@ class AffinityPolicy(base.Policy):
         return ports(self._connection(user, project), cfg.CONF.affinity.request_timeout)
 
     def _connection(self, user: str, project: str) -> Any:
+        from senlin_affinity.cloud import transport
+
         try:
-            return self.nova(user, project).conn
+            made = self.nova(user, project).conn
+            transport.bound(made.session, cfg.CONF.affinity.max_answer_size)
+            return made
         except senlin_exception.SenlinException as error:
             raise CloudError(f'could not connect to the cloud: {error}') from error
 
@@ -229,7 +235,8 @@ class AffinityPolicy(base.Policy):
     ) -> tuple[bool, Any]:
         """Run one decision, say it in one line, and turn every failure into (False, why)."""
         try:
-            data, line = decide()
+            with _operation():
+                data, line = decide()
         except Exception as error:
             why = self._in_words(error, f'{what} failed')
             self._say(cluster_id, what, f'refused: {why}')
@@ -245,6 +252,13 @@ class AffinityPolicy(base.Policy):
         if errors.is_mistake(error):
             LOG.exception('affinity policy %s: %s', self.name, what)
         return errors.in_words(error)
+
+
+def _operation() -> Any:
+    """The deadline of all that one operation asks of the cloud."""
+    from senlin_affinity.cloud.deadline import operation
+
+    return operation(cfg.CONF.affinity.request_timeout)
 
 
 senlin_registry.offer(AffinityPolicy)

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 import requests
 
-from senlin_affinity.cloud.deadline import GivenUp, within
+from senlin_affinity.cloud import deadline
+from senlin_affinity.cloud.deadline import GivenUp, left, operation, within
 
 #: Seconds; nothing that is waited for here ever comes.
 SHORT = 0.01
@@ -52,6 +53,28 @@ def test_an_error_is_not_blamed_on_what_its_caller_is_handling(session):
         with pytest.raises(ValueError, match='odd') as caught:
             within(60, fail, session)
     assert caught.value.__context__ is None
+
+
+def test_an_operation_has_a_deadline_that_its_calls_share(monkeypatch, session):
+    now = [100.0]
+    monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])
+    with operation(10):
+        seen = [left(10)]
+        now[0] += 25
+        seen.append(left(10))
+        with operation(10):  # in another one
+            now[0] += 25
+            with pytest.raises(GivenUp, match='is over its deadline of 5 timeouts') as caught:
+                within(10, lambda: 'asked', session)
+        assert within(10, lambda: 'written', session, is_write=True) == 'written'
+    assert seen == [30, 25]
+    assert not caught.value.is_uncertain
+    assert within(10, lambda: 'asked', session) == 'asked'
+
+
+def test_a_call_ends_with_its_operation(endless, session):
+    with operation(SHORT / 5), pytest.raises(GivenUp, match=r'within 0\.0'):
+        within(60, endless, session)
 
 
 def test_a_call_that_does_not_end(endless, session):

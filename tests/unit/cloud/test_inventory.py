@@ -244,9 +244,17 @@ def test_flavor_whose_name_is_no_part_of_a_path(name):
     assert edge.nova.requests() == [FLAVORS]
 
 
-@pytest.mark.parametrize('body', [{}, {'flavor': {}}, {'flavor': []}, {'flavor': {'id': 'a'}}])
-def test_an_odd_flavor(body):
-    words = r"could not read the flavor 'tiny': the answer is odd"
+@pytest.mark.parametrize(
+    ('body', 'why'),
+    [
+        ({}, "the answer lacks 'flavor'"),
+        ({'flavor': {'id': 'a'}}, "the answer lacks '"),
+        ({'flavor': []}, 'a value in the answer is of another kind than the API says'),
+    ],
+    ids=str,
+)
+def test_an_odd_flavor(body, why):
+    words = f"could not read the flavor 'tiny': {why}"
     with Edge() as edge:
         edge.fail('GET', '/flavors/tiny', Failure('odd', 'odd', status=200, body=body))
         with pytest.raises(CloudError, match=words):

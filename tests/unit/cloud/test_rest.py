@@ -1,6 +1,7 @@
 """Requests, and the service's own words in every error."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -10,7 +11,9 @@ from keystoneauth1.session import Session
 from openstack.config.cloud_region import CloudRegion
 from openstack.connection import Connection
 
+from senlin_affinity.cloud import rest as rest_module
 from senlin_affinity.cloud.deadline import GivenUp, within
+from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import Rest
 from senlin_affinity.core.errors import CloudError
 from tests.support import edge as at_edge
@@ -110,6 +113,66 @@ def test_a_read_is_tried_once_more_where_no_answer_came(edge, rest, failure):
     assert (error.status, error.is_uncertain) == (None, False)
     assert rest.get('/limits', 'read the limits', LIMITS)['limits']
     assert edge.nova.requests() == ['GET /limits'] * 4
+
+
+@pytest.fixture
+def slept(monkeypatch):
+    """The seconds that were waited for."""
+    seconds = []
+    clock = SimpleNamespace(sleep=seconds.append, time=lambda: 1_000_000_000.5)
+    monkeypatch.setattr(rest_module, 'time', clock)
+    return seconds
+
+
+@pytest.mark.parametrize('status', [429, 503])
+@pytest.mark.parametrize(
+    ('after', 'waited'), [('2', 2.0), ('Sun, 09 Sep 2001 01:46:44 GMT', 3.5), ('0', 0.0)]
+)
+def test_a_read_waits_as_long_as_the_service_says(edge, rest, slept, status, after, waited):
+    later = Failure('later', '', status, {}, headers=(('Retry-After', after),))
+    edge.fail('GET', '/limits', later, times=3)
+    assert rest.get('/limits', 'read the limits', LIMITS)['limits']
+    assert slept == [waited] * 3
+
+
+@pytest.mark.parametrize(
+    ('status', 'after', 'times'),
+    [(429, '1', 4), (503, '15', 1), (503, 'soon', 1), (503, None, 1), (500, '1', 1)],
+)
+def test_a_read_is_not_sent_again_for_ever(edge, rest, slept, status, after, times):
+    """Nor where the time would be over, nor without a time."""
+    headers = () if after is None else (('Retry-After', after),)
+    edge.fail('GET', '/limits', Failure('later', '', status, {}, headers=headers), times=9)
+    assert refused(rest).status == status
+    assert edge.nova.requests() == ['GET /limits'] * times
+    assert slept == [1.0] * (times - 1)
+
+
+def test_a_write_does_not_wait(edge, rest, slept):
+    later = Failure('later', '', 503, {}, headers=(('Retry-After', '1'),))
+    edge.fail('POST', '/os-server-groups', later)
+    with pytest.raises(CloudError):
+        rest.post('/os-server-groups', 'write', (2, 64), {})
+    assert (edge.nova.requests(), slept) == (['POST /os-server-groups'], [])
+
+
+@pytest.mark.parametrize('name', ['X-Openstack-Request-Id', 'x-compute-request-id'])
+@pytest.mark.parametrize(
+    'answer',
+    [
+        {'status': 500, 'body': {}},
+        {'status': 200, 'text': '<html>'},
+        {'status': 200, 'text': '[' * 100_000},
+        {'status': 200, 'body': {}},
+        {'status': 200, 'body': {'limits': {'absolute': []}}},
+    ],
+    ids=lambda answer: str(answer)[:40],
+)
+def test_whatever_is_odd_has_the_id_of_the_request(edge, rest, name, answer):
+    edge.fail('GET', '/limits', Failure('odd', '', headers=((name, 'req-1'),), **answer))
+    words = r'^could not read the limits of the project: .* \(request req-1\)$'
+    with pytest.raises(CloudError, match=words):
+        NovaInventory(rest).quotas()
 
 
 @pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET, at_edge.NO_JSON], ids=str)

@@ -379,7 +379,7 @@ def test_rx_07_a_promise_on_quotas_that_can_not_be_read_is_at_most():
 @pytest.mark.parametrize('body', [{}, {'quota_set': {}}, {'quota_set': {'instances': 5}}])
 def test_an_odd_quota_set_is_an_error(edge, body):
     edge.fail('GET', '/os-quota-sets/p/detail', Failure('odd', '', 200, body))
-    with pytest.raises(CloudError, match='could not read the quotas of project p: the answer is'):
+    with pytest.raises(CloudError, match='the quotas of project p: (the answer|a value)'):
         take(edge, project_id='p')
 
 

@@ -1,0 +1,67 @@
+"""Bounds what one answer may bring, on whatever connection it comes, a log-in's too.
+
+The way of the data: each of a session's adapters is wrapped. The wrapped one sends, and reads the
+body piece by piece, as it is after decompression; what is too large is given up in the middle.
+
+Units: MiB, after decompression.
+
+Errors: GivenUp for an answer that is too large. What requests raises comes out as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import requests
+from requests.adapters import BaseAdapter
+
+from senlin_affinity.cloud.deadline import GivenUp
+
+_MEBIBYTE = 1 << 20
+#: No answer is larger, unless an option says so: 30,000 hosts with their traits are that much.
+LARGEST = 128
+_PIECE = 1 << 14
+
+
+def bound(session: Any, largest: int = LARGEST) -> None:
+    """Bound all that a session of keystoneauth receives; the first to say so says how much."""
+    adapters = session.session.adapters
+    for prefix, adapter in [*adapters.items()]:
+        if not isinstance(adapter, _Bounded):
+            session.session.mount(prefix, _Bounded(adapter, largest * _MEBIBYTE))
+
+
+class _Bounded(BaseAdapter):
+    """An adapter around another one."""
+
+    def __init__(self, inner: BaseAdapter, largest: int) -> None:
+        super().__init__()
+        self._inner = inner
+        self._largest = largest
+
+    def send(  # type: ignore[override]
+        self, request: requests.PreparedRequest, stream: bool = False, **more: Any
+    ) -> requests.Response:
+        """Send it, and read the answer, unless who asks reads it piece by piece himself."""
+        response = self._inner.send(request, stream=True, **more)
+        if not stream:
+            # What requests itself keeps of a body that was read.
+            response._content = self._read(response)
+        return response
+
+    def close(self) -> None:
+        """Close the other one."""
+        self._inner.close()
+
+    def _read(self, response: requests.Response) -> bytes:
+        body = bytearray()
+        for piece in response.iter_content(_PIECE):
+            body += piece
+            if len(body) > self._largest:
+                response.close()
+                raise GivenUp(
+                    f'the answer is larger than {self._largest // _MEBIBYTE} MiB',
+                    response.status_code,
+                    is_uncertain=True,
+                )
+        return bytes(body)

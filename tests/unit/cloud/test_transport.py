@@ -1,0 +1,79 @@
+"""What one answer may bring, on a session's own adapters."""
+
+import gzip
+import io
+
+import pytest
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPResponse
+
+from senlin_affinity.cloud import transport
+from senlin_affinity.cloud.deadline import GivenUp
+
+MIB = 1 << 20
+
+
+class Answering(HTTPAdapter):
+    """Answers with a body, and says how much of it was read."""
+
+    def __init__(self, body, **headers):
+        super().__init__()
+        self.raw, self.headers = io.BytesIO(body), headers
+        self.is_closed = False
+
+    def send(self, request, **_more):
+        raw = HTTPResponse(self.raw, self.headers, 200, preload_content=False)
+        return self.build_response(request, raw)
+
+    def close(self):
+        self.is_closed = True
+
+
+@pytest.fixture
+def session():
+    class Session:
+        session = requests.Session()
+
+    return Session
+
+
+def ask(session, adapter, **more):
+    session.session.mount('http://', adapter)
+    transport.bound(session, 2)
+    transport.bound(session)
+    return session.session.get('http://nova/', **more)
+
+
+@pytest.mark.parametrize('size', [0, 5, 2 * MIB])
+def test_what_is_not_too_large_comes_as_it_is(session, size):
+    body = b'x' * size
+    assert ask(session, Answering(body)).content == body
+    packed = {'Content-Encoding': 'gzip'}
+    assert ask(session, Answering(gzip.compress(body), **packed)).content == body
+
+
+def test_what_is_too_large_is_not_read_to_its_end(session):
+    nova = Answering(b'x' * (9 * MIB))
+    with pytest.raises(GivenUp, match='the answer is larger than 2 MiB') as caught:
+        ask(session, nova)
+    assert caught.value.is_uncertain
+    assert nova.raw.closed or nova.raw.tell() < 3 * MIB
+
+
+def test_what_is_large_once_it_is_unpacked(session):
+    nova = Answering(gzip.compress(bytes(99 * MIB)), **{'Content-Encoding': 'gzip'})
+    with pytest.raises(GivenUp, match='larger than 2 MiB'):
+        ask(session, nova)
+
+
+def test_who_reads_piece_by_piece_may_go_on(session):
+    answer = ask(session, Answering(b'x' * (3 * MIB)), stream=True)
+    assert sum(map(len, answer.iter_content(MIB))) == 3 * MIB
+
+
+def test_the_adapter_of_before_is_closed_with_it(session):
+    nova = Answering(b'')
+    ask(session, nova)
+    session.session.close()
+    assert nova.is_closed
