@@ -49,6 +49,8 @@ def look(path: str, stdin: Any) -> api.Look:
         return api.read(path)
     from senlin_affinity.cloud import snapshot_file
 
+    if stdin is None:
+        raise UsageError('standard input: it is closed')
     try:
         return api.Look(snapshot_file.parse(snapshot_file.decoded(stdin.buffer.read())))
     except InvalidSpec as error:

@@ -137,6 +137,11 @@ class SenlinAffinity(app.App):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``senlin-affinity`` with these arguments, and return the exit status."""
+    if sys.stderr is None:  # closed by who runs us, as the others may be
+        sys.stderr = open(os.devnull, 'w')  # noqa: SIM115 - open until the process ends
+    if sys.stdout is None:
+        sys.stderr.write('error: could not write the answer: standard output is closed\n')
+        return 1
     os.environ.setdefault('CLIFF_FIT_WIDTH', '1')  # tables as wide as the terminal, if there is one
     try:
         status: int = SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))

@@ -1,7 +1,8 @@
 """Text that may go to a terminal: without what would move its cursor, colour it, or not be written.
 
 Names come from a cloud, or from a file that somebody else wrote. Control characters, the separators
-of lines, and halves of characters (lone surrogates) are shown as escapes, or as one sign.
+of lines, what turns the direction of writing (U+202E), what has no width, and halves of characters
+(lone surrogates) are shown as escapes, or as one sign.
 
 Shapes: ``escaped('a\\x1b[31m') == 'a\\\\x1b[31m'``, ``signed('a\\x1b[31m') == 'a?[31m'``.
 """
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import re
 
-_NOT_SHOWN = re.compile('[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
+_NOT_SHOWN = re.compile(
+    '[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]'
+)
 
 
 def is_plain(text: str) -> bool:

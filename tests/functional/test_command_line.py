@@ -120,6 +120,20 @@ def test_a_disk_that_is_full_is_one_line(arguments, unbuffered):
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ('closed', 'said'),
+    [
+        ('>&-', 'error: could not write the answer: standard output is closed\n'),
+        ('>&- 2>&-', ''),
+        ('<&-', 'error: standard input: it is closed\n'),
+    ],
+)
+def test_a_stream_that_is_closed_is_one_line(closed, said):
+    line = f'{" ".join(COMMAND)} plan --count 1 --flavor a --snapshot - {closed}'
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (2 if closed == '<&-' else 1, said)
+
+
 INTERRUPTED = """
 import sys
 class Interrupting:

@@ -11,8 +11,10 @@ from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.policy.question import Look
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
+ODD = ['\x1b[31m', '\x9b31m', '\ud800', '\u2028', '\u202e', '\u2066', '\u200b']
 
-@pytest.mark.parametrize('odd', ['\x1b[31m', '\x9b31m', '\ud800', '\u2028'])
+
+@pytest.mark.parametrize('odd', ODD)
 def test_what_a_terminal_would_act_upon_is_not_drawn(odd):
     """In the name of a host, of a rule's fact, of a reason of the cloud, and of a group."""
     row = {
