@@ -18,6 +18,9 @@ from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedReque
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.aggregates import membership as aggregates
 from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.nova_options import ISOLATION as ISOLATION
+from senlin_affinity.core.nova_options import TENANT_AGGREGATE as TENANT_AGGREGATE
+from senlin_affinity.core.nova_options import TENANTS as TENANTS
 from senlin_affinity.core.objects import Rules
 from senlin_affinity.core.reservations import carriers, constrain, reservations
 from senlin_affinity.core.verdict import Outcome
@@ -55,32 +58,6 @@ ENFORCED_BY = Option(
     'policy chooses the host of every node, or nova, where nova-scheduler does so for every server '
     'of the cloud, by the request filter of senlin-affinity or by isolated aggregates.',
     pattern=f'^({PINNING}|{NOVA})$',
-)
-ISOLATION = Option(
-    'is_isolation_enforced',
-    False,
-    'Whether Nova keeps aggregates with trait:<trait>=required free of servers that do '
-    'not require the trait.',
-    'enable_isolated_aggregate_filtering',
-    _GROUP,
-    nova='scheduler',
-)
-TENANTS = Option(
-    'are_tenants_limited',
-    False,
-    'Whether Nova keeps the servers of a project in the aggregates that have the id of '
-    'the project in their metadata, under filter_tenant_id*.',
-    'limit_tenants_to_placement_aggregate',
-    _GROUP,
-    nova='scheduler',
-)
-TENANT_AGGREGATE = Option(
-    'is_tenant_aggregate_required',
-    False,
-    'Whether a project without such an aggregate may have no servers at all.',
-    'placement_aggregate_required_for_tenants',
-    _GROUP,
-    nova='scheduler',
 )
 
 

@@ -11,16 +11,19 @@ Units: MEMORY_MB in MiB, DISK_GB in GiB (``swap``, in MiB, is rounded up); an am
 What Nova ignores with a warning (an amount that is no number, an unknown class) is ignored here.
 
 Source: the user guide of flavors ("resources", "traits required"), and nova-scheduler's own
-translation, with which a test compares. What is not translated here (pinned CPUs, NUMA, devices) is
-named in ``unmodelled``: it can only ask for more, so that a number counted without it is "at most".
+translation, with which a test compares. What Placement does not decide (NUMA, devices) is named in
+``unmodelled``: it can only ask for more, so that a number counted without it is "at most".
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from senlin_affinity.core import flavor_features as features
 
 VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
 #: The classes of which every virtual machine asks one; snapshots are taken by them.
@@ -36,6 +39,7 @@ _CLASSES = """
 STANDARD_CLASSES = frozenset(_CLASSES.split())
 _CUSTOM = 'CUSTOM_'
 
+_RESOURCES, _TRAIT = 'resources', 'trait'
 _KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)', re.DOTALL)
 
 _SHAPING = """
@@ -48,7 +52,6 @@ _SHAPING = """
 _ASKING = ('hw:', 'os:', 'pci_passthrough:', 'accel:')
 #: ... but for those that only shape the guest.
 _HARMLESS = frozenset(_SHAPING.split())
-_PINNED = ('dedicated', 'mixed')
 #: Properties of an image by which Nova chooses hosts.
 _CHOOSING = ('hw_', 'img_hv_', 'os_secure_boot', 'architecture', 'hypervisor_', 'vm_mode')
 
@@ -68,10 +71,30 @@ class Flavor:
 
 
 @dataclass(frozen=True)
-class Demand:
-    """What one server asks for; ``unmodelled`` names what may ask for more, in words.
+class Group:
+    """What one provider has to give; without a suffix, what a tree and what it shares have to.
 
-    ``may_be_pinned`` says that an image which nobody has read could make PCPU of its VCPU.
+    Of an amount of 0 nothing is asked, but the flavor's own figure does not count, either.
+    """
+
+    suffix: str = ''
+    amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one server asks for, all groups together; ``groups`` keeps them apart.
+
+    ``root_required`` are traits that the host itself must have, whoever gives the rest, and
+    ``group_policy`` is Nova's. Where CPUs are pinned by a policy, Nova asks a second time, with
+    VCPU in place of PCPU, which are the groups of ``fallback``; ``amounts`` and the traits are what
+    both questions ask.
+
+    In words: ``unmodelled`` names what Placement does not decide, ``only_placement`` what only its
+    own answer to these groups decides. ``may_be_pinned`` says that an image which nobody has read
+    could make PCPU of its VCPU.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -79,6 +102,11 @@ class Demand:
     forbidden: frozenset[str] = frozenset()
     unmodelled: tuple[str, ...] = ()
     may_be_pinned: bool = False
+    groups: tuple[Group, ...] = ()
+    root_required: frozenset[str] = frozenset()
+    group_policy: str | None = None
+    fallback: tuple[Group, ...] = ()
+    only_placement: tuple[str, ...] = ()
 
 
 def demand(
@@ -88,66 +116,150 @@ def demand(
     is_volume_booted: bool = False,
 ) -> Demand:
     """What one server of the flavor asks for; a root disk in a volume asks no host for space."""
-    by_group: dict[tuple[str, str], int] = {}
-    traits: dict[str, set[str]] = {'required': set(), 'forbidden': set()}
-    of_traits: set[str] = set()
-    for found, value in ((_KEY.fullmatch(key), value) for key, value in flavor.extra_specs.items()):
-        if found is None:
-            continue
-        kind, suffix, name = found.groups(default='')
-        is_class = name.startswith(_CUSTOM) or name in STANDARD_CLASSES
-        if kind == 'trait':
-            traits.get(value, set()).add(name)
-            of_traits.add(suffix)
-        elif is_class and (amount := _amount(value)) is not None:
-            by_group[suffix, name] = amount
-    amounts: Counter[str] = Counter()
-    for (_suffix, name), amount in by_group.items():
-        amounts[name] += amount
-    properties = image_properties or {}
-    traits['required'] |= {
-        key.removeprefix('trait:')
-        for key, value in properties.items()
-        if key.startswith('trait:') and value == 'required'
-    }
-    policies = {flavor.extra_specs.get('hw:cpu_policy'), properties.get('hw_cpu_policy')}
-    is_derived = policies.isdisjoint(_PINNED) and VCPU not in amounts and PCPU not in amounts
-    if is_derived:
-        amounts[VCPU] = flavor.vcpus
-    amounts.setdefault(MEMORY_MB, flavor.ram)
+    specs = flavor.extra_specs
+    asked = features.Asked(specs, image_properties or {})
+    pins, more = features.pinning(asked, flavor.vcpus), features.read(asked)
+    named = tuple(_named(asked))
     root = 0 if is_volume_booted else flavor.disk
-    amounts.setdefault(DISK_GB, root + flavor.ephemeral + -(-flavor.swap // 1024))
+    disk = root + flavor.ephemeral + -(-flavor.swap // 1024)
+    own = {VCPU: flavor.vcpus, MEMORY_MB: flavor.ram, DISK_GB: disk}
+    groups = _groups(named, own, more, pins)
+    is_asked_twice = pins.policy == features.DEDICATED
+    fallback = _groups(named, own, more, None) if is_asked_twice else ()
+    least = _together(groups)
+    if is_asked_twice:
+        least = _in_both(least, _together(fallback))
+    is_shared = not any(item.kind == _RESOURCES and item.name in (VCPU, PCPU) for item in named)
+    policy = specs.get('group_policy')
     return Demand(
-        {name: amount for name, amount in amounts.items() if amount},
-        frozenset(traits['required']),
-        frozenset(traits['forbidden']),
-        tuple(_unmodelled(flavor.extra_specs, properties, by_group, of_traits - {''})),
-        may_be_pinned=is_derived and image_properties is None and policies == {None},
+        least.amounts,
+        least.required,
+        least.forbidden,
+        tuple(_unmodelled(asked, named)),
+        may_be_pinned=is_shared and image_properties is None and 'hw:cpu_policy' not in specs,
+        groups=groups,
+        root_required=more.root_required,
+        group_policy=policy if policy in ('none', 'isolate') else None,
+        fallback=fallback,
+        only_placement=tuple(_only_placement(asked, groups)),
     )
 
 
-def _unmodelled(
-    specs: Mapping[str, str],
-    properties: Mapping[str, str],
-    amounts: Mapping[tuple[str, str], int],
-    of_traits: Collection[str],
-) -> Iterable[str]:
-    """What may ask for more.
+class _Named(NamedTuple):
+    """An extra spec that names a class or a trait, and its amount, or what is asked of it."""
 
-    Pinned CPUs have a NUMA topology; numbered groups are added up, as if one provider gave all. One
-    group is no matter: it can only come from the host, or from a tree that is "at most" anyway.
+    kind: str
+    suffix: str
+    name: str
+    value: int | str
+
+
+def _named(asked: features.Asked) -> Iterator[_Named]:
+    """What the flavor names, and the traits of the image; not what Nova passes over."""
+    for key, value in asked.specs.items():
+        found = _KEY.fullmatch(key)
+        if found is None:
+            continue
+        kind, suffix, name = found.groups(default='')
+        if kind == _TRAIT:
+            yield _Named(kind, suffix, name, value)
+        elif name.startswith(_CUSTOM) or name in STANDARD_CLASSES:
+            amount = _amount(value)
+            if amount is not None:
+                yield _Named(kind, suffix, name, amount)
+    for key, value in asked.properties.items():
+        if key.startswith('trait:') and value == 'required':
+            yield _Named(_TRAIT, '', key.removeprefix('trait:'), value)
+
+
+def _groups(
+    named: Iterable[_Named],
+    own: Mapping[str, int],
+    more: features.Features,
+    pins: features.Pinning | None,
+) -> tuple[Group, ...]:
+    """The groups that ask for something, the one without a suffix first.
+
+    :param own: the flavor's own figures, which count where nothing names these classes.
+    :param pins: None asks for no pinned CPUs.
     """
-    for key, value in sorted(specs.items()):
+    amounts: dict[str, dict[str, int]] = {'': {}}
+    required: dict[str, set[str]] = {'': set(more.required)}
+    forbidden: dict[str, set[str]] = {'': set()}
+    traits = {'required': required, 'forbidden': forbidden}
+    for _kind, suffix, name, value in named:
+        if isinstance(value, int):
+            amounts.setdefault(suffix, {})[name] = value
+        elif value in traits:
+            traits[value].setdefault(suffix, set()).add(name)
+    bare = amounts['']
+    if pins is not None:
+        bare.update(pins.amounts)
+        required[''] |= pins.required
+        forbidden[''] |= pins.forbidden
+    there = {name for group in amounts.values() for name in group}
+    if PCPU in there:
+        there.add(VCPU)
+    bare.update((name, amount) for name, amount in own.items() if name not in there)
+    bare.update(more.amounts)
+    found = (
+        Group(
+            suffix,
+            {name: amount for name, amount in amounts.get(suffix, {}).items() if amount},
+            frozenset(required.get(suffix, ())),
+            frozenset(forbidden.get(suffix, ())),
+        )
+        for suffix in sorted({*amounts, *required, *forbidden})
+    )
+    return tuple(group for group in found if group.amounts or group.required or group.forbidden)
+
+
+def _together(groups: Iterable[Group]) -> Group:
+    """All of them as one."""
+    amounts: Counter[str] = Counter()
+    required: frozenset[str] = frozenset()
+    forbidden = required
+    for group in groups:
+        amounts.update(group.amounts)
+        required |= group.required
+        forbidden |= group.forbidden
+    return Group('', dict(amounts), required, forbidden)
+
+
+def _in_both(one: Group, other: Group) -> Group:
+    """What either of two questions asks in any case."""
+    least = Counter(one.amounts) & Counter(other.amounts)
+    required, forbidden = one.required & other.required, one.forbidden & other.forbidden
+    return Group('', dict(least), required, forbidden)
+
+
+def _keys(asked: features.Asked) -> Iterator[tuple[str, str]]:
+    """The keys by which hosts may be chosen: as those of extra specs, and in words."""
+    for key, value in sorted(asked.specs.items()):
         is_harmless = key in _HARMLESS or (key, value) == ('hw:cpu_policy', 'shared')
         if key.startswith(_ASKING) and not is_harmless:
-            yield f'extra spec {key}'
-    for key in sorted(properties):
+            yield key, f'extra spec {key}'
+    for key in sorted(asked.properties):
         if key.startswith(_CHOOSING):
-            yield f'image property {key}'
-    if any(name == PCPU and amount for (_suffix, name), amount in amounts.items()):
+            yield key.replace('_', ':', 1), f'image property {key}'
+
+
+def _unmodelled(asked: features.Asked, named: Iterable[_Named]) -> Iterator[str]:
+    """What Placement does not decide. Pinned CPUs have a NUMA topology, however they are asked."""
+    yield from (words for key, words in _keys(asked) if key not in features.COVERED)
+    if any(item.name == PCPU and item.value and item.kind == _RESOURCES for item in named):
         yield f'resource class {PCPU}'
-    numbered = {suffix for (suffix, _name), amount in amounts.items() if suffix and amount}
-    if len(numbered) > 1 or not numbered.issuperset(of_traits):
+
+
+def _only_placement(asked: features.Asked, groups: Collection[Group]) -> Iterator[str]:
+    """What only Placement's answer decides.
+
+    Numbered groups are added up, as if one provider gave all. One group is no matter: it can only
+    come from the host, or from a tree that is "at most" anyway.
+    """
+    yield from (words for key, words in _keys(asked) if key in features.COVERED)
+    numbered = [group for group in groups if group.suffix]
+    if len(numbered) > 1 or not all(group.amounts for group in numbered):
         yield 'numbered groups of resources and traits'
 
 

@@ -48,7 +48,7 @@ def check_demand(nova, given, image, is_volume_booted):
         assert amount <= theirs['amounts'].get(name, 0), name
     assert ours.required <= set(theirs['required'])
     assert ours.forbidden <= set(theirs['forbidden'])
-    if not ours.unmodelled:
+    if not (ours.unmodelled or ours.fallback):
         assert dict(ours.amounts) == theirs['amounts']
         assert sorted(ours.required) == theirs['required']
         assert sorted(ours.forbidden) == theirs['forbidden']

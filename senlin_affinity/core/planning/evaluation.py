@@ -92,3 +92,4 @@ def _unmodelled(resolved: ResolvedRequest, constraints: Sequence[Constraint]) ->
     yield from scheduler_filters.unmodelled(resolved, modelled)
     if resolved.demand is not None:
         yield from resolved.demand.unmodelled
+        yield from resolved.demand.only_placement

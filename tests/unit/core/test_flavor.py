@@ -18,3 +18,4 @@ def test_demand(row):
     assert found.required == set(row.get('required', ()))
     assert found.forbidden == set(row.get('forbidden', ()))
     assert found.unmodelled == tuple(row.get('unmodelled', ()))
+    assert found.only_placement == tuple(row.get('only_placement', ()))

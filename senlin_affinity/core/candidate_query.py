@@ -1,0 +1,184 @@
+"""What nova-scheduler asks Placement for one server: the query of ``GET /allocation_candidates``.
+
+Shapes, without the percent signs of what is really sent::
+
+    member_of=in:<uuid>&resources=MEMORY_MB:512,VCPU:1&root_required=!COMPUTE_STATUS_DISABLED
+
+The names are sorted, and the values are encoded as Nova does it; Nova adds a ``limit``.
+
+What is not known is left out, and named by ``missing``: Nova's own query then asks for the same or
+for more, and the answer to this one is an upper bound. ``OWNER_NOVA`` is left out as well, which
+Nova requires once every compute service reports it: then it changes nothing.
+
+Source: nova-scheduler's translation of a request and its request filters (Nova 34), with both of
+which tests compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from senlin_affinity.core import flavor_features as features
+from senlin_affinity.core import image_traits
+from senlin_affinity.core.aggregates import isolation
+from senlin_affinity.core.flavor import PCPU, Demand, Group
+from senlin_affinity.core.nova_options import (
+    FALLBACK_OFF,
+    IMAGE_METADATA,
+    IMAGE_TYPES,
+    ISOLATION,
+    TENANT_AGGREGATE,
+    TENANTS,
+)
+from senlin_affinity.core.objects import ResolvedRequest
+from senlin_affinity.core.verdict import Verdict
+
+#: The microversion at which Nova asks, and for which these queries are written.
+MICROVERSION = '1.36'
+
+_DISABLED = '!COMPUTE_STATUS_DISABLED'
+_OWNER = 'OWNER_NOVA'
+_SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
+
+
+def query(resolved: ResolvedRequest) -> str | None:
+    """The query for one server of the request; None where there is not just one."""
+    found = queries(resolved)
+    return found[0] if len(found) == 1 else None
+
+
+def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """All that Nova asks for one server: a host may be in the answer to any of them.
+
+    There are two where CPUs are pinned by a policy, unless nova.conf says otherwise. There is none
+    where the flavor is not known, where Nova refuses before it asks, and where an image that is not
+    known could ask for pinned CPUs, which other hosts have.
+    """
+    asked = resolved.demand
+    if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
+        return ()
+    member_of = _member_of(resolved, asked)
+    if isinstance(member_of, Verdict):
+        return ()
+    groups = [asked.groups]
+    if asked.fallback and not resolved.option(FALLBACK_OFF):
+        groups.append(asked.fallback)
+    root = ('root_required', ','.join([*sorted(_of_root(resolved, asked)), _DISABLED]))
+    policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
+    return tuple(_encoded([root, *policy, *_of_groups(each, member_of)]) for each in groups)
+
+
+def missing(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """What is not known, in words, and may make Nova's own queries ask for more; mostly nothing."""
+    return tuple(_missing(resolved))
+
+
+def _missing(resolved: ResolvedRequest) -> Iterator[str]:
+    snapshot, flavor = resolved.snapshot, resolved.flavor
+    image, hosts = resolved.image_properties, snapshot.hosts or ()
+    if image is None:
+        yield 'the properties of the image'
+    if image is not None and resolved.option(IMAGE_TYPES) and _disk_format(resolved) is None:
+        yield 'the disk format of the image'
+    are_asked = resolved.request.availability_zone or _limits(resolved)
+    if snapshot.aggregates is None and are_asked:
+        yield 'the aggregates'
+    if resolved.option(TENANTS) and resolved.project_id is None:
+        yield 'the project'
+    specs = flavor.extra_specs if flavor is not None else {}
+    for key in ('accel:device_profile', 'pci_passthrough:alias'):
+        if specs.get(key):
+            yield f'the devices of {key}'
+    if _tpm_secret(resolved) and not _has_tpm_secrets(resolved):
+        yield 'whether Nova asks who owns the secret of a TPM'
+    if len({_OWNER in host.traits for host in hosts if host.traits}) > 1:
+        yield f'whether Nova requires {_OWNER}'
+
+
+def _limits(resolved: ResolvedRequest) -> bool:
+    """Does Nova keep aggregates for traits, or for projects?"""
+    return bool(resolved.option(ISOLATION) or resolved.option(TENANTS))
+
+
+def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
+    """Does any host have CPUs for pinned servers?"""
+    return any(PCPU in (host.resources or ()) for host in resolved.snapshot.hosts or ())
+
+
+def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | Verdict:
+    """The aggregates of the group without a suffix, or why Nova refuses the request."""
+    known, zone = resolved.snapshot.aggregates, resolved.request.availability_zone
+    if known is None:
+        return []
+    found, project = [], resolved.project_id
+    if resolved.option(TENANTS) and project is not None:
+        is_required = resolved.option(TENANT_AGGREGATE)
+        own = isolation.limit_to_tenant(project, known, is_aggregate_required=is_required)
+        if isinstance(own, Verdict):
+            return own
+        found += [f'in:{",".join(sorted(any_of))}' for any_of in own.required]
+    of_zone = sorted(each.uuid for each in known if each.availability_zone == zone) if zone else []
+    if of_zone:
+        found.append(f'in:{",".join(of_zone)}')
+    if resolved.option(ISOLATION) and resolved.image_properties is not None:
+        traits = {trait for group in asked.groups for trait in group.required}
+        closed = isolation.isolate(traits, known).forbidden
+        found += [f'!in:{",".join(sorted(closed))}'] if closed else []
+    return found
+
+
+def _of_root(resolved: ResolvedRequest, asked: Demand) -> set[str]:
+    """What the provider of the host itself must have."""
+    traits, secret = set(asked.root_required), _tpm_secret(resolved)
+    if secret is not None and _has_tpm_secrets(resolved):
+        traits.add(secret)
+    if resolved.option(IMAGE_TYPES):
+        traits |= image_traits.of_disk_format(_disk_format(resolved))
+    if resolved.option(IMAGE_METADATA):
+        traits |= image_traits.of_properties(resolved.image_properties or {})
+    return traits
+
+
+def _disk_format(resolved: ResolvedRequest) -> str | None:
+    """The image's; '' where the servers need none."""
+    image = resolved.request.image
+    if resolved.request.is_volume_booted:
+        return ''
+    return None if image is None else image.disk_format
+
+
+def _tpm_secret(resolved: ResolvedRequest) -> str | None:
+    if resolved.flavor is None:
+        return None
+    specs, properties = resolved.flavor.extra_specs, resolved.image_properties or {}
+    return features.tpm_secret(features.Asked(specs, properties))
+
+
+def _has_tpm_secrets(resolved: ResolvedRequest) -> bool:
+    """Is this a Nova whose hosts say who owns the secrets of TPMs?"""
+    hosts = resolved.snapshot.hosts or ()
+    return any(not features.TPM_SECRETS.isdisjoint(host.traits) for host in hosts)
+
+
+def _of_groups(groups: Sequence[Group], member_of: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The parameters of the groups; ``member_of`` is that of the one without a suffix."""
+    if member_of and not any(group.suffix == '' for group in groups):
+        groups = [Group(), *groups]
+    for group in groups:
+        amounts = sorted(f'{name}:{amount}' for name, amount in group.amounts.items())
+        yield f'resources{group.suffix}', ','.join(amounts)
+        traits = [*sorted(group.required), *(f'!{trait}' for trait in sorted(group.forbidden))]
+        if traits:
+            yield f'required{group.suffix}', ','.join(traits)
+    yield from (('member_of', value) for value in member_of)
+
+
+def _encoded(parameters: Sequence[tuple[str, str]]) -> str:
+    """A query string."""
+    return '&'.join(f'{_quoted(name)}={_quoted(value)}' for name, value in sorted(parameters))
+
+
+def _quoted(text: str) -> str:
+    """Percent-encoded, with + for a blank."""
+    octets = (chr(octet) if octet in _SAFE else f'%{octet:02X}' for octet in text.encode())
+    return ''.join(octets).replace('%20', '+')

@@ -1,0 +1,57 @@
+"""The traits that Nova requires of a host for what an image is, and for the devices it names.
+
+Shapes::
+
+    qcow2                         COMPUTE_IMAGE_TYPE_QCOW2
+    {'hw_disk_bus': 'virtio'}     COMPUTE_STORAGE_BUS_VIRTIO
+
+Source: Nova's request filters ``require_image_type_support`` and ``transform_image_metadata``, both
+off by default in nova.conf's ``[scheduler]``. A name for which there is no trait asks for nothing;
+among properties it takes all others with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_FORMATS = frozenset(
+    ('AKI', 'AMI', 'ARI', 'ISO', 'QCOW2', 'RAW', 'VDI', 'VHD', 'VHDX', 'VMDK', 'PLOOP')
+)
+_BUSES = 'FDC IDE LXC SATA SCSI UML USB VIRTIO XEN'
+_NETWORK = """
+    E1000 E1000E IGB LAN9118 NE2K_PCI NETFRONT PCNET RTL8139 SPAPR_VLAN SRIOV VIRTIO VMXNET VMXNET3
+"""
+_ARCHITECTURES = """
+    AARCH64 ALPHA ARMV6 ARMV7 ARMV7B CRIS I686 IA64 LM32 M68K MICROBLAZE MICROBLAZEEL MIPS MIPS64
+    MIPS64EL MIPSEL OPENRISC PARISC PARISC64 PPC PPC64 PPC64LE PPCEMB PPCLE S390 S390X SH4 SH4EB
+    SPARC SPARC64 UNICORE32 X86_64 XTENSA XTENSAEB
+"""
+#: A property, how its traits begin, and the values for which there is one. Those of an IOMMU are
+#: COMPUTE_VIOMMU_MODEL_, but Nova 34 looks for others.
+_NAMED = (
+    ('hw_cdrom_bus', 'COMPUTE_STORAGE_BUS', _BUSES),
+    ('hw_disk_bus', 'COMPUTE_STORAGE_BUS', _BUSES),
+    ('hw_video_model', 'COMPUTE_GRAPHICS_MODEL', 'BOCHS CIRRUS GOP NONE QXL VGA VIRTIO VMVGA XEN'),
+    ('hw_vif_model', 'COMPUTE_NET_VIF_MODEL', _NETWORK),
+    ('hw_architecture', 'HW_ARCH', _ARCHITECTURES),
+    ('hw_emulation_architecture', 'COMPUTE_ARCH', 'AARCH64 MIPSEL PPC64LE RISCV64 S390X X86_64'),
+    ('hw_viommu_model', 'COMPUTE_VIOMMU', ''),
+)
+
+
+def of_disk_format(disk_format: str | None) -> set[str]:
+    """What a disk format requires; None is not known."""
+    name = (disk_format or '').upper()
+    return {f'COMPUTE_IMAGE_TYPE_{name}'} if name in _FORMATS else set()
+
+
+def of_properties(properties: Mapping[str, str]) -> set[str]:
+    """What the devices and the architecture require that an image names."""
+    traits = set()
+    for key, prefix, known in _NAMED:
+        if key in properties:
+            name = properties[key].replace('-', '_').upper()
+            if name not in known.split():
+                return set()
+            traits.add(f'{prefix}_{name}')
+    return traits
