@@ -101,8 +101,11 @@ def _limits(resolved: ResolvedRequest) -> bool:
 
 
 def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
-    """Does any host have CPUs for pinned servers?"""
-    return any(PCPU in (host.resources or ()) for host in resolved.snapshot.hosts or ())
+    """Does any host have CPUs for pinned servers, as far as that is known?"""
+    for host in resolved.snapshot.hosts or ():
+        if host.resources is None or (PCPU in host.resources and host.resources[PCPU].capacity):
+            return True
+    return False
 
 
 def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | Verdict:

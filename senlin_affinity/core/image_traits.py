@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_FORMATS = frozenset(
+FORMATS = frozenset(
     ('AKI', 'AMI', 'ARI', 'ISO', 'QCOW2', 'RAW', 'VDI', 'VHD', 'VHDX', 'VMDK', 'PLOOP')
 )
 _BUSES = 'FDC IDE LXC SATA SCSI UML USB VIRTIO XEN'
@@ -28,7 +28,7 @@ _ARCHITECTURES = """
 """
 #: A property, how its traits begin, and the values for which there is one. Those of an IOMMU are
 #: COMPUTE_VIOMMU_MODEL_, but Nova 34 looks for others.
-_NAMED = (
+NAMED = (
     ('hw_cdrom_bus', 'COMPUTE_STORAGE_BUS', _BUSES),
     ('hw_disk_bus', 'COMPUTE_STORAGE_BUS', _BUSES),
     ('hw_video_model', 'COMPUTE_GRAPHICS_MODEL', 'BOCHS CIRRUS GOP NONE QXL VGA VIRTIO VMVGA XEN'),
@@ -37,20 +37,36 @@ _NAMED = (
     ('hw_emulation_architecture', 'COMPUTE_ARCH', 'AARCH64 MIPSEL PPC64LE RISCV64 S390X X86_64'),
     ('hw_viommu_model', 'COMPUTE_VIOMMU', ''),
 )
+#: Names that Nova takes for others.
+_OTHER_NAMES = {
+    **dict.fromkeys(('I386', 'I486', 'I586', 'X86_32', 'X86_32P'), 'I686'),
+    'AMD64': 'X86_64',
+    'VIRTUALE1000': 'E1000',
+    'VIRTUALE1000E': 'E1000E',
+    'VIRTUALPCNET32': 'PCNET',
+    'VIRTUALSRIOVETHERNETCARD': 'SRIOV',
+    'VIRTUALVMXNET': 'VMXNET',
+    'VIRTUALVMXNET3': 'VMXNET3',
+}
 
 
 def of_disk_format(disk_format: str | None) -> set[str]:
     """What a disk format requires; None is not known."""
     name = (disk_format or '').upper()
-    return {f'COMPUTE_IMAGE_TYPE_{name}'} if name in _FORMATS else set()
+    return {f'COMPUTE_IMAGE_TYPE_{name}'} if name in FORMATS else set()
 
 
 def of_properties(properties: Mapping[str, str]) -> set[str]:
     """What the devices and the architecture require that an image names."""
-    traits = set()
-    for key, prefix, known in _NAMED:
-        if key in properties:
-            name = properties[key].replace('-', '_').upper()
+    traits, given = set(), dict(properties)
+    if 'architecture' in given:
+        given.setdefault('hw_architecture', given['architecture'])
+    if given.get('vmware_adaptertype'):
+        given.setdefault('hw_disk_bus', 'ide' if given['vmware_adaptertype'] == 'ide' else 'scsi')
+    for key, prefix, known in NAMED:
+        if key in given:
+            name = given[key].replace('-', '_').upper()
+            name = _OTHER_NAMES.get(name, name)
             if name not in known.split():
                 return set()
             traits.add(f'{prefix}_{name}')

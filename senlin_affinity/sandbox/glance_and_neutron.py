@@ -1,4 +1,4 @@
-"""A Glance with one public image, and a Neutron with nothing in it: enough to boot servers.
+"""A Glance with a public image, and a Neutron with nothing in it: enough to boot servers.
 
 Nova and Senlin ask no more for servers with ``networks: []``: every collection of Neutron's is
 empty, every write is refused. Glance's schema lists every attribute of the image, since Nova takes
@@ -9,6 +9,7 @@ Source: https://docs.openstack.org/api-ref/image/v2/ and https://docs.openstack.
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from webob import Request, Response
@@ -48,24 +49,31 @@ def _version(number: str, url: str) -> dict[str, Any]:
 
 
 class Glance(Stub):
-    """The Image API of one sandbox."""
+    """The Image API of one sandbox; an image is active as soon as it is created."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._url = endpoints.url('image')
+        self._images = {IMAGE_ID: _IMAGE}
 
     def _answer(self, request: Request) -> Response:
+        if request.method == 'POST' and parts_of(request) == ('v2', 'images'):
+            image_id = str(uuid.uuid4())
+            image = {**_IMAGE, **request.json_body, 'id': image_id}
+            self._images[image_id] = image
+            return answer(201, image)
         if request.method not in ('GET', 'HEAD'):
             return error(403, "the sandbox's images are fixed")
         match parts_of(request):
             case () | ('versions',) | ('v2',):
                 return answer(300, _version('v2.9', f'{self._url}/v2/'))
             case ('v2', 'images'):
-                found = [_IMAGE] if request.GET.get('name') in (None, _IMAGE['name']) else []
+                name, known = request.GET.get('name'), tuple(self._images.values())
+                found = [image for image in known if name in (None, image['name'])]
                 more = {'first': '/v2/images', 'schema': '/v2/schemas/images'}
                 return answer(200, {'images': found, **more})
             case ('v2', 'images', image_id):
-                if image_id == IMAGE_ID:
-                    return answer(200, _IMAGE)
+                if image_id in self._images:
+                    return answer(200, self._images[image_id])
                 return error(404, f'No image found with ID {image_id}')
             case ('v2', 'schemas', 'image'):
                 schema = {

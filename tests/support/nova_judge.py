@@ -17,6 +17,9 @@ Shapes (JSON, one line each)::
      "options": ["limit_tenants_to_placement_aggregate"]}     also: flavor, image, zone, forced
         -> {"required": [["<uuid>"]], "forbidden": []}, what the request filters ask of Placement in
         a cloud with these aggregates (in a database in memory), or {"refused": "No hosts ..."}
+    {"ask": "queries", "flavor": {...}, "image": {...}, "disk_format": "raw", "aggregates": {...},
+     "project": "p1", "zone": "az1", "options": ["workarounds.disable_fallback_pcpu_query"]}
+        -> ["resources=VCPU%3A1...", ...], all that is asked of Placement, or {"refused": "..."}
 
 The host that the filters look at is the worst one: it has nothing, supports nothing, is overloaded,
 and its aggregates are for others.
@@ -24,6 +27,7 @@ and its aggregates are for others.
 
 import functools
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -37,6 +41,12 @@ OPTIONS = (
     'enable_isolated_aggregate_filtering',
     'limit_tenants_to_placement_aggregate',
     'placement_aggregate_required_for_tenants',
+)
+QUERY_OPTIONS = (
+    *(f'scheduler.{name}' for name in OPTIONS),
+    'scheduler.query_placement_for_image_type_support',
+    'scheduler.image_metadata_prefilter',
+    'workarounds.disable_fallback_pcpu_query',
 )
 
 
@@ -251,7 +261,45 @@ def destination(given):
     }
 
 
+def queries(given):
+    from nova import exception, objects
+    from nova.conf import CONF
+    from nova.scheduler import request_filter, utils
+    from nova.virt import hardware
+
+    context = _database()
+    _put(context, given['aggregates'])
+    for name in QUERY_OPTIONS:
+        group, _dot, key = name.partition('.')
+        CONF.set_override(key, name in given['options'], group)
+    try:
+        spec = _spec(given)
+        spec.image.name, spec.image.disk_format = 'image', given['disk_format']
+        hardware.numa_get_constraints(spec.flavor, spec.image)
+        spec.project_id, spec.availability_zone = given['project'], given['zone']
+        spec.requested_networks = objects.NetworkRequestList(objects=[])
+        spec.request_level_params = objects.RequestLevelParams()
+        for ask in request_filter.ALL_REQUEST_FILTERS:
+            # This one looks for the services of all cells; what it adds changes no answer.
+            if ask is not request_filter.owner_nova_filter:
+                ask(context, spec)
+        both = [utils.resources_from_request_spec(context, spec, None)]
+        is_pinned = both[0].cpu_pinning_requested
+        if is_pinned and not CONF.workarounds.disable_fallback_pcpu_query:
+            both.append(
+                utils.resources_from_request_spec(
+                    context, spec, None, enable_pinning_translate=False
+                )
+            )
+    except exception.NovaException as error:
+        return {'refused': str(error)}
+    # Without the limit, of which our own requests have another.
+    whole = [each.to_querystring().split('&') for each in both]
+    return ['&'.join(part for part in each if not part.startswith('limit=')) for each in whole]
+
+
 def serve():
+    logging.disable(logging.ERROR)
     from nova import objects
     from nova.conf import CONF
 
@@ -259,7 +307,8 @@ def serve():
     CONF.set_override('isolated_hosts', [HOST], 'filter_scheduler')
     CONF.set_override('weight_setting', ['cpu=1'], 'metrics')
     objects.register_all()
-    answers = {each.__name__: each for each in (demand, filters, attributes, passes, destination)}
+    asked = demand, filters, attributes, passes, destination, queries
+    answers = {each.__name__: each for each in asked}
     for line in sys.stdin:
         given = json.loads(line)
         try:
