@@ -8,7 +8,8 @@ The way of the data::
     decision = api.answer(question, api.look(connection, question))
 
 Question, Look and Decision are plain values: equal if they say the same, to be pickled. One look
-does for every question about the same server group, project and image. The command ``plan`` and
+does for every question about the same server group, project and image; what Placement itself
+answers is in it for the one that it was taken for. The command ``plan`` and
 the policy in Senlin ask here, too.
 
 Errors: InvalidSpec for a question that is not right, names what the cloud does not have, or a file
@@ -26,12 +27,12 @@ from typing import Any
 
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.core import planner
+from senlin_affinity.core import candidate_query, planner
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.flavor import PCPU
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.planning.decision import Decision
-from senlin_affinity.policy.question import IMAGE, Look, Needs, Question, ask, needs
+from senlin_affinity.policy.question import ANSWER, IMAGE, Look, Needs, Question, ask, needs
 
 __all__ = ('Decision', 'Look', 'Needs', 'Question', 'answer', 'look', 'read', 'save', 'see')
 
@@ -42,6 +43,8 @@ def look(connection: Any, question: Question | None = None, timeout: float | Non
     :param question: None is for any question, also about any server group, which costs more.
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     """
+    if question is not None:
+        question = _read(question, load_constraints())
     return see(connection, Needs() if question is None else needs(question), timeout)
 
 
@@ -77,12 +80,17 @@ def answer(
     :param remedies: whether to look for what would help, which is most of a refusal's cost.
     """
     chosen = load_constraints() if constraints is None else constraints
-    if question.options:
-        # Imported here: without options, a plan does not need oslo.config.
-        from senlin_affinity.conf import opts
+    return planner.decide(ask(_read(question, chosen), look), chosen, remedies=remedies)
 
-        question = replace(question, options=opts.read(question.options, chosen))
-    return planner.decide(ask(question, look), chosen, remedies=remedies)
+
+def _read(question: Question, constraints: Sequence[Constraint]) -> Question:
+    """The question with its options read."""
+    if not question.options:
+        return question
+    # Imported here: without options, a plan does not need oslo.config.
+    from senlin_affinity.conf import opts
+
+    return replace(question, options=opts.read(question.options, constraints))
 
 
 def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
@@ -107,9 +115,26 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
     seen, image = Look(taken.snapshot, unknown), needed.image
     hosts = taken.snapshot.hosts or ()
     has_pinned = any(PCPU in (host.resources or {}) for host in hosts)
-    if image is None or not (needed.is_image_needed or has_pinned):
+    if image is not None and (needed.is_image_needed or has_pinned):
+        try:
+            properties = images.properties(connection, image, timeout)
+            seen = replace(seen, images={image: properties})
+        except CloudError as error:
+            seen = replace(seen, unknown={**unknown, IMAGE: str(error)})
+    query = _query(needed.question, seen)
+    if query is None:
         return seen
     try:
-        return replace(seen, images={image: images.properties(connection, image, timeout)})
+        return replace(seen, snapshot=snapshot.answered(connection, taken, query, timeout))
     except CloudError as error:
-        return replace(seen, unknown={**unknown, IMAGE: str(error)})
+        return replace(seen, unknown={**seen.unknown, ANSWER: str(error)})
+
+
+def _query(question: Question | None, seen: Look) -> str | None:
+    """What Nova would ask Placement; None for a question that can not be asked like that."""
+    if question is None or seen.snapshot.hosts is None:
+        return None
+    try:
+        return candidate_query.query(ask(question, seen))
+    except InvalidSpec:
+        return None  # whoever answers the question says what is not right

@@ -109,6 +109,11 @@ def aggregates(compute: Rest) -> tuple[tuple[Aggregate, ...], dict[str, frozense
     return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets
 
 
+def in_order(hypervisors: Iterable[Hypervisor]) -> tuple[Hypervisor, ...]:
+    """By the names of the service host and the hypervisor."""
+    return tuple(sorted(hypervisors, key=lambda each: (each.service_host, each.name)))
+
+
 def hosts(
     hypervisors: Iterable[Hypervisor],
     zone_of: Mapping[str, str],
@@ -116,8 +121,7 @@ def hosts(
     rooms: Mapping[str, Room],
 ) -> tuple[Host, ...]:
     """One host for each hypervisor; ``rooms`` by its id, as far as they are known."""
-    ordered = sorted(hypervisors, key=lambda each: (each.service_host, each.name))
-    with_rooms = ((each, rooms.get(each.id) or Room(None)) for each in ordered)
+    with_rooms = ((each, rooms.get(each.id) or Room(None)) for each in hypervisors)
     return tuple(
         Host(
             each.service_host,

@@ -41,7 +41,7 @@ TREES: Microversion = (1, 29)
 MOST_REQUESTS = 4
 #: The trait of a provider that shares its resources with the members of its aggregates.
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
-_CANDIDATES = 'list the allocation candidates'
+CANDIDATES = 'list the allocation candidates'
 _PROVIDERS = 'list the resource providers'
 #: What no provider shares with a host; and of which it is known where a host has none.
 _OWN = (VCPU, PCPU, MEMORY_MB)
@@ -62,6 +62,17 @@ class Room:
     is_nested: bool = False
     is_partial: bool = False
     pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict)
+
+
+class Seen(NamedTuple):
+    """The rooms, by the UUIDs of their root providers.
+
+    ``longest`` is the number of allocation requests of the longest answer: none that is shorter can
+    have been cut.
+    """
+
+    rooms: Mapping[str, Room] = {}
+    longest: int = 0
 
 
 _NOTHING = Resource(0, 0)
@@ -89,10 +100,12 @@ class _Answers:
     def __init__(self) -> None:
         self.providers: dict[str, _Provider] = {}
         self.trees: dict[str, list[str]] = {}
+        self.longest = 0
         self._as_set: Any = cache(frozenset)
 
     def add(self, body: Any) -> None:
         """The summaries of an answer; equal traits become one object."""
+        self.longest = max(self.longest, len(body['allocation_requests']))
         for uuid, summary in body['provider_summaries'].items():
             if uuid not in self.providers:
                 traits = self._as_set(tuple(summary['traits']))
@@ -199,7 +212,7 @@ class _Shared:
 
 def rooms(
     placement: Rest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
-) -> dict[str, Room]:
+) -> Seen:
     """The room of each host, by the UUID of its root provider (which is the hypervisor's id).
 
     A host that Placement's answers do not come to is not among them.
@@ -208,10 +221,10 @@ def rooms(
     :param most: the requests that it may take, 3 or 4.
     """
     if not hosts:
-        return {}
+        return Seen()
     answers, shared = _Answers(), None
     sharing = _listed(placement, 'uuid', required=SHARING)
-    with reading(_CANDIDATES):
+    with reading(CANDIDATES):
         first = _candidates(placement, f'{MEMORY_MB}:1')
         answers.add(first)
         is_missing = any(host not in answers.trees for host in hosts)
@@ -230,12 +243,12 @@ def rooms(
     if missing and not (sharing and most < MOST_REQUESTS):
         cut = _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
         found |= dict.fromkeys(missing - cut, FULL)
-    return found
+    return Seen(found, answers.longest)
 
 
 def _candidates(placement: Rest, resources: str) -> Any:
     return placement.get(
-        '/allocation_candidates', _CANDIDATES, TREES, params={'resources': resources}
+        '/allocation_candidates', CANDIDATES, TREES, params={'resources': resources}
     )
 
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from openstack.connection import Connection
 
+from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud import flavors, hosts, members, providers
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups
@@ -39,10 +39,16 @@ _TIME = '%Y-%m-%dT%H:%M:%SZ'
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot, and why what is not in it is not known, by its part."""
+    """A snapshot, and why what is not in it is not known, by its part.
+
+    ``roots`` are the root providers of the hosts, ``longest`` the number of allocation requests of
+    the longest of Placement's answers.
+    """
 
     snapshot: CloudSnapshot
     unknown: Mapping[str, str] = field(default_factory=dict)
+    roots: tuple[str, ...] = ()
+    longest: int = 0
 
 
 def take(
@@ -65,6 +71,22 @@ def take(
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
     return _Taking(connection, timeout, project_id).take(wanted, is_any=is_project_of_group)
+
+
+def answered(
+    connection: Connection, taken: Taken, query: str, timeout: float | None = None
+) -> CloudSnapshot:
+    """The snapshot with what Placement grants of a query on each host. One request."""
+    placement, snapshot = clouds.placement(connection, timeout), taken.snapshot
+    known = snapshot.hosts or ()
+    if not known or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
+        return snapshot
+    answer = allocations.ask(placement, query, known, taken.roots, taken.longest)
+    return replace(
+        snapshot,
+        hosts=tuple(host.but(grants=each) for host, each in zip(known, answer.grants, strict=True)),
+        answered=frozenset([query] if answer.is_whole else ()),
+    )
 
 
 class _Taking:
@@ -94,12 +116,13 @@ class _Taking:
             'aggregates', lambda: hosts.aggregates(self._compute), hosts.AGGREGATE_UUIDS
         ) or (None, {})
         built = zones = None
-        rooms: Mapping[str, providers.Room] = {}
+        seen = providers.Seen()
         if found is not None:
             zone_of = self._part('availability_zones', lambda: hosts.zones(self._compute))
             is_listed = wanted is not None and bool(servers)
-            rooms = self._rooms(found, providers.MOST_REQUESTS - is_listed)
-            built = hosts.hosts(found, zone_of or {}, aggregates_of, rooms)
+            found = hosts.in_order(found)
+            seen = self._rooms(found, providers.MOST_REQUESTS - is_listed)
+            built = hosts.hosts(found, zone_of or {}, aggregates_of, seen.rooms)
             zones = None if zone_of is None else dict.fromkeys(zone_of.values(), True)
         else:
             zones = self._part('availability_zones', inventory.zones)
@@ -123,9 +146,13 @@ class _Taking:
                 closed_zones=closed,
                 user_id=self._user,
                 project_id=project,
-                pools={uuid: has for room in rooms.values() for uuid, has in room.pools.items()},
+                pools={
+                    uuid: has for room in seen.rooms.values() for uuid, has in room.pools.items()
+                },
             ),
             self._unknown,
+            tuple(each.id for each in found or ()),
+            seen.longest,
         )
 
     def _part(
@@ -181,22 +208,20 @@ class _Taking:
             self._unknown['quotas'] = str(error)  # a group that outlived its project
             return None
 
-    def _rooms(
-        self, found: Collection[hosts.Hypervisor], most: int
-    ) -> Mapping[str, providers.Room]:
+    def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.Seen:
         placement = clouds.placement(self._connection, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
-        rooms = self._part('resources', read, providers.TREES, placement)
-        if rooms is None:
-            return {}
-        cut = len(largest) - len(rooms)
+        seen = self._part('resources', read, providers.TREES, placement)
+        if seen is None:
+            return providers.Seen()
+        cut = len(largest) - len(seen.rooms)
         if cut:
             self._unknown['resources'] = (
                 f"Placement's answers did not come to {cut} of {len(largest)} hosts "
                 '(if it cuts them, raise its option max_allocation_candidates)'
             )
-        return rooms
+        return seen
 
     def _members(
         self,

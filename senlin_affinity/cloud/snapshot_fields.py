@@ -21,6 +21,7 @@ from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud.json_fields import Field, Table, Twice, alike, by_name, each, text, wrong
 from senlin_affinity.core import quotas
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.member_of import all_spelt, spelt
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup, check_policy, check_rules
@@ -85,6 +86,7 @@ RESOURCE = Table(
 )
 #: A resource of a pool is no sum, and names no pool.
 _OF_POOL = Table(Resource, *[*RESOURCE.fields.values()][:4])
+GRANT = Table(Grant, Field('query', text), *alike(fields.amount, 'room', 'certain'))
 AGGREGATE = Table(
     Aggregate,
     *alike(text, 'uuid', 'name', 'availability_zone'),
@@ -170,6 +172,7 @@ class Hosts(Table[Host]):
             Field('traits', _texts(frozenset)),
             Field('resources', resources, _resources_written),
             *alike(fields.flag, 'is_nested', 'is_partial', is_rare=True),
+            Field('grants', _grants(), lambda items: [*map(GRANT.write, items)], is_rare=True),
         )
 
     def read(self, item: Any) -> Host:
@@ -182,6 +185,12 @@ class Hosts(Table[Host]):
                 raise InvalidSpec(words, 'host')
             item.setdefault('hypervisor_hostname', item['host'])
         return super().read(item)
+
+
+def _grants() -> Callable[[Any], tuple[Grant, ...]]:
+    """Reads what Placement grants; equal grants become one object."""
+    one = cache(lambda grants: grants)
+    return lambda items: one(tuple(map(one, each(items, GRANT.read, 'query'))))
 
 
 def _texts(gathered: Callable[[Iterable[str]], frozenset[str]]) -> Callable[[Any], frozenset[str]]:
@@ -211,7 +220,7 @@ class Snapshots(Table[CloudSnapshot]):
         super().__init__(
             CloudSnapshot,
             *alike(text, 'taken_at', 'user_id', 'project_id', is_rare=True),
-            *alike(_zones, 'availability_zones', 'closed_zones', is_rare=True),
+            *alike(_names, 'availability_zones', 'closed_zones', 'answered', is_rare=True),
             _things('hosts', hosts, 'host', 'hypervisor_hostname', words=', or null'),
             _things('aggregates', AGGREGATE, 'uuid'),
             _things('flavors', FLAVOR, 'id'),
@@ -231,5 +240,5 @@ def _things(key: str, table: Table[Any], *keys: str, words: str = '') -> Field:
     )
 
 
-def _zones(items: Any) -> frozenset[str]:
+def _names(items: Any) -> frozenset[str]:
     return frozenset(each(items, text))

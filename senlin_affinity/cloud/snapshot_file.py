@@ -1,7 +1,8 @@
-"""The snapshot as a file: JSON, format 1, for a replay without the cloud.
+"""The snapshot as a file: JSON, for a replay without the cloud.
 
-:func:`load` reads back what :func:`save` wrote, or a person, and checks every value. What is equal
-in hosts is one object afterwards: a large file becomes a small snapshot.
+The format is 1, and 2 where what Placement answers to a question is in it. :func:`load` reads back
+what :func:`save` wrote, or a person, and checks every value. What is equal in hosts is one object
+afterwards: a large file becomes a small snapshot.
 
 Shapes::
 
@@ -31,10 +32,12 @@ from typing import Any
 
 from senlin_affinity.cloud.json_fields import below, twice, wrong
 from senlin_affinity.cloud.snapshot_fields import Hosts, Snapshots
+from senlin_affinity.core.answered import queries
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
 
-FORMAT = 1
+#: Without Placement's own answers, and with them.
+FORMATS = 1, 2
 #: How files of gzip, bzip2, xz, zstd and zip begin.
 _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 
@@ -111,7 +114,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
     """The text of the snapshot, piece by piece: a line for each host, flavor and group."""
     encode = json.JSONEncoder(ensure_ascii=False, default=cache(sorted)).encode
-    yield f'{{"format": {FORMAT}'
+    yield f'{{"format": {FORMATS[bool(queries(snapshot))]}'
     for name, value in Snapshots(Hosts()).write(snapshot).items():
         yield f',\n "{name}": '
         if isinstance(value, Iterator):
@@ -152,13 +155,14 @@ def _read(text: str) -> CloudSnapshot:
 
 
 def _check_format(value: Any) -> None:
+    oldest, newest = FORMATS
     if value is None:
-        raise InvalidSpec(f'is missing: write "format": {FORMAT}', 'format')
-    if type(value) is int and value > FORMAT:
-        words = f'upgrade senlin-affinity, this one reads {FORMAT}'
+        raise InvalidSpec(f'is missing: write "format": {oldest}', 'format')
+    if type(value) is int and value > newest:
+        words = f'upgrade senlin-affinity, this one reads {oldest} and {newest}'
         raise InvalidSpec(f'{value} was written by a newer version: {words}', 'format')
-    if type(value) is not int or value != FORMAT:
-        raise below('format', wrong(f'must be {FORMAT}', value))
+    if type(value) is not int or value not in FORMATS:
+        raise below('format', wrong(f'must be {oldest} or {newest}', value))
 
 
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:

@@ -20,17 +20,19 @@ on one that lists nothing at all, unless a unit class is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
+from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.verdict import Outcome, Verdict
 
 #: New hosts are planned one by one: so many are proposed at most, or as many as there are.
 MOST_NEW_HOSTS = 1000
@@ -70,12 +72,34 @@ class ResourcesConstraint:
             advice='use hosts that offer the resource, or another flavor',
             detail='resource',
         ),
+        'resources.not_granted': Reason(
+            'Placement grants none of it to one more server of this flavor',
+            advice='compare the inventories, traits and aggregates of its resource providers with '
+            'what the flavor asks for',
+        ),
         'resources.nothing': Reason('the flavor asks for no resources'),
         'resources.unknown': Reason('the free resources are not known'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
+        modelled = self._by_model(resolved, host)
+        asked = resolved.once(answered)
+        if asked.query is None or host.grants is None:
+            return modelled
+        grant = host.grant(asked.query)
+        if grant is not None and grant.room:
+            is_at_most = grant.room != grant.certain or host.is_vsphere
+            return resolved.once(_enough)(grant.room, is_at_most)
+        if not host.enabled:  # for which Placement grants nothing, whatever there is
+            return modelled
+        if grant is not None or asked.is_whole:
+            is_refused = modelled.outcome is Outcome.REJECT
+            return modelled if is_refused else Verdict.rejected('resources.not_granted')
+        return replace(modelled, is_at_most=True) if modelled.room else modelled
+
+    def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """What the figures of the resources tell."""
         asked = resolved.demand
         if asked is None or host.resources is None:
             return Verdict.unknown('resources.unknown')
@@ -143,15 +167,19 @@ class ResourcesConstraint:
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The resources that are asked for."""
         asked = resolved.demand
-        if asked is None or host.resources is None:
+        if asked is None:
             return None
+        has = host.resources
         return (
+            host.enabled,
+            host.grants is not None and host.grant(resolved.once(answered).query),
             host.is_nested,
             host.is_partial,
             host.hypervisor_type,
-            bool(host.resources),
-            *map(host.resources.get, asked.amounts),
-            host.resources.get(PCPU) if asked.may_be_pinned else None,
+            has is None,
+            bool(has),
+            *map((has or {}).get, asked.amounts),
+            (has or {}).get(PCPU) if asked.may_be_pinned else None,
         )
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:

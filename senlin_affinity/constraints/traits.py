@@ -6,7 +6,8 @@ several providers a forbidden trait may be that of a provider which gives nothin
 
 Not known, either: what a host lacks where nothing says what it has (its resources are not known, or
 it answered to none of the snapshot's queries), or where a provider that is not seen may give a part
-of what the flavor asks for, with traits of its own. A trait that is listed there counts.
+of what the flavor asks for, with traits of its own. A trait that is listed there counts. Where
+Placement itself grants what is asked for, the traits are there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.answered import answered
 from senlin_affinity.core.flavor import Demand
 
 
@@ -52,6 +54,9 @@ class TraitsConstraint:
             return Verdict.unknown('traits.unknown')
         if not asked.required and not asked.forbidden:
             return Verdict.skipped('traits.none')
+        required = ', '.join(sorted(asked.required)) or '(none)'
+        if host.grant(resolved.once(answered).query) is not None:
+            return Verdict.passed('traits.present', required=required)
         missing = asked.required - host.traits
         unwanted = asked.forbidden & host.traits
         if missing and not _may_have_more(asked, host):
@@ -60,11 +65,7 @@ class TraitsConstraint:
             return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
         if missing or unwanted or (asked.forbidden and _may_have_more(asked, host)):
             return Verdict.unknown('traits.unknown')
-        return Verdict.passed(
-            'traits.present',
-            is_at_most=host.is_nested,
-            required=', '.join(sorted(asked.required)) or '(none)',
-        )
+        return Verdict.passed('traits.present', is_at_most=host.is_nested, required=required)
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Those of the traits that are asked about."""
@@ -72,7 +73,8 @@ class TraitsConstraint:
         if asked is None or not (asked.required or asked.forbidden):
             return None
         named = host.traits & (asked.required | asked.forbidden)
-        return (named, host.is_nested, _may_have_more(asked, host))
+        is_granted = host.grant(resolved.once(answered).query) is not None
+        return (named, host.is_nested, _may_have_more(asked, host), is_granted)
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:

@@ -19,6 +19,7 @@ from senlin_affinity.core import flavor as flavors
 from senlin_affinity.core import zones
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.flavor import Flavor as Flavor
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.options import Option
@@ -67,6 +68,8 @@ class Host:
     the name of the hypervisor and of its resource provider. ``resources`` is None where they are
     not known. ``is_nested`` says that a tree of several providers was taken together;
     ``is_partial`` that a resource class which is not listed is not known, instead of not offered.
+    ``grants`` are what Placement answered about it; None: nothing was asked, or not about the host
+    as it is now.
     """
 
     host: str
@@ -80,15 +83,23 @@ class Host:
     resources: Mapping[str, Resource] | None = field(default=None, hash=False)
     is_nested: bool = False
     is_partial: bool = False
+    grants: tuple[Grant, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'aggregates', all_spelt(self.aggregates))
 
-    def but(self, **changed: Any) -> Host:
-        """The same host with other values, of which the aggregates are spelt already."""
+    def but(self, *, grants: tuple[Grant, ...] | None = None, **changed: Any) -> Host:
+        """The same host with other values, of which the aggregates are spelt already.
+
+        What Placement granted to this one says nothing about the other.
+        """
         other = object.__new__(Host)
-        vars(other).update(vars(self), **changed)
+        vars(other).update(vars(self), grants=grants, **changed)
         return other
+
+    def grant(self, query: str | None) -> Grant | None:
+        """What Placement grants of a query; None: nothing, or it is not known."""
+        return next((each for each in self.grants or () if each.query == query), None)
 
     @property
     def is_vsphere(self) -> bool:
@@ -130,7 +141,8 @@ class CloudSnapshot:
     ``closed_zones`` are those of them that have no host which is enabled, as far as he is told.
     ``pools`` are the providers that share resources with several hosts, by their UUIDs (a host's
     ``Resource.pool`` names one). ``user_id`` and ``project_id`` are whose snapshot it is: the
-    quotas are that project's, also where they are not known.
+    quotas are that project's, also where they are not known. ``answered`` are the queries of which
+    all that Placement grants is known: where a host has grants, but none of these, it gives none.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -144,6 +156,7 @@ class CloudSnapshot:
     project_id: str | None = None
     pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict, hash=False)
     closed_zones: frozenset[str] = frozenset()
+    answered: frozenset[str] = frozenset()
 
     @cached_property
     def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:

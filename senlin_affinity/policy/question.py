@@ -29,8 +29,8 @@ from senlin_affinity.policy.properties import Properties, load
 
 #: What a group is called in a plan that an attach has not created yet.
 _NEW_GROUP = 'new-server-group'
-#: The part of a :class:`Look` that the properties of images are.
-IMAGE = 'image'
+#: The parts of a :class:`Look` that the properties of images, and Placement's answer, are.
+IMAGE, ANSWER = 'image', 'answer'
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Needs:
     ``project_id`` is whose it is. ``image`` is the image whose properties count: where
     ``is_image_needed``, in any case, and else where a host has CPUs that an image can ask for in
     place of the common ones. ``drs_pattern`` asks for no more than the hosts with this in their
-    names.
+    names. ``question`` is what Placement is asked about beside all this, in Nova's words.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -112,6 +112,7 @@ class Needs:
     image: str | None = None
     is_image_needed: bool = False
     drs_pattern: str | None = None
+    question: Question | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def needs(question: Question) -> Needs:
         profile.image(spec) if question.image_properties is None else None,
         # A host that somebody chooses must have the traits that the image requires, too.
         question.is_pinned or reads_images(question.rules),
+        question=question,
     )
 
 

@@ -110,7 +110,8 @@ class Forest:
 
     def get(self, path, _what, _microversion, params=None):
         """As an adapter asks."""
-        answer = self._judge._send('GET', f'{path}?{urlencode(params)}')
+        query = f'?{urlencode(params)}' if params else ''
+        answer = self._judge._send('GET', path + query)
         assert answer.status_code == 200, answer.text
         return answer.json
 
@@ -121,6 +122,18 @@ class Forest:
             query['required'] = TRAIT
         body = self.get('/allocation_candidates', '', None, query)
         return [set(request['allocations']) for request in body['allocation_requests']]
+
+    def claim(self, allocations):
+        """Take what a candidate has, as Nova does for a server."""
+        self._used.append(f'/allocations/{uuid.uuid4()}')
+        body = {'project_id': 'p', 'user_id': 'u', 'consumer_generation': None}
+        self._change('PUT', self._used[-1], body | {'allocations': allocations})
+
+    def release(self, number):
+        """Give back what was claimed after so many."""
+        for path in self._used[number:]:
+            self._judge._change('DELETE', path)
+        del self._used[number:]
 
     def _parts(self, path, part, content):
         if content:
@@ -170,7 +183,7 @@ def check_hosts(judge, hosts, sharers, flavors, most):
                 trees[root].add(forest.add(part, parent=root))
         for (has, is_gold, _shared), aggregate in zip(sharers, aggregates, strict=True):
             forest.add(has, [SHARING] + [TRAIT] * is_gold, [aggregate])
-        found = providers.rooms(forest, {root: {} for root in trees}, most)
+        found = providers.rooms(forest, {root: {} for root in trees}, most).rooms
         for asked, is_gold in flavors:
             wanted = {name: amount for name, amount in asked.items() if amount}
             if wanted:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity.cloud.snapshot_file import parse, render
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
 from tests.property.strategies import NAMES, check_words, nearly, policies_and_rules
@@ -34,6 +35,11 @@ HOSTS = st.builds(
     SETS,
     st.none() | st.dictionaries(CLASSES, RESOURCES, max_size=3),
     st.booleans(),
+    st.booleans(),
+    st.none()
+    | st.lists(
+        st.builds(Grant, TEXTS, COUNTS, COUNTS), max_size=2, unique_by=lambda each: each.query
+    ).map(tuple),
 )
 FLAVORS = st.builds(Flavor, TEXTS, TEXTS, *[COUNTS] * 5, BY_NAME)
 MEMBERS = st.builds(Member, TEXTS, *[st.none() | TEXTS] * 4)
@@ -64,6 +70,7 @@ SNAPSHOTS = st.builds(
     taken_at=st.none() | TEXTS,
     availability_zones=st.none() | SETS,
     closed_zones=SETS,
+    answered=SETS,
 )
 
 

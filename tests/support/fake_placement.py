@@ -1,6 +1,7 @@
 """A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
 
-It knows what a snapshot asks: unit queries, trees, sharing providers, and an answer that is cut.
+It knows what a snapshot asks: unit queries, trees, sharing providers, required traits, and an
+answer that is cut. Aggregates and numbered groups are passed over.
 ``tests/functional/test_snapshot`` holds it against the real Placement. A request that the real one
 would refuse, or answer without trees, is a mistake of the code under test, and fails at once.
 """
@@ -82,12 +83,12 @@ class FakePlacement:
         asked = filter(None, single.get('resources', '').split(','))
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
-            return self._candidates(wanted)
+            return self._candidates(wanted, {*filter(None, single.get('required', '').split(','))})
         if path == '/resource_providers':
             return self._listed(wanted, single.get('required'))
         raise NoRoute(f'the fake Placement has no {path}')
 
-    def _candidates(self, wanted: Mapping[str, int]) -> Reply:
+    def _candidates(self, wanted: Mapping[str, int], required: set[str]) -> Reply:
         by_root: dict[str, list[FakeProvider]] = {}
         for provider in self.providers:
             by_root.setdefault(self._root(provider), []).append(provider)
@@ -97,6 +98,8 @@ class FakePlacement:
         for root, tree in by_root.items():
             usable = [*tree, *(item for item in sharing if root in item.shares_with)]
             for chosen in _choices(wanted, usable):
+                if not required <= {trait for provider in chosen for trait in provider.traits}:
+                    continue
                 allocations = {}
                 for name, provider in zip(wanted, chosen, strict=True):
                     inner = allocations.setdefault(provider.uuid, {'resources': {}})

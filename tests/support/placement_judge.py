@@ -13,9 +13,10 @@ Shapes::
 Every provider has some of ``SHARED_CLASS``, and alone some of a class of its own.
 """
 
+import contextlib
 import itertools
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,8 +24,8 @@ import pytest
 
 from senlin_affinity.core.provider_tree import Provider
 
-#: Forbidden aggregates are from 1.32, suffixes that are words from 1.33.
-MICROVERSION = '1.33'
+#: Forbidden aggregates are from 1.32, suffixes that are words from 1.33, roots from 1.35.
+MICROVERSION = '1.36'
 SHARED_CLASS = 'CUSTOM_SHARED'
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 _LARGEST_FOREST = 12
@@ -52,6 +53,7 @@ class Judge:
         migration.create_schema(db_api.get_placement_engine())
         deploy.update_database(options)
         self._application = deploy.loadapp(options)
+        self._options = options
         self._providers: dict[str, str] = {}
         for name in (SHARED_CLASS, *map(_own_class, range(_LARGEST_FOREST))):
             self._change('PUT', f'/resource_classes/{name}')
@@ -60,6 +62,16 @@ class Judge:
         """Send a query; the answer, with ``status_code`` and ``json``."""
         query = urlencode([*more.items(), *((name, value) for value in values)])
         return self._send('GET', f'{path}?{query}')
+
+    @contextlib.contextmanager
+    def cutting(self, most: int) -> Iterator[None]:
+        """Cut all answers about candidates (max_allocation_candidates); -1 cuts none."""
+        name, group = 'max_allocation_candidates', 'placement'
+        self._options.set_override(name, most, group)
+        try:
+            yield
+        finally:
+            self._options.clear_override(name, group)
 
     def build(self, forest: Sequence[Provider]) -> None:
         """Replace the forest by this one, in which parents come before their children."""

@@ -16,6 +16,7 @@ has room for 10 of them unless its row says otherwise. A resource is [capacity, 
 max_unit and step_size.
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
@@ -27,6 +28,8 @@ from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.core import candidate_query
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
@@ -92,6 +95,25 @@ def group_of(given, identity='g'):
     )
     rules, project = given.get('rules', {}), given.get('project')
     return ServerGroup(identity, GROUP, given['policy'], rules, members, project)
+
+
+def granted(asked, given, *, is_whole=True):
+    """The question with Placement's answer to it: [room, certain] of hosts, [] where it has none.
+
+    :param given: the hosts by their names, each perhaps with ``grants``.
+    """
+    query = candidate_query.query(asked)
+    if not any('grants' in (each or {}) for each in given.values()):
+        return asked
+    hosts = []
+    for host in asked.snapshot.hosts:
+        grants = (given.get(host.host) or {}).get('grants')
+        of_host = (Grant(query, *grants),) if grants else ()
+        hosts.append(host.but(grants=None if grants is None else of_host))
+    if not is_whole:
+        hosts.append(Host('in-it', 'in-it', grants=(Grant(query, 1, 1),)))
+    answered = frozenset([query] if is_whole else ())
+    return replace(asked, snapshot=replace(asked.snapshot, hosts=tuple(hosts), answered=answered))
 
 
 def quotas_of(given):

@@ -16,12 +16,14 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
 
 from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint, is_of_hosts
 from senlin_affinity.core.errors import ConstraintError
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -64,13 +66,17 @@ def assess(
     named = [constraint for constraint in constraints if _is_by_name(constraint)]
     shapes = [map(constraint.shape, repeat(resolved), hosts) for constraint in named]
     known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
+    queries_of = cache(_queries)
     rows = []
     try:
         for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
             resources = host.resources
             if not resources or host.is_partial:
                 look = ((look[0], _listed(host)), *look[1:])
-            has = None if resources is None else (*resources, *resources.values())
+            if host.grants:
+                look = ((look[0], queries_of(host.grants)), *look[1:])
+            has: Hashable = None if resources is None else (*resources, *resources.values())
+            has = has if host.grants is None else (host.grants, has)
             alike = known.get(look)
             if alike is None:
                 alike = known[look] = judge.ask(host, look[0]), {}
@@ -166,6 +172,11 @@ class _Judge:
 def _listed(host: Host) -> Hashable:
     """Is anything known of the resources? And of which classes, where that is not all."""
     return (*host.resources,) if host.is_partial and host.resources else bool(host.resources)
+
+
+def _queries(grants: Iterable[Grant]) -> tuple[str, ...]:
+    """Of what does Placement grant something there?"""
+    return tuple(grant.query for grant in grants)
 
 
 def _is_by_name(constraint: Constraint) -> bool:

@@ -6,9 +6,10 @@ ask how many fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import (
     Constraint,
     RequestConstraint,
@@ -76,7 +77,7 @@ def evaluate(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Ev
         tried = choose(resolved, hosts or (), rows, found, _MOST_TRIED)
         found = replace(found, certain=len(tried))
     told = rows if found is None else found.rows
-    unmodelled = tuple(_unmodelled(resolved, constraints))
+    unmodelled = tuple(_unmodelled(resolved, constraints, rows))
     room = measure(resolved, hosts, told, found, request.values(), unmodelled)
     return Evaluation(resolved, constraints, rows, found, request, room)
 
@@ -86,10 +87,21 @@ def _of_request(resolved: ResolvedRequest, constraint: RequestConstraint) -> Ver
         return blame.answered(constraint.check_request(resolved))
 
 
-def _unmodelled(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
+def _unmodelled(
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], rows: Iterable[Row]
+) -> Iterator[str]:
     """What may refuse a host though no constraint knows of it."""
     modelled = {name for item in constraints for name in item.filters}
     yield from scheduler_filters.unmodelled(resolved, modelled)
     if resolved.demand is not None:
         yield from resolved.demand.unmodelled
-        yield from resolved.demand.only_placement
+        only_placement = resolved.demand.only_placement
+        if only_placement and not _is_granted(resolved, rows):
+            yield from only_placement
+
+
+def _is_granted(resolved: ResolvedRequest, rows: Iterable[Row]) -> bool:
+    """Does Placement itself say how many servers each host takes that takes any?"""
+    query = resolved.once(answered).query
+    hosts = zip(resolved.snapshot.hosts or (), rows, strict=True)
+    return all(host.grant(query) is not None for host, row in hosts if row.room != 0)

@@ -104,18 +104,25 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
 
 
 def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
-    """What puts so many servers onto a host; what is equal afterwards is one object."""
+    """What puts so many servers onto a host; what is equal afterwards is one object.
+
+    What Placement grants there is so many servers less.
+    """
     known: dict[Hashable, Mapping[str, Resource]] = {}
 
     def load(host: Host, servers: int) -> Host:
-        if asked is None or host.resources is None or not servers:
+        if asked is None or not servers:
             return host
-        key = (servers, *host.resources, *host.resources.values())
-        if key not in known:
-            known[key] = {
-                name: has._replace(used=has.used + servers * asked.amounts.get(name, 0))
-                for name, has in host.resources.items()
-            }
-        return host.but(resources=known[key])
+        has = host.resources
+        if has is not None:
+            key = (servers, *has, *has.values())
+            if key not in known:
+                known[key] = {
+                    name: each._replace(used=each.used + servers * asked.amounts.get(name, 0))
+                    for name, each in has.items()
+                }
+            has = known[key]
+        grants = host.grants and tuple([each.less(servers) for each in host.grants])
+        return host.but(resources=has, grants=grants)
 
     return load

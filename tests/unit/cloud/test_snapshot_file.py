@@ -15,6 +15,7 @@ from senlin_affinity.cloud.json_fields import Table
 from senlin_affinity.cloud.snapshot_fields import RESOURCE
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup
 from tests.support.tables import check_error, rows
@@ -22,12 +23,13 @@ from tests.support.tables import check_error, rows
 UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 OTHER = '5bbcc3c4-1da2-4437-a48a-66f15b1b13fa'
 DOCUMENT = yaml.safe_load("""
-format: 1
+format: 2
 taken_at: '2026-01-01T00:00:00Z'
 user_id: u
 project_id: p
 availability_zones: [az, nova]
 closed_zones: [az]
+answered: ['resources=VCPU%3A1']
 hosts:
 - {host: cmp-1, hypervisor_hostname: cmp-1.example.org, hypervisor_type: QEMU,
    availability_zone: nova, enabled: true, up: false,
@@ -36,7 +38,7 @@ hosts:
                MEMORY_MB: {capacity: 131072, used: 2048, step_size: 2},
                DISK_GB: {capacity: 2000, used: 20, is_sum: true},
                CUSTOM_LICENSE: {capacity: 5, used: 1, pool: 5bbcc3c4-1da2-4437-a48a-66f15b1b13fa}},
-   is_nested: true, is_partial: true}
+   is_nested: true, is_partial: true, grants: [{query: 'resources=VCPU%3A1', room: 5, certain: 4}]}
 - {host: cmp-2, hypervisor_hostname: cmp-2, hypervisor_type: '', availability_zone: null,
    enabled: false, up: true, aggregates: [], traits: [], resources: null}
 aggregates:
@@ -73,6 +75,7 @@ SNAPSHOT = CloudSnapshot(
             },
             is_nested=True,
             is_partial=True,
+            grants=(Grant('resources=VCPU%3A1', 5, 4),),
         ),
         Host('cmp-2', 'cmp-2', enabled=False),
     ),
@@ -94,6 +97,7 @@ SNAPSHOT = CloudSnapshot(
     project_id='p',
     availability_zones=frozenset({'az', 'nova'}),
     closed_zones=frozenset({'az'}),
+    answered=frozenset({'resources=VCPU%3A1'}),
     pools={OTHER: {'CUSTOM_LICENSE': Resource(5, 1), 'DISK_GB': Resource(9, 2, 4, 2)}},
 )
 
@@ -121,6 +125,27 @@ def test_the_whole_format_is_read():
 
 def test_what_is_written_is_the_format():
     assert json.loads(''.join(render(SNAPSHOT))) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ('snapshot', 'number'),
+    [
+        (CloudSnapshot(), 1),
+        (CloudSnapshot(answered=frozenset({'resources=VCPU%3A1'})), 2),
+        (CloudSnapshot((Host('a', 'a', grants=(Grant('resources=VCPU%3A1', 5, 4),)),)), 2),
+    ],
+    ids=['nothing was asked', 'answered', 'answered in part'],
+)
+def test_a_file_without_an_answer_of_placement_is_one_that_older_releases_read(snapshot, number):
+    text = ''.join(render(snapshot))
+    assert json.loads(text)['format'] == number
+    assert parse(text) == snapshot
+
+
+def test_equal_grants_are_one_object():
+    grants = [{'query': 'resources=VCPU%3A1', 'room': 5, 'certain': 5}]
+    one, two = read(hosts=[{'host': name, 'grants': grants} for name in 'ab']).hosts
+    assert one.grants is two.grants
 
 
 def test_what_may_be_left_out_of_a_named_tuple_is_known():

@@ -14,7 +14,8 @@ from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.core import quotas
+from senlin_affinity.core import candidate_query, quotas
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
@@ -32,6 +33,7 @@ from senlin_affinity.core.spread import Spread
 from tests.support.small_cloud import (
     aggregates_of,
     flavor_of,
+    granted,
     group_of,
     host_of,
     pools_of,
@@ -95,6 +97,8 @@ def test_host(constraint, row):
     asked = ResolvedRequest(
         request_of(row), snapshot, flavor, group_of(row.get('group')), rules_of(row)
     )
+    asked = granted(asked, {'cmp-1': row['host']}, is_whole=not row.get('is_cut', False))
+    host = asked.snapshot.hosts[0]
     if 'domain' not in row:
         check(row, constraint().check_host(asked, host), constraint.reasons)
         return
@@ -240,13 +244,18 @@ SPREADS = (Spread('availability_zone'), Spread('rack'))
 def test_equal_shapes_have_equal_verdicts(constraint, zone, specs, policy):
     group = policy and ServerGroup('g', 'web', policy, {'max_server_per_host': 2}, MEMBERS)
     asked = ResolvedRequest(
-        PlacementRequest(1, 'f', policy and 'g', zone, spread=SPREADS),
-        CloudSnapshot(tuple(HOSTS), (Aggregate('one', 'one', 'az', {'rack': 'r1'}),)),
+        PlacementRequest(1, 'f', policy and 'g', zone, spread=SPREADS, image_properties={}),
+        CloudSnapshot((), (Aggregate('one', 'one', 'az', {'rack': 'r1'}),)),
         Flavor('f', 'small', 1, 512, 1, extra_specs=specs),
         group,
         Rules.of(is_drs_required=True),
     )
+    grant = Grant(candidate_query.query(asked), 2, 1)
+    answers = (), (grant,), (grant._replace(room=1),), (grant._replace(query='other'),)
+    hosts = (*HOSTS, *(host.but(grants=each) for host in HOSTS[::17] for each in answers))
+    answered = frozenset([grant.query])
+    asked = replace(asked, snapshot=replace(asked.snapshot, hosts=hosts, answered=answered))
     judge, seen = constraint(), {}
-    for host in HOSTS:
+    for host in hosts:
         verdict = judge.check_host(asked, host)
         assert seen.setdefault(judge.shape(asked, host), verdict) == verdict

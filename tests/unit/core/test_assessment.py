@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import pytest
 
+from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import (
     CloudSnapshot,
     Host,
@@ -33,6 +34,7 @@ OTHERS = {
     'resources': OTHER,
     'is_nested': True,
     'is_partial': True,
+    'grants': (Grant('resources=VCPU:1', 2, 2),),
 }
 
 

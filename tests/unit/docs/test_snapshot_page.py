@@ -11,6 +11,7 @@ PAGE = text_of('user/snapshot.rst')
 HOSTS = snapshot_fields.Hosts()
 TABLES = {
     'resource': snapshot_fields.RESOURCE,
+    'grant': snapshot_fields.GRANT,
     'aggregate': snapshot_fields.AGGREGATE,
     'flavor': snapshot_fields.FLAVOR,
     'group': snapshot_fields.GROUP,

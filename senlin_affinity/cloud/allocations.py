@@ -1,0 +1,199 @@
+"""What Placement answers to a flavor's own query, and what it grants on each host by that.
+
+Data flow: one ``GET /allocation_candidates`` with the query that nova-scheduler would send; the
+alternatives of each host are counted (:mod:`senlin_affinity.core.grants`). As in Nova, those are a
+host's that take something of its own root provider.
+
+Placement may cut an answer (``max_allocation_candidates``), and does not say so. It is whole where
+another answer is longer, or where every host has all alternatives that the providers leave room
+for, and those without one have no room as far as the look at the cloud goes. What else is not in
+it, is not known.
+
+Units: numbers of servers. A provider that shares with a host, and is not one of the snapshot's
+pools, may be used up by other hosts: what is certain is counted without it.
+
+Source: the placement API reference; Nova asks with microversion 1.36.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.providers import CANDIDATES, SHARING
+from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.core.grants import Count, Grant, Takes, count
+from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.objects import Host
+
+#: What Nova itself asks with.
+MICROVERSION: Microversion = (1, 36)
+_KEY = re.compile('(resources|required)(.*)')
+
+
+class Answer(NamedTuple):
+    """The grants of each host, and whether hosts without one are refused."""
+
+    grants: tuple[tuple[Grant, ...], ...]
+    is_whole: bool
+
+
+class _Group(NamedTuple):
+    """What is asked for together; ``is_of_one``: of one provider."""
+
+    amounts: Mapping[str, int]
+    required: frozenset[str]
+    forbidden: frozenset[str]
+    is_of_one: bool
+
+
+def ask(
+    placement: Rest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
+) -> Answer:
+    """One request.
+
+    :param roots: the UUID of the root provider of each host.
+    :param longest: the allocation requests of the longest other answer.
+    """
+    body = placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
+    with reading(CANDIDATES):
+        requests, summaries = body['allocation_requests'], body['provider_summaries']
+        found: dict[str, list[Mapping[str, Any]]] = {root: [] for root in roots}
+        for request in requests:
+            for uuid in request['allocations']:
+                if uuid in found:
+                    found[uuid].append(request['allocations'])
+        is_whole = len(requests) < longest or _is_whole(query, hosts, roots, found, summaries)
+        as_grants: Any = cache(lambda counted: (Grant(query, *counted),))
+        counts = (
+            _count(found[root], summaries, root, host) if found[root] else None
+            for root, host in zip(roots, hosts, strict=True)
+        )
+        return Answer(tuple(as_grants(each) if each else () for each in counts), is_whole)
+
+
+def _count(
+    found: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
+) -> Count:
+    """How many servers one host takes by these alternatives."""
+    taken: list[Takes] = [
+        {
+            (uuid, name): amount
+            for uuid, part in allocations.items()
+            for name, amount in part['resources'].items()
+        }
+        for allocations in found
+    ]
+    free = {key: _free(summaries[key[0]], key[1]) for takes in taken for key in takes}
+    counted = count(taken, free)
+    lent = [
+        key
+        for key in free
+        if summaries[key[0]]['root_provider_uuid'] != root and not _is_pooled(host, *key)
+    ]
+    if not lent:
+        return counted
+    return Count(counted.room, count(taken, free | dict.fromkeys(lent, 0)).certain)
+
+
+def _free(summary: Mapping[str, Any], name: str) -> int:
+    has = summary['resources'].get(name)
+    return 0 if has is None else max(0, has['capacity'] - has['used'])
+
+
+def _is_pooled(host: Host, uuid: str, name: str) -> bool:
+    """Is that class of the provider a pool, which is counted for all of its hosts together?"""
+    has = (host.resources or {}).get(name)
+    return has is not None and has.pool == uuid
+
+
+def _is_whole(
+    query: str,
+    hosts: Iterable[Host],
+    roots: Iterable[str],
+    found: Mapping[str, Sequence[object]],
+    summaries: Mapping[str, Any],
+) -> bool:
+    """Does every host have all alternatives that there may be?"""
+    asked = parse_qs(query)
+    groups = list(_groups(asked))
+    member_of = MemberOf.parse(asked.get('member_of', ()))
+    trees: dict[str, list[Mapping[str, Any]]] = {}
+    lenders = [each for each in summaries.values() if SHARING in each['traits']]
+    for summary in summaries.values():
+        trees.setdefault(summary['root_provider_uuid'], []).append(summary)
+    for host, root in zip(hosts, roots, strict=True):
+        if found[root]:
+            strangers = [each for each in lenders if each['root_provider_uuid'] != root]
+            if len(found[root]) < _most(groups, trees[root], _lent(host, strangers)):
+                return False
+        elif host.enabled and member_of.admits(host.aggregates) and _may_have(host, groups):
+            return False
+    return True
+
+
+def _lent(host: Host, strangers: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that may share with a host, as far as the look at the cloud goes."""
+    resources = host.resources or {}
+    shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}
+    is_open = host.resources is None or host.is_partial
+    return [each for each in strangers if is_open or not shared.isdisjoint(each['resources'])]
+
+
+def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
+    """The groups of a query, with what the root must have in the one without a suffix."""
+    of_root = asked.get('root_required', ())
+    for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, asked) if found)}:
+        amounts = ','.join(asked.get(f'resources{suffix}', ())).split(',')
+        wanted = (*asked.get(f'required{suffix}', ()), *(() if suffix else of_root))
+        traits = ','.join(wanted).split(',')
+        pairs = (each.rpartition(':') for each in amounts if each)
+        yield _Group(
+            {name: int(amount) for name, _colon, amount in pairs},
+            frozenset(each for each in traits if each and not each.startswith(('!', 'in:'))),
+            frozenset(each[1:] for each in traits if each.startswith('!')),
+            bool(suffix),
+        )
+
+
+def _most(
+    groups: Iterable[_Group], tree: Sequence[Mapping[str, Any]], lent: Sequence[Mapping[str, Any]]
+) -> int:
+    """No more alternatives than that can there be."""
+    providers = [*tree, *lent]
+    return math.prod(
+        sum(_gives(each, group) for each in providers)
+        if group.is_of_one
+        else math.prod(
+            sum(_free(each, name) >= amount for each in providers)
+            for name, amount in group.amounts.items()
+        )
+        for group in groups
+    )
+
+
+def _gives(summary: Mapping[str, Any], group: _Group) -> bool:
+    """Could one provider give all of a group?"""
+    traits = group.required.issubset(summary['traits'])
+    is_forbidden = not group.forbidden.isdisjoint(summary['traits'])
+    has_room = all(_free(summary, name) >= amount for name, amount in group.amounts.items())
+    return traits and not is_forbidden and has_room
+
+
+def _may_have(host: Host, groups: Iterable[_Group]) -> bool:
+    """Could a host, of which there is no alternative, have all that is asked for?"""
+    if host.resources is None or host.is_partial:
+        return True
+    for group in groups:
+        for name, amount in group.amounts.items():
+            has = host.resources.get(name)
+            if has is None or has.capacity - has.used < amount:
+                return False
+        if not group.required <= host.traits:
+            return False
+    return True

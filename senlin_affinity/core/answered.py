@@ -1,0 +1,34 @@
+"""What is known of Placement's own answer to a question.
+
+A question whose query was not asked, as with another flavor or in another zone, has no answer: the
+figures of the resources have to do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from senlin_affinity.core import candidate_query
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
+
+
+class Answered(NamedTuple):
+    """The query, or None where its answer is not known; ``is_whole``: all of the answer is."""
+
+    query: str | None = None
+    is_whole: bool = False
+
+
+def answered(resolved: ResolvedRequest) -> Answered:
+    """The query of this question. For :meth:`ResolvedRequest.once`."""
+    known = queries(resolved.snapshot)
+    query = candidate_query.query(resolved) if known else None
+    if query not in known:
+        return Answered()
+    return Answered(query, query in resolved.snapshot.answered)
+
+
+def queries(snapshot: CloudSnapshot) -> frozenset[str]:
+    """What Placement was asked, whether or not all of the answer is known."""
+    every = {id(host.grants): host.grants for host in snapshot.hosts or () if host.grants}
+    return snapshot.answered.union(grant.query for grants in every.values() for grant in grants)
