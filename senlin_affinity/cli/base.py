@@ -2,7 +2,8 @@
 
 Both doors run the same classes: ``senlin-affinity`` and ``openstack affinity``.
 
-Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 130 (interrupted).
+Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 4 (yes, as far as an
+upper bound says), 130 (interrupted).
 
 Errors: an AffinityError, and what a parser refuses, end as one line on stderr; every other
 exception is for the application.

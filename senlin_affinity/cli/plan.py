@@ -3,7 +3,8 @@
 Data flow: the options (and a policy's and a profile's spec) become a question, the cloud or a file
 is looked at; ``api`` answers; the answer is drawn, or printed as it is.
 
-Units: exit statuses are 0 (fits), 3 (does not), 1 (could not find out), 2 (usage).
+Units: exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (could not
+find out), 2 (usage).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from senlin_affinity.policy.question import ask
 LOG = logging.getLogger(__name__)
 
 _STATUS = {True: 0, False: 3, None: 1}
+_UNSURE = 4
 #: Every server that fits is placed: more would only cost memory, for the capacity is the same.
 _MOST = 1_000_000
 _REPEATED: Mapping[str, Any] = {'action': 'append', 'default': []}
@@ -101,6 +103,17 @@ class Plan(base.ShowOne):
             metavar='FILE',
             help='plan on a saved snapshot, without a cloud ("-": from standard input)',
         )
+        add(
+            '--strict',
+            action='store_true',
+            help='count what nobody told as unsure: exit status 4 where the answer rests on it',
+        )
+        add(
+            '--accept-upper-bound',
+            action='store_true',
+            help='exit status 0, not 4, for servers that only fit if the host takes as many as '
+            '"at most" says',
+        )
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -119,7 +132,9 @@ class Plan(base.ShowOne):
             LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
         decision = api.answer(asked, look, constraints)
         self._answer = plan_notes.Answer(decision, looked_up, look, options.found, file)
-        self.exit_status = _STATUS[decision.fits]
+        self.exit_status = _status(
+            decision, parsed_args.strict, is_bound_enough=parsed_args.accept_upper_bound
+        )
         answer = decision.as_dict()
         return tuple(answer), tuple(answer.values())
 
@@ -182,6 +197,13 @@ def _question(
         filters,
         values,
     )
+
+
+def _status(decision: api.Decision, is_strict: bool, *, is_bound_enough: bool) -> int:
+    """The exit status: 4 for servers that fit as far as somebody can tell."""
+    is_assumed = is_strict and decision.wanted > 0 and bool(decision.assumptions)
+    is_bounded = decision.fits_by_upper_bound and not is_bound_enough
+    return _UNSURE if decision.fits and (is_assumed or is_bounded) else _STATUS[decision.fits]
 
 
 def _profile(spec: Any) -> Mapping[str, Any]:

@@ -31,9 +31,12 @@ def show(answer: plan_notes.Answer, stream: TextIO) -> None:
 
 def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableType]:
     decision, resolved, hosts = answer.decision, answer.resolved, answer.look.snapshot.hosts
-    head, colon, rest = decision.line().partition(':')
-    yield Text.assemble((head, _COLOURS[decision.fits]), colon, rest)
+    head, colon, rest = decision.summary().partition(':')
+    colour = _COLOURS[None if decision.fits_by_upper_bound else decision.fits]
+    yield Text.assemble((head, colour), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
+    if decision.assumptions:
+        yield Text(f'assuming {", ".join(item.text for item in decision.assumptions)}')
     if hosts == ():
         yield from ('', indented(Text('the snapshot has no hosts', style='dim')))
     if decision.hosts:

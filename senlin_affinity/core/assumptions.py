@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 
 class Assumption(NamedTuple):
-    """A stable code, such as ``nova.filters``, and words that go on "assuming ..."."""
+    """A stable code, such as ``nova.filters``, and words that go on "assuming ...".
+
+    Where it is wrong, fewer servers fit than are said to: what does not fit with it never does.
+    """
 
     code: str
     text: str
+
+
+class OpenAssumption(Assumption):
+    """One that may be wrong in both ways: without it, more servers may fit, too."""

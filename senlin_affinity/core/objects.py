@@ -39,6 +39,8 @@ DEFAULT_FILTERS = (
     'ServerGroupAntiAffinityFilter',
     'ServerGroupAffinityFilter',
 )
+#: What :attr:`Rules.told` calls them.
+FILTERS = 'enabled_filters'
 
 
 class Resource(NamedTuple):

@@ -3,7 +3,7 @@
 Data flow: a request is looked up in a snapshot (``resolution``), and every constraint is asked
 (``evaluation``), which says how many servers fit. They are placed one by one (``choice``), and the
 hosts are reported as they stand after that (``host_reports``). Where the request does not fit, what
-would help is looked for (``remedies``).
+would help is looked for (``remedies``); what nobody told goes beside it (``assumptions``).
 
 With affinity and no members Nova chooses the one host: the capacity is that of the host with the
 most room, "at most". A host is a service host here, which may have several hypervisors.
@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.core.planning import assumptions
 from senlin_affinity.core.planning import remedies as changes
 from senlin_affinity.core.planning.decision import Decision, PlacedServer
 from senlin_affinity.core.planning.evaluation import evaluate
@@ -59,4 +60,6 @@ def decide(
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
         standing=standing,
         remedies=changes.find(now, standing) if remedies and now.fits is False else (),
+        assumptions=assumptions.mattering(assumptions.find(resolved, constraints), now.room),
+        firm=now.room.firm,
     )

@@ -19,7 +19,13 @@ from typing import Any, cast
 from senlin_affinity.constraints.reservations import pins_reserved, reads_images
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.core.objects import (
+    FILTERS,
+    CloudSnapshot,
+    PlacementRequest,
+    ResolvedRequest,
+    Rules,
+)
 from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import ZONE, Spread
@@ -41,8 +47,8 @@ class Question:
     spec of an affinity policy (or its Properties), ``profile`` that of a Senlin profile: what is
     said beside them wins, also a ``spread`` over one of the policy by the same criterion.
     ``spread`` has mappings as in a policy, or Spreads. ``enabled_filters`` of None are Nova's own
-    default. ``options`` are values of the constraints' options, by their names. A flavor that is
-    None is the profile's.
+    default. ``options`` are values of the constraints' options, by their names; ``told`` are the
+    keys of others that are known to be as usual. A flavor that is None is the profile's.
     """
 
     count: int
@@ -58,6 +64,7 @@ class Question:
     project_id: str | None = None
     enabled_filters: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    told: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, Mapping):
@@ -93,7 +100,8 @@ class Question:
     def rules(self) -> Rules:
         """What the constraints are told."""
         is_drs_required = self.properties is not None and self.properties.is_drs_enabled
-        return Rules(is_drs_required, options=self.options)
+        told = self.told if self.enabled_filters is None else self.told | {FILTERS}
+        return Rules(is_drs_required, options=self.options, told=told)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ Shapes::
     quotas: {instances: [10, 4], cores: [null, 7]}                     limit (null: none) and used
     flavor: {vcpus: 2, extra_specs: {...}}                             null: not known
     request: {count: 6, availability_zone: az-1, spread: [{by: rack, max_skew: 2}]}
+    request: {image_properties: null}                  not known; else an image that asks nothing
     pools: {nfs: {DISK_GB: [9, 0]}}                    of hosts with {DISK_GB: {..., pool: nfs}}
     project: ours                                      whose snapshot it is; a group may have one
 
@@ -31,6 +32,7 @@ from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import candidate_query
 from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import (
+    FILTERS,
     Aggregate,
     CloudSnapshot,
     Flavor,
@@ -157,6 +159,7 @@ def request_of(row):
     given = {'count': 1, 'flavor': 'f', **row.get('request', {})}
     if 'group' in row:
         given.setdefault('server_group', 'g')
+    given.setdefault('image_properties', {})
     given['member_of'] = tuple(given.get('member_of', ()))
     given['spread'] = tuple(Spread(**each) for each in given.get('spread', ()))
     if 'enabled_filters' in given:
@@ -165,7 +168,8 @@ def request_of(row):
 
 
 def rules_of(row):
-    return Rules.of(**row.get('rules', {}))
+    rules = Rules.of(**row.get('rules', {}))
+    return replace(rules, told=frozenset(() if row.get('untold') else (FILTERS,)))
 
 
 class Fence:

@@ -1,7 +1,8 @@
 """How many servers fit in all: the rooms of the hosts, and what the request as a whole may have.
 
 Units: numbers of servers; ``most`` None is no number that anybody knows. ``certain`` is what fits
-whatever the unknown parts of the snapshot are.
+whatever the unknown parts of the snapshot are, ``firm`` what of it fits whatever makes the number
+"at most".
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Capacity:
     most: int | None
     certain: int
     at_most: tuple[str, ...] = ()
+    firm: int = 0
 
     def fits(self, wanted: int) -> bool | None:
         """Do so many servers fit? None: nobody knows."""
@@ -79,7 +81,28 @@ def measure(
     if resolved.has_hidden_quotas:
         at_most["the project's quotas, which are not known"] = None
     # Of a number that is not known, only what is certain of it can have a condition.
-    return Capacity(most, certain, tuple(at_most) if certain or most is not None else ())
+    firm = 0 if unmodelled or resolved.has_hidden_quotas else _firm(resolved, counted, found)
+    reasons = tuple(at_most) if certain or most is not None else ()
+    return Capacity(most, certain, reasons, min(certain, firm))
+
+
+def _firm(
+    resolved: ResolvedRequest, counted: Sequence[tuple[Row, int]], found: Survey | None
+) -> int:
+    """What the hosts take that are not "at most" themselves, whatever Nova does with the others."""
+    is_any, rows = is_open_affinity(resolved), [row for row, _number in counted]
+    if found is not None and found.of_host:
+        return 0 if is_any or any(row.is_at_most for row in rows) else found.certain
+    if is_any:
+        return min((_alone(row) for row in rows if row.by is None), default=0)
+    return sum(row.certain * number for row, number in counted if not row.is_at_most)
+
+
+def _alone(row: Row) -> int:
+    """What a host takes of a group without members, of which "at most" says that it may be any."""
+    said = row.verdicts.items()
+    is_at_most = any(verdict.is_at_most for name, verdict in said if name != 'server_group')
+    return 0 if row.roomless or is_at_most else row.certain
 
 
 def _of_hosts(

@@ -9,8 +9,8 @@ Shapes: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is:
     on 1, resources.exhausted on 1 (DISK_GB)
 
 Units: numbers of servers. ``capacity`` counts from now on, and is not capped by ``wanted``; None:
-cannot be known. ``HostReport.room`` is what is left after the placements; None: not known, or no
-limit.
+cannot be known. ``firm`` is what of it fits whatever makes the capacity "at most".
+``HostReport.room`` is what is left after the placements; None: not known, or no limit.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from senlin_affinity.core.assumptions import Assumption, OpenAssumption
 from senlin_affinity.core.planning.assessment import Row
 from senlin_affinity.core.planning.host_reports import HostReport, Standing
 from senlin_affinity.core.reasons import Reason, sentence
@@ -30,6 +31,7 @@ from senlin_affinity.core.verdict import Verdict
 #: What is printed of a remedy.
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
 _HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
+_BY_BOUND = 'fits by an upper bound only'
 
 
 class PlacedServer(NamedTuple):
@@ -77,7 +79,8 @@ class Decision:
 
     ``at_most`` says in words why Nova may place fewer than ``capacity``. ``placements`` are where
     the servers go, one by one: as many as certainly fit, of those wanted. ``remedies`` are what
-    would help, the smallest change first; empty where the request fits.
+    would help, the smallest change first; empty where the request fits. ``assumptions`` are what
+    nobody told, and could change the capacity.
     """
 
     fits: bool | None
@@ -89,11 +92,23 @@ class Decision:
     reasons: Mapping[str, Reason] = field(hash=False, repr=False)
     standing: Standing | None = field(default=None, repr=False)
     remedies: tuple[Remedy, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    firm: int = 0
 
     @property
     def capacity_is_upper_bound(self) -> bool:
         """Is the capacity "at most"?"""
         return bool(self.at_most)
+
+    @property
+    def certain(self) -> bool:
+        """Is the capacity what Nova places: known, not "at most", and without an assumption?"""
+        return self.capacity is not None and not self.at_most and not self.assumptions
+
+    @property
+    def fits_by_upper_bound(self) -> bool:
+        """Does it fit only as far as the capacity, which is "at most", is reached?"""
+        return bool(self.fits and self.at_most and self.wanted > self.firm)
 
     @property
     def is_hosts_known(self) -> bool:
@@ -114,8 +129,18 @@ class Decision:
         """The decision in one line, without the name of any host.
 
         A host counts under its first REJECT, so the counts and the hosts that are left add up to
-        all hosts. What the request as a whole runs into (a quota) comes after them, uncounted.
+        all hosts. What the request as a whole runs into (a quota) comes after them, uncounted. The
+        assumptions end it; of what does not fit, only those without which it may.
         """
+        assumed = [
+            item.text
+            for item in self.assumptions
+            if self.fits is not False or isinstance(item, OpenAssumption)
+        ]
+        return f'{self.summary()}{", assuming " * bool(assumed)}{", ".join(assumed)}'
+
+    def summary(self) -> str:
+        """The line without the assumptions."""
         parts = [f'{len(self.placements)} of {self.wanted} placed']
         parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')
         parts += [
@@ -126,7 +151,8 @@ class Decision:
         if self.capacity_is_upper_bound:
             most = 'perhaps fewer' if self.capacity is None else f'at most {self.capacity}'
             parts.append(f'{most}, because of {", ".join(self.at_most)}')
-        return f'{_HEADS[self.fits]}: {"; ".join(parts)}'
+        head = _BY_BOUND if self.fits_by_upper_bound else _HEADS[self.fits]
+        return f'{head}: {"; ".join(parts)}'
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as plain values, ready for JSON."""
@@ -136,6 +162,8 @@ class Decision:
             'capacity': self.capacity,
             'capacity_is_upper_bound': self.capacity_is_upper_bound,
             'at_most': list(self.at_most),
+            'certain': self.certain,
+            'assumptions': [item._asdict() for item in self.assumptions],
             'line': self.line(),
             'placements': [placed._asdict() for placed in self.placements],
             'hosts': [

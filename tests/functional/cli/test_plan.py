@@ -11,6 +11,7 @@ import yaml
 
 from senlin_affinity import api
 from senlin_affinity.conf import files
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from tests.support import command
 from tests.support.waiting import until
 
@@ -18,8 +19,8 @@ SSD = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 POLICY = {'type': 'senlin.policy.affinity', 'version': '1.1'}
 PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
 FIELDS = (
-    'fits wanted capacity capacity_is_upper_bound at_most line placements hosts request '
-    'remedies'.split()
+    'fits wanted capacity capacity_is_upper_bound at_most certain assumptions line placements '
+    'hosts request remedies'.split()
 )
 
 
@@ -55,14 +56,24 @@ CLOUD = {
 }  # fmt: skip
 
 
+#: What else a plan would rest on.
+TOLD = ('--enabled-filters', ','.join(DEFAULT_FILTERS), '--image-property', 'os_distro=any')
+
+
 @pytest.fixture
 def plan(run, write):
-    """``plan(6, '--server-group', 'web')`` of the flavor small; ``cloud`` changes the snapshot."""
+    """``plan(6, '--server-group', 'web')`` of the flavor small; ``cloud`` changes the snapshot.
 
-    def run_plan(count, *options, flavor='small', cloud=None, columns='80', **environment):
+    Nothing is assumed, unless a file says what there is, or ``told`` says less.
+    """
+
+    def run_plan(
+        count, *options, flavor='small', cloud=None, columns='80', told=TOLD, **environment
+    ):
         write('cloud.json', json.dumps(CLOUD | (cloud or {})))
         of = () if flavor is None else ('--flavor', flavor)
-        named = ('plan', '--count', str(count), *of, '--snapshot', 'cloud.json')
+        told = () if '--config-file' in options else told
+        named = ('plan', '--count', str(count), *of, '--snapshot', 'cloud.json', *told)
         return run(*named, *options, COLUMNS=columns, **environment)
 
     return run_plan
@@ -76,7 +87,7 @@ def answer(plan):
         done = plan(*arguments, '-f', 'json', **more)
         assert done.stderr == ''
         said = json.loads(done.stdout)
-        assert done.returncode == {True: 0, False: 3, None: 1}[said['fits']]
+        assert done.returncode in {True: (0, 4), False: (3,), None: (1,)}[said['fits']]
         return said
 
     return run_plan
@@ -95,14 +106,21 @@ def spec(write, name, head, **properties):
         pytest.param(3, 'web', CLOUD['hosts'], 0, id='fits'),
         pytest.param(4, 'web', CLOUD['hosts'], 3, id='does not fit'),
         pytest.param(3, 'web', [host('cmp-1'), host('cmp-2', None)], 1, id='not known'),
-        pytest.param(3, 'together', CLOUD['hosts'], 0, id='at most'),
+        pytest.param(3, 'together', [host('a'), host('b', 2)], 4, id='at most'),
+        pytest.param(2, 'together', [host('a'), host('b', 2)], 0, id='at most, and enough'),
         pytest.param(0, 'web', [], 0, id='nothing is asked for'),
     ],
 )
 def test_json_is_the_decision(plan, tmp_path, count, group, hosts, status):
     done = plan(count, '--server-group', group, '-f', 'json', cloud={'hosts': hosts})
     assert (done.returncode, done.stderr) == (status, '')
-    question = api.Question(count, 'small', group)
+    question = api.Question(
+        count,
+        'small',
+        group,
+        enabled_filters=DEFAULT_FILTERS,
+        image_properties={'os_distro': 'any'},
+    )
     decision = api.answer(question, api.read(tmp_path / 'cloud.json'))
     assert json.loads(done.stdout) == decision.as_dict()
     assert list(json.loads(done.stdout)) == FIELDS
@@ -119,6 +137,28 @@ def test_the_other_formats_are_the_decision_too(plan, answer):
     done = plan(3, '-c', 'room')
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr.startswith('error: there is no column room; there are fits, wanted')
+
+
+@pytest.mark.parametrize(
+    ('count', 'options', 'told', 'status'),
+    [
+        (16, '', (), 0),
+        (16, '--strict', (), 4),
+        (16, '--strict', TOLD, 0),
+        (17, '--strict', (), 3),
+        (0, '--strict', (), 0),
+        (16, '--enabled-filters AcmeFilter', TOLD, 4),
+        (16, '--enabled-filters AcmeFilter --accept-upper-bound', TOLD, 0),
+        (16, '--enabled-filters AcmeFilter --accept-upper-bound --strict', TOLD, 0),
+        (16, '--enabled-filters AcmeFilter --accept-upper-bound --strict', TOLD[:2], 4),
+        (17, '--enabled-filters AcmeFilter --accept-upper-bound', TOLD, 3),
+    ],
+)
+def test_the_exit_status_of_what_is_unsure(plan, count, options, told, status):
+    done = plan(count, *told, *options.split(), '-f', 'value', '-c', 'certain', told=())
+    assert (done.returncode, done.stderr) == (status, '')
+    is_certain = told == TOLD and 'Acme' not in options
+    assert done.stdout == f'{is_certain}\n'
 
 
 # -- the options
@@ -159,7 +199,7 @@ def test_what_is_asked(answer, options, capacity):
 def test_a_filter_that_is_misspelt(plan, name, near):
     done = plan(1, '--enabled-filters', name)
     said = f'enabled_filters: nobody knows {name}: did you mean {near}?\n'
-    assert done.returncode == 0
+    assert done.returncode == (0 if name == 'ComputeFilter' else 4)
     assert done.stderr == (f'WARNING senlin_affinity.cli.plan: {said}' if near else '')
 
 
@@ -242,12 +282,13 @@ def test_a_project_beside_a_snapshot_is_an_id(plan, project):
     done = plan(1, '--project', project, cloud={'project_id': 'ours'})
     said = f'error: --project {project!r} is not an id: a snapshot holds no names of projects\n'
     is_id = project == 'ours' or len(project) >= 32
-    assert (done.returncode, done.stderr) == ((0, '') if is_id else (2, said))
+    status = 0 if project == 'ours' else 4  # the quotas of others are not in it
+    assert (done.returncode, done.stderr) == ((status, '') if is_id else (2, said))
 
 
 def test_a_snapshot_from_standard_input(answer, run, tmp_path):
     said = answer(3)
-    line = ('plan', '--snapshot', '-', '--count', '3', '--flavor', 'small', '-f', 'json')
+    line = ('plan', '--snapshot', '-', '--count', '3', '--flavor', 'small', *TOLD, '-f', 'json')
     done = run(*line, text=(tmp_path / 'cloud.json').read_text())
     assert (done.returncode, json.loads(done.stdout)) == (0, said)
     done = run(*line, text='[]')
@@ -484,7 +525,7 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
         (3, '--profile host.yaml', {},
          '  the host: the profile names it itself, and Nova asks few of the rules about it'),
         (1, '--enabled-filters AcmeFilter', {},
-         'fits: 1 of 1 placed; 2/2 hosts left; at most 16, because of filter AcmeFilter'),
+         'fits by an upper bound only: 1 of 1 placed; 2/2 hosts left; at most 16, because'),
     ],
 )  # fmt: skip
 def test_the_view_has_a_line(plan, write, count, options, cloud, shown):
@@ -507,6 +548,15 @@ def test_the_view_of_one_that_fits(plan):
         '  cmp-2   az-2   □·······      7',
         '',
         '  □ new   · free',
+    ]
+
+
+def test_the_view_has_what_nobody_told_below_the_line(plan):
+    assert rows(plan(3, told=()))[:4] == [
+        'fits: 3 of 3 placed; 2/2 hosts left',
+        'capacity: 16 (13 more after these)',
+        "assuming Nova's default filters, an image without properties",
+        '',
     ]
 
 

@@ -114,7 +114,7 @@ def test_rx_07_quotas_of_the_group_s_project_that_can_not_be_read(plan, nova):
     nova.limits |= {'maxTotalInstances': 1, 'totalInstancesUsed': 1}
     group = nova.add_group('db', project_id='gone')
     done = plan(nova, 2, '--server-group', group)
-    assert (done.returncode, done.stderr) == (0, '')
+    assert (done.returncode, done.stderr) == (4, '')
     head = done.stdout.splitlines()[0]
     assert head.endswith("at most 3, because of the project's quotas, which are not known")
     assert below(done, NOT_KNOWN) == [

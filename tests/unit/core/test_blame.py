@@ -7,9 +7,10 @@ import pytest
 
 from senlin_affinity.constraints.base import Domain, Reason, Verdict
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.core.assumptions import Assumption, OpenAssumption
 from senlin_affinity.core.errors import ConstraintError, InvalidSpec, in_words, is_mistake
 from senlin_affinity.core.planner import plan
-from tests.support.small_cloud import request_of, snapshot_of
+from tests.support.small_cloud import request_of, rules_of, snapshot_of
 
 ROW = {'hosts': {f'cmp-{number}': {} for number in range(1, 6)}, 'request': {'count': 99}}
 
@@ -45,6 +46,9 @@ class Odd:
     def remedies(self, planner):
         return []
 
+    def assumptions(self, resolved):
+        return [Assumption('odd.luck', 'luck')] * 2
+
 
 def fails(*_arguments):
     return {}['rack']
@@ -78,6 +82,9 @@ def on(name, bad):
         ('check_request', fails, ": KeyError: 'rack'"),
         ('check_request', lambda *_: True, ': ValueError: the answer must be a Verdict, not True'),
         ('remedies', fails, ": KeyError: 'rack'"),
+        ('assumptions', fails, ": KeyError: 'rack'"),
+        ('assumptions', lambda *_: [('odd.luck', 'luck')],
+         ": ValueError: each answer must be an Assumption, not ('odd.luck', 'luck')"),
         ('remedies', lambda *_: ['more'], ": ValueError: each answer must be a Change, not 'more'"),
     ],
 )  # fmt: skip
@@ -148,3 +155,23 @@ def test_a_domain_s_room_that_is_at_most_marks_the_capacity(is_at_most):
     )
     decision = plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
     assert (decision.capacity, bool(decision.at_most)) == (5, is_at_most)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'free', 'is_there', 'is_in_line'),
+    [
+        (Assumption, 2, True, False),
+        (Assumption, 0, False, False),
+        (OpenAssumption, 2, True, True),
+        (OpenAssumption, 0, True, True),
+    ],
+)
+def test_what_a_rule_assumes_of_a_request_that_does_not_fit(kind, free, is_there, is_in_line):
+    """Each once; what can only take servers away is no part of the line then."""
+    odd, room = Odd(), {'hosts': {'cmp-1': {'free': free}}, 'request': {'count': 3}}
+    odd.assumptions = lambda _question: [kind('odd.luck', 'luck')] * 2
+    rules = [odd, ResourcesConstraint()]
+    decision = plan(request_of(room), snapshot_of(room), rules, rules_of(room))
+    assert decision.fits is False
+    assert decision.assumptions == (('odd.luck', 'luck'),) * is_there
+    assert decision.line().endswith(', assuming luck') == is_in_line

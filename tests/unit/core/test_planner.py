@@ -25,8 +25,12 @@ def answer(row):
 
 #: What a decision prints, in this order: others read it.
 PRINTED = (
-    'fits wanted capacity capacity_is_upper_bound at_most line placements hosts request remedies'
+    'fits wanted capacity capacity_is_upper_bound at_most certain assumptions line placements '
+    'hosts request remedies'
 )
+
+
+BY_BOUND = 'fits by an upper bound only'
 
 
 @pytest.mark.parametrize('row', rows('plan'))
@@ -39,11 +43,16 @@ def test_plan(row):
     decision = answer(row)
     head, _colon, _rest = decision.line().partition(': ')
     assert head == row['outcome']
-    assert decision.fits is {'fits': True, 'does not fit': False}.get(head)
+    assert decision.fits is {'fits': True, BY_BOUND: True, 'does not fit': False}.get(head)
+    assert decision.fits_by_upper_bound is (head == BY_BOUND)
     assert decision.wanted == row.get('request', {}).get('count', 1)
     assert decision.capacity == row['capacity']
     assert decision.at_most == tuple(row.get('at_most', ()))
     assert decision.capacity_is_upper_bound is bool(decision.at_most)
+    assumed = row.get('assumed', [])
+    assert [item.code for item in decision.assumptions] == assumed
+    is_sure = not (decision.at_most or assumed)
+    assert decision.certain is (decision.capacity is not None and is_sure)
     hosts = [placement.host for placement in decision.placements]
     assert Counter(hosts) == row.get('placed', Counter(hosts))
     assert hosts[: len(row.get('first', ()))] == row.get('first', [])
@@ -197,7 +206,7 @@ def test_names_that_do_not_lead_to_one_thing(asked, path, words):
 def test_the_digits_of_a_count_are_a_count():
     row = {'hosts': {'cmp-1': {}}, 'request': {'count': 2}}
     asked = replace(request_of(row), count='2')
-    decision = plan(asked, snapshot_of(row), CONSTRAINTS)
+    decision = plan(asked, snapshot_of(row), CONSTRAINTS, rules_of(row))
     assert decision.as_dict() == answer(row).as_dict()
 
 
