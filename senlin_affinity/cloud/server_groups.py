@@ -1,6 +1,7 @@
 """Nova's server groups as :class:`~senlin_affinity.core.ports.ServerGroups`.
 
-No answer says whether there are more groups: a page of 50 or more is followed by another request.
+No answer says whether there are more groups, and a cloud caps its pages at any number
+(``[api] max_limit``): the last page is the first that is empty, or shorter than the one before it.
 
 Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
 ``policies`` below, soft policies from 2.15.
@@ -19,8 +20,6 @@ from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, c
 
 PATH = '/os-server-groups'
 PAGE = 1000
-#: No cloud caps its pages (``[api] max_limit``) below this; a page that is shorter is the last one.
-SMALLEST_CAP = 50
 LIST = 'list the server groups'
 #: From here on a group says which project it is of.
 PROJECTS: Microversion = (2, 13)
@@ -71,15 +70,16 @@ class NovaServerGroups:
         return self._compute.pick(RULES_MICROVERSION)
 
     def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
-        offset = 0
+        offset = longest = 0
         while True:
             params: dict[str, str | int] = {'limit': PAGE, 'offset': offset, **query}
             body = self._compute.get(PATH, LIST, self._microversion, params=params)
             page = list_of(body, 'server_groups', LIST)
             yield from page
-            if len(page) < SMALLEST_CAP:
+            if not page or len(page) < longest:
                 return
-            offset += len(page)
+            longest = len(page)
+            offset += longest
 
 
 def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:

@@ -3,7 +3,7 @@
 What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
 :attr:`Taken.unknown` says why.
 
-Units: at most 10 requests besides further pages, one after the other (a table of them is in the
+Units: at most 11 requests besides further pages, one after the other (a table of them is in the
 user's guide). Where groups are named, and for a plain user, the servers of the project are
 listed; Placement is then asked three times at most.
 

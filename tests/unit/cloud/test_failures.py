@@ -106,7 +106,7 @@ def test_the_create_fails_but_nova_did_it_and_the_group_is_adopted(edge, group, 
     attached = attach(edge, **group)
     assert [item['id'] for item in edge.nova.groups] == [attached.group.id]
     assert not attached.binding.is_inherited
-    assert edge.nova.requests() == [LIST, 'GET /limits', POST, LIST]
+    assert edge.nova.requests() == [LIST, 'GET /limits', POST, LIST, LIST]
     check_that_it_can_be_tried_again(edge, **group)
 
 

@@ -25,6 +25,8 @@ from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import SHARING, TRAITS, FakePlacement, FakeProvider
 
 GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
+#: Where there is a group, there may be another page.
+LISTED = [GROUPS, GROUPS]
 AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'
 FLAVORS, LIMITS, SERVERS = 'GET /flavors/detail', 'GET /limits', 'GET /servers/detail'
 CANDIDATES = 'GET /allocation_candidates?resources='
@@ -86,9 +88,11 @@ def test_the_requests_of_a_whole_snapshot(edge):
 
     take(edge)
 
-    assert edge.nova.requests() == [GROUPS, HYPERVISORS, AGGREGATES, SERVICES, FLAVORS, LIMITS]
+    assert edge.nova.requests() == [
+        *LISTED, HYPERVISORS, AGGREGATES, SERVICES, FLAVORS, LIMITS
+    ]  # fmt: skip
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
-    groups, hypervisors, *_, flavors, _ = edge.nova.asked
+    groups, _, hypervisors, *_, flavors, _ = edge.nova.asked
     assert groups.query['all_projects'] == 'true'
     assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
     assert hypervisors.microversion == '2.53'
@@ -164,7 +168,7 @@ def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
 def test_no_server_is_looked_up_where_no_group_has_one(edge):
     edge.nova.add_group('web')
     take(edge)
-    assert 'with_servers' not in edge.nova.asked[1].query
+    assert 'with_servers' not in edge.nova.asked[2].query
 
 
 @pytest.mark.parametrize('by', ['name', 'id', 'both'])
@@ -177,12 +181,13 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     (group,) = take(edge, server_groups=wanted).snapshot.server_groups
 
     assert group.members == (Member(server, 'cmp-1', 'u', zone='nova'),)
-    listed = f'{GROUPS}/{web}' if by == 'id' else GROUPS
+    listed = [f'{GROUPS}/{web}'] if by == 'id' else LISTED
     assert edge.nova.requests() == [
-        listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS, LIMITS
+        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS, LIMITS
     ]  # fmt: skip
-    assert edge.nova.asked[4].query == {'all_tenants': '1', 'project_id': PROJECT, 'limit': '1000'}
-    assert 'with_servers' not in edge.nova.asked[1].query
+    *_, hypervisors, _, _, servers, _, _ = edge.nova.asked
+    assert servers.query == {'all_tenants': '1', 'project_id': PROJECT, 'limit': '1000'}
+    assert 'with_servers' not in hypervisors.query
 
 
 def test_groups_of_two_projects_have_the_servers_of_all_listed(edge):
@@ -319,7 +324,7 @@ def test_a_name_is_that_of_a_group_of_the_project_that_is_named(edge, other):
     edge.nova.add_group('web', project_id='q')
     taken = take(edge, server_groups='web', project_id='p')
     assert [group.id for group in taken.snapshot.server_groups] == [other]
-    assert edge.nova.requests() == [GROUPS, *USUAL, QUOTA_SET]
+    assert edge.nova.requests() == [*LISTED, *USUAL, QUOTA_SET]
     assert edge.nova.asked[0].query['all_projects'] == 'true'
 
 
@@ -496,7 +501,7 @@ def test_an_answer_that_is_cut_is_no_full_host(edge):
 
 @pytest.mark.parametrize('is_shared', [False, True], ids=['nothing shared', 'shared storage'])
 @pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
-def test_at_most_ten_requests_whatever_the_hosts_are(edge, is_named, is_shared):
+def test_at_most_eleven_requests_whatever_the_hosts_are(edge, is_named, is_shared):
     edge.placement.cut = 1
     if is_shared:
         share(edge, {'DISK_GB': (5000, 7)}, 0)
@@ -510,7 +515,7 @@ def test_at_most_ten_requests_whatever_the_hosts_are(edge, is_named, is_shared):
     last = [] if is_named and is_shared else [CHECK]
     third = [BY_DISK] if is_shared else [] if is_named else [BY_CPU]
     assert edge.placement.asked == [SHARERS, BY_MEMORY, *third, *last]
-    assert len(edge.nova.asked) + len(edge.placement.asked) == 10
+    assert len(edge.nova.asked) + len(edge.placement.asked) == 11
     assert found['vc-1'].resources is None
 
 
@@ -711,7 +716,7 @@ def test_what_a_plain_user_sees(plain):
     assert first.host_id == second.host_id != third.host_id
     assert building.host_id is None
     assert plain.nova.requests() == [
-        GROUPS, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, LIMITS
+        *LISTED, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, LIMITS
     ]  # fmt: skip
     assert plain.placement.asked == []
 
