@@ -17,6 +17,7 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.core import suggestion
@@ -73,7 +74,7 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
 )
 
 #: Of a constraint of ours: known in every process, also where no constraint is looked for.
-_OURS = (DrsConstraint, ReservationsConstraint)
+_OURS: tuple[Any, ...] = (AvailabilityZoneConstraint, DrsConstraint, ReservationsConstraint)
 _TYPES: Mapping[type, Any] = {
     bool: cfg.BoolOpt,
     int: cfg.IntOpt,

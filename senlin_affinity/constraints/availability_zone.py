@@ -5,7 +5,7 @@ Source: Nova enforces a zone by the Placement aggregates that mirror the host ag
 cloud's default zone. If an aggregate carries that name as well, only the aggregate counts. If none
 does, a request for that zone may land on any host (seen on a real Nova), unless the hosts are
 pinned, where this rule keeps to it, or an older cloud still runs AvailabilityZoneFilter, which
-compares names. Without a zone, any will do (unless nova.conf's ``default_schedule_zone`` is set).
+compares names. Without a zone that of nova.conf's ``default_schedule_zone`` counts, or any does.
 
 Not known: whether an aggregate carries Nova's default zone, where no aggregate is known. A zone of
 another name is taken for one that an aggregate carries: a host has it from nowhere else, unless
@@ -17,14 +17,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
+from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE, is_of_host, wanted_zone
 
-#: What Nova calls the zone of hosts that are in none (``default_availability_zone``).
-_DEFAULT = 'nova'
+DEFAULT_AVAILABILITY_ZONE = Option(
+    'default_availability_zone',
+    'nova',
+    "What the zone of hosts in none is called; as in nova.conf's [DEFAULT].",
+    nova='DEFAULT',
+)
 #: A filter of older Novas, which no longer have it.
 _FILTER = 'AvailabilityZoneFilter'
 #: So many other zones are planned at most.
@@ -41,6 +48,7 @@ class AvailabilityZoneConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),
         'availability_zone.other_zone': Reason(
@@ -59,7 +67,7 @@ class AvailabilityZoneConstraint:
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        wanted = resolved.request.availability_zone
+        wanted = resolved.once(wanted_zone)
         if wanted is None:
             return Verdict.skipped('availability_zone.any')
         snapshot, zone = resolved.snapshot, host.availability_zone
@@ -71,7 +79,7 @@ class AvailabilityZoneConstraint:
         if not (resolved.rules.is_pinned or resolved.is_enforced(_FILTER)):
             if wanted == snapshot.zones.default:
                 return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
-            if snapshot.aggregates is None and wanted == _DEFAULT:
+            if snapshot.aggregates is None and wanted == _default(resolved):
                 return Verdict.unknown('availability_zone.unknown')
         if zone is None:
             return Verdict.unknown('availability_zone.unknown')
@@ -81,9 +89,23 @@ class AvailabilityZoneConstraint:
         """The zone, and whether an aggregate says the same."""
         return (host.availability_zone, _is_member(resolved, host))
 
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """What nova.conf says of zones, where it could change the number."""
+        wanted, snapshot, is_told = wanted_zone(resolved), resolved.snapshot, resolved.rules.is_told
+        zones = {zone for zone, _aggregates in snapshot.places} - {None}
+        zones |= snapshot.availability_zones or set()
+        is_any = wanted is None and not is_of_host(resolved)
+        if is_any and len(zones) > 1 and not is_told(DEFAULT_SCHEDULE_ZONE):
+            yield Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
+        is_by_name = wanted is not None and snapshot.hosts and snapshot.aggregates is None
+        default = _default(resolved)
+        if is_by_name and wanted != default and not is_told(DEFAULT_AVAILABILITY_ZONE):
+            words = f'a default zone called {default}'
+            yield Assumption('availability_zone.default_availability_zone', words)
+
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Another zone, or none."""
-        asked = planner.resolved.request.availability_zone
+        asked = wanted_zone(planner.resolved)
         if asked is None:
             return
         zones = {host.availability_zone for host in planner.hosts} - {None, asked}
@@ -91,14 +113,20 @@ class AvailabilityZoneConstraint:
             then = planner.plan_request(availability_zone=zone)
             change = f'availability_zone: {zone}'
             yield planner.change('availability_zone', change, 1, then, kind=Kind.ASKERS)
-        then = planner.plan_request(availability_zone=None)
-        yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)
+        if planner.resolved.request.availability_zone is not None:
+            then = planner.plan_request(availability_zone=None)
+            yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)
+
+
+def _default(resolved: ResolvedRequest) -> str:
+    """What Nova calls the zone of hosts that are in none."""
+    return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
 
 
 def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
     """Is the host in an aggregate that carries the zone? None: this does not decide."""
     zones = resolved.snapshot.zones
-    carrying = zones.carried_by.get(resolved.request.availability_zone or '')
+    carrying = zones.carried_by.get(resolved.once(wanted_zone) or '')
     if carrying is None or not zones.is_by_aggregate or resolved.is_enforced(_FILTER):
         return None
     return not carrying.isdisjoint(host.aggregates)

@@ -33,6 +33,7 @@ from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.core.wanted_zone import wanted_zone
 
 #: New hosts are planned one by one: so many are proposed at most, or as many as there are.
 MOST_NEW_HOSTS = 1000
@@ -209,7 +210,7 @@ class ResourcesConstraint:
 def _are_aggregates_asked(resolved: ResolvedRequest) -> bool:
     """May Nova ask Placement for aggregates, in which a pool must be as well?"""
     is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
-    return resolved.request.availability_zone is not None or bool(is_limited)
+    return wanted_zone(resolved) is not None or bool(is_limited)
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:

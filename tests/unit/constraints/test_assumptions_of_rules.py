@@ -1,0 +1,25 @@
+"""What rules assume where nobody told them, row by row."""
+
+import dataclasses
+
+import pytest
+
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
+from tests.support.our_constraints import OURS
+from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
+from tests.support.tables import rows
+
+RULES = {rule.name: rule for rule in OURS}
+
+
+@pytest.mark.parametrize('row', rows('assumptions_of_rules'))
+def test_assumed(row):
+    hosts = tuple(host_of(f'cmp-{i}', {'zone': zone}) for i, zone in enumerate(row['zones']))
+    snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
+    told = row.get('told', {})
+    rules = rules_of(row)
+    rules = dataclasses.replace(rules, options={**rules.options, **told}, told=frozenset(told))
+    asked = ResolvedRequest(request_of(row), snapshot, flavor_of(row.get('flavor')), rules=rules)
+    found = list(RULES[row['rule']]().assumptions(asked))
+    assert [assumption.code for assumption in found] == row.get('assumed', [])
+    assert all(assumption.text for assumption in found)
