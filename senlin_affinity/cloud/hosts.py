@@ -37,7 +37,7 @@ class Hypervisor(NamedTuple):
     """What is kept of a hypervisor.
 
     ``largest`` is the greatest amount of each class that one server can get, as far as it is known;
-    ``servers`` are those of its servers that were asked about.
+    ``servers`` are those of its servers that were asked about, ``running`` is the number of all.
     """
 
     id: str
@@ -48,6 +48,7 @@ class Hypervisor(NamedTuple):
     is_up: bool
     largest: Mapping[str, int]
     servers: tuple[str, ...]
+    running: int | None
 
 
 def hypervisors(compute: Rest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
@@ -64,6 +65,7 @@ def hypervisors(compute: Rest, servers: Collection[str] = ()) -> tuple[Hyperviso
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
     kind = item['hypervisor_type']
     sizes = () if kind.startswith(_VSPHERE) else _SIZES
+    running = item.get('running_vms')
     largest = ((name, item.get(size)) for name, size in sizes)
     return Hypervisor(
         item['id'],
@@ -74,6 +76,7 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
         item['state'] == 'up',
         {name: size for name, size in largest if type(size) is int and size > 0},
         tuple([each['uuid'] for each in item.get('servers') or () if each['uuid'] in servers]),
+        running if type(running) is int and running >= 0 else None,
     )
 
 
@@ -135,6 +138,7 @@ def hosts(
             room.resources,
             room.is_nested,
             room.is_partial,
+            each.running,
         )
         for each, room in with_rooms
     )

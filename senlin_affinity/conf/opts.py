@@ -20,6 +20,7 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.core.objects import DEFAULT_FILTERS
@@ -74,7 +75,12 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
 )
 
 #: Of a constraint of ours: known in every process, also where no constraint is looked for.
-_OURS: tuple[Any, ...] = (AvailabilityZoneConstraint, DrsConstraint, ReservationsConstraint)
+_OURS: tuple[Any, ...] = (
+    AvailabilityZoneConstraint,
+    DrsConstraint,
+    ReservationsConstraint,
+    ServerCountConstraint,
+)
 _TYPES: Mapping[type, Any] = {
     bool: cfg.BoolOpt,
     int: cfg.IntOpt,

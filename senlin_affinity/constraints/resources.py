@@ -247,4 +247,4 @@ def _empty(host: Host) -> Host:
         name: has._replace(used=0) for name, has in host.resources.items()
     }
     name = f'{host.host}-new'
-    return host.but(host=name, enabled=True, up=True, resources=resources)
+    return host.but(host=name, enabled=True, up=True, resources=resources, servers=0)

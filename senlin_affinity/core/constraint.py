@@ -24,9 +24,10 @@ class Constraint(Protocol):
     ``order`` is its place in the line of reasons (a host counts under its first REJECT);
     ``needs`` are the parts of the snapshot that it reads; ``filters`` are Nova's scheduler filters
     that enforce it, any one of which is enough (empty: Nova always enforces it). ``is_by_name``
-    says that a host's names count, ``is_by_resources`` that the figures of its resources do; where
-    a constraint does not declare it, they are taken to count. ``is_about_room`` says that a host
-    which it rejects is only full: it is still one of those that the servers are spread over.
+    says that a host's names count, or its number of servers, ``is_by_resources`` that the figures
+    of its resources do; where a constraint does not declare it, they are taken to count.
+    ``is_about_room`` says that a host which it rejects is only full: it is still one of those that
+    the servers are spread over.
     ``is_joint`` says that what a domain takes depends on the others that the rule is asked about;
     where it is not declared, it is taken to.
     ``may_be_given_up`` says that "without this rule" may be proposed: never for one that protects

@@ -72,6 +72,7 @@ class Host:
     ``is_partial`` that a resource class which is not listed is not known, instead of not offered.
     ``grants`` are what Placement answered about it; None: nothing was asked, or not about the host
     as it is now.
+    ``servers`` is how many it holds, as Nova's scheduler counts them.
     """
 
     host: str
@@ -86,6 +87,7 @@ class Host:
     is_nested: bool = False
     is_partial: bool = False
     grants: tuple[Grant, ...] | None = None
+    servers: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'aggregates', all_spelt(self.aggregates))

@@ -358,6 +358,7 @@ class FakeNova:
             | {'hypervisor_hostname': host.hypervisor, 'state': host.state, 'status': host.status}
             | {'service': service | {'id': _numbered(service['id'], number), 'host': host.host}}
             | _of_host(host, template)
+            | {'running_vms': sum(server.host == host.host for server in self.servers)}
             | ({'servers': servers[host.host]} if host.host in servers else {})
             for number, host in found
         ]

@@ -2,11 +2,13 @@
 
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.server_count import ServerCountConstraint
 from tests.support.small_cloud import CONSTRAINTS, Fence
 
+OTHERS = (AggregateMetadataConstraint, ReservationsConstraint, ServerCountConstraint)
 OURS = tuple(
     sorted(
-        {*map(type, CONSTRAINTS), AggregateMetadataConstraint, ReservationsConstraint} - {Fence},
+        {*map(type, CONSTRAINTS), *OTHERS} - {Fence},
         key=lambda constraint: constraint.order,
     )
 )

@@ -79,6 +79,7 @@ def host_of(name, given):
         resources=resources_of(given.get('resources'), given.get('free', 10)) if is_known else None,
         is_nested=given.get('nested', False),
         is_partial=given.get('partial', False),
+        servers=given.get('servers'),
     )
 
 

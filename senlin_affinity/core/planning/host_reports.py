@@ -111,6 +111,8 @@ def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
     known: dict[Hashable, Mapping[str, Resource]] = {}
 
     def load(host: Host, servers: int) -> Host:
+        if servers and host.servers is not None:
+            host = host.but(servers=host.servers + servers, grants=host.grants)
         if asked is None or not servers:
             return host
         has = host.resources

@@ -91,7 +91,8 @@ def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
 @pytest.mark.parametrize('option', opts.options_of(()), ids=lambda option: option.dest)
 def test_every_option_that_reaches_the_constraints_is_told(read, option):
     """And no other: a plan waits as long as --timeout says, and creates no group."""
-    value = {False: True, 'pinning': 'nova'}.get(option.default, 'x')
+    values = {False: True, 'pinning': 'nova', 50: 7}
+    value = values.get(option.default, 'x')
     found = read(f'[{option.group}]\n{option.dest} = {value}')
     assert found.found == (f'[{option.group}] {option.dest}',)
     assert list(found.values) == [option.key]

@@ -11,6 +11,7 @@ from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
@@ -49,6 +50,7 @@ OF_HOSTS = {
     'traits': TraitsConstraint,
     'resources': ResourcesConstraint,
     'spread': SpreadConstraint,
+    'server_count': ServerCountConstraint,
 }
 
 

@@ -18,7 +18,8 @@ from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
-NAMES = ('host', 'hypervisor_hostname')
+#: What only a rule by name reads: how many servers a host holds, too.
+NAMES = ('host', 'hypervisor_hostname', 'servers')
 HOST = Host('cmp-1', 'node-1', 'QEMU', resources={'VCPU': Resource(4, 0)})
 OTHER = {'VCPU': Resource(4, 1)}
 #: A host that differs in one field, by the field.
@@ -35,6 +36,7 @@ OTHERS = {
     'is_nested': True,
     'is_partial': True,
     'grants': (Grant('resources=VCPU:1', 2, 2),),
+    'servers': 7,
 }
 
 
