@@ -45,7 +45,8 @@ class HostSpec:
     """One compute service with one fake hypervisor.
 
     ``hypervisor_hostname`` None means the name of the host. A zone other than ``nova`` becomes an
-    aggregate of that name.
+    aggregate of that name. ``inventory`` (resource class -> fields, as Placement has them) goes
+    over what the hypervisor reports; a class with a total of 0 is left out.
     """
 
     name: str
@@ -56,6 +57,7 @@ class HostSpec:
     hypervisor_type: str = 'QEMU'
     availability_zone: str | None = None
     disabled: bool = False
+    inventory: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(('metadata', 'extra_specs'), _texts),
     'disabled': _flag,
     'hosts': _names,
-    'aggregates': _mapping,
+    **dict.fromkeys(('aggregates', 'inventory'), _mapping),
 }
 
 

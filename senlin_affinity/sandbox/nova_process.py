@@ -13,7 +13,7 @@ import shutil
 import socket
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from senlin_affinity.sandbox import config_files, lifeline, workarounds
@@ -23,6 +23,8 @@ from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import flush, provide
 
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
+#: An inventory whose rest is as usual; all fields, or Nova would write it again with every server.
+_USUAL = {'reserved': 0, 'min_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}
 #: The pipelines that end in Nova's API itself, not those of the version documents.
 _PIPELINE = re.compile(r'^(keystone = .*) (osapi_compute_app_v21)$', re.MULTILINE)
 
@@ -31,6 +33,7 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     """Start everything, then wait for the end."""
     # Not above: they need what a Python without Nova may not have.
     from senlin_affinity.sandbox import wsgi
+    from senlin_affinity.sandbox.controls import Controls
     from senlin_affinity.sandbox.faults import Observer
     from senlin_affinity.sandbox.glance_and_neutron import Glance, Neutron
     from senlin_affinity.sandbox.keystone import Keystone
@@ -46,22 +49,23 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     # Before anything of Nova is imported: native threads, no eventlet.
     os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'
     parent.tell(stage='Nova and Placement are loading')
-    _load_nova(plan)
+    specs = {host.name: host for host in plan.blueprint.hosts}
+    _load_nova(plan, specs)
     applications['placement'] = observer.watch('placement', _start_placement(plan))
     parent.tell(stage='Placement runs')
     applications['compute'] = observer.watch('compute', _start_api(plan))
     running = list(_start_controllers())
     parent.tell(stage="Nova's API, conductor and scheduler run")
-    hosts = [host.name for host in plan.blueprint.hosts]
-    running += _start_computes(hosts)
-    parent.tell(stage=f'{len(hosts)} compute services run')
+    running += _start_computes(specs)
+    parent.tell(stage=f'{len(specs)} compute services run')
+    applications['_nova'] = Controls(running, specs)
     _furnish(plan)
     parent.tell(ready=True)
     threading.Event().wait()
     del running  # nothing else holds the services
 
 
-def _load_nova(plan: Plan) -> None:
+def _load_nova(plan: Plan, specs: Mapping[str, HostSpec]) -> None:
     from nova import monkey_patch
 
     monkey_patch.patch(backend='threading')
@@ -74,7 +78,7 @@ def _load_nova(plan: Plan) -> None:
     workarounds.keep_sqlite_connections()
     workarounds.wake_rpc_listeners()
     workarounds.cap_microversions(blueprint.compute_max_version, blueprint.placement_max_version)
-    _install_driver(blueprint.hosts)
+    _install_driver(specs)
     pipelines = config_files.installed_file('nova', 'api-paste.ini').read_text(encoding='utf-8')
     if blueprint.api_filters:
         pipelines = with_filters(pipelines, blueprint.api_filters)
@@ -84,14 +88,12 @@ def _load_nova(plan: Plan) -> None:
     log.setup(config.CONF, 'nova')
 
 
-def _install_driver(hosts: Iterable[HostSpec]) -> None:
+def _install_driver(specs: Mapping[str, HostSpec]) -> None:
     """Make ``fake.SandboxDriver``: Nova's fake driver, with each host's size, name and type.
 
     Nova looks for drivers in ``nova.virt`` only.
     """
     from nova.virt import fake
-
-    specs = {host.name: host for host in hosts}
 
     class SandboxDriver(fake.FakeDriver):
         """The driver of one compute service."""
@@ -100,10 +102,22 @@ def _install_driver(hosts: Iterable[HostSpec]) -> None:
             spec = specs.get(host, HostSpec(host))
             self._host = host
             self._set_nodes([spec.hypervisor_hostname or host])
+            self.take(spec)
+
+        def take(self, spec: HostSpec) -> None:
             self.vcpus, self.memory_mb = spec.vcpus, spec.memory_mb
             self.local_gb = spec.disk_gb
             self.resources = fake.Resources(spec.vcpus, spec.memory_mb, spec.disk_gb)
             self.host_status_base['hypervisor_type'] = spec.hypervisor_type
+
+        def update_provider_tree(self, tree: Any, node: str, allocations: Any = None) -> None:
+            super().update_provider_tree(tree, node, allocations)
+            inventory = tree.data(node).inventory
+            for name, values in specs.get(self._host, HostSpec(self._host)).inventory.items():
+                usual = {**_USUAL, 'max_unit': values.get('total')}
+                inventory[name] = {**inventory.get(name, usual), **values}
+            has = {name: values for name, values in inventory.items() if values['total']}
+            tree.update_inventory(node, has)
 
         def get_available_resource(self, nodename: str) -> dict[str, Any]:
             resources = super().get_available_resource(nodename)
