@@ -39,7 +39,7 @@ help:
 	@echo 'make package     the sdist and the wheel, installed as users do, into a clean environment'
 	@echo 'make lint        style, types, layers, release notes, the sample file'
 	@echo 'make e2e         the long comparisons with the real services'
-	@echo 'make accuracy    300 random clouds: what the preflight says, and what the scheduler does'
+	@echo 'make accuracy    random clouds of every kind: what the preflight says, and what the scheduler does'
 	@echo 'make nightly     all that is long, with new random input; keeps what differs as rows'
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'

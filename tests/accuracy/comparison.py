@@ -1,152 +1,109 @@
-"""One case: what the preflight says, and what the real scheduler then does, server by server.
+"""What the preflight says of a case's questions, and what the real scheduler then does.
 
-The way of the data: a case becomes a sandbox; its servers of before are put on their hosts; a
-snapshot is taken and planned; then servers are asked for, one after the other, until one finds no
-host or a quota refuses it. Both numbers go out as a :class:`Result`.
+Data flow: the stage becomes the cloud of a case; each question is answered; then servers are asked
+for, one after the other, until one finds no host or is refused. Both numbers go out as a
+:class:`Result`, and the servers are deleted before the next question.
 
-Units: numbers of servers; deadlines in seconds.
+Units: numbers of servers.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from openstack import exceptions as sdk
+from senlin_affinity.core.planning.decision import Decision
+from tests.accuracy import asking
+from tests.accuracy.case import Ask, Case
+from tests.accuracy.stage import Stage
 
-from senlin_affinity import preflight
-from senlin_affinity.core.objects import PlacementRequest
-from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.accuracy import clouds
-from tests.support import waiting
-
-FILTER = 'senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter'
-GROUP = 'asked'
-#: More than there can be room for.
-TOO_MANY = clouds.MOST_ROOM + 6
+#: Nobody tries more, whatever is said: a case has room for fewer.
+MOST_TRIED = 16
+EXACT, EQUAL, FEWER, ASSUMED, WRONG = 'exact', 'most', 'fewer', 'assumed', 'wrong'
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Result:
-    """``capacity`` is what was said, ``placed`` what really came."""
+    """``capacity`` is what was said, ``placed`` what really came; ``assumed`` are codes."""
 
+    kind: str
     seed: int
+    number: int
     capacity: int | None
     is_at_most: bool
     placed: int
     line: str
+    assumed: tuple[str, ...] = ()
+    is_told: bool = True
+
+    @property
+    def outcome(self) -> str:
+        """How right it is: no false refusal, and fewer only where that was said or assumed."""
+        if self.capacity is None:
+            return WRONG
+        said = min(self.capacity, MOST_TRIED)
+        if self.placed == said:
+            return EQUAL if self.is_at_most else EXACT
+        if self.placed > said:
+            return WRONG
+        if self.is_at_most:
+            return FEWER
+        return ASSUMED if self.assumed else WRONG
 
     @property
     def is_right(self) -> bool:
-        """No false refusal, and equality unless it was marked "at most"."""
-        if self.capacity is None or self.placed > self.capacity:
-            return False
-        return self.is_at_most or self.placed == self.capacity
+        """Was nobody misled?"""
+        return self.outcome != WRONG
 
     def __str__(self) -> str:
-        said = f'{"at most " if self.is_at_most else ""}{self.capacity}'
-        return f'cloud {self.seed}: said {said}, placed {self.placed} ({self.line})'
+        most = 'at most ' if self.is_at_most else ''
+        told = 'told' if self.is_told else 'not told'
+        assumed = f'; assumed: {", ".join(self.assumed)}' if self.assumed else ''
+        said = f'{most}{self.capacity}{assumed}'
+        name = f'{self.kind} {self.seed}.{self.number} ({told})'
+        return f'{name}: said {said}, placed {self.placed} ({self.line})'
 
 
-def compare(case: clouds.Case) -> Result:
-    """Make this cloud, ask, and try."""
-    with SandboxCloud(
-        case.hosts,
-        filters=case.filters,
-        available_filters=(FILTER,),
-        aggregates=case.aggregates,
-        flavors=case.flavors,
-        quotas=case.quotas,
-        nova_options=case.nova_options,
-    ) as cloud:
-        admin = _Nova(cloud)
-        try:
-            return _compare(case, admin)
-        except AssertionError as error:
-            raise AssertionError(f'cloud {case.seed}: {error}\n{cloud.logs()}') from error
+def compare(stage: Stage, case: Case) -> Iterator[Result]:
+    """Make this cloud; ask and try, question after question."""
+    stage.set_up(case)
+    tried: dict[tuple[object, ...], int] = {}
+    for number, asked in enumerate(case.asks):
+        decision = asking.ask(stage, case, asked)
+        # The same server, whatever the preflight is told: it is tried once.
+        server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user)
+        if server not in tried:
+            tried[server] = _try(stage, asked)
+        yield _result(case, number, decision, tried[server])
+    stage.clear()
 
 
-def _compare(case: clouds.Case, nova: _Nova) -> Result:
-    nova.set_traits(case.traits)
-    group = None if case.policy is None else nova.create_group(case.policy, case.rules)
-    for host in case.members:
-        nova.put('plain', group, host)
-    for host in case.others:
-        nova.put('plain', None, host)
-    known = {'enabled_filters': case.filters, 'image_properties': {}}
-    if not case.is_image_known:
-        known['image_properties'] = None
-    request = PlacementRequest(TOO_MANY, 'asked', group, case.zone, **known)
-    # As a snapshot that is saved, or as the command and the hook take it.
-    groups = None if case.seed % 2 else () if group is None else (group,)
-    snapshot = preflight.take_snapshot(nova.connection, server_groups=groups)
-    decision = preflight.plan(request, snapshot, rules=case.preflight)
-    placed = 0
-    while placed <= TOO_MANY and nova.is_placed('asked', group, case.zone):
-        placed += 1
+def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
     return Result(
-        case.seed, decision.capacity, decision.capacity_is_upper_bound, placed, decision.line()
+        case.kind,
+        case.seed,
+        number,
+        decision.capacity,
+        decision.capacity_is_upper_bound,
+        placed,
+        decision.line(),
+        tuple(item.code for item in getattr(decision, 'assumptions', ())),
+        case.asks[number].is_told,
     )
 
 
-class _Nova:
-    """The real Nova and Placement of a sandbox, as an administrator."""
-
-    def __init__(self, cloud: SandboxCloud) -> None:
-        self.connection = cloud.connection()
-        self._compute = self.connection.compute
-        self._image = cloud.image_id
-        self._flavors = {item.name: item.id for item in self._compute.flavors()}
-
-    def create_group(self, policy: str, rules: dict[str, int]) -> str:
-        more = {'rules': rules} if rules else {}
-        group = self._compute.create_server_group(name=GROUP, policy=policy, **more)
-        return str(group.id)
-
-    def set_traits(self, traits: dict[str, tuple[str, ...]]) -> None:
-        """Give the hosts' providers traits beside those that Nova keeps there."""
-        placement = self.connection.placement
-        version = {'microversion': '1.6'}
-        for trait in (clouds.FAST, clouds.LICENSED):
-            placement.put(f'/traits/{trait}', **version)
-        providers = placement.get('/resource_providers', **version).json()['resource_providers']
-        for provider in providers:
-            path = f'/resource_providers/{provider["uuid"]}/traits'
-            known = placement.get(path, **version).json()
-            wanted = traits.get(provider['name'], ())
-            body = {**known, 'traits': sorted({*known['traits'], *wanted})}
-            placement.put(path, json=body, **version).raise_for_status()
-
-    def put(self, flavor: str, group: str | None, host: str) -> None:
-        """A server on this host, whatever the scheduler would say."""
-        server = self._create(flavor, group, f'nova:{host}')
-        assert self._ended(server) == 'ACTIVE', f'{host} does not take a server of before'
-
-    def is_placed(self, flavor: str, group: str | None, zone: str | None) -> bool:
-        """Ask for one server more: does it find a host?"""
-        try:
-            server = self._create(flavor, group, zone)
-        except sdk.ForbiddenException:  # a quota
-            return False
-        except sdk.BadRequestException as error:  # every host of the zone is disabled
-            if 'requested availability zone is not available' in str(error):
-                return False
-            raise
-        return self._ended(server) == 'ACTIVE'
-
-    def _create(self, flavor: str, group: str | None, zone: str | None) -> Any:
-        more = {} if zone is None else {'availability_zone': zone}
-        image = {'imageRef': self._image, 'networks': 'none'}
-        body = {'name': 'server', 'flavorRef': self._flavors[flavor], **image, **more}
-        hints = {} if group is None else {'os:scheduler_hints': {'group': group}}
-        request = {'server': body, **hints}
-        answer = self._compute.post('/servers', json=request, microversion='2.37')
-        sdk.raise_from_response(answer)
-        return answer.json()['server']['id']
-
-    def _ended(self, server: str) -> str:
-        def status() -> str | None:
-            found = self._compute.get(f'/servers/{server}', microversion='2.37').json()['server']
-            return found['status'] if found['status'] in ('ACTIVE', 'ERROR') else None
-
-        return str(waiting.until(status, 60, f'server {server}'))
+def _try(stage: Stage, asked: Ask) -> int:
+    """How many servers come, which are deleted then."""
+    nova = stage.novas[asked.user]
+    group = None if asked.group is None else stage.groups[asked.group]
+    image = None if asked.image is None else stage.images[asked.image]
+    made: list[str] = []
+    status, placed = 'ACTIVE', 0
+    while status == 'ACTIVE' and placed < MOST_TRIED:
+        server, status = nova.boot(
+            stage.flavors[asked.flavor], image=image, group=group, zone=asked.zone
+        )
+        made += [server] if server is not None else []
+        placed += status == 'ACTIVE'
+    stage.admin.delete(made)
+    return placed

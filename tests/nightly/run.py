@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='make nightly')
     parser.add_argument('--seed', type=int, default=random.randrange(10**9))
     parser.add_argument('--minutes', type=float, help='nothing begins later')
-    parser.add_argument('--clouds', type=int, default=300, help='how many (default: 300)')
+    parser.add_argument('--clouds', type=int, default=24, help='of each kind (default: 24)')
     parser.add_argument('--workers', default='3', help='of pytest')
     parser.add_argument('--explore', nargs='*', default=EXPLORED, help='generated input')
     parser.add_argument('--long', nargs='*', default=LONG, help='long comparisons')

@@ -1,0 +1,96 @@
+"""Servers of the sandbox, as one of its users: asked for one after the other, and deleted.
+
+Units: deadlines and pauses in seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+#: Between two looks at a server that is being built, which takes some 100 ms.
+_PAUSE = 0.04
+_LONGEST = 90.0
+#: What Nova says where it refuses a server at once, besides quotas.
+_REFUSALS = ('availability zone is not available', 'is too small', 'smaller than the minimum')
+
+
+class Nova:
+    """Nova as a user sees it."""
+
+    def __init__(self, connection: Connection, image: str) -> None:
+        self.connection = connection
+        self._image = image
+
+    def ask(self, method: str, path: str, body: Any = None, version: str = '2.37') -> Any:
+        """The answer to a request."""
+        compute = self.connection.compute
+        return compute.request(path, method, json=body, microversion=version, raise_exc=False)
+
+    def call(self, method: str, path: str, body: Any = None, version: str = '2.37') -> Any:
+        """The body of the answer, which is no error."""
+        answer = self.ask(method, path, body, version)
+        assert answer.ok, f'{method} {path}: {answer.status_code} {answer.text}'
+        return answer.json() if answer.content else {}
+
+    def boot(
+        self,
+        flavor: str,
+        *,
+        image: str | None = None,
+        group: str | None = None,
+        zone: str | None = None,
+    ) -> tuple[str | None, str]:
+        """Ask for a server: its id, and what became of it; no id where it is refused at once."""
+        server = {'name': 'server', 'flavorRef': flavor, 'imageRef': image or self._image}
+        server |= {'networks': 'none', **({} if zone is None else {'availability_zone': zone})}
+        hints = {} if group is None else {'os:scheduler_hints': {'group': group}}
+        answer = self.ask('POST', '/servers', {'server': server, **hints})
+        if answer.ok:
+            made = str(answer.json()['server']['id'])
+            return made, self.ended(made)
+        is_refused = answer.status_code == 403 or any(words in answer.text for words in _REFUSALS)
+        assert is_refused, f'{answer.status_code} {answer.text}'
+        return None, 'REFUSED'
+
+    def ended(self, server: str, *wanted: str) -> str:
+        """The status of a server once it is one of these."""
+        wanted = wanted or ('ACTIVE', 'ERROR')
+        deadline = time.monotonic() + _LONGEST
+        while True:
+            time.sleep(_PAUSE)
+            found = self.call('GET', f'/servers/{server}')['server']
+            if found['status'] in wanted and not found.get('OS-EXT-STS:task_state'):
+                return str(found['status'])
+            assert time.monotonic() < deadline, f'server {server} is {found["status"]}'
+
+    def act(self, server: str, action: str, body: Any = None, version: str = '2.37') -> None:
+        """Do something with a server."""
+        self.call('POST', f'/servers/{server}/action', {action: body}, version)
+
+    def servers(self) -> list[dict[str, Any]]:
+        """Those of all projects, also the deleted that may come back."""
+        seen = self.call('GET', '/servers/detail?all_tenants=1')['servers']
+        return [*seen, *self.call('GET', '/servers?all_tenants=1&status=SOFT_DELETED')['servers']]
+
+    def delete(self, servers: Iterable[str]) -> None:
+        """Delete servers, and wait until neither Nova nor Placement has any of them."""
+        for server in servers:
+            answer = self.ask('POST', f'/servers/{server}/action', {'forceDelete': None})
+            assert answer.ok or answer.status_code == 404, answer.text
+        deadline = time.monotonic() + _LONGEST
+        left = list(servers)
+        while left:
+            assert time.monotonic() < deadline, f'{left} are not deleted'
+            left = [server for server in left if self._is_there(server)]
+            time.sleep(_PAUSE if left else 0)
+
+    def _is_there(self, server: str) -> bool:
+        if self.ask('GET', f'/servers/{server}').ok:
+            return True
+        path = f'/allocations/{server}'
+        return bool(self.connection.placement.get(path).json()['allocations'])

@@ -1,0 +1,252 @@
+"""One sandbox that is every cloud of a run, one after the other: it takes seconds to start.
+
+Data flow: ``set_up`` makes the cloud of a case in it, ``clear`` takes all of it away again. What
+is left then is as it was; a stage on which something failed is not used again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import requests
+
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.identities import PROJECTS, USERS
+from tests.accuracy import states
+from tests.accuracy.case import HOSTS, PROJECT_OF, Case, Provider
+from tests.accuracy.servers import Nova
+from tests.support import waiting
+
+FILTER = 'senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter'
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+_V = {'microversion': '1.36'}
+_numbers = itertools.count(1)
+
+
+class Stage:
+    """A sandbox; a context manager."""
+
+    def __init__(self) -> None:
+        self.cloud = SandboxCloud(dict.fromkeys(HOSTS), available_filters=(FILTER,), quotas={})
+        self._disabled: set[str] = set()
+
+    def __enter__(self) -> Stage:
+        self.cloud.start()
+        self.novas = {user: self._nova(user) for user in PROJECT_OF}
+        self.admin = self.novas['admin']
+        self._placement = self.admin.connection.placement
+        self._undo: list[Callable[[], Any]] = []
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.cloud.stop()
+
+    def _nova(self, user: str) -> Nova:
+        name = 'admin' if user == 'guest' else user
+        auth = {**self.cloud.auth(name), 'project_name': PROJECT_OF[user]}
+        return Nova(self.cloud.connection(name, auth=auth), self.cloud.image_id)
+
+    def project_id(self, user: str) -> str:
+        """The project of a user's servers."""
+        return PROJECTS[PROJECT_OF[user]].id
+
+    def set_up(self, case: Case) -> None:
+        """Make the cloud of this case."""
+        self._set_options(case)
+        sizes = {
+            name: {key: host[key] for key in host if key not in ('availability_zone', 'disabled')}
+            for name, host in case.hosts.items()
+        }
+        self._put('hosts', sizes)
+        self._enable({name for name, host in case.hosts.items() if not host.get('disabled')})
+        self.uuids = self._uuids()
+        self._make_aggregates(case)
+        self._set_traits(case.traits)
+        self.flavors = {name: self._flavor(name, body) for name, body in case.flavors.items()}
+        self.images = {name: self._image(name, body) for name, body in case.images.items()}
+        for provider in case.providers:
+            self._make_provider(provider)
+        self.groups = {name: self._group(name, body) for name, body in case.groups.items()}
+        for server in case.servers:
+            made = states.put(self, server)
+            self._undo.append(lambda made=made: self.admin.delete([made]))
+        self._set_quotas(case)
+        self._let_go_stale(case)
+
+    def clear(self) -> None:
+        """Take all of it away."""
+        while self._undo:
+            self._undo.pop()()
+        waiting.until(lambda: not self.admin.servers(), 30, 'the servers are gone')
+
+    def _set_options(self, case: Case) -> None:
+        group = case.nova_options.get('filter_scheduler', {})
+        filters = {'filter_scheduler': {'enabled_filters': list(case.filters), **group}}
+        self._put('options', {**case.nova_options, **filters})
+
+    def _put(self, what: str, body: Any) -> None:
+        with requests.Session() as session:
+            session.trust_env = False
+            answer = session.put(f'{self.cloud.base_url}/_nova/{what}', json=body, timeout=60)
+        assert answer.ok, answer.text
+
+    def _enable(self, wanted: set[str]) -> None:
+        for name in HOSTS:
+            if (name in wanted) == (name in self._disabled):
+                word = 'enable' if name in wanted else 'disable'
+                body = {'host': name, 'binary': 'nova-compute'}
+                self.admin.call('PUT', f'/os-services/{word}', body)
+        self._disabled = set(HOSTS) - wanted
+
+    def _uuids(self) -> dict[str, str]:
+        found = self.place('GET', '/resource_providers')['resource_providers']
+        return {provider['name']: provider['uuid'] for provider in found}
+
+    def place(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask Placement; the body of its answer goes out."""
+        answer = self._placement.request(path, method, json=body, **_V)
+        assert answer.ok, f'{method} {path}: {answer.text}'
+        return answer.json() if answer.content else {}
+
+    def _make_aggregates(self, case: Case) -> None:
+        wanted = {name: dict(body) for name, body in case.aggregates.items()}
+        for name, host in case.hosts.items():
+            zone = host.get('availability_zone')
+            if zone is not None and zone != 'nova':
+                empty = {'hosts': [], 'availability_zone': zone, 'metadata': {}}
+                wanted.setdefault(zone, empty)['hosts'].append(name)
+        self.aggregates = {}
+        for name, body in wanted.items():
+            new = {'name': name, 'availability_zone': body.get('availability_zone')}
+            made = self.admin.call('POST', '/os-aggregates', {'aggregate': new}, '2.41')[
+                'aggregate'
+            ]
+            path = f'/os-aggregates/{made["id"]}'
+            self.aggregates[name] = made['uuid']
+            self._undo.append(lambda path=path: self.admin.call('DELETE', path))
+            for host in body['hosts']:
+                change = {'host': host}
+                self.admin.call('POST', f'{path}/action', {'add_host': change})
+                self._undo.append(
+                    lambda path=path, change=change: self.admin.call(
+                        'POST', f'{path}/action', {'remove_host': change}
+                    )
+                )
+            metadata = {
+                key: value.format(**{each: PROJECTS[each].id for each in ('admin', 'demo')})
+                for key, value in body.get('metadata', {}).items()
+            }
+            if metadata:
+                change = {'set_metadata': {'metadata': metadata}}
+                self.admin.call('POST', f'{path}/action', change)
+
+    def _set_traits(self, wanted: dict[str, tuple[str, ...]]) -> None:
+        """Give the hosts' providers traits beside those that Nova keeps there."""
+        for host, traits in wanted.items():
+            self.add_traits(self.uuids[host], traits)
+
+    def add_traits(self, provider: str, traits: Iterable[str]) -> None:
+        """Give a provider these traits, too, until the case is over."""
+        path = f'/resource_providers/{provider}/traits'
+        known = self.place('GET', path)
+        for trait in traits:
+            if trait.startswith('CUSTOM_'):
+                self.place('PUT', f'/traits/{trait}')
+        body = {**known, 'traits': sorted({*known['traits'], *traits})}
+        if body['traits'] != sorted(known['traits']):
+            self.place('PUT', path, body)
+            self._undo.append(lambda: self._remove_traits(provider, set(traits)))
+
+    def _remove_traits(self, provider: str, traits: set[str]) -> None:
+        path = f'/resource_providers/{provider}/traits'
+        known = self.place('GET', path)
+        self.place('PUT', path, {**known, 'traits': sorted(set(known['traits']) - traits)})
+
+    def _flavor(self, name: str, body: dict[str, Any]) -> str:
+        specs = body.get('extra_specs', {})
+        new = {'name': name, **{key: body[key] for key in ('vcpus', 'ram', 'disk')}}
+        made = self.admin.call('POST', '/flavors', {'flavor': new})['flavor']['id']
+        self._undo.append(lambda: self.admin.call('DELETE', f'/flavors/{made}'))
+        if specs:
+            self.admin.call('POST', f'/flavors/{made}/os-extra_specs', {'extra_specs': specs})
+        return str(made)
+
+    def _image(self, name: str, body: dict[str, Any]) -> str:
+        answer = self.admin.connection.image.post(
+            '/images', json={'name': f'{name}-{next(_numbers)}', **body}
+        )
+        return str(answer.json()['id'])
+
+    def _make_provider(self, provider: Provider) -> None:
+        made, name = str(uuid.uuid4()), f'provider-{next(_numbers)}'
+        parent = None if provider.parent is None else self.uuids[provider.parent]
+        more = {} if parent is None else {'parent_provider_uuid': parent}
+        self.place('POST', '/resource_providers', {'name': name, 'uuid': made, **more})
+        path = f'/resource_providers/{made}'
+        self._undo.append(lambda: self.place('DELETE', path))
+        for item in provider.inventory:
+            if item.startswith('CUSTOM_'):
+                self.place('PUT', f'/resource_classes/{item}')
+        inventories = {
+            name: {'max_unit': values['total'], **values}
+            for name, values in provider.inventory.items()
+        }
+        body = {'resource_provider_generation': 0, 'inventories': inventories}
+        self.place('PUT', f'{path}/inventories', body)
+        self.add_traits(made, provider.traits)
+        if provider.aggregates:
+            uuids = [self.aggregates[name] for name in provider.aggregates]
+            self._set_aggregates(made, uuids)
+
+    def _set_aggregates(self, provider: str, uuids: list[str]) -> None:
+        path = f'/resource_providers/{provider}/aggregates'
+        self.place('PUT', path, {**self.place('GET', path), 'aggregates': uuids})
+
+    def _group(self, name: str, body: dict[str, Any]) -> str:
+        rules = {'rules': body['rules']} if body.get('rules') else {}
+        new = {'name': name, 'policy': body['policy'], **rules}
+        owner = self.novas[body.get('user', 'admin')]
+        made = owner.call('POST', '/os-server-groups', {'server_group': new}, '2.64')
+        path = f'/os-server-groups/{made["server_group"]["id"]}'
+        self._undo.append(lambda: owner.call('DELETE', path))
+        return str(made['server_group']['id'])
+
+    def _set_quotas(self, case: Case) -> None:
+        limits = [
+            (f'/os-quota-sets/{PROJECTS[name].id}', '', case.quotas[name]) for name in case.quotas
+        ]
+        for user, quota in case.user_quotas.items():
+            user_id = USERS['admin' if user == 'guest' else user].id
+            path = f'/os-quota-sets/{self.project_id(user)}'
+            limits.append((path, f'?user_id={user_id}', quota))
+        for path, query, quota in limits:
+            self._undo.append(
+                lambda path=path, query=query: self.admin.call('DELETE', path + query)
+            )
+            self.admin.call('PUT', path + query, {'quota_set': {'force': True, **quota}}, '2.36')
+
+    def _let_go_stale(self, case: Case) -> None:
+        for host in case.stale.disabled:
+            self.add_traits(self.uuids[host], [DISABLED])
+        for host in case.stale.unmirrored:
+            self._set_aggregates(self.uuids[host], [])
+        for host, amounts in case.stale.orphans.items():
+            consumer, project = str(uuid.uuid4()), self.project_id('admin')
+            body = {
+                'allocations': {self.uuids[host]: {'resources': amounts}},
+                'project_id': project,
+                'user_id': project,
+                'consumer_generation': None,
+            }
+            self._undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
+            self.place('PUT', f'/allocations/{consumer}', {**body, 'consumer_type': 'INSTANCE'})
+
+    def logs(self) -> str:
+        """The end of every log."""
+        with contextlib.suppress(Exception):
+            return self.cloud.logs()
+        return ''

@@ -1,0 +1,71 @@
+"""The states that a server of before can be in, each made the way a user or an operator does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tests.accuracy.case import Server
+
+if TYPE_CHECKING:
+    from tests.accuracy.servers import Nova
+    from tests.accuracy.stage import Stage
+
+
+def put(stage: Stage, server: Server) -> str:
+    """A server on this host, whatever the scheduler would say, in this state; its id goes out."""
+    nova = stage.novas[server.user]
+    zone = None if server.host is None else f'nova:{server.host}'
+    group = None if server.group is None else stage.groups[server.group]
+    # Only an administrator may name a host.
+    booting = stage.novas['guest'] if server.user == 'demo' and zone else nova
+    made, status = booting.boot(stage.flavors[server.flavor], group=group, zone=zone)
+    assert made is not None, f'{server} is refused'
+    wanted = 'ERROR' if server.host is None else 'ACTIVE'
+    assert status == wanted, f'{server} is {status}'
+    if server.host is not None:
+        _MAKE[server.state](stage.admin, made, server)
+    return made
+
+
+def _act(action: str, status: str, body: Any = None) -> Callable[[Nova, str, Server], None]:
+    def make(nova: Nova, made: str, _server: Server) -> None:
+        nova.act(made, action, body)
+        nova.ended(made, status)
+
+    return make
+
+
+def _resize(nova: Nova, made: str, server: Server) -> None:
+    nova.act(made, 'migrate', {'host': server.target}, '2.56')
+    nova.ended(made, 'VERIFY_RESIZE')
+
+
+def _resize_and(action: str) -> Callable[[Nova, str, Server], None]:
+    def make(nova: Nova, made: str, server: Server) -> None:
+        _resize(nova, made, server)
+        nova.act(made, action)
+        nova.ended(made, 'ACTIVE')
+
+    return make
+
+
+def _soft_delete(nova: Nova, made: str, _server: Server) -> None:
+    nova.call('DELETE', f'/servers/{made}')
+    nova.ended(made, 'SOFT_DELETED')
+
+
+#: By the state; ``SOFT_DELETED`` takes nova.conf's reclaim_instance_interval.
+_MAKE: dict[str, Callable[[Nova, str, Server], None]] = {
+    'ACTIVE': lambda _nova, _made, _server: None,
+    'SHUTOFF': _act('os-stop', 'SHUTOFF'),
+    'PAUSED': _act('pause', 'PAUSED'),
+    'SUSPENDED': _act('suspend', 'SUSPENDED'),
+    'ERROR': _act('os-resetState', 'ERROR', {'state': 'error'}),
+    'SHELVED_OFFLOADED': _act('shelve', 'SHELVED_OFFLOADED'),
+    'VERIFY_RESIZE': _resize,
+    'MIGRATED': _resize_and('confirmResize'),
+    'MIGRATED_BACK': _resize_and('revertResize'),
+    'SOFT_DELETED': _soft_delete,
+}
+STATES = tuple(_MAKE)
