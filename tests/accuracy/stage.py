@@ -243,7 +243,7 @@ class Stage:
                 'consumer_generation': None,
             }
             self._undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
-            self.place('PUT', f'/allocations/{consumer}', {**body, 'consumer_type': 'INSTANCE'})
+            self.place('PUT', f'/allocations/{consumer}', body)
 
     def logs(self) -> str:
         """The end of every log."""
