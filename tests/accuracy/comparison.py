@@ -9,11 +9,12 @@ Units: numbers of servers.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from senlin_affinity.core.planning.decision import Decision
-from tests.accuracy import asking
+from tests.accuracy import asking, remedies
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
 
@@ -75,7 +76,24 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
         if server not in tried:
             tried[server] = _try(stage, asked)
         yield _result(case, number, decision, tried[server])
+        if asked.is_remedied:
+            yield from _remedied(stage, case, number, decision)
     stage.clear()
+
+
+def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iterator[Result]:
+    """The first remedy that can be carried out here, and what comes then."""
+    for remedy in decision.remedies:
+        with stage.changes():
+            asked = remedies.carry_out(stage, case, case.asks[number], getattr(remedy, 'data', {}))
+            if asked is not None:
+                yield dataclasses.replace(
+                    _result(case, number, decision, _try(stage, asked, remedy.capacity + 1)),
+                    capacity=remedy.capacity,
+                    is_at_most=remedy.capacity_is_upper_bound,
+                    line=f'{remedy.code}: {remedy.change}',
+                )
+                return
 
 
 def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
@@ -92,14 +110,14 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
     )
 
 
-def _try(stage: Stage, asked: Ask) -> int:
+def _try(stage: Stage, asked: Ask, most: int = MOST_TRIED) -> int:
     """How many servers come, which are deleted then."""
     nova = stage.novas[asked.user]
     group = None if asked.group is None else stage.groups[asked.group]
     image = None if asked.image is None else stage.images[asked.image]
     made: list[str] = []
     status, placed = 'ACTIVE', 0
-    while status == 'ACTIVE' and placed < MOST_TRIED:
+    while status == 'ACTIVE' and placed < min(most, MOST_TRIED):
         server, status = nova.boot(
             stage.flavors[asked.flavor], image=image, group=group, zone=asked.zone
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import requests
@@ -24,6 +24,8 @@ from tests.support import waiting
 FILTER = 'senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 _V = {'microversion': '1.36'}
+#: A host that a case does not have: disabled, and too small for any server.
+_UNUSED = {'vcpus': 1, 'memory_mb': 8, 'disk_gb': 0}
 _numbers = itertools.count(1)
 
 
@@ -31,15 +33,17 @@ class Stage:
     """A sandbox; a context manager."""
 
     def __init__(self) -> None:
-        self.cloud = SandboxCloud(dict.fromkeys(HOSTS), available_filters=(FILTER,), quotas={})
-        self._disabled: set[str] = set()
+        hosts = dict.fromkeys(HOSTS, _UNUSED)
+        self.cloud = SandboxCloud(hosts, available_filters=(FILTER,), quotas={})
+        self._enabled = set(HOSTS)
+        self._limits: dict[str, dict[str, int]] = {}
 
     def __enter__(self) -> Stage:
         self.cloud.start()
         self.novas = {user: self._nova(user) for user in PROJECT_OF}
         self.admin = self.novas['admin']
         self._placement = self.admin.connection.placement
-        self._undo: list[Callable[[], Any]] = []
+        self.undo: list[Callable[[], Any]] = []
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -57,50 +61,59 @@ class Stage:
     def set_up(self, case: Case) -> None:
         """Make the cloud of this case."""
         self._set_options(case)
-        sizes = {
+        self.sizes = {
             name: {key: host[key] for key in host if key not in ('availability_zone', 'disabled')}
             for name, host in case.hosts.items()
         }
-        self._put('hosts', sizes)
-        self._enable({name for name, host in case.hosts.items() if not host.get('disabled')})
+        self.put('hosts', self.sizes)
+        self.enable({name for name, host in case.hosts.items() if not host.get('disabled')})
         self.uuids = self._uuids()
         self._make_aggregates(case)
         self._set_traits(case.traits)
-        self.flavors = {name: self._flavor(name, body) for name, body in case.flavors.items()}
-        self.images = {name: self._image(name, body) for name, body in case.images.items()}
+        self.flavors = {name: self.flavor(name, body) for name, body in case.flavors.items()}
+        self.images = {name: self.image(name, body) for name, body in case.images.items()}
         for provider in case.providers:
             self._make_provider(provider)
-        self.groups = {name: self._group(name, body) for name, body in case.groups.items()}
+        self.groups = {name: self.group(name, body) for name, body in case.groups.items()}
         for server in case.servers:
             made = states.put(self, server)
-            self._undo.append(lambda made=made: self.admin.delete([made]))
+            self.undo.append(lambda made=made: self.admin.delete([made]))
         self._set_quotas(case)
         self._let_go_stale(case)
 
+    @contextlib.contextmanager
+    def changes(self) -> Iterator[None]:
+        """What is made within is taken away at the end."""
+        there = len(self.undo)
+        yield
+        while len(self.undo) > there:
+            self.undo.pop()()
+
     def clear(self) -> None:
         """Take all of it away."""
-        while self._undo:
-            self._undo.pop()()
+        while self.undo:
+            self.undo.pop()()
         waiting.until(lambda: not self.admin.servers(), 30, 'the servers are gone')
 
     def _set_options(self, case: Case) -> None:
         group = case.nova_options.get('filter_scheduler', {})
         filters = {'filter_scheduler': {'enabled_filters': list(case.filters), **group}}
-        self._put('options', {**case.nova_options, **filters})
+        self.put('options', {**case.nova_options, **filters})
 
-    def _put(self, what: str, body: Any) -> None:
+    def put(self, what: str, body: Any) -> None:
+        """Use one of the sandbox's own doors."""
         with requests.Session() as session:
             session.trust_env = False
             answer = session.put(f'{self.cloud.base_url}/_nova/{what}', json=body, timeout=60)
         assert answer.ok, answer.text
 
-    def _enable(self, wanted: set[str]) -> None:
-        for name in HOSTS:
-            if (name in wanted) == (name in self._disabled):
-                word = 'enable' if name in wanted else 'disable'
-                body = {'host': name, 'binary': 'nova-compute'}
-                self.admin.call('PUT', f'/os-services/{word}', body)
-        self._disabled = set(HOSTS) - wanted
+    def enable(self, wanted: set[str]) -> None:
+        """Let these hosts be enabled, and no other."""
+        for name in sorted(wanted ^ self._enabled):
+            word = 'enable' if name in wanted else 'disable'
+            body = {'host': name, 'binary': 'nova-compute'}
+            self.admin.call('PUT', f'/os-services/{word}', body)
+        self._enabled = wanted
 
     def _uuids(self) -> dict[str, str]:
         found = self.place('GET', '/resource_providers')['resource_providers']
@@ -119,30 +132,31 @@ class Stage:
             if zone is not None and zone != 'nova':
                 empty = {'hosts': [], 'availability_zone': zone, 'metadata': {}}
                 wanted.setdefault(zone, empty)['hosts'].append(name)
-        self.aggregates = {}
+        self.aggregates: dict[str, str] = {}
+        self._ids: dict[str, int] = {}
         for name, body in wanted.items():
-            new = {'name': name, 'availability_zone': body.get('availability_zone')}
-            made = self.admin.call('POST', '/os-aggregates', {'aggregate': new}, '2.41')[
-                'aggregate'
-            ]
-            path = f'/os-aggregates/{made["id"]}'
-            self.aggregates[name] = made['uuid']
-            self._undo.append(lambda path=path: self.admin.call('DELETE', path))
-            for host in body['hosts']:
-                change = {'host': host}
-                self.admin.call('POST', f'{path}/action', {'add_host': change})
-                self._undo.append(
-                    lambda path=path, change=change: self.admin.call(
-                        'POST', f'{path}/action', {'remove_host': change}
-                    )
-                )
-            metadata = {
-                key: value.format(**{each: PROJECTS[each].id for each in ('admin', 'demo')})
-                for key, value in body.get('metadata', {}).items()
-            }
-            if metadata:
-                change = {'set_metadata': {'metadata': metadata}}
-                self.admin.call('POST', f'{path}/action', change)
+            self._make_aggregate(name, body)
+
+    def _make_aggregate(self, name: str, body: dict[str, Any]) -> None:
+        new = {'name': name, 'availability_zone': body.get('availability_zone')}
+        made = self.admin.call('POST', '/os-aggregates', {'aggregate': new}, '2.41')['aggregate']
+        path = f'/os-aggregates/{made["id"]}'
+        self.aggregates[name], self._ids[made['uuid']] = made['uuid'], made['id']
+        self.undo.append(lambda: self.admin.call('DELETE', path))
+        for host in body['hosts']:
+            self.join(host, made['uuid'])
+        projects = {name: PROJECTS[name].id for name in ('admin', 'demo')}
+        known = body.get('metadata', {})
+        metadata = {key: value.format(**projects) for key, value in known.items()}
+        if metadata:
+            change = {'set_metadata': {'metadata': metadata}}
+            self.admin.call('POST', f'{path}/action', change)
+
+    def join(self, host: str, aggregate: str) -> None:
+        """Put a host into an aggregate, by its UUID."""
+        path, body = f'/os-aggregates/{self._ids[aggregate]}/action', {'host': host}
+        self.admin.call('POST', path, {'add_host': body})
+        self.undo.append(lambda: self.admin.call('POST', path, {'remove_host': body}))
 
     def _set_traits(self, wanted: dict[str, tuple[str, ...]]) -> None:
         """Give the hosts' providers traits beside those that Nova keeps there."""
@@ -159,23 +173,25 @@ class Stage:
         body = {**known, 'traits': sorted({*known['traits'], *traits})}
         if body['traits'] != sorted(known['traits']):
             self.place('PUT', path, body)
-            self._undo.append(lambda: self._remove_traits(provider, set(traits)))
+            self.undo.append(lambda: self._remove_traits(provider, set(traits)))
 
     def _remove_traits(self, provider: str, traits: set[str]) -> None:
         path = f'/resource_providers/{provider}/traits'
         known = self.place('GET', path)
         self.place('PUT', path, {**known, 'traits': sorted(set(known['traits']) - traits)})
 
-    def _flavor(self, name: str, body: dict[str, Any]) -> str:
+    def flavor(self, name: str, body: dict[str, Any]) -> str:
+        """Make a flavor; its id goes out."""
         specs = body.get('extra_specs', {})
         new = {'name': name, **{key: body[key] for key in ('vcpus', 'ram', 'disk')}}
         made = self.admin.call('POST', '/flavors', {'flavor': new})['flavor']['id']
-        self._undo.append(lambda: self.admin.call('DELETE', f'/flavors/{made}'))
+        self.undo.append(lambda: self.admin.call('DELETE', f'/flavors/{made}'))
         if specs:
             self.admin.call('POST', f'/flavors/{made}/os-extra_specs', {'extra_specs': specs})
         return str(made)
 
-    def _image(self, name: str, body: dict[str, Any]) -> str:
+    def image(self, name: str, body: dict[str, Any]) -> str:
+        """Make an image; its id goes out."""
         answer = self.admin.connection.image.post(
             '/images', json={'name': f'{name}-{next(_numbers)}', **body}
         )
@@ -187,7 +203,7 @@ class Stage:
         more = {} if parent is None else {'parent_provider_uuid': parent}
         self.place('POST', '/resource_providers', {'name': name, 'uuid': made, **more})
         path = f'/resource_providers/{made}'
-        self._undo.append(lambda: self.place('DELETE', path))
+        self.undo.append(lambda: self.place('DELETE', path))
         for item in provider.inventory:
             if item.startswith('CUSTOM_'):
                 self.place('PUT', f'/resource_classes/{item}')
@@ -206,28 +222,34 @@ class Stage:
         path = f'/resource_providers/{provider}/aggregates'
         self.place('PUT', path, {**self.place('GET', path), 'aggregates': uuids})
 
-    def _group(self, name: str, body: dict[str, Any]) -> str:
+    def group(self, name: str, body: dict[str, Any]) -> str:
+        """Make a server group; its id goes out."""
         rules = {'rules': body['rules']} if body.get('rules') else {}
         new = {'name': name, 'policy': body['policy'], **rules}
         owner = self.novas[body.get('user', 'admin')]
         made = owner.call('POST', '/os-server-groups', {'server_group': new}, '2.64')
         path = f'/os-server-groups/{made["server_group"]["id"]}'
-        self._undo.append(lambda: owner.call('DELETE', path))
+        self.undo.append(lambda: owner.call('DELETE', path))
         return str(made['server_group']['id'])
 
     def _set_quotas(self, case: Case) -> None:
-        limits = [
-            (f'/os-quota-sets/{PROJECTS[name].id}', '', case.quotas[name]) for name in case.quotas
-        ]
-        for user, quota in case.user_quotas.items():
+        for name, limits in case.quotas.items():
+            self.limit(f'/os-quota-sets/{PROJECTS[name].id}', limits)
+        for user, limits in case.user_quotas.items():
             user_id = USERS['admin' if user == 'guest' else user].id
-            path = f'/os-quota-sets/{self.project_id(user)}'
-            limits.append((path, f'?user_id={user_id}', quota))
-        for path, query, quota in limits:
-            self._undo.append(
-                lambda path=path, query=query: self.admin.call('DELETE', path + query)
-            )
-            self.admin.call('PUT', path + query, {'quota_set': {'force': True, **quota}}, '2.36')
+            self.limit(f'/os-quota-sets/{self.project_id(user)}?user_id={user_id}', limits)
+
+    def limit(self, path: str, limits: dict[str, int]) -> None:
+        """Set limits of a project, or of a user in it."""
+        before = self._limits.get(path, {})
+        self.undo.append(lambda: self._limit(path, before))
+        self._limit(path, {**before, **limits})
+
+    def _limit(self, path: str, limits: dict[str, int]) -> None:
+        self._limits[path] = limits
+        self.admin.call('DELETE', path)
+        if limits:
+            self.admin.call('PUT', path, {'quota_set': {'force': True, **limits}}, '2.36')
 
     def _let_go_stale(self, case: Case) -> None:
         for host in case.stale.disabled:
@@ -242,7 +264,7 @@ class Stage:
                 'user_id': project,
                 'consumer_generation': None,
             }
-            self._undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
+            self.undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
             self.place('PUT', f'/allocations/{consumer}', body)
 
     def logs(self) -> str:

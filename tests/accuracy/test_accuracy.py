@@ -73,7 +73,7 @@ def test_the_cases_are_about_something(results):
 )
 def test_a_stage_does_not_become_what_it_can_not_be(stage, what, body):
     with pytest.raises(AssertionError, match='error'):
-        stage._put(what, body)
+        stage.put(what, body)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -86,7 +86,7 @@ def test_a_seed_is_always_the_same_cloud_also_out_of_a_table(kind):
     assert list(map(read, tables.load(written))) == cases
 
 
-@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('kind', [kind for kind in KINDS if kind != 'remedies'])
 def test_half_of_the_questions_are_told_everything(kind):
     asked = [ask.is_told for seed in range(40) for ask in KINDS[kind](seed).asks]
     assert asked.count(True) == asked.count(False) > 0

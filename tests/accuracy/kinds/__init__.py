@@ -1,7 +1,17 @@
 """The kinds of clouds, each a function that makes a case from a seed."""
 
 from tests.accuracy.case import Generator
-from tests.accuracy.kinds import images, members, options, plain, resources, stale, tenants, trees
+from tests.accuracy.kinds import (
+    images,
+    members,
+    options,
+    plain,
+    refused,
+    resources,
+    stale,
+    tenants,
+    trees,
+)
 
 KINDS: dict[str, Generator] = {
     'plain': plain.case,
@@ -16,4 +26,5 @@ KINDS: dict[str, Generator] = {
     'custom classes': resources.custom_classes,
     'members': members.case,
     'stale': stale.case,
+    'remedies': refused.case,
 }

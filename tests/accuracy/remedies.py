@@ -1,0 +1,119 @@
+"""Carries out a remedy in the sandbox, by its ``data`` alone.
+
+Data flow: the case and a question go in; the sandbox is changed, and the question as it is asked
+then goes out, or None for what cannot be done here (a rule of nobody's, more hosts than there are).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from tests.accuracy.case import HOSTS, Ask, Case
+from tests.accuracy.stage import Stage
+
+#: A name of what a remedy makes, in the place of what the question names.
+NEW = 'new'
+_Change = Callable[[Stage, Case, Ask, Any], Ask]
+
+
+def carry_out(stage: Stage, case: Case, asked: Ask, data: Mapping[str, Any]) -> Ask | None:
+    """Change the cloud, or the question."""
+    if not data or not set(data) <= set(_CHANGES):
+        return None
+    number = data.get('new_hosts', {}).get('number', 0)
+    if number > len(HOSTS) - len(case.hosts):
+        return None
+    for name, value in data.items():
+        asked = _CHANGES[name](stage, case, asked, value)
+    return asked
+
+
+def _count(_stage: Stage, _case: Case, asked: Ask, value: int) -> Ask:
+    return dataclasses.replace(asked, count=value)
+
+
+def _zone(_stage: Stage, _case: Case, asked: Ask, value: str | None) -> Ask:
+    return dataclasses.replace(asked, zone=value)
+
+
+def _group(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
+    stage.groups[NEW] = stage.group(value['name'], {**value, 'user': asked.user})
+    return dataclasses.replace(asked, group=NEW)
+
+
+def _flavor(stage: Stage, _case: Case, asked: Ask, value: dict[str, str]) -> Ask:
+    stage.flavors[NEW] = value['id']
+    return dataclasses.replace(asked, flavor=NEW)
+
+
+def _extra_specs(stage: Stage, case: Case, asked: Ask, value: Iterable[str]) -> Ask:
+    flavor = case.flavors[asked.flavor]
+    left = {key: flavor['extra_specs'][key] for key in flavor['extra_specs'] if key not in value}
+    stage.flavors[NEW] = stage.flavor(NEW, {**flavor, 'extra_specs': left})
+    return dataclasses.replace(asked, flavor=NEW)
+
+
+def _image(stage: Stage, case: Case, asked: Ask, value: Iterable[str]) -> Ask:
+    image = case.images[asked.image or '']
+    stage.images[NEW] = stage.image(NEW, {key: image[key] for key in image if key not in value})
+    return dataclasses.replace(asked, image=NEW)
+
+
+def _enabled(stage: Stage, case: Case, asked: Ask, value: Iterable[str]) -> Ask:
+    before = {name for name, host in case.hosts.items() if not host.get('disabled')}
+    stage.enable({*before, *value})
+    stage.undo.append(lambda: stage.enable(before))
+    return asked
+
+
+def _new_hosts(stage: Stage, case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
+    units = value.get('units', {})
+    inventory = {
+        name: {'total': total, 'allocation_ratio': 1.0, **units.get(name, {})}
+        for name, total in value['amounts'].items()
+    }
+    for name in ('VCPU', 'MEMORY_MB', 'DISK_GB'):
+        inventory.setdefault(name, {'total': 0})
+    names = [name for name in HOSTS if name not in case.hosts][: value['number']]
+    stage.undo.append(lambda: stage.put('hosts', stage.sizes))
+    stage.put('hosts', {**stage.sizes, **{name: {'inventory': inventory} for name in names}})
+    for name in names:
+        traits = [trait for trait in value['traits'] if trait.startswith('CUSTOM_')]
+        stage.add_traits(stage.uuids[name], traits)
+        for aggregate in value['aggregates']:
+            stage.join(name, aggregate['uuid'])
+    return _enabled(stage, case, asked, names)
+
+
+def _aggregate(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
+    for name in value['hosts']:
+        stage.join(name, value['aggregate']['uuid'])
+    return asked
+
+
+def _traits(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
+    for name in value['hosts']:
+        stage.add_traits(stage.uuids[name], value['traits'])
+    return asked
+
+
+def _quotas(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask:
+    stage.limit(f'/os-quota-sets/{value["project_id"]}', value['limits'])
+    return asked
+
+
+_CHANGES: dict[str, _Change] = {
+    'aggregate_hosts': _aggregate,
+    'availability_zone': _zone,
+    'count': _count,
+    'enabled_hosts': _enabled,
+    'flavor': _flavor,
+    'host_traits': _traits,
+    'new_hosts': _new_hosts,
+    'quotas': _quotas,
+    'removed_extra_specs': _extra_specs,
+    'removed_image_properties': _image,
+    'server_group': _group,
+}
