@@ -25,7 +25,9 @@ EXACT, EQUAL, FEWER, ASSUMED, WRONG = 'exact', 'most', 'fewer', 'assumed', 'wron
 
 @dataclass(frozen=True)
 class Result:
-    """``capacity`` is what was said, ``placed`` what really came; ``assumed`` are codes."""
+    """``capacity`` is what was said, ``firm`` what of it was said to be sure, ``placed`` what
+    really came; ``assumed`` are codes.
+    """
 
     kind: str
     seed: int
@@ -36,6 +38,7 @@ class Result:
     line: str
     assumed: tuple[str, ...] = ()
     is_told: bool = True
+    firm: int = 0
 
     @property
     def outcome(self) -> str:
@@ -47,7 +50,7 @@ class Result:
             return EQUAL if self.is_at_most else EXACT
         if self.placed > said:
             return WRONG
-        if self.is_at_most:
+        if self.is_at_most and self.placed >= min(self.firm, MOST_TRIED):
             return FEWER
         return ASSUMED if self.assumed else WRONG
 
@@ -91,6 +94,7 @@ def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iter
                     _result(case, number, decision, _try(stage, asked, remedy.capacity + 1)),
                     capacity=remedy.capacity,
                     is_at_most=remedy.capacity_is_upper_bound,
+                    firm=0,
                     line=f'{remedy.code}: {remedy.change}',
                 )
                 return
@@ -107,6 +111,7 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
         decision.line(),
         tuple(item.code for item in getattr(decision, 'assumptions', ())),
         case.asks[number].is_told,
+        getattr(decision, 'firm', 0),
     )
 
 

@@ -49,8 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'WRONG {result}')
     text = table.text(results)
     print(text)
-    rate = f'{len(results) / minutes:.0f} a minute' if results else 'none'
-    print(f'{len(results)} questions, {rate} with {given.jobs} at a time; seeds from {given.first}')
+    print(f'{len(results)} questions; seeds from {given.first}', end='')
+    if results:
+        cpu = sum(os.times()[2:4]) / len(results)  # of the workers, which have ended
+        rate = f'{len(results) / minutes:.0f} a minute, {given.jobs} at a time'
+        print(f'; {rate}; {cpu:.2f} s of CPU each', end='')
+    print()
     if given.write is not None and not wrong:
         given.write.write_text(text, encoding='utf-8')
     return 1 if wrong else 0

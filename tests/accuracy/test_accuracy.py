@@ -134,6 +134,12 @@ def test_what_counts_as_right(capacity, is_at_most, placed, assumed, outcome):
     assert result.is_right == (outcome != 'wrong')
 
 
+def test_what_was_said_to_be_sure_has_to_come():
+    result = comparison.Result('plain', 1, 0, 5, True, 3, '', firm=3)
+    assert result.outcome == 'fewer'
+    assert dataclasses.replace(result, firm=4).outcome == 'wrong'
+
+
 def test_the_table_has_a_row_for_each_kind_and_their_sum():
     results = [
         comparison.Result(kind, number, 0, capacity, is_at_most, placed, '', assumed)

@@ -33,11 +33,12 @@ def case(seed: int) -> Case:
     }
     is_isolating = bool(aggregates) and dice.random() < 0.7
     images = {name: _image(dice) for name in ('first', 'second')}
+    specs = {'hw:tpm_version': '2.0', 'hw:tpm_model': 'tpm-crb'} if dice.random() < 0.1 else {}
     return Case(
         'images',
         seed,
         parts.hosts(dice, names, servers=servers),
-        {'asked': parts.PLAIN, 'plain': parts.PLAIN},
+        {'asked': parts.flavor(**specs), 'plain': parts.PLAIN},
         parts.asks(dice, groups, {'image': 'first'}, {'image': 'second'}),
         aggregates,
         images,
