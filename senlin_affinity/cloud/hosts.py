@@ -138,7 +138,7 @@ def hosts(
             room.resources,
             room.is_nested,
             room.is_partial,
-            each.running,
+            servers=each.running,
         )
         for each, room in with_rooms
     )

@@ -32,6 +32,7 @@ from senlin_affinity.core.nova_options import (
 )
 from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.wanted_zone import wanted_zone
 
 #: The microversion at which Nova asks, and for which these queries are written.
 MICROVERSION = '1.36'
@@ -80,7 +81,7 @@ def _missing(resolved: ResolvedRequest) -> Iterator[str]:
         yield 'the properties of the image'
     if image is not None and resolved.option(IMAGE_TYPES) and _disk_format(resolved) is None:
         yield 'the disk format of the image'
-    are_asked = resolved.request.availability_zone or _limits(resolved)
+    are_asked = wanted_zone(resolved) or _limits(resolved)
     if snapshot.aggregates is None and are_asked:
         yield 'the aggregates'
     if resolved.option(TENANTS) and resolved.project_id is None:
@@ -110,7 +111,7 @@ def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
 
 def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | Verdict:
     """The aggregates of the group without a suffix, or why Nova refuses the request."""
-    known, zone = resolved.snapshot.aggregates, resolved.request.availability_zone
+    known, zone = resolved.snapshot.aggregates, wanted_zone(resolved)
     if known is None:
         return []
     found, project = [], resolved.project_id
