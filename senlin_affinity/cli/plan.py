@@ -19,6 +19,7 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, config_file, given, plan_notes
 from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
@@ -99,6 +100,13 @@ class Plan(base.ShowOne):
             help="options of this project, such as senlin.conf, or nova.conf's enabled_filters",
         )
         add(
+            '--nova-conf',
+            metavar='FILE',
+            **_REPEATED,
+            help='nova.conf, or a directory of *.conf: what it says of where servers go, and '
+            "Nova's default of what it does not say; may be repeated",
+        )
+        add(
             '--snapshot',
             metavar='FILE',
             help='plan on a saved snapshot, without a cloud ("-": from standard input)',
@@ -121,17 +129,19 @@ class Plan(base.ShowOne):
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
         constraints = load_constraints()
-        options, file = config_file.Options(), parsed_args.config_file
-        if file is not None:
-            are_given = parsed_args.enabled_filters is not None
-            options = config_file.read(file, constraints, are_filters_given=are_given)
-        asked, look = self._look(parsed_args, _question(parsed_args, options, constraints))
+        told, found = config_file.told(
+            parsed_args.config_file,
+            parsed_args.nova_conf,
+            constraints,
+            are_filters_given=parsed_args.enabled_filters is not None,
+        )
+        asked, look = self._look(parsed_args, _question(parsed_args, told, constraints))
         looked_up = ask(asked, look)
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(looked_up.request.enabled_filters, modelled):
             LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
         decision = api.answer(asked, look, constraints)
-        self._answer = plan_notes.Answer(decision, looked_up, look, options.found, file)
+        self._answer = plan_notes.Answer(decision, looked_up, look, found)
         self.exit_status = _status(
             decision, parsed_args.strict, is_bound_enough=parsed_args.accept_upper_bound
         )
@@ -141,9 +151,9 @@ class Plan(base.ShowOne):
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
         """Draw a table of our own; every other format is cliff's."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
-            if self._answer.options:
-                named = ', '.join(self._answer.options)
-                LOG.info('options read from %s: %s', parsed_args.config_file, named)
+            for file, options in self._answer.options.items():
+                if options:
+                    LOG.info('options read from %s: %s', file, ', '.join(options))
             return super().produce_output(parsed_args, column_names, data)
         # Imported here: rich is for tables only.
         from senlin_affinity.cli import plan_view
@@ -171,10 +181,10 @@ class Plan(base.ShowOne):
 
 def _question(
     parsed_args: argparse.Namespace,
-    options: config_file.Options,
+    told: Told,
     constraints: Sequence[Constraint],
 ) -> api.Question:
-    filters, values = options.filters, options.values
+    filters, values = told.filters, told.values
     if parsed_args.option:
         from senlin_affinity.conf import opts
 
@@ -196,6 +206,7 @@ def _question(
         parsed_args.project,
         filters,
         values,
+        told.keys,
     )
 
 

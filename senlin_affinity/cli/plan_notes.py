@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from senlin_affinity import api
 from senlin_affinity.core.objects import ResolvedRequest
@@ -20,14 +20,13 @@ _NEW_GROUP_NEEDED = 'Nova changes no rule of a group that is there: it takes a n
 class Answer:
     """A decision, the question as it was looked up, and what was seen.
 
-    ``options`` are those that count and are in the ``config_file``.
+    ``options`` are those that count, by the file that has them.
     """
 
     decision: api.Decision
     resolved: ResolvedRequest
     look: api.Look
-    options: tuple[str, ...] = ()
-    config_file: str | None = None
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def note_of_remedies(self) -> str:
         """What to know of the remedies that are shown; '' for nothing."""

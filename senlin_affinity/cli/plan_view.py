@@ -60,7 +60,8 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     if resolved.server_group is not None and hosts is None:
         title = f'What is known of server group {resolved.server_group.name}:'
         yield from _list(title, servers_view.together(resolved.server_group))
-    yield from _list(f'Options read from {answer.config_file}:', answer.options)
+    for file, options in answer.options.items():
+        yield from _list(f'Options read from {file}:', options)
 
 
 def _capacity(decision: Decision) -> str:

@@ -17,13 +17,14 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
 from senlin_affinity.core.options import Option
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
 
@@ -60,10 +61,18 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         help='How the name of a created server group begins when the spec names none.',
     ),
     cfg.ListOpt(
-        'enabled_filters',
+        FILTERS,
         default=list(DEFAULT_FILTERS),
         help='What nova.conf has as enabled_filters in its [filter_scheduler]: the preflight '
-        'refuses nothing for a filter that does not run.',
+        'refuses nothing for a filter that does not run. Without it, they are assumed to be the '
+        "default of Nova's.",
+    ),
+    cfg.ListOpt(
+        'nova_conf',
+        default=[],
+        help='Files of nova-scheduler and nova-api, or directories of them, that the engine may '
+        'read, such as /etc/nova/nova.conf. They say what concerns where servers go, in place of '
+        "enabled_filters and of the options here that mirror Nova's; nothing else is read.",
     ),
     cfg.BoolOpt(
         'serve_version_1_0',
@@ -125,8 +134,30 @@ def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
 def changed(conf: Any, constraints: Collection[Any] = ()) -> dict[str, Any]:
     """The values of the constraints' options that are not their defaults, by their keys."""
     register(conf, constraints)
-    values = ((option, _value(conf, option)) for option in options_of(constraints))
+    values = ((option, value_of(conf, option)) for option in options_of(constraints))
     return {option.key: value for option, value in values if value != option.default}
+
+
+def told(conf: Any, constraints: Collection[Any] = ()) -> Told:
+    """What somebody said of them, in a file or as an override."""
+    values = changed(conf, constraints)
+    options = [item for item in options_of(constraints) if _is_set(conf, item.group, item.dest)]
+    named = [(option.group, option.dest) for option in options]
+    has_filters = _is_set(conf, AFFINITY.name, FILTERS)
+    if has_filters:
+        named.insert(0, (AFFINITY.name, FILTERS))
+    return Told(
+        tuple(conf.affinity.enabled_filters) if has_filters else None,
+        values,
+        frozenset(option.key for option in options),
+        tuple(f'[{group}] {name}' for group, name in named),
+    )
+
+
+def _is_set(conf: Any, group: str, name: str) -> bool:
+    """Is there more than the default of a registered option?"""
+    where = getattr(conf.get_location(name, group), 'location', None)
+    return where not in (None, cfg.Locations.opt_default, cfg.Locations.set_default)
 
 
 def read(
@@ -151,12 +182,13 @@ def read(
             conf.set_override(option.dest, value, group=option.group)
         except (ValueError, TypeError) as error:
             raise InvalidSpec(str(error), f'{where}{name}') from error
-        values[option.key] = _value(conf, option)
+        values[option.key] = value_of(conf, option)
     return values
 
 
-def _value(conf: Any, option: Option) -> Any:
-    value = conf[option.group][option.dest]
+def value_of(conf: Any, option: Option, group: str = '') -> Any:
+    """The value of a registered option, of another group where one is named."""
+    value = conf[group or option.group][option.dest]
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -15,7 +15,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from senlin_affinity import api
-from senlin_affinity.conf import opts
+from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.errors import AffinityError, CloudError, in_words, is_mistake
@@ -39,14 +39,16 @@ def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -
             constraints = load_constraints()
         except AffinityError as failure:
             error = failure
+    told = nova_conf.followed(cfg.CONF, constraints) if constraints else opts.told(cfg.CONF)
     question = api.Question(
         count,
         server_group=None if bound is None else bound.servergroup_id,
         policy=wanted,
         profile=entity.rt['profile'].spec,
         project_id=entity.project,
-        enabled_filters=tuple(cfg.CONF.affinity.enabled_filters),
-        options=opts.changed(cfg.CONF, constraints),
+        enabled_filters=told.filters,
+        options=told.values,
+        told=told.keys,
     )
     return Growth(question, bound, constraints, error)
 

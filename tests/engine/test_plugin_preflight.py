@@ -129,7 +129,8 @@ def test_what_the_hook_asks(desk):
     assert desk.edge.glance.asked == ['GET /v2/images']
 
 
-def test_the_options_count(desk, option, monkeypatch):
+@pytest.mark.parametrize('is_novas', [True, False])
+def test_the_options_count(desk, option, monkeypatch, tmp_path, is_novas):
     seen, request = set(), requests.Session.request
 
     def spy(self, method, url, **more):
@@ -138,7 +139,9 @@ def test_the_options_count(desk, option, monkeypatch):
 
     monkeypatch.setattr(requests.Session, 'request', spy)
     option('request_timeout', 7)
-    option('enabled_filters', ['AcmeFilter'])
+    (tmp_path / 'nova.conf').write_text('[filter_scheduler]\nenabled_filters = AcmeFilter')
+    option('enabled_filters', ['OtherFilter' if is_novas else 'AcmeFilter'])
+    option('nova_conf', [str(tmp_path)] if is_novas else [])
     option('drs_pattern', 'win')
     action, _group = run(desk, spec(), 4)
     assert 'AcmeFilter' in refusal(action)

@@ -245,6 +245,65 @@ def test_the_filters_of_nova_conf(plan, answer, write):
     assert 'Options read from' not in plan(1).stdout
 
 
+@pytest.mark.parametrize(
+    ('options', 'assumed', 'capacity'),
+    [
+        ('', ['nova.filters', 'image.unknown'], 16),
+        ('--nova-conf nova.conf', ['image.unknown'], 8),
+        ('--nova-conf nova.conf --nova-conf d', ['image.unknown'], 16),
+        ('--nova-conf nova.conf --image-property a=b', [], 8),
+        ('--nova-conf nova.conf --enabled-filters ComputeFilter', ['image.unknown'], 16),
+        ('--config-file nova.conf', ['image.unknown'], 8),
+        ('--config-file nova.conf --nova-conf d', ['image.unknown'], 16),
+        ('--config-file ours.conf --nova-conf nova.conf', ['image.unknown'], 8),
+        ('--config-file ours.conf', ['image.unknown'], 16),
+        ('--config-file timeout.conf', ['nova.filters', 'image.unknown'], 16),
+    ],
+)
+def test_what_nobody_told_is_assumed(plan, write, tmp_path, options, assumed, capacity):
+    """And what nova.conf does not say is as usual; it counts before a file of ours."""
+    (tmp_path / 'd').mkdir()
+    write('nova.conf', NOVA_CONF)
+    write('d/10.conf', '[filter_scheduler]\nenabled_filters = ComputeFilter')
+    write('ours.conf', '[affinity]\nenabled_filters = ComputeFilter')
+    write('timeout.conf', '[affinity]\nrequest_timeout = 5')
+    said = json.loads(plan(1, *options.split(), '-f', 'json', flavor='ssd', told=()).stdout)
+    assert [item['code'] for item in said['assumptions']] == assumed
+    assert (said['certain'], said['capacity']) == (not assumed, capacity)
+    assert ', assuming ' in said['line'] or not assumed
+
+
+def test_the_view_names_what_each_file_says(plan, write):
+    write('nova.conf', NOVA_CONF)
+    write('ours.conf', '[affinity]\nenabled_filters = X\ndrs_pattern = esx')
+    lines = rows(plan(1, '--nova-conf', 'nova.conf', '--config-file', 'ours.conf'))
+    assert lines[-6:] == [
+        'Options read from ours.conf:',
+        '  [affinity] drs_pattern',
+        '',
+        'Options read from nova.conf:',
+        '  [filter_scheduler] enabled_filters',
+        '  [scheduler] limit_tenants_to_placement_aggregate',
+    ]
+
+
+def test_a_nova_conf_without_a_word_of_ours(plan, write):
+    write('nova.conf', '[DEFAULT]\nmy_ip = 192.0.2.1')
+    done = plan(1, '--nova-conf', 'nova.conf', '--image-property', 'a=b', '--strict', told=())
+    assert done.returncode == 0
+    said = "nova.conf: none of the options that count in a plan; Nova's defaults do\n"
+    assert done.stderr == f'WARNING senlin_affinity.cli.config_file: {said}'
+
+
+@pytest.mark.parametrize('debug', [(), ('--debug',)])
+def test_a_broken_nova_conf_is_told_without_its_text(run, write, debug):
+    write('nova.conf', '[DEFAULT]\ntransport_url rabbit hunter2')
+    done = run(*debug, 'plan', *FLAVOR, '--snapshot', 'x', '--nova-conf', 'nova.conf')
+    assert done.returncode == (2 if not debug else done.returncode)
+    assert 'nova.conf: line 2 is neither a group, a comment nor NAME = VALUE' in done.stderr
+    assert 'hunter2' not in done.stderr + done.stdout
+
+
 def test_other_formats_name_the_options_in_the_log(run, plan, write):
     plan(1)
     path = write('nova.conf', NOVA_CONF)
@@ -316,6 +375,9 @@ def test_a_snapshot_from_standard_input(answer, run, tmp_path):
         (('--snapshot', '.'), '. can not be read: Is a directory'),
         (('--config-file', 'nowhere.conf'), 'nowhere.conf can not be read: No such file or'),
         (('--config-file', 'cloud.json'), 'cloud.json: '),
+        (('--nova-conf', 'nowhere.conf'), 'nowhere.conf can not be read: No such file or'),
+        (('--nova-conf', '/'), '/ can not be read: it has no *.conf'),
+        (('--nova-conf', 'cloud.json'), 'cloud.json: line 1 is neither a group, a comment'),
     ],
 )  # fmt: skip
 def test_a_name_or_a_file_that_is_not_there(plan, options, said):

@@ -5,8 +5,8 @@ from oslo_config import cfg
 
 from senlin_affinity.cli import config_file
 from senlin_affinity.conf import opts
+from senlin_affinity.conf.told import Told
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import DEFAULT_FILTERS
 
 OURS, NOVAS = '[affinity] enabled_filters', '[filter_scheduler] enabled_filters'
 LIMITED = '[scheduler] limit_tenants_to_placement_aggregate'
@@ -44,9 +44,10 @@ def read(tmp_path):
 
 def test_a_nova_conf(read):
     """Options of many lines, and options that repeat, are Nova's own."""
-    assert read(NOVA_CONF) == config_file.Options(
+    assert read(NOVA_CONF) == Told(
         ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
         {'are_tenants_limited': True},
+        frozenset({'are_tenants_limited'}),
         (NOVAS, LIMITED),
     )
 
@@ -54,8 +55,8 @@ def test_a_nova_conf(read):
 @pytest.mark.parametrize(
     ('text', 'counts', 'found', 'is_ambiguous'),
     [
-        pytest.param('', DEFAULT_FILTERS, (), False, id='nothing'),
-        pytest.param('[affinity]\nrequest_timeout = 5', DEFAULT_FILTERS, (), False, id='a timeout'),
+        pytest.param('', None, (), False, id='nothing'),
+        pytest.param('[affinity]\nrequest_timeout = 5', None, (), False, id='a timeout'),
         pytest.param(filters('A'), ('A',), (OURS,), False, id='ours'),
         pytest.param(filters(None, 'A,B'), ('A', 'B'), (NOVAS,), False, id="Nova's"),
         pytest.param(filters(None, ''), (), (NOVAS,), False, id="Nova's, no filter"),
@@ -65,7 +66,7 @@ def test_a_nova_conf(read):
     ],
 )
 def test_which_filters_count(read, caplog, text, counts, found, is_ambiguous):
-    assert read(text) == config_file.Options(counts, {}, found)
+    assert read(text) == Told(counts, found=found)
     assert ('has other filters' in caplog.text) == is_ambiguous
     assert ('none of the options' in caplog.text) == (not found)
 
@@ -84,8 +85,8 @@ def test_filters_that_are_known_otherwise(read, caplog, text, found):
 def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
     monkeypatch.setenv('OS_FILTER_SCHEDULER__ENABLED_FILTERS', 'X')
     monkeypatch.setenv('OS_AFFINITY__ENABLED_FILTERS', 'Y')
-    assert read(filters(None, 'A')) == config_file.Options(('A',), {}, (NOVAS,))
-    assert read('') == config_file.Options(DEFAULT_FILTERS)
+    assert read(filters(None, 'A')) == Told(('A',), found=(NOVAS,))
+    assert read('') == Told()
 
 
 @pytest.mark.parametrize('option', opts.options_of(()), ids=lambda option: option.dest)
@@ -95,7 +96,7 @@ def test_every_option_that_reaches_the_constraints_is_told(read, option):
     value = values.get(option.default, 'x')
     found = read(f'[{option.group}]\n{option.dest} = {value}')
     assert found.found == (f'[{option.group}] {option.dest}',)
-    assert list(found.values) == [option.key]
+    assert list(found.values) == [option.key] == [*found.keys]
 
 
 def test_a_value_that_is_not_valid(read):

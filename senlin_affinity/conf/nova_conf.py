@@ -1,0 +1,125 @@
+"""What Nova's own files say of where servers go, under Nova's groups and names.
+
+Data flow: the files are read one after the other (of a directory, each ``*.conf`` by its name), as
+Nova itself reads them: what a later one says counts. Only ``[filter_scheduler] enabled_filters``
+and the options that constraints mirror (``Option.nova``) are taken out; passwords, and all else, go
+no further, not even into an error. What no file says is as Nova has it without: all of these
+options are told.
+
+Errors: OSError for a file that can not be read; InvalidSpec, with the file and the number of the
+line or the name of the option, never with its text.
+
+Source: Nova's configuration reference. Options of Nova's that are called ``$name`` in a value must
+be among those that are read.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+from collections.abc import Collection, Iterable
+from glob import escape, glob
+from typing import Any
+
+from oslo_config import cfg, iniparser
+
+from senlin_affinity.conf import opts
+from senlin_affinity.conf.told import Told
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
+
+LOG = logging.getLogger(__name__)
+_GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
+_LINE = re.compile(r':(\d+), ')
+#: A line below another one that begins with a space belongs to it: here, to what is no text.
+_BROKEN = re.compile(r'[\n=]')
+_Texts = dict[tuple[str, str], tuple[str, str]]
+
+
+def read(paths: Iterable[str], constraints: Collection[Any] = ()) -> Told:
+    """What these files and directories say, and Nova's defaults."""
+    mirrored = [option for option in opts.options_of(constraints) if option.nova]
+    known = {(_GROUP, FILTERS), *((option.nova, option.dest) for option in mirrored)}
+    texts: _Texts = {}
+    for path in paths:
+        for file in _files(path):
+            texts |= _texts(file, known)
+    filters = cfg.ListOpt(FILTERS, default=list(DEFAULT_FILTERS))
+    conf = cfg.ConfigOpts()
+    conf.register_opt(filters, group=_GROUP)
+    for option in mirrored:
+        conf.register_opt(opts.as_oslo(option), group=option.nova)
+    conf(args=[], default_config_files=[], default_config_dirs=[], use_env=False)
+    for (group, name), (text, file) in texts.items():
+        _set(conf, group, name, text, file)
+    values = {option: opts.value_of(conf, option, option.nova) for option in mirrored}
+    return Told(
+        tuple(conf.filter_scheduler.enabled_filters),
+        {option.key: value for option, value in values.items() if value != option.default},
+        frozenset(option.key for option in mirrored),
+        tuple(f'[{group}] {name}' for group, name in sorted(texts)),
+    )
+
+
+def followed(conf: Any, constraints: Collection[Any] = ()) -> Told:
+    """What an engine's own file says, and before it the files of Nova's that it names.
+
+    One that can not be read is warned of: then nobody told what it says.
+    """
+    said, paths = opts.told(conf, constraints), conf.affinity.nova_conf
+    if not paths:
+        return said
+    try:
+        return read(paths, constraints).over(said)
+    except (OSError, InvalidSpec) as error:
+        LOG.warning('[affinity] nova_conf: %s', error)
+        return said
+
+
+def broken(said: str, path: str) -> str:
+    """What a parser says of a line, without its text, which may be a password."""
+    line = _LINE.search(said.removeprefix(f'at {path}'))
+    where = f'line {line.group(1)}' if line else 'a line'
+    return f'{where} is neither a group, a comment nor NAME = VALUE'
+
+
+def _files(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return [path]
+    found = sorted(glob(os.path.join(escape(path), '*.conf')))
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, 'it has no *.conf', path)
+    return found
+
+
+def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
+    """The texts of the known options in a file, each with the file's path."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    try:
+        cfg.ConfigParser(path, sections).parse()
+    except iniparser.ParseError as error:
+        # Not "from error", whose words have the line's text.
+        raise InvalidSpec(broken(str(error), path), path) from None
+    except UnicodeDecodeError:
+        raise InvalidSpec('is not UTF-8 text', path) from None
+    return {
+        (group, name): (options[name][-1], path)
+        for group, name in known
+        for section, options in sections.items()
+        if (section if section == _DEFAULT else section.lower()) == group and name in options
+    }
+
+
+def _set(conf: Any, group: str, name: str, text: str, path: str) -> None:
+    """Give an option the value of a text, if it is one for an option of its kind."""
+    where = f'{path}: [{group}] {name}'
+    try:
+        conf.set_override(name, text, group=group)
+        value = conf[group][name]
+    except (cfg.Error, ValueError):
+        why = 'refers to an option that is not read' if '$' in text else 'is not a value of it'
+        raise InvalidSpec(why, where) from None
+    if any(_BROKEN.search(str(item)) for item in (value if isinstance(value, list) else [value])):
+        raise InvalidSpec('goes on over lines that are no part of it', where)

@@ -1,0 +1,36 @@
+"""What is read of nova.conf is what Nova reads there: the names, the kinds, and the defaults."""
+
+import pytest
+from nova import conf as nova
+
+from senlin_affinity.conf import nova_conf, opts
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.core.objects import DEFAULT_FILTERS
+
+MIRRORED = [option for option in opts.options_of(load_constraints()) if option.nova]
+
+
+def test_the_default_filters():
+    assert tuple(nova.CONF.filter_scheduler.enabled_filters) == DEFAULT_FILTERS
+
+
+@pytest.mark.parametrize('option', MIRRORED, ids=lambda option: f'{option.nova}.{option.dest}')
+def test_an_option_that_mirrors_one(option):
+    group = nova.CONF if option.nova == 'DEFAULT' else nova.CONF[option.nova]
+    default = group[option.dest]
+    assert (tuple(default) if isinstance(default, list) else default) == option.default
+
+
+def test_a_file_says_to_both_the_same(tmp_path):
+    path = tmp_path / 'nova.conf'
+    path.write_text(
+        '[DEFAULT]\ntransport_url = rabbit://\n[Filter_Scheduler]\nenabled_filters = A,\n  B , C\n'
+        '[scheduler]\nlimit_tenants_to_placement_aggregate = yes\n'
+    )
+    conf = nova.cfg.ConfigOpts()
+    nova.scheduler.register_opts(conf)
+    conf(args=[], default_config_files=[str(path)], default_config_dirs=[])
+    said = nova_conf.read([str(path)])
+    assert said.filters == tuple(conf.filter_scheduler.enabled_filters)
+    assert conf.scheduler.limit_tenants_to_placement_aggregate is True
+    assert said.values == {'are_tenants_limited': True}

@@ -1,0 +1,160 @@
+"""What is read of Nova's own files, and that nothing else of them is kept or said."""
+
+import traceback
+
+import pytest
+from oslo_config import cfg
+
+from senlin_affinity.conf import nova_conf, opts
+from senlin_affinity.conf.told import Told
+from senlin_affinity.constraints.base import Option
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import DEFAULT_FILTERS
+
+SECRET = 'hunter2'
+NOVA_CONF = f"""
+[DEFAULT]
+my_ip = 192.0.2.1
+transport_url = rabbit://openstack:{SECRET}@$my_ip:5672//
+default_zone = az-1
+[database]
+connection = mysql+pymysql://nova:{SECRET}@db/nova
+[Scheduler]
+workers = 2
+limit_tenants_to_placement_aggregate = false
+limit_tenants_to_placement_aggregate = true
+[filter_scheduler]
+available_filters = nova.scheduler.filters.all_filters
+enabled_filters = ComputeFilter, AggregateInstanceExtraSpecsFilter,
+    RackFilter
+most = 3
+[keystone_authtoken]
+password = {SECRET}
+"""
+LIMITED = '[scheduler] limit_tenants_to_placement_aggregate'
+FILTERS = '[filter_scheduler] enabled_filters'
+
+
+class Zones:
+    """A rule that mirrors two options of Nova's, and has one of its own."""
+
+    options = (
+        Option('zone', None, 'The zone.', 'default_zone', nova='DEFAULT'),
+        Option('most', 8, 'The most.', minimum=1, nova='filter_scheduler'),
+        Option('workers', 1, 'Not one of Nova, whatever its name.', group='scheduler'),
+    )
+
+
+#: The keys of all options that mirror one of Nova's.
+KEYS = frozenset(
+    option.key for option in opts.options_of([Zones]) if option.nova or option.key == 'zone'
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_text(text, name='nova.conf'):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    return write_text
+
+
+def test_all_that_constraints_mirror_is_told_and_nothing_else(write):
+    """Groups have any case, the last of equal options counts, and a list has many lines."""
+    said = nova_conf.read([write(NOVA_CONF)], [Zones])
+    assert said == Told(
+        ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
+        {'zone': 'az-1', 'most': 3, 'are_tenants_limited': True},
+        KEYS,
+        ('[DEFAULT] default_zone', FILTERS, '[filter_scheduler] most', LIMITED),
+    )
+    assert SECRET not in repr(said)
+
+
+@pytest.mark.parametrize('text', ['', '[filter_scheduler]\n[DEFAULT]\n'])
+def test_what_nova_has_without_a_word(write, text):
+    assert nova_conf.read([write(text)], [Zones]) == Told(DEFAULT_FILTERS, {}, KEYS)
+
+
+def test_a_directory_and_what_comes_later(write, tmp_path):
+    """Of a directory, by name; other files in it are not read."""
+    main = write('[filter_scheduler]\nenabled_filters = A\nmost = 2')
+    write('[filter_scheduler]\nenabled_filters = C', 'nova.d[1]/20.conf')
+    write('[filter_scheduler]\nenabled_filters = B\nmost = 4', 'nova.d[1]/10.conf')
+    write('nonsense', 'nova.d[1]/README')
+    folder = str(tmp_path / 'nova.d[1]')
+    said = nova_conf.read([main, folder], [Zones])
+    assert (said.filters, said.values) == (('C',), {'most': 4})
+    said = nova_conf.read([folder, main], [Zones])
+    assert (said.filters, said.values) == (('A',), {'most': 2})
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        (f'[a]\nb = c\n{SECRET}', 'line 3 is neither a group, a comment nor NAME = VALUE'),
+        (f'password = {SECRET}', 'line 1 is neither a group, a comment nor NAME = VALUE'),
+        (f'[{SECRET}', 'line 1 is neither a group, a comment nor NAME = VALUE'),
+        (f'[filter_scheduler]\nmost = {SECRET}', '[filter_scheduler] most: is not a value of it'),
+        ('[filter_scheduler]\nmost = 0', '[filter_scheduler] most: is not a value of it'),
+        (f'[filter_scheduler]\nenabled_filters = A\n  password = {SECRET}', 'goes on over lines'),
+        (f'[DEFAULT]\ndefault_zone = az\n  {SECRET}', 'goes on over lines that are no part of it'),
+        (f'[DEFAULT]\ndefault_zone = $other\nother = {SECRET}', 'refers to an option that is not'),
+        (b'[a]\nb = \xff' + SECRET.encode(), 'is not UTF-8 text'),
+    ],
+)
+def test_a_file_that_is_broken_is_told_without_its_text(write, text, words):
+    path = write(text)
+    with pytest.raises(InvalidSpec) as caught:
+        nova_conf.read([path], [Zones])
+    assert str(caught.value).startswith(f'{path}: ')
+    assert words in str(caught.value)
+    shown = ''.join(traceback.format_exception(caught.value))
+    assert SECRET not in shown
+
+
+@pytest.mark.parametrize('name', ['gone.conf', 'empty'])
+def test_a_file_that_can_not_be_read(write, tmp_path, name):
+    write('', 'empty/README')
+    with pytest.raises(OSError, match=r'No such file|it has no \*\.conf') as caught:
+        nova_conf.read([str(tmp_path / name)])
+    assert caught.value.filename == str(tmp_path / name)
+
+
+ENGINES = """
+[affinity]
+enabled_filters = X
+drs_pattern = esx
+nova_conf = {}
+[scheduler]
+limit_tenants_to_placement_aggregate = true
+enable_isolated_aggregate_filtering = true
+"""
+
+
+@pytest.mark.parametrize(
+    ('name', 'filters', 'values', 'warning'),
+    [
+        ('nova.conf', ('A',), {'drs_pattern': 'esx', 'is_isolation_enforced': True}, ''),
+        ('gone.conf', ('X',), None, '[affinity] nova_conf: [Errno 2] No such file'),
+    ],
+)
+def test_a_file_of_an_engine_s_that_names_nova_s(
+    write, tmp_path, caplog, name, filters, values, warning
+):
+    """What Nova says counts, of what it says; what can not be read is not told."""
+    isolating = '[scheduler]\nenable_isolated_aggregate_filtering = 1'
+    write(f'[filter_scheduler]\nenabled_filters = A\n{isolating}')
+    path = write(ENGINES.format(tmp_path / name), 'senlin.conf')
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
+    said = nova_conf.followed(conf)
+    assert said.filters == filters
+    assert said.values == (values or {**said.values, 'are_tenants_limited': True})
+    assert ('is_tenant_aggregate_required' in said.keys) == (not warning)
+    assert warning in caplog.text
+    assert bool(caplog.text) == bool(warning)
