@@ -21,7 +21,9 @@ from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
+from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
@@ -88,7 +90,9 @@ _OURS: tuple[Any, ...] = (
     AvailabilityZoneConstraint,
     DrsConstraint,
     ReservationsConstraint,
+    ResourcesConstraint,
     ServerCountConstraint,
+    TraitsConstraint,
 )
 _TYPES: Mapping[type, Any] = {
     bool: cfg.BoolOpt,

@@ -28,6 +28,7 @@ from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
+from senlin_affinity.core.nova_options import FALLBACK_OFF
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.replanner import Change, Replanner
@@ -51,6 +52,7 @@ class ResourcesConstraint:
     is_by_resources = True
     is_about_room = True
     is_joint = False
+    options = (FALLBACK_OFF,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
         'resources.exhausted': Reason(

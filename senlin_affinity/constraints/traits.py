@@ -12,12 +12,21 @@ Placement itself grants what is asked for, the traits are there.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core import root_traits
 from senlin_affinity.core.answered import answered
+from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.flavor import Demand
+from senlin_affinity.core.nova_options import IMAGE_METADATA, IMAGE_TYPES
+
+_NOT_ASKED = (
+    (IMAGE_TYPES, 'traits.image_types', "the image's disk format"),
+    (IMAGE_METADATA, 'traits.image_metadata', "the image's devices and architecture"),
+)
 
 
 class TraitsConstraint:
@@ -31,6 +40,7 @@ class TraitsConstraint:
     is_by_name = False
     is_by_resources = False
     may_be_given_up = True
+    options = IMAGE_TYPES, IMAGE_METADATA
     reasons: ClassVar[Mapping[str, Reason]] = {
         'traits.present': Reason('has the traits {required}'),
         'traits.missing': Reason(
@@ -49,7 +59,7 @@ class TraitsConstraint:
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        asked = resolved.demand
+        asked = resolved.once(_demand)
         if asked is None:
             return Verdict.unknown('traits.unknown')
         if not asked.required and not asked.forbidden:
@@ -67,14 +77,29 @@ class TraitsConstraint:
             return Verdict.unknown('traits.unknown')
         return Verdict.passed('traits.present', is_at_most=host.is_nested, required=required)
 
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """That Nova does not look at the image more closely, where some host could not take it."""
+        hosts = resolved.snapshot.hosts or ()
+        for option, code, what in _NOT_ASKED:
+            traits = root_traits.of_image(resolved, option)
+            is_open = traits and not resolved.rules.is_told(option)
+            if is_open and not all(traits <= host.traits for host in hosts):
+                yield Assumption(code, f'a Nova that does not ask for hosts with {what}')
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Those of the traits that are asked about."""
-        asked = resolved.demand
+        asked = resolved.once(_demand)
         if asked is None or not (asked.required or asked.forbidden):
             return None
         named = host.traits & (asked.required | asked.forbidden)
         is_granted = host.grant(resolved.once(answered).query) is not None
         return (named, host.is_nested, _may_have_more(asked, host), is_granted)
+
+
+def _demand(resolved: ResolvedRequest) -> Demand | None:
+    """What is asked for, with the traits of the host itself."""
+    asked = resolved.demand
+    return asked and replace(asked, required=asked.required | root_traits.required(resolved))
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from senlin_affinity.core import flavor_features as features
-from senlin_affinity.core import image_traits
+from senlin_affinity.core import root_traits
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.flavor import PCPU, Demand, Group
 from senlin_affinity.core.nova_options import (
     FALLBACK_OFF,
-    IMAGE_METADATA,
     IMAGE_TYPES,
     ISOLATION,
     TENANT_AGGREGATE,
@@ -64,7 +62,7 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     groups = [asked.groups]
     if asked.fallback and not resolved.option(FALLBACK_OFF):
         groups.append(asked.fallback)
-    root = ('root_required', ','.join([*sorted(_of_root(resolved, asked)), _DISABLED]))
+    root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), _DISABLED]))
     policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
     return tuple(_encoded([root, *policy, *_of_groups(each, member_of)]) for each in groups)
 
@@ -79,7 +77,8 @@ def _missing(resolved: ResolvedRequest) -> Iterator[str]:
     image, hosts = resolved.image_properties, snapshot.hosts or ()
     if image is None:
         yield 'the properties of the image'
-    if image is not None and resolved.option(IMAGE_TYPES) and _disk_format(resolved) is None:
+    disk_format = root_traits.disk_format(resolved)
+    if image is not None and disk_format is None and resolved.option(IMAGE_TYPES):
         yield 'the disk format of the image'
     are_asked = wanted_zone(resolved) or _limits(resolved)
     if snapshot.aggregates is None and are_asked:
@@ -90,7 +89,7 @@ def _missing(resolved: ResolvedRequest) -> Iterator[str]:
     for key in ('accel:device_profile', 'pci_passthrough:alias'):
         if specs.get(key):
             yield f'the devices of {key}'
-    if _tpm_secret(resolved) and not _has_tpm_secrets(resolved):
+    if root_traits.is_tpm_secret_open(resolved):
         yield 'whether Nova asks who owns the secret of a TPM'
     if len({_OWNER in host.traits for host in hosts if host.traits}) > 1:
         yield f'whether Nova requires {_OWNER}'
@@ -129,39 +128,6 @@ def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | Verdict:
         closed = isolation.isolate(traits, known).forbidden
         found += [f'!in:{",".join(sorted(closed))}'] if closed else []
     return found
-
-
-def _of_root(resolved: ResolvedRequest, asked: Demand) -> set[str]:
-    """What the provider of the host itself must have."""
-    traits, secret = set(asked.root_required), _tpm_secret(resolved)
-    if secret is not None and _has_tpm_secrets(resolved):
-        traits.add(secret)
-    if resolved.option(IMAGE_TYPES):
-        traits |= image_traits.of_disk_format(_disk_format(resolved))
-    if resolved.option(IMAGE_METADATA):
-        traits |= image_traits.of_properties(resolved.image_properties or {})
-    return traits
-
-
-def _disk_format(resolved: ResolvedRequest) -> str | None:
-    """The image's; '' where the servers need none."""
-    image = resolved.request.image
-    if resolved.request.is_volume_booted:
-        return ''
-    return None if image is None else image.disk_format
-
-
-def _tpm_secret(resolved: ResolvedRequest) -> str | None:
-    if resolved.flavor is None:
-        return None
-    specs, properties = resolved.flavor.extra_specs, resolved.image_properties or {}
-    return features.tpm_secret(features.Asked(specs, properties))
-
-
-def _has_tpm_secrets(resolved: ResolvedRequest) -> bool:
-    """Is this a Nova whose hosts say who owns the secrets of TPMs?"""
-    hosts = resolved.snapshot.hosts or ()
-    return any(not features.TPM_SECRETS.isdisjoint(host.traits) for host in hosts)
 
 
 def _of_groups(groups: Sequence[Group], member_of: Sequence[str]) -> Iterator[tuple[str, str]]:

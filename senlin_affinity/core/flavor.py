@@ -117,7 +117,7 @@ def demand(
 ) -> Demand:
     """What one server of the flavor asks for; a root disk in a volume asks no host for space."""
     specs = flavor.extra_specs
-    asked = features.Asked(specs, image_properties or {})
+    asked = features.Asked(specs, image_properties)
     pins, more = features.pinning(asked, flavor.vcpus), features.read(asked)
     named = tuple(_named(asked))
     root = 0 if is_volume_booted else flavor.disk

@@ -74,14 +74,21 @@ class Pinning(NamedTuple):
 
 
 class Asked:
-    """The extra specs of a flavor and the properties of an image, read together."""
+    """The extra specs of a flavor and the properties of an image, read together.
 
-    def __init__(self, specs: Mapping[str, str], properties: Mapping[str, str]) -> None:
-        self.specs, self.properties = specs, properties
+    Where the image is not known (None), nothing is asked for that it could say otherwise.
+    """
+
+    def __init__(self, specs: Mapping[str, str], image: Mapping[str, str] | None) -> None:
+        self.specs, self.properties, self.is_whole = specs, image or {}, image is not None
 
     def value(self, key: str) -> str:
         """The flavor's value, or the image's; '' for none."""
         return self.specs.get(key) or self.of_image(key)
+
+    def usual(self, value: str) -> str:
+        """What counts where neither says anything."""
+        return value if self.is_whole else ''
 
     def of_image(self, key: str) -> str:
         """The value of the image's property of that name."""
@@ -99,13 +106,13 @@ def read(asked: Asked) -> Features:
         amounts[_custom(f'PMEM_NAMESPACE_{label}')] += 1
     required = {trait for (key, value), trait in _BY_VALUE.items() if asked.value(key) == value}
     version = _TPM_VERSIONS.get(asked.value('hw:tpm_version'))
-    model = _TPM_MODELS.get(asked.value('hw:tpm_model') or 'tpm-tis')
-    if version and model:
-        required |= {version, model}
+    model = _TPM_MODELS.get(asked.value('hw:tpm_model') or asked.usual('tpm-tis'))
+    if version:
+        required |= {version, model} if model else {version}
     if asked.is_on('hw:mem_encryption'):
         amounts['MEM_ENCRYPTION_CONTEXT'] = 1
-        trait = _ENCRYPTED_MEMORY.get(asked.value('hw:mem_encryption_model') or 'amd-sev')
-        required |= {trait} if trait else set()
+        model = asked.value('hw:mem_encryption_model') or asked.usual('amd-sev')
+        required |= {_ENCRYPTED_MEMORY[model]} if model in _ENCRYPTED_MEMORY else set()
     is_stateless = _is_true(asked.of_image('hw:firmware_stateless'))
     if is_stateless and asked.of_image('hw:firmware_type') == 'uefi':
         required.add('COMPUTE_SECURITY_STATELESS_FIRMWARE')
@@ -163,7 +170,7 @@ def _pinned_of_mixed(asked: Asked, vcpus: int) -> int:
     mask = asked.specs.get('hw:cpu_dedicated_mask')
     if not mask and _is_true(asked.specs.get('hw:cpu_realtime')):
         key = 'hw:cpu_realtime_mask'
-        mask = asked.of_image(key) or asked.specs.get(key) or f'0-{vcpus - 1}'
+        mask = asked.of_image(key) or asked.usual(asked.specs.get(key) or f'0-{vcpus - 1}')
     return len(_cpus(mask or '', vcpus))
 
 

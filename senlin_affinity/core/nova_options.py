@@ -36,26 +36,24 @@ TENANT_AGGREGATE = Option(
 IMAGE_TYPES = Option(
     'are_image_types_asked',
     False,
-    'Whether Nova asks Placement for hosts that support the disk format of the image.',
+    'Whether Nova asks Placement for hosts that support the disk format of the image; as in '
+    "nova.conf's [scheduler].",
     'query_placement_for_image_type_support',
-    'scheduler',
     nova='scheduler',
 )
 IMAGE_METADATA = Option(
     'are_image_models_asked',
     False,
     'Whether Nova asks Placement for hosts that support the buses, the models and the architecture '
-    'which the image names.',
+    "which the image names; as in nova.conf's [scheduler].",
     'image_metadata_prefilter',
-    'scheduler',
     nova='scheduler',
 )
 FALLBACK_OFF = Option(
     'is_pinning_strict',
     False,
     'Whether Nova does without its second question for servers with pinned CPUs, which takes VCPU '
-    'in place of PCPU.',
+    "in place of PCPU; as in nova.conf's [workarounds].",
     'disable_fallback_pcpu_query',
-    'workarounds',
     nova='workarounds',
 )
