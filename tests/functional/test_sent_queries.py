@@ -8,7 +8,7 @@ from senlin_affinity.core import candidate_query, nova_options
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import PlacementRequest, Rules
 from senlin_affinity.core.planning.resolution import resolve
-from senlin_affinity.preflight import take_snapshot
+from senlin_affinity.preflight import plan, take_snapshot
 from senlin_affinity.sandbox.identities import DEMO
 from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
@@ -34,6 +34,7 @@ FLAVORS = {
 }
 #: Of a TPM, which our query leaves out where no host has it.
 SECRET = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_USER%2C'
+END = {'ACTIVE': 'placed', 'ERROR': 'refused'}
 FLAT = {name: {'id': name, **given} for name, given in FLAVORS.items()}
 ON = (
     nova_options.ISOLATION,
@@ -72,7 +73,7 @@ def cloud(options):
 
 
 def sent(cloud, flavor, zone, properties):
-    """The queries that nova-scheduler sends for a server of demo, without limit and owner."""
+    """What nova-scheduler asks for a server of demo, without limit and owner; was it placed?"""
     demo = cloud.connection('demo')
     named = {'name': 'other', 'disk_format': 'qcow2', **properties}
     image = demo.image.post('/images', json=named).json()['id']
@@ -81,11 +82,10 @@ def sent(cloud, flavor, zone, properties):
     server = demo.compute.create_server(
         name='s', flavor_id=flavor, image_id=image, networks='none', **where
     )
-    states = ('ACTIVE', 'ERROR')
-    until(lambda: demo.compute.get_server(server.id).status in states, what='the server is done')
+    state = until(lambda: END.get(demo.compute.get_server(server.id).status), what='it is done')
     asked = [each for each in cloud.requests('placement') if each['path'].endswith('_candidates')]
     assert {each['microversion'] for each in asked} == {candidate_query.MICROVERSION}
-    return [bare(each['query']) for each in asked]
+    return [bare(each['query']) for each in asked], state == 'placed'
 
 
 def bare(query):
@@ -104,5 +104,7 @@ def test_the_query_that_is_sent(cloud, options, name):
     rules = Rules.of(**{option.key: True for option in options})
     resolved = resolve(request, take_snapshot(cloud.connection()), rules)
     ours = [bare(each) for each in candidate_query.queries(resolved)]
-    theirs = sent(cloud, flavor, zone, properties)
+    theirs, is_placed = sent(cloud, flavor, zone, properties)
     assert ours == theirs
+    decision = plan(request, resolved.snapshot, rules=rules, remedies=False)
+    assert decision.fits is is_placed or (decision.fits and decision.capacity_is_upper_bound)
