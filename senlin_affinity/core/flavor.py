@@ -47,10 +47,12 @@ _SHAPING = """
     hw:cpu_threads hw:hide_hypervisor_id hw:hypervisor_id hw:input_bus hw:rescue_bus
     hw:live_migration_completion_timeout hw:serial_port_count hw:vif_multiqueue_enabled
     hw:watchdog_action
+    hw:cdrom_bus hw:disk_bus hw:disk_type hw:pointer_model hw:qemu_guest_agent hw:rescue_device
+    hw:rng_model hw:scsi_model hw:time_hpet hw:video_model hw:video_ram hw:vif_model
 """
 #: Extra specs below these prefixes can ask for more than is translated here ...
 _ASKING = ('hw:', 'os:', 'pci_passthrough:', 'accel:')
-#: ... but for those that only shape the guest.
+#: ... but for those that only shape the guest, as the image's properties of the same names do.
 _HARMLESS = frozenset(_SHAPING.split())
 #: Properties of an image by which Nova chooses hosts.
 _CHOOSING = ('hw_', 'img_hv_', 'os_secure_boot', 'architecture', 'hypervisor_', 'vm_mode')
@@ -236,12 +238,16 @@ def _in_both(one: Group, other: Group) -> Group:
 def _keys(asked: features.Asked) -> Iterator[tuple[str, str]]:
     """The keys by which hosts may be chosen: as those of extra specs, and in words."""
     for key, value in sorted(asked.specs.items()):
-        is_harmless = key in _HARMLESS or (key, value) == ('hw:cpu_policy', 'shared')
-        if key.startswith(_ASKING) and not is_harmless:
+        if key.startswith(_ASKING) and not _is_harmless(key, value):
             yield key, f'extra spec {key}'
-    for key in sorted(asked.properties):
-        if key.startswith(_CHOOSING):
-            yield key.replace('_', ':', 1), f'image property {key}'
+    for key, value in sorted(asked.properties.items()):
+        as_spec = key.replace('_', ':', 1)
+        if key.startswith(_CHOOSING) and not _is_harmless(as_spec, value):
+            yield as_spec, f'image property {key}'
+
+
+def _is_harmless(key: str, value: str) -> bool:
+    return key in _HARMLESS or (key, value) == ('hw:cpu_policy', 'shared')
 
 
 def _unmodelled(asked: features.Asked, named: Iterable[_Named]) -> Iterator[str]:
