@@ -28,6 +28,7 @@ from typing import Any
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query, planner
+from senlin_affinity.core.aggregates.mirrors import required
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.flavor import PCPU
 from senlin_affinity.core.objects import CloudSnapshot
@@ -96,7 +97,7 @@ def _read(question: Question, constraints: Sequence[Constraint]) -> Question:
 def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
     """See what is needed; of a DRS search, only the hosts that are found."""
     # Imported here: openstacksdk takes a second to load, and a file needs none.
-    from senlin_affinity.cloud import images, snapshot
+    from senlin_affinity.cloud import images, mirrors, snapshot
     from senlin_affinity.cloud.connection import ports
 
     if needed.drs_pattern is not None:
@@ -112,8 +113,11 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
     unknown = dict(taken.unknown)
     if needed.server_groups == ():  # then it says no more than that none was asked about
         unknown.pop('server_groups', None)
-    seen, image = Look(taken.snapshot, unknown), needed.image
     hosts = taken.snapshot.hosts or ()
+    tenant = (needed.project_id or taken.snapshot.project_id) if needed.is_tenant_limited else None
+    asked = required(taken.snapshot, needed.zone, tenant)
+    checked = mirrors.see(connection, taken.snapshot, asked, timeout)
+    seen, image = Look(checked, unknown), needed.image
     has_pinned = any(PCPU in (host.resources or {}) for host in hosts)
     if image is not None and (needed.is_image_needed or has_pinned):
         try:

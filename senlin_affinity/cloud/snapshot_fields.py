@@ -174,6 +174,7 @@ class Hosts(Table[Host]):
             *alike(fields.flag, 'is_nested', 'is_partial', is_rare=True),
             Field('grants', _grants(), lambda items: [*map(GRANT.write, items)], is_rare=True),
             Field('servers', fields.amount, is_rare=True),
+            Field('unmirrored', _texts(all_spelt), is_rare=True),
         )
 
     def read(self, item: Any) -> Host:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
+from senlin_affinity.core.aggregates import membership
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
@@ -58,6 +59,10 @@ class AvailabilityZoneConstraint:
             'in none of the aggregates that carry zone {wanted}',
             advice='put the host into one of them, or ask for another zone',
         ),
+        'availability_zone.not_mirrored': Reason(
+            'in {aggregates}, and Placement does not have it there',
+            advice='run "nova-manage placement sync_aggregates"',
+        ),
         'availability_zone.any': Reason('no zone is asked for'),
         'availability_zone.not_enforced': Reason(
             'no aggregate carries zone {wanted}: Nova takes any host for it'
@@ -70,6 +75,9 @@ class AvailabilityZoneConstraint:
         wanted = resolved.once(wanted_zone)
         if wanted is None:
             return Verdict.skipped('availability_zone.any')
+        if lost := _unmirrored(resolved, host):
+            names = membership.names(resolved, lost)
+            return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
         snapshot, zone = resolved.snapshot, host.availability_zone
         is_member = _is_member(resolved, host)
         if is_member or (is_member is None and zone == wanted):
@@ -87,7 +95,7 @@ class AvailabilityZoneConstraint:
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The zone, and whether an aggregate says the same."""
-        return (host.availability_zone, _is_member(resolved, host))
+        return (host.availability_zone, _is_member(resolved, host), _unmirrored(resolved, host))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """What nova.conf says of zones, where it could change the number."""
@@ -121,6 +129,15 @@ class AvailabilityZoneConstraint:
 def _default(resolved: ResolvedRequest) -> str:
     """What Nova calls the zone of hosts that are in none."""
     return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
+
+
+def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
+    """The host's aggregates that carry the zone, if Placement has it in none of them."""
+    if not host.unmirrored or resolved.is_enforced(_FILTER):
+        return frozenset()
+    return membership.unmirrored(
+        host, resolved.snapshot.zones.carried_by.get(resolved.once(wanted_zone) or '', frozenset())
+    )
 
 
 def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:

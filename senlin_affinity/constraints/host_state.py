@@ -1,7 +1,9 @@
 """Only compute services that are enabled and up.
 
 Source: Nova's ComputeFilter, and the trait COMPUTE_STATUS_DISABLED, by which Placement
-leaves out the host of a disabled service before any filter runs.
+leaves out the host of a disabled service before any filter runs. It may be left behind on the host
+of a service that was enabled again. In a tree of several providers the trait may be that of
+another one: at most.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import accumulate
 from typing import ClassVar
 
+from senlin_affinity.core.host_status import DISABLED, is_left_behind, started
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.replanner import Change, Replanner
@@ -36,6 +39,10 @@ class HostStateConstraint:
         'host_state.down': Reason(
             'the compute service is down', advice='start the compute service of the host'
         ),
+        'host_state.disabled_in_placement': Reason(
+            'the compute service is enabled, and its provider still has the trait {trait}',
+            advice='restart nova-compute on the host, or take the trait from its provider',
+        ),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
@@ -44,25 +51,26 @@ class HostStateConstraint:
             return Verdict.rejected('host_state.disabled')
         if not host.up:
             return Verdict.rejected('host_state.down')
-        return Verdict.passed('host_state.up')
+        if is_left_behind(host) and not host.is_nested:
+            return Verdict.rejected('host_state.disabled_in_placement', trait=DISABLED)
+        return Verdict.passed('host_state.up', is_at_most=is_left_behind(host))
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """Both states."""
-        return (host.enabled, host.up)
+        """Both states, and what Placement has."""
+        return (host.enabled, host.up, is_left_behind(host) and (True, host.is_nested))
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts that are there, but disabled or down."""
-        idle = [host for host in planner.hosts if not (host.enabled and host.up)]
+        """Hosts that are there, but disabled or down, if only in Placement."""
+        idle = [host for host in planner.hosts if not _takes_servers(host)]
         if not idle:
             return
-        rooms = planner.rooms([host.but(enabled=True, up=True) for host in idle])
+        rooms = planner.rooms([*map(started, idle)])
         ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
 
         def attempt(number: int) -> Evaluation:
             chosen = {host.host for host, _room in ranked[:number]}
             return planner.plan_hosts(
-                host.but(enabled=True, up=True) if host.host in chosen else host
-                for host in planner.hosts
+                started(host) if host.host in chosen else host for host in planner.hosts
             )
 
         sums = list(accumulate(room for _host, room in ranked))
@@ -70,3 +78,7 @@ class HostStateConstraint:
         number, then = planner.smallest(len(idle), guess, attempt)
         change = f'{number} {"host" if number == 1 else "hosts"} enabled and started'
         yield planner.change('started_hosts', change, number, then)
+
+
+def _takes_servers(host: Host) -> bool:
+    return host.enabled and host.up and not is_left_behind(host)

@@ -31,6 +31,7 @@ NOT_RESERVED = 'reservations.not_reserved'
 NO_RESERVATION = 'reservations.no_reservation'
 ISOLATED = 'reservations.isolated'
 OTHER_TENANT = 'reservations.other_tenant'
+NOT_MIRRORED = 'reservations.not_mirrored'
 UNKNOWN = 'reservations.unknown'
 
 _GROUP = 'scheduler'
@@ -74,10 +75,19 @@ class _Part:
     opens: str = ''
     facts: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def mirrored(self) -> tuple[frozenset[str], ...]:
+        """The sets of aggregates of which Placement must have a host in one."""
+        return self.member_of.required if self.required == OTHER_TENANT else ()
+
     def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Does a host keep to it? The aggregates are known here, and so are the host's."""
         if self.opens and self.member_of.forbidden & host.aggregates:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
+        lost = [aggregates.unmirrored(host, any_of) for any_of in self.mirrored]
+        if any(lost):
+            names = aggregates.names(resolved, frozenset().union(*lost))
+            return Verdict.rejected(NOT_MIRRORED, aggregates=names)
         codes = ADMITTED, self.forbidden, self.required
         return aggregates.check(resolved, host, self.member_of, codes, **self.facts)
 
@@ -118,6 +128,10 @@ class ReservationsConstraint:
             'is not in {aggregates}, and project {project} may use nothing else',
             advice='add the host to an aggregate of the project',
         ),
+        NOT_MIRRORED: Reason(
+            'is in {aggregates}, and Placement does not have it there',
+            advice='run "nova-manage placement sync_aggregates"',
+        ),
         **isolation.REASONS,
         UNKNOWN: Reason('what is kept for whom can not be told: {missing} not known'),
         'reservations.none': Reason('no aggregate is kept for anybody'),
@@ -139,7 +153,8 @@ class ReservationsConstraint:
         """The aggregates that are kept for somebody, as far as the host is in them."""
         parts = resolved.once(_parts)
         asked = [part.member_of for part in parts if isinstance(part, _Part)]
-        return aggregates.shape(resolved, host, *asked) if asked else None
+        shape = aggregates.shape(resolved, host, *asked) if asked else None
+        return (shape, host.unmirrored) if host.unmirrored else shape
 
 
 def keeps_reserved(rules: Rules) -> bool:

@@ -25,6 +25,7 @@ from functools import cache
 from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
+from senlin_affinity.core import host_status
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
@@ -249,4 +250,5 @@ def _empty(host: Host) -> Host:
         name: has._replace(used=0) for name, has in host.resources.items()
     }
     name = f'{host.host}-new'
-    return host.but(host=name, enabled=True, up=True, resources=resources, servers=0)
+    new = host_status.started(host)
+    return new.but(host=name, resources=resources, servers=0, unmirrored=frozenset())

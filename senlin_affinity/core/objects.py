@@ -71,8 +71,8 @@ class Host:
     not known. ``is_nested`` says that a tree of several providers was taken together;
     ``is_partial`` that a resource class which is not listed is not known, instead of not offered.
     ``grants`` are what Placement answered about it; None: nothing was asked, or not about the host
-    as it is now.
-    ``servers`` is how many it holds, as Nova's scheduler counts them.
+    as it is now. ``servers`` is how many it holds, as Nova's scheduler counts them; ``unmirrored``
+    are those of its aggregates in which Placement does not have it, as far as that was asked.
     """
 
     host: str
@@ -88,6 +88,7 @@ class Host:
     is_partial: bool = False
     grants: tuple[Grant, ...] | None = None
     servers: int | None = None
+    unmirrored: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'aggregates', all_spelt(self.aggregates))

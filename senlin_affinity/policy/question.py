@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from senlin_affinity.constraints.reservations import pins_reserved, reads_images
+from senlin_affinity.constraints.reservations import TENANTS, pins_reserved, reads_images
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import (
@@ -29,6 +29,7 @@ from senlin_affinity.core.objects import (
 from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.matching import mismatch
 from senlin_affinity.policy.properties import Properties, load
@@ -112,7 +113,9 @@ class Needs:
     ``project_id`` is whose it is. ``image`` is the image whose properties count: where
     ``is_image_needed``, in any case, and else where a host has CPUs that an image can ask for in
     place of the common ones. ``drs_pattern`` asks for no more than the hosts with this in their
-    names. ``question`` is what Placement is asked about beside all this, in Nova's words.
+    names. ``question`` is what Placement is asked about beside all this, in Nova's words. ``zone``
+    is the one, and ``is_tenant_limited`` says that it is the project, whose aggregates Placement
+    must have the hosts in.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -121,6 +124,8 @@ class Needs:
     is_image_needed: bool = False
     drs_pattern: str | None = None
     question: Question | None = None
+    zone: str | None = None
+    is_tenant_limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,16 @@ def needs(question: Question) -> Needs:
         # A host that somebody chooses must have the traits that the image requires, too.
         question.is_pinned or reads_images(question.rules),
         question=question,
+        zone=_zone(question) or question.rules.value(DEFAULT_SCHEDULE_ZONE),
+        is_tenant_limited=bool(question.rules.value(TENANTS)),
     )
+
+
+def _zone(question: Question) -> str | None:
+    """The zone that is asked for, by the question itself, the policy or the profile."""
+    of_policy = question.properties.availability_zone if question.properties else None
+    of_profile = profile.availability_zone(question.profile or {})
+    return question.availability_zone or of_policy or of_profile
 
 
 def ask(question: Question, look: Look) -> ResolvedRequest:

@@ -44,12 +44,17 @@ class FakeProvider:
 
 @dataclass
 class FakePlacement:
-    """All providers; ``cut`` is Placement's max_allocation_candidates."""
+    """All providers; ``cut`` is Placement's max_allocation_candidates.
+
+    It mirrors the aggregates of ``nova``, but for those of hosts in ``lost``.
+    """
 
     providers: list[FakeProvider] = field(default_factory=list)
     newest: str = '1.39'
     cut: int | None = None
     asked: list[str] = field(default_factory=list)
+    nova: FakeNova | None = None
+    lost: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
@@ -63,7 +68,8 @@ class FakePlacement:
                     name=host.hypervisor,
                 )
                 for number, host in enumerate(nova.hosts)
-            ]
+            ],
+            nova=nova,
         )
 
     def send(
@@ -85,7 +91,7 @@ class FakePlacement:
         if path == '/allocation_candidates':
             return self._candidates(wanted, {*filter(None, single.get('required', '').split(','))})
         if path == '/resource_providers':
-            return self._listed(wanted, single.get('required'))
+            return self._listed(wanted, single.get('required'), single.get('member_of'))
         raise NoRoute(f'the fake Placement has no {path}')
 
     def _candidates(self, wanted: Mapping[str, int], required: set[str]) -> Reply:
@@ -125,7 +131,8 @@ class FakePlacement:
             'root_provider_uuid': self._root(provider),
         }
 
-    def _listed(self, wanted: Mapping[str, int], trait: str | None) -> Reply:
+    def _listed(self, wanted: Mapping[str, int], trait: str | None, member_of: str | None) -> Reply:
+        members = None if member_of is None else self._members(member_of)
         template = snapshot_answer('providers').body['resource_providers'][0]
         shown = [
             template
@@ -135,8 +142,15 @@ class FakePlacement:
             for provider in self.providers
             if all(provider.has(name, amount) for name, amount in wanted.items())
             and (trait is None or trait in provider.traits)
+            and (members is None or provider.name in members)
         ]
         return Reply(200, {'resource_providers': shown})
+
+    def _members(self, member_of: str) -> set[str]:
+        assert member_of.startswith('in:'), member_of
+        asked, nova = member_of.removeprefix('in:').split(','), self.nova or FakeNova()
+        found = {host for each in nova.aggregates if each.id in asked for host in each.hosts}
+        return {item.hypervisor for item in nova.hosts if item.host in found - self.lost}
 
     def _root(self, provider: FakeProvider) -> str:
         return provider.parent or provider.uuid

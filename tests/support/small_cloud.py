@@ -80,6 +80,7 @@ def host_of(name, given):
         is_nested=given.get('nested', False),
         is_partial=given.get('partial', False),
         servers=given.get('servers'),
+        unmirrored=frozenset(given.get('unmirrored', ())),
     )
 
 

@@ -36,14 +36,20 @@ def check(
     """
     admitted, forbidden, required = codes
     if found := asked.forbidden & host.aggregates:
-        return Verdict.rejected(forbidden, aggregates=_names(resolved, found, ', '))
+        return Verdict.rejected(forbidden, aggregates=names(resolved, found, ', '))
     for any_of in asked.required:
         if any_of.isdisjoint(host.aggregates):
-            return Verdict.rejected(required, aggregates=_names(resolved, any_of, ' or '), **facts)
+            return Verdict.rejected(required, aggregates=names(resolved, any_of, ' or '), **facts)
     return Verdict.passed(admitted)
 
 
-def _names(resolved: ResolvedRequest, uuids: Iterable[str], joined: str) -> str:
+def unmirrored(host: Host, any_of: frozenset[str]) -> frozenset[str]:
+    """Those of these aggregates that the host is in, if Placement has it in none of them."""
+    here = host.aggregates & any_of
+    return here if here <= host.unmirrored else frozenset()
+
+
+def names(resolved: ResolvedRequest, uuids: Iterable[str], joined: str = ', ') -> str:
     """The names of aggregates, sorted; the UUID of one that is not known."""
     known = resolved.snapshot.aggregates_by_uuid
     return joined.join(sorted(known[uuid].name if uuid in known else uuid for uuid in uuids))

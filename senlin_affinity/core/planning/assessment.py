@@ -31,7 +31,9 @@ from senlin_affinity.core.verdict import Outcome, Verdict
 PASS, REJECT = Outcome.PASS, Outcome.REJECT
 
 #: All of a host but its names and its resources, of which :func:`_listed` says what is listed.
-_LOOK = 'availability_zone enabled up aggregates traits hypervisor_type is_nested is_partial'
+_LOOK = """
+    availability_zone enabled up aggregates traits hypervisor_type is_nested is_partial unmirrored
+"""
 _look = attrgetter(*_LOOK.split())
 
 

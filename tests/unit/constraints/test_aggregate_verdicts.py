@@ -118,7 +118,8 @@ def about_aggregates(row):
         rules=Rules.of(**rules),
         member_of=member_of.read(row.get('member_of', []), 'member_of', uuid_of),
     )
-    return asked, Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, row.get('host', []))))
+    here, unmirrored = (map(uuid_of, row.get(key, [])) for key in ('host', 'unmirrored'))
+    return asked, Host('c', 'c', aggregates=frozenset(here), unmirrored=frozenset(unmirrored))
 
 
 @pytest.mark.parametrize('row', rows('member_of_hosts'))
@@ -143,11 +144,15 @@ ABOUT_AGGREGATES = [
 def test_equal_shapes_in_aggregates_have_equal_verdicts(constraint, row):
     """Whatever else a host is in; two hosts that the rule does not tell apart look alike."""
     asked, _ = about_aggregates(row)
-    rule, seen = constraint(), {}
+    rule, seen, unmirrored = constraint(), {}, {}
     for letters in itertools.product(*(['', letter] for letter in 'ABCDEF')):
-        host = Host('cmp-1', 'cmp-1', aggregates=frozenset(map(uuid_of, filter(None, letters))))
+        there = frozenset(map(uuid_of, filter(None, letters)))
+        host = Host('cmp-1', 'cmp-1', aggregates=there)
         verdict = rule.check_host(asked, host)
         assert seen.setdefault(rule.shape(asked, host), verdict) == verdict
+        host = host.but(unmirrored=there)
+        verdict = rule.check_host(asked, host)
+        assert unmirrored.setdefault(rule.shape(asked, host), verdict) == verdict
     assert len(seen) <= 2 ** len(AGGREGATES) + 2
 
 

@@ -37,6 +37,7 @@ OTHERS = {
     'is_partial': True,
     'grants': (Grant('resources=VCPU:1', 2, 2),),
     'servers': 7,
+    'unmirrored': frozenset({'one'}),
 }
 
 

@@ -1,0 +1,97 @@
+"""Aggregates that Nova has and Placement has not: what is asked, and what is made of the answer."""
+
+import pytest
+
+from senlin_affinity import api
+from senlin_affinity.constraints.reservations import TENANTS
+from senlin_affinity.core.aggregates import mirrors
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host
+from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE
+from tests.support.edge import Edge, Failure
+from tests.support.fake_nova import FakeHost
+
+ZONE, PROJECT = {'availability_zone': 'az-1'}, 'admin-project'
+
+
+@pytest.fixture
+def edge():
+    hosts = tuple(FakeHost(f'cmp-{number}') for number in range(3))
+    with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+        yield edge
+
+
+def unmirrored(edge, **asked):
+    """What a question sees, by the host, and what it asked for."""
+    question = api.Question(1, flavor='f', **asked)
+    hosts = api.look(edge.connection(), question).snapshot.hosts
+    queries = [each for each in edge.placement.asked if 'member_of' in each]
+    return {host.host: host.unmirrored for host in hosts if host.unmirrored}, queries
+
+
+def test_a_host_that_placement_does_not_have_in_the_zone(edge):
+    zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
+    edge.nova.add_aggregate('plain', ['cmp-0'])
+    edge.placement.lost.add('cmp-0')
+    found, (query,) = unmirrored(edge, availability_zone='az-1')
+    assert found == {'cmp-0': {zone}}
+    assert query == f'GET /resource_providers?member_of=in:{zone}'
+
+
+@pytest.mark.parametrize(
+    'asked',
+    [
+        {'options': {DEFAULT_SCHEDULE_ZONE.key: 'az-1'}},
+        {'profile': {'properties': ZONE}},
+        {'policy': {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': ZONE}},
+    ],
+    ids=['nova.conf', 'profile', 'policy'],
+)
+def test_whoever_names_the_zone(edge, asked):
+    zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
+    edge.placement.lost.add('cmp-1')
+    assert unmirrored(edge, **asked)[0] == {'cmp-1': {zone}}
+
+
+def test_a_tenant_s_aggregate(edge):
+    own = edge.nova.add_aggregate('own', ['cmp-2'], filter_tenant_id=PROJECT)
+    edge.placement.lost.add('cmp-2')
+    assert unmirrored(edge, project_id=PROJECT) == ({}, [])
+    options = {TENANTS.key: True}
+    assert unmirrored(edge, project_id=PROJECT, options=options)[0] == {'cmp-2': {own}}
+
+
+def test_nobody_asks_without_aggregates(edge):
+    edge.nova.add_aggregate('zone', [], **ZONE)
+    assert unmirrored(edge) == ({}, [])
+    assert unmirrored(edge, availability_zone='az-1') == ({}, [])
+
+
+def test_too_many_for_one_request(edge):
+    for number in range(101):
+        edge.nova.add_aggregate(f'zone {number}', ['cmp-0'], **ZONE)
+    edge.placement.lost.add('cmp-0')
+    assert unmirrored(edge, availability_zone='az-1') == ({}, [])
+
+
+@pytest.mark.parametrize(('status', 'is_known'), [(403, True), (500, False)])
+def test_placement_does_not_answer(edge, status, is_known):
+    edge.nova.add_aggregate('zone', ['cmp-0'], **ZONE)
+    failure = Failure('no', 'no', status, {'errors': [{'detail': 'no'}]})
+    edge.fail('GET', '/resource_providers', failure, skip=1)
+    question = api.Question(1, flavor='f', **ZONE)
+    if is_known:
+        assert api.look(edge.connection(), question).snapshot.hosts[0].unmirrored == frozenset()
+    else:
+        with pytest.raises(CloudError):
+            api.look(edge.connection(), question)
+
+
+def test_what_was_found_before_is_kept():
+    """Also of a snapshot without hosts, and of hosts in none of the aggregates."""
+    host = Host('a', 'a', aggregates={'one', 'two'}, unmirrored=frozenset({'two'}))
+    snapshot = CloudSnapshot((host,), (Aggregate('one', 'one'),))
+    (found,) = mirrors.marked(snapshot, frozenset({'one'}), ()).hosts
+    assert found.unmirrored == {'one', 'two'}
+    assert mirrors.marked(snapshot, frozenset({'three'}), ()).hosts == (host,)
+    assert mirrors.marked(CloudSnapshot(), frozenset({'one'}), ()).hosts is None
