@@ -11,9 +11,10 @@ from senlin_affinity.core.planning.scheduler_filters import KNOWN
 from senlin_affinity.core.spread import ZONE
 from senlin_affinity.core.suggestion import typo_of
 
-#: Remedies that change the rule or the policy of a group.
-_OF_A_GROUP = ('max_server_per_host', 'soft_policy')
-_NEW_GROUP_NEEDED = 'Nova changes no rule of a group that is there: it takes a new group.'
+_NEW_GROUP_NEEDED = (
+    'Nova changes no rule of a group that is there: it takes a new group, which counts only its '
+    'own servers. With Senlin: another policy, or another cluster.'
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Answer:
 
     def note_of_remedies(self) -> str:
         """What to know of the remedies that are shown; '' for nothing."""
-        is_told = any(remedy.code in _OF_A_GROUP for remedy in self.decision.remedies)
+        is_told = any('server_group' in remedy.data for remedy in self.decision.remedies)
         # Not one that an attach would create.
         is_there = self.resolved.server_group in (self.look.snapshot.server_groups or ())
         return _NEW_GROUP_NEEDED if is_told and is_there else ''

@@ -5,8 +5,9 @@ Who may not see the hosts is told why, and how many of the group's servers are t
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.segment import Segment, Segments
@@ -15,10 +16,13 @@ from rich.text import Text
 from senlin_affinity.cli import plan_notes, servers_view
 from senlin_affinity.cli.plan_map import HostMap, indented
 from senlin_affinity.core import terminal_text
-from senlin_affinity.core.planning.decision import Decision
+from senlin_affinity.core.planning.decision import FEWER, TWO, Decision
 from senlin_affinity.core.reasons import sentence
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
+#: So many lines that carry a remedy out are shown with it at most.
+_MOST_LINES = 4
+_AT_BLANKS: Any = {'break_long_words': False, 'break_on_hyphens': False}
 _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
 
 
@@ -47,14 +51,7 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     for spread in resolved.request.spread:
         title = f'Servers by {servers_view.in_words(spread)}:'
         yield from _list(title, servers_view.in_domains(resolved, spread, decision))
-    remedies, title = decision.remedies, 'What would help, the smallest change first:'
-    if remedies and not any(remedy.capacity >= decision.wanted for remedy in remedies):
-        title = 'No single change is enough. What would help most:'
-    yield from _list(title, map(str, remedies))
-    if note := answer.note_of_remedies():
-        yield indented(Text(note, style='dim'))
-    if decision.fits is False and not remedies:
-        yield from _list('What the rules advise:', decision.advice())
+    yield from _remedies(answer, console.width)
     if decision.fits is not False:
         yield from _list('What is not known:', _unknown(answer))
     if resolved.server_group is not None and hosts is None:
@@ -62,6 +59,35 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
         yield from _list(title, servers_view.together(resolved.server_group))
     for file, options in answer.options.items():
         yield from _list(f'Options read from {file}:', options)
+
+
+def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]:
+    """What would help, each with its lines if they are few and short; or what the rules advise."""
+    decision = answer.decision
+    helping = [remedy for remedy in decision.remedies if remedy.code != FEWER]
+    single = [remedy for remedy in helping if remedy.code != TWO]
+    title = 'What would help, the smallest change first:'
+    if not helping:
+        title = 'Nothing is known that would help. What fits:'
+    elif not any(remedy.capacity >= decision.wanted for remedy in single):
+        title = 'No single change is enough. What would help most:'
+    lines = []
+    for remedy in decision.remedies:
+        shown = [line for command in remedy.commands for line in _wrapped(command, width - 6)]
+        lines += [str(remedy), *(f'    {line}' for line in shown if len(shown) <= _MOST_LINES)]
+    yield from _list(title, lines)
+    if note := answer.note_of_remedies():
+        yield indented(Text(note, style='dim'))
+    if decision.fits is False and not helping:
+        yield from _list('What the rules advise:', decision.advice())
+
+
+def _wrapped(command: str, width: int) -> list[str]:
+    """The lines of a command, to be pasted as they are; one with quotes stays in one."""
+    if not {'"', "'"}.isdisjoint(command):
+        return [f'$ {command}']
+    lines = textwrap.wrap(f'$ {command}', width - 2, subsequent_indent='  ', **_AT_BLANKS)
+    return [*(f'{line} \\' for line in lines[:-1]), lines[-1]]
 
 
 def _capacity(decision: Decision) -> str:

@@ -6,14 +6,26 @@ less. Each holds where the cloud's scheduler runs it; where it runs both, both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Change,
+    Data,
+    Host,
+    Reason,
+    Replanner,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.core.aggregate_metadata import Requirements
+from senlin_affinity.core.aggregates.host_metadata import SCOPE
 from senlin_affinity.core.aggregates.instance_extra_specs import NovaRequirements
 from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
 from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.planning import more_hosts
+from senlin_affinity.core.planning.actions import with_aggregate
 
 #: Nova's scheduler filters, and the rule of each.
 RULES: Mapping[str, type[Requirements | NovaRequirements]] = {
@@ -21,6 +33,8 @@ RULES: Mapping[str, type[Requirements | NovaRequirements]] = {
     'AggregateInstanceExtraSpecsFilter': NovaRequirements,
 }
 ZONE = 'availability_zone'
+#: Of hosts that are refused, so many kinds are tried in other aggregates.
+_MOST_LOOKS = 5
 
 
 class AggregateMetadataConstraint:
@@ -62,6 +76,26 @@ class AggregateMetadataConstraint:
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts."""
         return host.aggregates
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Hosts put into an aggregate whose metadata the rule takes."""
+        resolved = planner.resolved
+        looks = {host.aggregates: host for host in more_hosts.refused(planner, self.name)}
+        some = [*looks.values()][:_MOST_LOOKS]
+        taking = [
+            each.uuid
+            for each in resolved.snapshot.aggregates or ()
+            if any(self.check_host(resolved, with_aggregate(host, each)) for host in some)
+        ]
+        found = more_hosts.joined(planner, self.name, taking, kept_for_others(resolved))
+        if found is not None:
+            yield planner.change('aggregate_hosts', found[0], *found[1])
+
+    def without(self, resolved: ResolvedRequest) -> Data:
+        """What gives the rule up: a flavor that asks nothing. Aggregates may still force theirs."""
+        specs = () if resolved.flavor is None else resolved.flavor.extra_specs
+        asked = (key for key in specs if key.startswith(SCOPE) or ':' not in key)
+        return {'removed_extra_specs': sorted(asked)}
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:

@@ -17,10 +17,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
+from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.core.aggregates import membership
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
+from senlin_affinity.core.planning import more_hosts
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
@@ -112,18 +114,23 @@ class AvailabilityZoneConstraint:
             yield Assumption('availability_zone.default_availability_zone', words)
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Another zone, or none."""
+        """Another zone, or none; or hosts put into this one."""
         asked = wanted_zone(planner.resolved)
         if asked is None:
             return
         zones = {host.availability_zone for host in planner.hosts} - {None, asked}
         for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
-            then = planner.plan_request(availability_zone=zone)
+            then = planner.plan({'availability_zone': zone})
             change = f'availability_zone: {zone}'
             yield planner.change('availability_zone', change, 1, then, kind=Kind.ASKERS)
         if planner.resolved.request.availability_zone is not None:
-            then = planner.plan_request(availability_zone=None)
+            then = planner.plan({'availability_zone': None})
             yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)
+        carrying = planner.resolved.snapshot.zones.carried_by.get(asked, ())
+        kept = kept_for_others(planner.resolved)
+        found = more_hosts.joined(planner, self.name, carrying, kept)
+        if found is not None:
+            yield planner.change('aggregate_hosts', found[0], *found[1])
 
 
 def _default(resolved: ResolvedRequest) -> str:

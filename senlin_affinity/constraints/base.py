@@ -13,9 +13,11 @@ from senlin_affinity.core.constraint import RequestConstraint as RequestConstrai
 from senlin_affinity.core.objects import Host as Host
 from senlin_affinity.core.objects import ResolvedRequest as ResolvedRequest
 from senlin_affinity.core.options import Option as Option
+from senlin_affinity.core.planning.actions import Data as Data
 from senlin_affinity.core.planning.decision import Kind as Kind
 from senlin_affinity.core.planning.remedies import Remedying as Remedying
 from senlin_affinity.core.planning.replanner import Change as Change
+from senlin_affinity.core.planning.replanner import Planned as Planned
 from senlin_affinity.core.planning.replanner import Replanner as Replanner
 from senlin_affinity.core.planning.topology import domains_of as domains_of
 from senlin_affinity.core.planning.topology import servers as servers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import Data, Host, Option, Reason, ResolvedRequest, Verdict
 
 PATTERN = Option(
     'drs_pattern',
@@ -49,6 +49,10 @@ class DrsConstraint:
         if not resolved.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
         return check_drs_host(host, resolved.option(PATTERN))
+
+    def without(self, _question: ResolvedRequest) -> Data:
+        """What gives the rule up."""
+        return {'enable_drs_extension': False}
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The names, and whether it runs."""

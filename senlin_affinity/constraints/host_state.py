@@ -8,14 +8,14 @@ another one: at most.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Mapping
-from itertools import accumulate
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar
 
 from senlin_affinity.core.host_status import DISABLED, is_left_behind, started
 from senlin_affinity.core.objects import Host, ResolvedRequest
-from senlin_affinity.core.planning.evaluation import Evaluation
+from senlin_affinity.core.planning import more_hosts
+from senlin_affinity.core.planning.actions import Data
 from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
@@ -62,23 +62,22 @@ class HostStateConstraint:
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Hosts that are there, but disabled or down, if only in Placement."""
         idle = [host for host in planner.hosts if not _takes_servers(host)]
-        if not idle:
-            return
-        rooms = planner.rooms([*map(started, idle)])
-        ranked = sorted(zip(idle, rooms, strict=True), key=lambda item: (-item[1], item[0].host))
-
-        def attempt(number: int) -> Evaluation:
-            chosen = {host.host for host, _room in ranked[:number]}
-            return planner.plan_hosts(
-                started(host) if host.host in chosen else host for host in planner.hosts
-            )
-
-        sums = list(accumulate(room for _host, room in ranked))
-        guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
-        number, then = planner.smallest(len(idle), guess, attempt)
-        change = f'{number} {"host" if number == 1 else "hosts"} enabled and started'
-        yield planner.change('started_hosts', change, number, then)
+        found = more_hosts.fewest(planner, idle, started, partial(_started, idle))
+        if found is not None:
+            change = f'{found.hosts} enabled and started'
+            yield planner.change('started_hosts', change, *found)
 
 
 def _takes_servers(host: Host) -> bool:
     return host.enabled and host.up and not is_left_behind(host)
+
+
+def _started(idle: Iterable[Host], names: list[str]) -> Data:
+    """What enables and starts these of the idle hosts."""
+    disabled = {host.host for host in idle if not host.enabled or is_left_behind(host)}
+    down = {host.host for host in idle if not host.up}
+    data = {
+        'enabled_hosts': [name for name in names if name in disabled],
+        'started_hosts': [name for name in names if name in down],
+    }
+    return {action: hosts for action, hosts in data.items() if hosts}

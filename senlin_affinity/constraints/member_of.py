@@ -6,11 +6,21 @@ the policy keeps to it by choosing the host of every node.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Change,
+    Data,
+    Host,
+    Reason,
+    Replanner,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.core.aggregates import membership as aggregates
+from senlin_affinity.core.planning import more_hosts
 
 
 class MemberOfConstraint:
@@ -47,6 +57,18 @@ class MemberOfConstraint:
             return Verdict.unknown('member_of.unknown')
         codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
         return aggregates.check(resolved, host, member_of, codes)
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Hosts put into an aggregate that is required."""
+        kept = kept_for_others(planner.resolved)
+        required = planner.resolved.member_of.required
+        found = more_hosts.joined(planner, self.name, frozenset().union(*required), kept)
+        if found is not None:
+            yield planner.change('aggregate_hosts', found[0], *found[1])
+
+    def without(self, _question: ResolvedRequest) -> Data:
+        """What gives the rule up."""
+        return {'member_of': []}
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The aggregates that the expression names, as far as the host is in them."""

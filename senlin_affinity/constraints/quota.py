@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.base import Change, Reason, Replanner, ResolvedRequest, Verdict
 from senlin_affinity.core import quotas
-from senlin_affinity.core.objects import Quota
 
 
 class QuotaConstraint:
@@ -52,20 +51,21 @@ class QuotaConstraint:
         verdict = planner.now.request.get('quota')
         if known is None or verdict is None or verdict:
             return
-        raised: dict[str, Quota] = {}
+        raised: dict[str, int] = {}
         for name, (_least, amount) in quotas.amounts(resolved.flavor, resolved.demand).items():
             quota = known.get(name)
             if quota is None or quota.used is None or quota.room is None:
                 continue
             if quota.room < amount * wanted:
-                raised[name] = replace(quota, limit=quota.used + amount * wanted)
+                raised[name] = quota.used + amount * wanted
         members = known.get(quotas.SERVER_GROUP_MEMBERS)
         if resolved.server_group is not None and members is not None and members.limit is not None:
             needed = len(resolved.server_group.members) + wanted
             if members.limit < needed:
-                raised[quotas.SERVER_GROUP_MEMBERS] = replace(members, limit=needed)
-        then = planner.plan(snapshot=replace(resolved.snapshot, quotas={**known, **raised}))
-        change = 'quota ' + ', '.join(f'{name}: {quota.limit}' for name, quota in raised.items())
+                raised[quotas.SERVER_GROUP_MEMBERS] = needed
+        data = {'project_id': resolved.project_id, 'limits': raised}
+        then = planner.plan({'quotas': data})
+        change = 'quota ' + ', '.join(f'{name}: {limit}' for name, limit in raised.items())
         yield planner.change('quota', change, wanted - (verdict.room or 0), then)
 
 

@@ -10,11 +10,20 @@ closed: nobody behind this rule looks at the prefixes again, while Nova looks at
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Change,
+    Host,
+    Kind,
+    Option,
+    Reason,
+    Replanner,
+    ResolvedRequest,
+    Verdict,
+)
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.aggregates import membership as aggregates
 from senlin_affinity.core.member_of import MemberOf
@@ -22,6 +31,7 @@ from senlin_affinity.core.nova_options import ISOLATION as ISOLATION
 from senlin_affinity.core.nova_options import TENANT_AGGREGATE as TENANT_AGGREGATE
 from senlin_affinity.core.nova_options import TENANTS as TENANTS
 from senlin_affinity.core.objects import Rules
+from senlin_affinity.core.planning import more_hosts
 from senlin_affinity.core.reservations import carriers, constrain, reservations
 from senlin_affinity.core.verdict import Outcome
 
@@ -155,6 +165,46 @@ class ReservationsConstraint:
         asked = [part.member_of for part in parts if isinstance(part, _Part)]
         shape = aggregates.shape(resolved, host, *asked) if asked else None
         return (shape, host.unmirrored) if host.unmirrored else shape
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Hosts put into an aggregate of those who ask, or none of a reservation that is nobody's.
+
+        Whatever is kept for others stays theirs.
+        """
+        resolved = planner.resolved
+        parts = [part for part in resolved.once(_parts) if isinstance(part, _Part)]
+        own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
+        found = more_hosts.joined(planner, self.name, own, kept_for_others(resolved))
+        if found is not None:
+            yield planner.change('aggregate_hosts', found[0], *found[1])
+        if any(row.code == NO_RESERVATION for row in planner.now.rows):
+            keys = reservations(_keys(resolved), resolved.option(REQUIRED_PREFIX))
+            actions = {'removed_extra_specs': [*keys], 'removed_image_properties': [*keys]}
+            if resolved.image_properties is None:
+                del actions['removed_image_properties']
+            change = f'without the reservation {", ".join(keys)}'
+            size, then = planner.wanted, planner.plan(actions)
+            yield planner.change('no_reservation', change, size, then, kind=Kind.GIVEN_UP)
+
+
+def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
+    """The aggregates that are not for those who ask: reserved, isolated, or another tenant's."""
+    prefixes = (resolved.option(REQUIRED_PREFIX), *resolved.option(FORBIDDEN_PREFIXES))
+    reserved = tuple(prefix for prefix in prefixes if prefix)
+    asked, specs = _keys(resolved), {} if resolved.flavor is None else resolved.flavor.extra_specs
+    traits = isolation.required_traits(specs, resolved.image_properties)
+    return frozenset(
+        each.uuid
+        for each in resolved.snapshot.aggregates or ()
+        if any(key.startswith(reserved) and key not in asked for key in each.metadata)
+        or not isolation.traits_in(each.metadata) <= traits
+        or isolation.tenants(each.metadata) - {resolved.project_id}
+    )
+
+
+def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
+    specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
+    return (*specs, *(resolved.image_properties or ()))
 
 
 def keeps_reserved(rules: Rules) -> bool:

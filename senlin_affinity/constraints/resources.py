@@ -22,17 +22,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from operator import le
 from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
-from senlin_affinity.core import host_status
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import Domain
-from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
+from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Flavor
 from senlin_affinity.core.nova_options import FALLBACK_OFF
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
-from senlin_affinity.core.planning.evaluation import Evaluation
-from senlin_affinity.core.planning.replanner import Change, Replanner
+from senlin_affinity.core.planning import new_hosts
+from senlin_affinity.core.planning.decision import Kind
+from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Outcome, Verdict
 from senlin_affinity.core.wanted_zone import wanted_zone
@@ -187,27 +188,59 @@ class ResourcesConstraint:
         )
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts like the one that would hold the most if it were empty."""
-        empty = [_empty(host) for host in planner.hosts]
-        rooms = planner.rooms(empty)
-        missing, room = planner.missing, max(rooms, default=0)
-        if missing < 1 or room < 1:
-            return
-        best = empty[rooms.index(room)]
-        most = min(missing, max(MOST_NEW_HOSTS, len(empty)))
+        """Hosts like the one that would hold the most if it were empty, or a smaller flavor."""
+        yield from _more_hosts(planner)
+        yield from _smaller_flavor(planner)
 
-        def attempt(number: int) -> Evaluation:
-            new = [best.but(host=f'{best.host}-{index}') for index in range(number)]
-            return planner.plan_hosts([*planner.hosts, *new])
 
-        number, then = planner.smallest(most, -(-missing // room), attempt)
-        if number == most and not then.fits:
-            return  # one more would help more: this is not the number to name
-        asked, gives = planner.resolved.demand, best.resources or {}
-        names = [name for name in (asked.amounts if asked else ()) if name in gives]
-        has = ', '.join(f'{name} {gives[name].capacity}' for name in names)
-        change = f'{number} more {"host" if number == 1 else "hosts"}{f" ({has})" if has else ""}'
-        yield planner.change('hosts', change, number, then)
+def _more_hosts(planner: Replanner) -> Iterator[Change]:
+    empty = new_hosts.kinds(planner)
+    rooms = planner.rooms(empty)
+    missing, room = planner.missing, max(rooms, default=0)
+    if missing < 1 or room < 1:
+        return
+    best = new_hosts.plain(planner, empty[rooms.index(room)], room)
+    one = new_hosts.describe(best, planner.resolved.snapshot)
+    most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
+
+    def attempt(number: int) -> Planned:
+        return planner.plan({'new_hosts': {'number': number, **one}})
+
+    number, then = planner.smallest(most, -(-missing // room), attempt)
+    if number == most and not then.fits:
+        return  # one more would help more: this is not the number to name
+    change = f'{number} more {"host" if number == 1 else "hosts"}'
+    change += new_hosts.words(planner.resolved, best)
+    yield planner.change('hosts', change, number, then)
+
+
+def _smaller_flavor(planner: Replanner) -> Iterator[Change]:
+    """The largest of the cloud's flavors that differ in amounts alone, and that is small enough."""
+    now, known = planner.resolved.flavor, planner.resolved.snapshot.flavors or ()
+    smaller = sorted((each for each in known if _is_smaller(each, now)), key=_size, reverse=True)
+    rows = planner.now.rows
+    is_in_the_way = any(row.by == 'resources' or row.free == (row.room or -1) for row in rows)
+    if not smaller or not is_in_the_way:
+        return
+
+    def attempt(number: int) -> Planned:
+        flavor = smaller[number - 1]
+        return planner.plan({'flavor': {'id': flavor.id, 'name': flavor.name}})
+
+    number, then = planner.smallest(len(smaller), 1, attempt)
+    change = f'flavor: {smaller[number - 1].name}'
+    yield planner.change('flavor', change, planner.wanted, then, kind=Kind.ASKERS)
+
+
+def _size(flavor: Flavor) -> tuple[int, ...]:
+    return (flavor.ram, flavor.vcpus, flavor.disk, flavor.ephemeral, flavor.swap)
+
+
+def _is_smaller(one: Flavor, two: Flavor | None) -> bool:
+    """Is no amount larger, one smaller, and everything else the same?"""
+    if two is None or one.extra_specs != two.extra_specs or _size(one) == _size(two):
+        return False
+    return all(map(le, _size(one), _size(two)))
 
 
 def _are_aggregates_asked(resolved: ResolvedRequest) -> bool:
@@ -242,13 +275,3 @@ def _enough(_question: ResolvedRequest) -> Callable[[int | None, bool], Verdict]
         return Verdict.passed('resources.room', room=room, is_at_most=is_at_most)
 
     return enough
-
-
-def _empty(host: Host) -> Host:
-    """A host like this one, with nothing on it, and enabled."""
-    resources = host.resources and {
-        name: has._replace(used=0) for name, has in host.resources.items()
-    }
-    name = f'{host.host}-new'
-    new = host_status.started(host)
-    return new.but(host=name, resources=resources, servers=0, unmirrored=frozenset())

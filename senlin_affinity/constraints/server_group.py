@@ -15,14 +15,16 @@ from typing import Any, ClassVar
 
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.actions import Data, unused
 from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.planning.evaluation import Evaluation
-from senlin_affinity.core.planning.replanner import Change, Replanner
+from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
+from senlin_affinity.core.quotas import room_for_group
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
     MAX_SERVER_PER_HOST,
+    NOT_YET,
     SOFT_ANTI_AFFINITY,
     ServerGroup,
 )
@@ -123,47 +125,67 @@ class ServerGroupConstraint:
         return {domain: self._of_host(resolved, group, domain.name) for domain in rooms}
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """A higher ``max_server_per_host``, or a soft policy."""
+        """Another group: with the same rule, with a higher one, or with a soft policy."""
         group = planner.resolved.server_group
-        if group is not None:
-            yield from _higher_rule(planner, group)
-            yield from _soft_policy(planner, group)
+        if group is None or group.policy not in _BINDING or not _may_create(planner, group):
+            return
+        if group.members:
+            same = planner.plan(_new_group(planner, group))
+            yield planner.change('new_group', 'a new server group', 1, same, kind=Kind.ASKERS)
+            if same.fits:
+                return  # with the guarantees that are asked for
+        yield from _higher_rule(planner, group)
+        yield _soft_policy(planner, group)
+
+
+def _may_create(planner: Replanner, group: ServerGroup) -> bool:
+    """Nova changes no rule of a group that is there. May the project have one more?"""
+    resolved = planner.resolved
+    known = resolved.snapshot.quotas
+    if group.id == NOT_YET or not known or not resolved.has_quotas:
+        return True
+    return bool(room_for_group(known))
+
+
+def _new_group(planner: Replanner, group: ServerGroup, **other: Any) -> Data:
+    """A group like this one, without its servers."""
+    name = group.name
+    if group.id != NOT_YET:
+        known = planner.resolved.snapshot.server_groups or ()
+        name = next(unused(name, (each.name for each in known)))
+    rules = dict(group.rules)
+    return {'server_group': {'name': name, 'policy': group.policy, 'rules': rules, **other}}
 
 
 def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
-    now, wanted = group.max_server_per_host, planner.wanted
+    now = group.max_server_per_host
     if now is None:
         return
 
-    def attempt(limit: int) -> Evaluation:
-        rules = {**group.rules, MAX_SERVER_PER_HOST: limit}
-        return planner.plan(server_group=replace(group, rules=rules))
+    def attempt(limit: int) -> Planned:
+        rules = {**group.rules, MAX_SERVER_PER_HOST: now + limit}
+        return planner.plan(_new_group(planner, group, rules=rules))
 
-    most = max((now, *planner.resolved.members_on.values())) + wanted
-    limit, then = planner.smallest(most, _guess_rule(planner, group), attempt)
-    size, change = limit - now, f'{MAX_SERVER_PER_HOST}: {limit}'
-    yield planner.change(MAX_SERVER_PER_HOST, change, size, then, kind=Kind.ASKERS)
+    guess = _guess_rule(planner, group) - now
+    more, then = planner.smallest(planner.wanted, guess, attempt)
+    change = f'{MAX_SERVER_PER_HOST}: {now + more}'
+    yield planner.change(MAX_SERVER_PER_HOST, change, more, then, kind=Kind.ASKERS)
 
 
 def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
     """The smallest rule that should do, by the rooms of the hosts as if there were none."""
-    members, wanted = planner.resolved.members_on, planner.wanted
-    rooms = planner.rooms(planner.hosts, server_group=replace(group, policy=SOFT_ANTI_AFFINITY))
-    held = [members.get(host.host, 0) for host in planner.hosts]
-    numbers = Counter(zip(rooms, held, strict=True))
-    target = min(wanted, sum(rooms))
+    soft = replace(group, policy=SOFT_ANTI_AFFINITY, members=())
+    numbers = Counter(planner.rooms(planner.hosts, server_group=soft))
+    target = min(planner.wanted, sum(room * times for room, times in numbers.items()))
 
     def is_enough(limit: int) -> bool:
-        free = ((min(room, max(0, limit - has)), times) for (room, has), times in numbers.items())
-        return sum(room * times for room, times in free) >= target
+        return sum(min(room, limit) * times for room, times in numbers.items()) >= target
 
     return bisect_left(range(_MOST_STEPS), True, key=is_enough)
 
 
-def _soft_policy(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
-    if group.policy not in _BINDING:
-        return
+def _soft_policy(planner: Replanner, group: ServerGroup) -> Change:
     policy = f'soft-{group.policy}'
-    then = planner.plan(server_group=replace(group, policy=policy))
+    then = planner.plan(_new_group(planner, group, policy=policy, rules={}))
     change = f'policies: {policy}'
-    yield planner.change('soft_policy', change, planner.wanted, then, kind=Kind.GIVEN_UP)
+    return planner.change('soft_policy', change, planner.wanted, then, kind=Kind.GIVEN_UP)

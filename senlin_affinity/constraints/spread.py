@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from typing import Any, ClassVar
 
-from senlin_affinity.constraints.base import Domain, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import Data, Domain, Host, Reason, ResolvedRequest, Verdict
 from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
 from senlin_affinity.core.spread import Spread
 
@@ -53,6 +53,10 @@ class SpreadConstraint:
         'spread.in_domain': Reason('in one domain of each criterion'),
         'spread.unknown': Reason('in which domain by {by} the host lies is not known'),
     }
+
+    def without(self, _question: ResolvedRequest) -> Data:
+        """What gives the rule up."""
+        return {'spread': []}
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Is a spread asked for that refuses anything?"""

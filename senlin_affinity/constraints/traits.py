@@ -12,17 +12,28 @@ Placement itself grants what is asked for, the traits are there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Change,
+    Data,
+    Host,
+    Reason,
+    Replanner,
+    ResolvedRequest,
+    Verdict,
+)
 from senlin_affinity.core import root_traits
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.nova_options import IMAGE_METADATA, IMAGE_TYPES
+from senlin_affinity.core.planning import more_hosts
 
+_KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
 _NOT_ASKED = (
     (IMAGE_TYPES, 'traits.image_types', "the image's disk format"),
     (IMAGE_METADATA, 'traits.image_metadata', "the image's devices and architecture"),
@@ -95,11 +106,48 @@ class TraitsConstraint:
         is_granted = host.grant(resolved.once(answered).query) is not None
         return (named, host.is_nested, _may_have_more(asked, host), is_granted)
 
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """Hosts that are given the traits which are missing, if these are not a driver's."""
+        asked = planner.resolved.once(_demand)
+        required = frozenset() if asked is None else asked.required
+        hosts = [
+            host
+            for host in more_hosts.refused(planner, self.name)
+            if not host.is_nested and all(map(_is_custom, required - host.traits))
+        ]
+        traits = frozenset(filter(_is_custom, required))
+        found = more_hosts.fewest(
+            planner,
+            hosts,
+            lambda host: host.but(traits=host.traits | traits),
+            lambda names: {'host_traits': {'traits': sorted(traits), 'hosts': names}},
+        )
+        if found is not None:
+            change = f'{found.hosts} given {", ".join(sorted(traits))}'
+            yield planner.change('host_traits', change, *found)
+
+    def without(self, resolved: ResolvedRequest) -> Data:
+        """What gives the rule up: a flavor, and an image, that ask for no trait."""
+        specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
+        of_image = _asking(resolved.image_properties or {})
+        data = {'removed_extra_specs': _asking(specs)}
+        return data | ({'removed_image_properties': of_image} if of_image else {})
+
 
 def _demand(resolved: ResolvedRequest) -> Demand | None:
     """What is asked for, with the traits of the host itself."""
     asked = resolved.demand
     return asked and replace(asked, required=asked.required | root_traits.required(resolved))
+
+
+def _is_custom(trait: str) -> bool:
+    """All others are what Nova and the driver see on a host."""
+    return trait.startswith('CUSTOM_')
+
+
+def _asking(known: Mapping[str, str]) -> list[str]:
+    """The keys that are about traits."""
+    return sorted(key for key in known if _KEY.match(key))
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:

@@ -31,9 +31,11 @@ class Constraint(Protocol):
     ``is_joint`` says that what a domain takes depends on the others that the rule is asked about;
     where it is not declared, it is taken to.
     ``may_be_given_up`` says that "without this rule" may be proposed: never for one that protects
-    others, and not where it is not declared. What else would satisfy it is its ``remedies`` (see
-    :class:`~senlin_affinity.core.planning.remedies.Remedying`). ``options`` are what an operator
-    can set (:class:`~senlin_affinity.core.options.Option`); ``resolved.option`` has their values.
+    others, and not where it is not declared. ``without(resolved)``, where it is declared, is the
+    change that gives it up (:mod:`~senlin_affinity.core.planning.actions`). What else would satisfy
+    it is its ``remedies`` (see :class:`~senlin_affinity.core.planning.remedies.Remedying`).
+    ``options`` are what an operator can set (:class:`~senlin_affinity.core.options.Option`);
+    ``resolved.option`` has their values.
     ``assumptions(resolved)``, where it is declared, gives an
     :class:`~senlin_affinity.core.assumptions.Assumption` for each thing that the rule reads, that
     nobody told, and that could change the number.

@@ -226,13 +226,14 @@ class Rules:
     ``is_drs_required`` says that only DRS hosts will do, ``is_pinned`` that every server will be
     sent to the host that is planned for it. ``options`` are the values of the constraints' options
     that are not their defaults, by their keys; ``told`` are the keys of those that somebody told,
-    also where they are as usual.
+    also where they are as usual. ``given_up`` are the names of constraints that are not asked.
     """
 
     is_drs_required: bool = False
     is_pinned: bool = False
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     told: frozenset[str] = frozenset()
+    given_up: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, *, is_drs_required: bool = False, is_pinned: bool = False, **options: Any) -> Rules:

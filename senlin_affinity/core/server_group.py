@@ -33,6 +33,8 @@ SOFT_ANTI_AFFINITY = 'soft-anti-affinity'
 POLICIES = (AFFINITY, ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
 SOFT_POLICIES = (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
 MAX_SERVER_PER_HOST = 'max_server_per_host'
+#: The id of a group in a plan that an attach has not created yet, and its name if it has no other.
+NOT_YET = 'new-server-group'
 
 #: Compute microversions: the soft policies, and ``policy`` with ``rules`` in place of ``policies``.
 SOFT_POLICIES_MICROVERSION = (2, 15)

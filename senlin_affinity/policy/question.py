@@ -27,15 +27,13 @@ from senlin_affinity.core.objects import (
     Rules,
 )
 from senlin_affinity.core.planning.resolution import resolve
-from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.server_group import NOT_YET, ServerGroup
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.matching import mismatch
 from senlin_affinity.policy.properties import Properties, load
 
-#: What a group is called in a plan that an attach has not created yet.
-_NEW_GROUP = 'new-server-group'
 #: The parts of a :class:`Look` that the properties of images, and Placement's answer, are.
 IMAGE, ANSWER = 'image', 'answer'
 
@@ -232,6 +230,6 @@ def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, Clo
         return name, snapshot
     if hint is not None:
         return hint, snapshot
-    new = ServerGroup(_NEW_GROUP, name or _NEW_GROUP, properties.policy, properties.rules or {})
+    new = ServerGroup(NOT_YET, name or NOT_YET, properties.policy, properties.rules or {})
     groups = (*(known or ()), new)
     return new.id, dataclasses.replace(snapshot, server_groups=groups)

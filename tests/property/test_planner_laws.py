@@ -142,15 +142,20 @@ def test_nor_no_into_an_unmarked_yes(data):
 
 @given(clouds())
 def test_remedies_help(cloud):
-    """All that are given are enough, or none is; and each is better than nothing."""
+    """All single changes are enough, or none is; and each is better than nothing."""
     request, snapshot = cloud
     decision = plan(request, snapshot, CONSTRAINTS)
-    capacities = [remedy.capacity for remedy in decision.remedies]
-    if decision.fits:
-        assert not capacities
-    assert all(capacity > decision.capacity for capacity in capacities)
-    enough = [capacity >= request.count for capacity in capacities]
+    capacities = {'two_changes': [], 'fewer_servers': []}
+    for remedy in decision.remedies:
+        capacities.setdefault(remedy.code, []).append(remedy.capacity)
+    fewer, pairs = capacities.pop('fewer_servers'), capacities.pop('two_changes')
+    assert fewer == [decision.capacity] * (not decision.fits and decision.capacity > 0)
+    enough = [each >= request.count for of_code in capacities.values() for each in of_code]
     assert all(enough) or not any(enough)
+    assert all(each > decision.capacity for of_code in capacities.values() for each in of_code)
+    assert all(each >= request.count for each in pairs)
+    assert not pairs or not any(enough)
+    assert not decision.fits or not decision.remedies
 
 
 @given(clouds())

@@ -20,11 +20,13 @@ max_unit and step_size.
 from dataclasses import replace
 from typing import ClassVar
 
+from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
+from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
@@ -53,6 +55,15 @@ GROUP = 'web'
 def flavor_of(given):
     values = {'id': 'f', 'name': 'small', 'vcpus': 1, 'ram': 512, 'disk': 1}
     return Flavor(**(values | (given or {})))
+
+
+def flavors_of(row):
+    """The one that is asked for, and others by their names."""
+    if row.get('flavor', {}) is None:
+        return None
+    others = row.get('flavors', {}).items()
+    more = (flavor_of({'id': name, 'name': name, **each}) for name, each in others)
+    return (flavor_of(row.get('flavor')), *more)
 
 
 def resources_of(given, free):
@@ -147,7 +158,7 @@ def snapshot_of(row):
     return CloudSnapshot(
         hosts=hosts_of(row.get('hosts', {})),
         aggregates=aggregates_of(row.get('aggregates', {})),
-        flavors=None if row.get('flavor', {}) is None else (flavor_of(row.get('flavor')),),
+        flavors=flavors_of(row),
         server_groups=groups if row.get('groups_are_known', True) else None,
         quotas=quotas_of(row.get('quotas')),
         availability_zones=None if zones is None else frozenset(zones),
@@ -213,6 +224,8 @@ CONSTRAINTS = tuple(
             QuotaConstraint(),
             Fence(),
             MemberOfConstraint(),
+            AggregateMetadataConstraint(),
+            ReservationsConstraint(),
         ),
         key=lambda constraint: constraint.order,
     )

@@ -99,6 +99,11 @@ def traits_in(metadata: Mapping[str, str]) -> frozenset[str]:
     )
 
 
+def tenants(metadata: Mapping[str, str]) -> frozenset[str]:
+    """The projects that an aggregate with this metadata is for; mostly none."""
+    return frozenset(value for key, value in _items(metadata) if key.startswith(TENANT))
+
+
 def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     """Keys and values, without a key that is no text."""
     return [(key, value) for key, value in metadata.items() if isinstance(key, str)]

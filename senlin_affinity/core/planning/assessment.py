@@ -65,7 +65,7 @@ def assess(
 ) -> list[Row]:
     """One row for each host, in the order of the hosts."""
     judge = _Judge(resolved, constraints)
-    named = [constraint for constraint in constraints if _is_by_name(constraint)]
+    named = [constraint for constraint in constraints if is_by_name(constraint)]
     shapes = [map(constraint.shape, repeat(resolved), hosts) for constraint in named]
     known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
     queries_of = cache(_queries)
@@ -123,7 +123,7 @@ class _Judge:
         #: Those that are asked again where hosts differ in their resources, and in their names.
         self.of_resources = [item for item in self._all if _is_by_resources(item[1])]
         self._of_both = [
-            item for item in self._all if _is_by_resources(item[1]) or _is_by_name(item[1])
+            item for item in self._all if _is_by_resources(item[1]) or is_by_name(item[1])
         ]
         self._kinds = _kinds(constraints)
         self._rows: dict[tuple[int, ...], Row] = {}
@@ -181,7 +181,8 @@ def _queries(grants: Iterable[Grant]) -> tuple[str, ...]:
     return tuple(grant.query for grant in grants)
 
 
-def _is_by_name(constraint: Constraint) -> bool:
+def is_by_name(constraint: Constraint) -> bool:
+    """Do the names of a host count for the rule, or who its members are?"""
     return getattr(constraint, 'is_by_name', True)
 
 

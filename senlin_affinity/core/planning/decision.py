@@ -28,8 +28,10 @@ from senlin_affinity.core.planning.host_reports import HostReport, Standing
 from senlin_affinity.core.reasons import Reason, sentence
 from senlin_affinity.core.verdict import Verdict
 
-#: What is printed of a remedy.
+#: What is printed of a remedy as it is.
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
+#: Codes of remedies: what fits now, and two changes where none alone is enough.
+FEWER, TWO = 'fewer_servers', 'two_changes'
 _HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
 _BY_BOUND = 'fits by an upper bound only'
 
@@ -58,7 +60,9 @@ class Remedy:
     """One change that would help, and the capacity that was planned with it.
 
     ``size`` is how much is changed: servers, hosts or values. Where ``capacity_is_upper_bound``,
-    Nova may place fewer than the capacity with the change, too.
+    Nova may place fewer than the capacity with the change, too. ``data`` says all of the change in
+    plain values (:mod:`~senlin_affinity.core.planning.actions`), ``commands`` are the lines that
+    carry it out, where there are such.
     """
 
     code: str
@@ -67,6 +71,14 @@ class Remedy:
     size: int
     capacity_is_upper_bound: bool = False
     kind: Kind = Kind.OPERATORS
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    commands: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The remedy as plain values, ready for JSON."""
+        shown = {name: getattr(self, name) for name in _SHOWN}
+        more = {'kind': self.kind.value, 'data': self.data, 'commands': list(self.commands)}
+        return shown | more
 
     def __str__(self) -> str:
         most = 'at most ' if self.capacity_is_upper_bound else ''
@@ -172,9 +184,7 @@ class Decision:
                 for report in self.hosts
             ],
             'request': _verdicts(self.request),
-            'remedies': [
-                {name: getattr(remedy, name) for name in _SHOWN} for remedy in self.remedies
-            ],
+            'remedies': [remedy.as_dict() for remedy in self.remedies],
         }
 
     def advice(self) -> Sequence[str]:

@@ -7,16 +7,17 @@ ask how many fit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import (
     Constraint,
+    HostConstraint,
     RequestConstraint,
     is_of_hosts,
     is_of_requests,
 )
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 from senlin_affinity.core.planning import blame, domains, scheduler_filters
 from senlin_affinity.core.planning.assessment import Row, assess
 from senlin_affinity.core.planning.capacity import Capacity, is_open_affinity, measure
@@ -63,14 +64,21 @@ class Evaluation:
         return choose(self.resolved, self.hosts, self.rows, self.found, number)
 
 
-def evaluate(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Evaluation:
-    """Ask every constraint, and count."""
+def evaluate(
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], known: Evaluation | None = None
+) -> Evaluation:
+    """Ask every constraint, and count.
+
+    :param known: what was said of a question that is mostly the same. Where it only has other hosts
+        (beside those that are left as they are) or other numbers, its rows are taken over.
+    """
     hosts = resolved.snapshot.hosts
+    constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
     request = {
         item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
     }
     of_hosts = [item for item in constraints if is_of_hosts(item)]
-    rows: Sequence[Row] = assess(resolved, of_hosts, hosts or ())
+    rows = _rows(resolved, of_hosts, hosts or (), known)
     is_together = is_open_affinity(resolved)
     found = domains.survey(resolved, constraints, hosts or (), rows, is_together=is_together)
     if found is not None and found.crossing:
@@ -80,6 +88,35 @@ def evaluate(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Ev
     unmodelled = tuple(_unmodelled(resolved, constraints, rows))
     room = measure(resolved, hosts, told, found, request.values(), unmodelled)
     return Evaluation(resolved, constraints, rows, found, request, room)
+
+
+def _rows(
+    resolved: ResolvedRequest,
+    constraints: Sequence[HostConstraint],
+    hosts: Sequence[Host],
+    known: Evaluation | None,
+) -> Sequence[Row]:
+    """Each host's row; that of a host which is the very same is the one that is known."""
+    if known is None or not _is_alike(resolved, known.resolved):
+        return assess(resolved, constraints, hosts)
+    rows = dict(zip(map(id, known.hosts), known.rows, strict=True))
+    others = [host for host in hosts if id(host) not in rows]
+    rows.update(zip(map(id, others), assess(resolved, constraints, others), strict=True))
+    return [rows[id(host)] for host in hosts]
+
+
+def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
+    """Does what is said of a host hold for both, by all that is not the host itself?"""
+    question = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
+    if question != (two.request, two.flavor, two.rules, two.member_of):
+        return False
+    if (one.server_group, one.placed) != (two.server_group, two.placed):
+        return False
+    clouds = one.snapshot, two.snapshot
+    changed = (each for each in fields(CloudSnapshot) if each.name not in ('hosts', 'quotas'))
+    if any(getattr(clouds[0], each.name) is not getattr(clouds[1], each.name) for each in changed):
+        return False
+    return clouds[0].zones == clouds[1].zones
 
 
 def _of_request(resolved: ResolvedRequest, constraint: RequestConstraint) -> Verdict:

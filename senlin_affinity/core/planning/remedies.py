@@ -11,14 +11,18 @@ one zone. A soft policy, or a rule given up, weighs as much as all the servers t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.planning import blame
-from senlin_affinity.core.planning.decision import Kind, Remedy
-from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+from senlin_affinity.core.planning.decision import FEWER, TWO, Kind, Remedy
+from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.host_reports import Standing
-from senlin_affinity.core.planning.replanner import Change, Replanner
+from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
+
+#: Two changes are sought for so many of those that help most.
+_MOST_FIRSTS = 2
 
 
 @runtime_checkable
@@ -32,17 +36,49 @@ class Remedying(Protocol):
 def find(now: Evaluation, standing: Standing | None) -> tuple[Remedy, ...]:
     """What would help, the smallest change first; ``now`` is how it is."""
     planner = Replanner(now)
-    changes = [*_satisfied(planner), *_rules_given_up(planner, standing)]
+    changes = [*_satisfied(planner, planner.constraints), *_rules_given_up(planner, standing)]
     enough = [change.remedy for change in changes if change.then.fits]
     if enough:
-        return tuple(sorted(enough, key=_effort))
-    some = [change.remedy for change in changes if change.remedy.capacity > (now.capacity or 0)]
-    return tuple(sorted(some, key=lambda item: (-item.capacity, *_effort(item))))
+        return (*sorted(enough, key=_effort), *_fewer(planner))
+    some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
+    some.sort(key=lambda each: (-each.remedy.capacity, *_effort(each.remedy)))
+    pairs = sorted(_pairs(planner, changes, some), key=_effort)
+    return (*pairs, *(change.remedy for change in some), *_fewer(planner))
 
 
-def _satisfied(planner: Replanner) -> Iterator[Change]:
+def _fewer(planner: Replanner) -> Iterator[Remedy]:
+    """What fits now. It changes nothing, so it is no part of what would help."""
+    certain = planner.now.room.certain
+    if certain:
+        then = planner.plan({'count': certain})
+        change = f'{certain} server{"s" * (certain > 1)} in place of {planner.wanted}'
+        size, kind = planner.wanted - certain, Kind.GIVEN_UP
+        yield planner.change(FEWER, change, size, then, kind=kind).remedy
+
+
+def _pairs(
+    planner: Replanner, changes: Sequence[Change], some: Sequence[Change]
+) -> Iterator[Remedy]:
+    """Two changes that are enough together: the best ones, each with one that it leads to.
+
+    A quota that is in the way is one of the two in any case.
+    """
+    quotas = [change for change in changes if change.remedy.code == 'quota']
+    for first in quotas or some[:_MOST_FIRSTS]:
+        one, then = first.remedy, Replanner(first.then)
+        seconds = _satisfied(then, then.constraints[::-1])  # the cheap ones come first
+        for two, enough in (change for change in seconds if change.then.fits):
+            if one.data.keys().isdisjoint(two.data):
+                both = Planned({**one.data, **two.data}, enough)
+                kind = max(one.kind, two.kind, key=list(Kind).index)
+                change, size = f'{one.change}, and {two.change}', one.size + two.size
+                yield planner.change(TWO, change, size, both, kind=kind).remedy
+                break
+
+
+def _satisfied(planner: Replanner, constraints: Iterable[Constraint]) -> Iterator[Change]:
     """What each constraint knows itself."""
-    for constraint in planner.constraints:
+    for constraint in constraints:
         if isinstance(constraint, Remedying):
             with blame.blaming(constraint, 'remedies'):
                 for change in constraint.remedies(planner):
@@ -58,10 +94,13 @@ def _effort(remedy: Remedy) -> tuple[int, bool, int]:
 
 def _rules_given_up(planner: Replanner, standing: Standing | None) -> Iterator[Change]:
     """Without a rule that is in the way, and that says itself that it may be given up."""
+    now = planner.resolved
     against = {row.by for row in standing.kinds} if standing is not None else set()
     for constraint in planner.constraints:
         if constraint.name in against and getattr(constraint, 'may_be_given_up', False):
-            others = [item for item in planner.constraints if item is not constraint]
-            then = evaluate(planner.resolved, others)
+            with blame.blaming(constraint, 'without'):
+                without = getattr(constraint, 'without', None)
+                data = {'given_up': [constraint.name]} if without is None else without(now)
+                then = planner.plan(data)
             change = f'without {constraint.name}'
             yield planner.change('rule_given_up', change, planner.wanted, then, kind=Kind.GIVEN_UP)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -10,9 +10,28 @@ from typing import Any, NamedTuple
 from senlin_affinity.core.constraint import Constraint, is_of_hosts
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
+from senlin_affinity.core.planning import commands
+from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.decision import Kind, Remedy
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+
+
+class Planned(NamedTuple):
+    """A change, as :mod:`actions` has it, and the question with it."""
+
+    data: Data
+    then: Evaluation
+
+    @property
+    def capacity(self) -> int:
+        """How many servers fit then, as far as that is known."""
+        return self.then.capacity or 0
+
+    @property
+    def fits(self) -> bool | None:
+        """Do as many fit then as are wanted?"""
+        return self.then.fits
 
 
 class Change(NamedTuple):
@@ -43,22 +62,14 @@ class Replanner:
         """How many servers are asked for."""
         return self.resolved.request.count
 
-    def plan(self, **changed: Any) -> Evaluation:
-        """The evaluation of the question with some of its fields changed."""
-        return evaluate(replace(self.resolved, **changed), self.constraints)
+    def plan(self, data: Data) -> Planned:
+        """The question with a change carried out."""
+        resolved = carry_out(data, self.resolved)
+        return Planned(data, evaluate(resolved, self.constraints, self.now))
 
-    def plan_request(self, **changed: Any) -> Evaluation:
-        """The same, with some fields of the request changed."""
-        return self.plan(request=replace(self.resolved.request, **changed))
-
-    def plan_option(self, option: Option, value: Any) -> Evaluation:
+    def plan_option(self, option: Option, value: Any) -> Planned:
         """The same, with another value of a constraint's option."""
-        rules = self.resolved.rules
-        return self.plan(rules=replace(rules, options={**rules.options, option.key: value}))
-
-    def plan_hosts(self, hosts: Iterable[Host]) -> Evaluation:
-        """The same, in a cloud with other hosts."""
-        return self.plan(snapshot=replace(self.resolved.snapshot, hosts=tuple(hosts)))
+        return self.plan({'options': {option.key: value}})
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -72,8 +83,8 @@ class Replanner:
         return [row.room or 0 for row in assess(resolved, judges, hosts)]
 
     def smallest(
-        self, high: int, guess: int, attempt: Callable[[int], Evaluation]
-    ) -> tuple[int, Evaluation]:
+        self, high: int, guess: int, attempt: Callable[[int], Planned]
+    ) -> tuple[int, Planned]:
         """The smallest number from 1 on that gives what is wanted, or as much as the highest gives.
 
         Each number that is looked at is planned: with a good guess it and the one below, which
@@ -82,7 +93,7 @@ class Replanner:
         plan = cache(attempt)
 
         def capacity(number: int) -> int:
-            return plan(number).capacity or 0
+            return plan(number).capacity
 
         low, guess = 1, min(max(1, guess), high)
         enough = self.wanted
@@ -107,8 +118,11 @@ class Replanner:
         return self.wanted - (self.now.capacity or 0)
 
     def change(
-        self, code: str, change: str, size: int, then: Evaluation, *, kind: Kind = Kind.OPERATORS
+        self, code: str, change: str, size: int, planned: Planned, *, kind: Kind = Kind.OPERATORS
     ) -> Change:
         """A change that was planned; ``size`` is how many servers, hosts or values it changes."""
+        then = planned.then
+        lines = commands.of(planned.data, self.resolved)
         is_bound = bool(then.room.at_most)
-        return Change(Remedy(code, change, then.capacity or 0, size, is_bound, kind), then)
+        remedy = Remedy(code, change, planned.capacity, size, is_bound, kind, planned.data, lines)
+        return Change(remedy, then)

@@ -38,7 +38,7 @@ def resolve(
         _find(request.flavor, snapshot.flavors, 'flavor'),
         None if group is None else _find(group, _groups(request, snapshot), 'server_group'),
         rules or Rules(),
-        _member_of(request.member_of, snapshot),
+        member_of(request.member_of, snapshot),
     )
 
 
@@ -68,7 +68,7 @@ def _groups(request: PlacementRequest, snapshot: CloudSnapshot) -> Sequence[Serv
     return (*own, *(group for group in groups if group.id == request.server_group))
 
 
-def _member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
+def member_of(expressions: tuple[str, ...], snapshot: CloudSnapshot) -> MemberOf:
     """The expression with UUIDs; where the aggregates are not known, its names stay as they are."""
     if not expressions:
         return MemberOf()

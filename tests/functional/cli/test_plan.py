@@ -501,10 +501,15 @@ def test_the_view_of_a_request_that_does_not_fit(plan):
         '  ■ in the group already   □ new',
         '',
         'What would help, the smallest change first:',
-        '  max_server_per_host: 3 (capacity 8)',
+        '  max_server_per_host: 3 (capacity 9)',
+        '      $ openstack server group create --policy anti-affinity --rule \\',
+        '        max_server_per_host=3 web-2',
         '  2 more hosts (VCPU 8, MEMORY_MB 4096, DISK_GB 8) (capacity 9)',
         '  policies: soft-anti-affinity (capacity 19)',
-        '  Nova changes no rule of a group that is there: it takes a new group.',
+        '      $ openstack server group create --policy soft-anti-affinity web-2',
+        '  5 servers in place of 8 (capacity 5)',
+        '  Nova changes no rule of a group that is there: it takes a new group, which',
+        '  counts only its own servers. With Senlin: another policy, or another cluster.',
     ]
 
 
@@ -715,6 +720,18 @@ def test_a_remedy_that_is_at_most_says_so(plan, answer):
         'change': 'max_server_per_host: 3',
         'capacity': 3,
         'capacity_is_upper_bound': True,
+        'kind': 'askers',
+        'data': {
+            'server_group': {
+                'name': 'web-2',
+                'policy': 'anti-affinity',
+                'rules': {'max_server_per_host': 3},
+            }
+        },
+        'commands': [
+            'openstack server group create --policy anti-affinity '
+            '--rule max_server_per_host=3 web-2'
+        ],
     }
 
 

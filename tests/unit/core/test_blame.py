@@ -110,7 +110,7 @@ def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
     late.check_request = lambda resolved: (
         fails() if resolved.request.count == 1 else Verdict.passed('odd.ok', room=1)
     )
-    odd.remedies = lambda planner: [planner.plan_request(count=1)]
+    odd.remedies = lambda planner: [planner.plan({'count': 1})]
     with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):
         plan(request_of(ROW), snapshot_of(ROW), [odd, late])
 

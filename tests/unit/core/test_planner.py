@@ -79,7 +79,7 @@ def check_printed(printed, decision):
         'host zone servergroup': printed['placements'],
         'host room code verdicts': printed['hosts'],
         'constraint outcome code facts': verdicts + printed['request'],
-        'code change capacity capacity_is_upper_bound': printed['remedies'],
+        'code change capacity capacity_is_upper_bound kind data commands': printed['remedies'],
     }.items():
         assert {' '.join(thing) for thing in things} <= {keys}
 

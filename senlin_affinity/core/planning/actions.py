@@ -1,0 +1,218 @@
+"""What a remedy changes, as plain values, and how that is carried out on a question.
+
+Shapes: each key of a remedy's ``data`` is an action; several are carried out together::
+
+    {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
+                      'rules': {'max_server_per_host': 2}}}            a new group, without servers
+    {'count': 4}   {'availability_zone': 'az-2'}   {'member_of': []}   {'spread': []}
+    {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
+    {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
+    {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
+    {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}
+    {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
+    {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']}}
+    {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}
+    {'options': {'most_per_rack': 3}}   {'given_up': ['fence']}          a rule of nobody's
+
+Units: those of the snapshot. A zone of None is none. New hosts are empty; of their resource classes
+``units`` has what is not as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count, islice
+from typing import Any
+
+from senlin_affinity.core.host_status import DISABLED
+from senlin_affinity.core.objects import Aggregate, Host, ResolvedRequest, Resource
+from senlin_affinity.core.planning.decision import Remedy
+from senlin_affinity.core.planning.resolution import member_of
+from senlin_affinity.core.server_group import ServerGroup
+
+Data = Mapping[str, Any]
+_Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
+
+
+def apply(remedy: Remedy, resolved: ResolvedRequest) -> ResolvedRequest:
+    """The question once a remedy is carried out, by its data alone."""
+    return carry_out(remedy.data, resolved)
+
+
+def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:
+    """The same of the data of one remedy, or of several."""
+    for name, value in data.items():
+        resolved = _ACTIONS[name](resolved, value)
+    return resolved
+
+
+def unused(name: str, taken: Iterable[str], first: int = 2) -> Iterator[str]:
+    """Names that begin with this one, and that nothing has."""
+    known = set(taken)
+    return (each for each in (f'{name}-{number}' for number in count(first)) if each not in known)
+
+
+def _enabled(host: Host) -> Host:
+    return host.but(enabled=True, traits=host.traits - {DISABLED})
+
+
+def _started(host: Host) -> Host:
+    return host.but(up=True)
+
+
+def _with_hosts(resolved: ResolvedRequest, hosts: Iterable[Host]) -> ResolvedRequest:
+    return replace(resolved, snapshot=replace(resolved.snapshot, hosts=tuple(hosts)))
+
+
+def _each_host(
+    resolved: ResolvedRequest, names: Iterable[str], change: Callable[[Host], Host]
+) -> ResolvedRequest:
+    """Hosts that are there, by the names of their services, changed."""
+    chosen, hosts = set(names), resolved.snapshot.hosts or ()
+    return _with_hosts(resolved, (change(each) if each.host in chosen else each for each in hosts))
+
+
+def _new_host(value: Data) -> Host:
+    """One of the new hosts, as :mod:`new_hosts` describes it."""
+    units = value.get('units', {})
+    return Host(
+        value['name'],
+        value['hypervisor_hostname'],
+        value.get('hypervisor_type', ''),
+        value['availability_zone'],
+        aggregates=frozenset(each['uuid'] for each in value['aggregates']),
+        traits=frozenset(value['traits']),
+        resources={
+            name: Resource(capacity, 0, **units.get(name, {}))
+            for name, capacity in value['amounts'].items()
+        },
+        is_nested=value.get('is_nested', False),
+        is_partial=value.get('is_partial', False),
+        servers=0,
+    )
+
+
+def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    hosts, one = resolved.snapshot.hosts or (), _new_host(value)
+    taken = [*resolved.snapshot.hosts_by_name, *resolved.members_on]
+    names = islice(unused(one.host, taken, 1), value['number'])
+    new = (one.but(host=name) for name in names)
+    return _with_hosts(resolved, (*hosts, *new))
+
+
+def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+    return _each_host(resolved, value, _enabled)
+
+
+def _started_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+    return _each_host(resolved, value, _started)
+
+
+def with_aggregate(host: Host, aggregate: Aggregate) -> Host:
+    """A host put into an aggregate, whose zone it is in from then on."""
+    zone = aggregate.availability_zone or host.availability_zone
+    return host.but(aggregates=host.aggregates | {aggregate.uuid}, availability_zone=zone)
+
+
+def _aggregate_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    aggregate = resolved.snapshot.aggregates_by_uuid[value['aggregate']['uuid']]
+    return _each_host(resolved, value['hosts'], lambda host: with_aggregate(host, aggregate))
+
+
+def _host_traits(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    given = frozenset(value['traits'])
+    return _each_host(resolved, value['hosts'], lambda host: host.but(traits=host.traits | given))
+
+
+def _flavor(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    known = resolved.snapshot.flavors or ()
+    flavor = next(each for each in known if each.id == value['id'])
+    return replace(resolved, request=replace(resolved.request, flavor=flavor.id), flavor=flavor)
+
+
+def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    old = resolved.server_group
+    project = None if old is None else old.project_id
+    name, policy, rules = value['name'], value['policy'], value['rules']
+    group = ServerGroup(name, name, policy, rules, project_id=project)
+    request = replace(resolved.request, server_group=name)
+    return replace(resolved, request=request, server_group=group)
+
+
+def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    known, limits = resolved.snapshot.quotas or {}, value['limits']
+    raised = {name: replace(known[name], limit=limit) for name, limit in limits.items()}
+    return replace(resolved, snapshot=replace(resolved.snapshot, quotas={**known, **raised}))
+
+
+def _asked(name: str) -> _Action:
+    """A field of the request, which is a plain value."""
+
+    def action(resolved: ResolvedRequest, value: Any) -> ResolvedRequest:
+        value = tuple(value) if isinstance(value, list) else value
+        return replace(resolved, request=replace(resolved.request, **{name: value}))
+
+    return action
+
+
+def _member_of(resolved: ResolvedRequest, value: list[str]) -> ResolvedRequest:
+    expressions = tuple(value)
+    asked = member_of(expressions, resolved.snapshot)
+    request = replace(resolved.request, member_of=expressions)
+    return replace(resolved, request=request, member_of=asked)
+
+
+def _extra_specs(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+    if resolved.flavor is None:
+        return resolved
+    left = _without(resolved.flavor.extra_specs, value)
+    return replace(resolved, flavor=replace(resolved.flavor, id='', extra_specs=left))
+
+
+def _image_properties(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+    request, left = resolved.request, _without(resolved.image_properties or {}, value)
+    image = None if request.image is None else replace(request.image, properties=left)
+    return replace(resolved, request=replace(request, image=image, image_properties=left))
+
+
+def _without(known: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    left = dict(known)
+    for name in names:
+        left.pop(name, None)
+    return left
+
+
+def _drs(resolved: ResolvedRequest, value: bool) -> ResolvedRequest:
+    return replace(resolved, rules=replace(resolved.rules, is_drs_required=value))
+
+
+def _options(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
+    rules = resolved.rules
+    return replace(resolved, rules=replace(rules, options={**rules.options, **value}))
+
+
+def _given_up(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
+    given_up = resolved.rules.given_up.union(value)
+    return replace(resolved, rules=replace(resolved.rules, given_up=given_up))
+
+
+_ACTIONS: Mapping[str, _Action] = {
+    'aggregate_hosts': _aggregate_hosts,
+    'availability_zone': _asked('availability_zone'),
+    'count': _asked('count'),
+    'enable_drs_extension': _drs,
+    'enabled_hosts': _enabled_hosts,
+    'flavor': _flavor,
+    'given_up': _given_up,
+    'host_traits': _host_traits,
+    'member_of': _member_of,
+    'new_hosts': _new_hosts,
+    'options': _options,
+    'quotas': _quotas,
+    'removed_extra_specs': _extra_specs,
+    'removed_image_properties': _image_properties,
+    'server_group': _server_group,
+    'spread': _asked('spread'),
+    'started_hosts': _started_hosts,
+}

@@ -1,0 +1,112 @@
+"""The lines that carry a remedy out, where there are such: ``openstack ...``, quoted for a shell.
+
+Source: the reference of python-openstackclient, and that of osc-placement for traits.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from senlin_affinity.core import server_group
+from senlin_affinity.core.objects import ResolvedRequest
+from senlin_affinity.core.planning.actions import unused
+
+#: osc-placement has traits from this microversion on.
+_PLACEMENT = ('--os-placement-api-version', '1.6')
+
+
+def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
+    """The lines for a remedy's data, and the question that it helps."""
+    return tuple(
+        ' '.join(('openstack', *map(_quoted, words)))
+        for name, value in data.items()
+        if name in _LINES
+        for words in _LINES[name](resolved, value)
+    )
+
+
+class _Inner(tuple[str, ...]):
+    """Words of a command whose output is a word of another one."""
+
+
+_Words = Iterable[str | _Inner]
+_Lines = Callable[[ResolvedRequest, Any], Iterator[_Words]]
+
+
+def _quoted(word: str | _Inner) -> str:
+    return f'"$({shlex.join(word)})"' if isinstance(word, _Inner) else shlex.quote(word)
+
+
+def _named(*names: str) -> tuple[str, ...]:
+    """Names as the last words, also those that look like options."""
+    return ('--', *names) if any(name.startswith('-') for name in names) else names
+
+
+def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    old = resolved.server_group
+    if old is None or old.id == server_group.NOT_YET:
+        return  # an attach creates it, as its policy says
+    rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
+    words = [word for pair in rules for word in pair]
+    yield ('server', 'group', 'create', '--policy', value['policy'], *words, *_named(value['name']))
+
+
+def _enabled_hosts(_question: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
+    for host in value:
+        yield ('compute', 'service', 'set', '--enable', *_named(host, 'nova-compute'))
+
+
+def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    if value['project_id'] is None:
+        return
+    limits = ((f'--{name.replace("_", "-")}', str(most)) for name, most in value['limits'].items())
+    yield (
+        'quota',
+        'set',
+        *(word for pair in limits for word in pair),
+        *_named(value['project_id']),
+    )
+
+
+def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    for host in value['hosts']:
+        yield ('aggregate', 'add', 'host', *_named(value['aggregate']['name'], host))
+
+
+def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    """The line replaces all traits of a provider: those that it has are in it, too."""
+    for trait in value['traits']:
+        yield (*_PLACEMENT, 'trait', 'create', trait)
+    chosen = set(value['hosts'])
+    for host in (each for each in resolved.snapshot.hosts or () if each.host in chosen):
+        traits = (('--trait', trait) for trait in sorted(host.traits.union(value['traits'])))
+        words = (word for pair in traits for word in pair)
+        named = ('openstack', 'resource', 'provider', 'list', '--name', host.hypervisor_hostname)
+        identity = _Inner((*named, '-f', 'value', '-c', 'uuid'))
+        yield (*_PLACEMENT, 'resource', 'provider', 'trait', 'set', *words, identity)
+
+
+def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
+    """A flavor of the same size; none is changed under those who use it."""
+    flavor, known = resolved.flavor, resolved.snapshot.flavors or ()
+    if flavor is None or not value:
+        return
+    sizes = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
+    amounts = ((f'--{name}', str(getattr(flavor, name))) for name in sizes)
+    left = ((key, each) for key, each in flavor.extra_specs.items() if key not in value)
+    specs = (('--property', f'{key}={each}') for key, each in left)
+    words = (word for pair in (*amounts, *specs) for word in pair)
+    name = next(unused(flavor.name, (each.name for each in known)))
+    yield ('flavor', 'create', *words, *_named(name))
+
+
+_LINES: Mapping[str, _Lines] = {
+    'aggregate_hosts': _aggregate_hosts,
+    'enabled_hosts': _enabled_hosts,
+    'host_traits': _host_traits,
+    'quotas': _quotas,
+    'removed_extra_specs': _flavor_without,
+    'server_group': _server_group,
+}

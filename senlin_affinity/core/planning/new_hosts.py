@@ -1,0 +1,128 @@
+"""What a host must be like that is proposed: amounts, zone, aggregates, traits, and no more.
+
+Shapes::
+
+    {'name': 'cmp-1-new', 'hypervisor_hostname': 'cmp-1-new', 'hypervisor_type': 'QEMU',
+     'availability_zone': 'az-1', 'aggregates': [{'name': 'ssd', 'uuid': '...'}],
+     'traits': ['CUSTOM_A'], 'amounts': {'VCPU': 64, 'MEMORY_MB': 131072, 'DISK_GB': 2000},
+     'units': {'VCPU': {'max_unit': 16}}, 'is_nested': True, 'is_partial': True}
+
+The last three are there only where something is not as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from operator import attrgetter, eq
+from typing import Any
+
+from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.core.host_status import started
+from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest, Resource
+from senlin_affinity.core.planning.assessment import is_by_name
+from senlin_affinity.core.planning.replanner import Replanner
+
+_LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
+_look = attrgetter(*_LOOK.split())
+
+
+def kinds(planner: Replanner) -> list[Host]:
+    """The hosts that are there, empty and enabled, with another name; one of each kind."""
+    named = [item for item in planner.constraints if is_of_hosts(item) and is_by_name(item)]
+    sizes: dict[int, Hashable] = {}
+    found: dict[Hashable, Host] = {}
+    for host in planner.hosts:
+        resources = host.resources or {}
+        if id(resources) not in sizes:
+            sizes[id(resources)] = (
+                *((key, has._replace(used=0)) for key, has in resources.items()),
+            )
+        shapes = (*(item.shape(planner.resolved, host) for item in named),)
+        key = _look(host), sizes[id(resources)], *shapes
+        found.setdefault(key, host)
+    return [*map(_empty, found.values())]
+
+
+def _empty(host: Host) -> Host:
+    resources = host.resources and {
+        name: has._replace(used=0) for name, has in host.resources.items()
+    }
+    return started(host).but(
+        host=f'{host.host}-new',
+        hypervisor_hostname=f'{host.hypervisor_hostname}-new',
+        resources=resources,
+        servers=0,
+        unmirrored=frozenset(),
+    )
+
+
+def describe(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
+    """The host in plain values."""
+    known, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
+    units = {}
+    for name, has in (host.resources or {}).items():
+        odd = {key: each for key, each in has._asdict().items() if each != usual[key]}
+        units[name] = {key: each for key, each in odd.items() if key not in ('capacity', 'used')}
+    odd = {
+        'units': {name: each for name, each in units.items() if each},
+        'is_nested': host.is_nested,
+        'is_partial': host.is_partial,
+    }
+    return {
+        'name': host.host,
+        'hypervisor_hostname': host.hypervisor_hostname,
+        'hypervisor_type': host.hypervisor_type,
+        'availability_zone': host.availability_zone,
+        'aggregates': [
+            {'name': known[uuid].name if uuid in known else uuid, 'uuid': uuid}
+            for uuid in sorted(host.aggregates)
+        ],
+        'traits': sorted(host.traits),
+        'amounts': {name: has.capacity for name, has in (host.resources or {}).items()},
+        **{key: each for key, each in odd.items() if each},
+    }
+
+
+def plain(planner: Replanner, host: Host, room: int) -> Host:
+    """The same host without the aggregates and traits that make no difference."""
+    resolved = planner.resolved
+    sets = [item for item in planner.constraints if is_of_domains(item)]
+
+    def is_as_good(other: Host) -> bool:
+        of_both = ([item.domains(resolved, each) for item in sets] for each in (host, other))
+        return planner.rooms([other]) == [room] and eq(*of_both)
+
+    for uuid in sorted(_beside_zone(resolved.snapshot, host)):
+        other = host.but(aggregates=host.aggregates - {uuid})
+        host = other if is_as_good(other) else host
+    other = host.but(traits=host.traits & _asked(resolved))
+    return other if is_as_good(other) else host
+
+
+def words(resolved: ResolvedRequest, host: Host) -> str:
+    """The same, in parentheses behind the number of hosts; '' for nothing."""
+    has = ', '.join(_words(resolved, host))
+    return f' ({has})' if has else ''
+
+
+def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
+    snapshot, gives = resolved.snapshot, host.resources or {}
+    for name in () if resolved.demand is None else resolved.demand.amounts:
+        if name in gives:
+            yield f'{name} {gives[name].capacity}'
+    if snapshot.zones.carried_by or len({zone for zone, _of_host in snapshot.places}) > 1:
+        yield f'zone {host.availability_zone}'
+    known, uuids = snapshot.aggregates_by_uuid, _beside_zone(snapshot, host)
+    names = sorted(known[uuid].name if uuid in known else uuid for uuid in uuids)
+    yield from (f'aggregate {name}' for name in names)
+    yield from (f'trait {name}' for name in sorted(host.traits & _asked(resolved)))
+
+
+def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
+    """The aggregates that do not carry its zone."""
+    zone = host.availability_zone
+    return host.aggregates - snapshot.zones.carried_by.get(zone or '', frozenset())
+
+
+def _asked(resolved: ResolvedRequest) -> frozenset[str]:
+    return frozenset() if resolved.demand is None else resolved.demand.required
