@@ -114,7 +114,7 @@ def test_as_many_fit_as_are_granted(judge, hosts, disk, query, choices):
 
 
 @pytest.mark.long
-@settings(max_examples=60, phases=AS_FOUND, deadline=None)
+@settings(max_examples=6, phases=AS_FOUND, deadline=None)
 @given(HOSTS, DISK, QUERIES, CHOICES)
 def test_as_many_fit_as_are_granted_in_more_forests(judge, hosts, disk, query, choices):
     check_counts(judge, hosts, disk, query, choices)
@@ -141,7 +141,7 @@ def test_an_answer_that_is_cut_is_not_taken_to_be_whole(judge, hosts, disk, quer
 
 
 @pytest.mark.long
-@settings(max_examples=30, phases=AS_FOUND, deadline=None)
+@settings(max_examples=8, phases=AS_FOUND, deadline=None)
 @given(HOSTS, DISK, QUERIES)
 def test_no_answer_that_is_cut_is_taken_to_be_whole(judge, hosts, disk, query):
     check_cut(judge, hosts, disk, query)
