@@ -26,7 +26,7 @@ from operator import le
 from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
-from senlin_affinity.core.answered import answered
+from senlin_affinity.core.answered import NOT_ASKED, answered
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Flavor
 from senlin_affinity.core.nova_options import FALLBACK_OFF
@@ -88,19 +88,16 @@ class ResourcesConstraint:
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        modelled = self._by_model(resolved, host)
-        asked = resolved.once(answered)
-        if asked.query is None or host.grants is None:
-            return modelled
+        asked = resolved.once(answered) if host.grants is not None else NOT_ASKED
         grant = host.grant(asked.query)
         if grant is not None and grant.room:
             is_at_most = grant.room != grant.certain or host.is_vsphere
             return resolved.once(_enough)(grant.room, is_at_most)
-        if not host.enabled:  # for which Placement grants nothing, whatever there is
-            return modelled
+        modelled = self._by_model(resolved, host)
+        if modelled.outcome is Outcome.REJECT or asked.query is None or not host.enabled:
+            return modelled  # for a host that is disabled, Placement has nothing, whatever is there
         if grant is not None or asked.is_whole:
-            is_refused = modelled.outcome is Outcome.REJECT
-            return modelled if is_refused else Verdict.rejected('resources.not_granted')
+            return Verdict.rejected('resources.not_granted')
         return replace(modelled, is_at_most=True) if modelled.room else modelled
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
@@ -174,17 +171,24 @@ class ResourcesConstraint:
         asked = resolved.demand
         if asked is None:
             return None
+        grant = None
+        if host.grants is not None:
+            grant = host.grant(resolved.once(answered).query)
+            if grant is not None and grant.room:
+                return grant, host.hypervisor_type
         has = host.resources
         return (
-            host.enabled,
-            host.grants is not None and host.grant(resolved.once(answered).query),
-            host.is_nested,
-            host.is_partial,
-            host.hypervisor_type,
-            has is None,
-            bool(has),
-            *map((has or {}).get, asked.amounts),
-            (has or {}).get(PCPU) if asked.may_be_pinned else None,
+            None
+            if has is None
+            else (
+                host.is_nested,
+                host.is_partial,
+                host.hypervisor_type,
+                bool(has),
+                *map(has.get, asked.amounts),
+                has.get(PCPU) if asked.may_be_pinned else None,
+            ),
+            host.grants is not None and (grant, host.enabled),
         )
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:

@@ -19,12 +19,15 @@ class Answered(NamedTuple):
     is_whole: bool = False
 
 
+NOT_ASKED = Answered()
+
+
 def answered(resolved: ResolvedRequest) -> Answered:
     """The query of this question. For :meth:`ResolvedRequest.once`."""
     known = queries(resolved.snapshot)
     query = candidate_query.query(resolved) if known else None
     if query not in known:
-        return Answered()
+        return NOT_ASKED
     return Answered(query, query in resolved.snapshot.answered)
 
 

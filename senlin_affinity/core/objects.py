@@ -104,7 +104,10 @@ class Host:
 
     def grant(self, query: str | None) -> Grant | None:
         """What Placement grants of a query; None: nothing, or it is not known."""
-        return next((each for each in self.grants or () if each.query == query), None)
+        for each in self.grants or ():
+            if each.query == query:
+                return each
+        return None
 
     @property
     def is_vsphere(self) -> bool:

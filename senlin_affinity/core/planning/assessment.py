@@ -16,7 +16,6 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import repeat
 from operator import attrgetter
 from typing import NamedTuple
@@ -68,17 +67,23 @@ def assess(
     named = [constraint for constraint in constraints if is_by_name(constraint)]
     shapes = [map(constraint.shape, repeat(resolved), hosts) for constraint in named]
     known: dict[Hashable, tuple[list[Verdict], dict[Hashable, Row]]] = {}
-    queries_of = cache(_queries)
+    #: By the identity of grants: a number that equal ones share, and of what they are.
+    granted: dict[int, tuple[int, tuple[str, ...]]] = {}
+    numbers: dict[tuple[Grant, ...], int] = {}
     rows = []
     try:
         for host, look in zip(hosts, zip(map(_look, hosts), *shapes, strict=True), strict=True):
             resources = host.resources
             if not resources or host.is_partial:
                 look = ((look[0], _listed(host)), *look[1:])
-            if host.grants:
-                look = ((look[0], queries_of(host.grants)), *look[1:])
             has: Hashable = None if resources is None else (*resources, *resources.values())
-            has = has if host.grants is None else (host.grants, has)
+            grants = host.grants
+            if grants is not None:
+                if id(grants) not in granted:
+                    same = numbers.setdefault(grants, len(numbers))
+                    granted[id(grants)] = same, tuple([grant.query for grant in grants])
+                same, queries = granted[id(grants)]
+                look, has = ((look[0], queries), *look[1:]), (same, has)
             alike = known.get(look)
             if alike is None:
                 alike = known[look] = judge.ask(host, look[0]), {}
@@ -174,11 +179,6 @@ class _Judge:
 def _listed(host: Host) -> Hashable:
     """Is anything known of the resources? And of which classes, where that is not all."""
     return (*host.resources,) if host.is_partial and host.resources else bool(host.resources)
-
-
-def _queries(grants: Iterable[Grant]) -> tuple[str, ...]:
-    """Of what does Placement grant something there?"""
-    return tuple(grant.query for grant in grants)
 
 
 def is_by_name(constraint: Constraint) -> bool:
