@@ -79,7 +79,7 @@ def asked_by(nova, row, resolved):
         is_volume_booted=row.get('is_volume_booted', False),
         aggregates={uuid_of(name): each for name, each in row.get('aggregates', {}).items()},
         project='p1',
-        zone=row.get('zone'),
+        zone=row.get('zone') or row.get('default_zone'),
         options=row.get('options', ()),
     )
     if isinstance(found, list):

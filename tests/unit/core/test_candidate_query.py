@@ -60,7 +60,8 @@ def resolved_of(row):
         (Host('cmp-1', 'cmp-1', traits=traits, resources=resources),),
         None if aggregates is None else aggregates_of(aggregates),
     )
-    rules = Rules.of(**{OPTIONS[name]: True for name in row.get('options', ())})
+    options = {OPTIONS[name]: True for name in row.get('options', ())}
+    rules = Rules.of(default_schedule_zone=row.get('default_zone'), **options)
     return ResolvedRequest(request, snapshot, flavor_of(row.get('flavor')), rules=rules)
 
 
