@@ -7,7 +7,8 @@ several providers a forbidden trait may be that of a provider which gives nothin
 Not known, either: what a host lacks where nothing says what it has (its resources are not known, or
 it answered to none of the snapshot's queries), or where a provider that is not seen may give a part
 of what the flavor asks for, with traits of its own. A trait that is listed there counts. Where
-Placement itself grants what is asked for, the traits are there.
+Placement itself grants what is asked for, the traits are there. At most: where Nova may require a
+trait that is not known (the owner of a TPM's secret, an image's disk format).
 """
 
 from __future__ import annotations
@@ -73,11 +74,12 @@ class TraitsConstraint:
         asked = resolved.once(_demand)
         if asked is None:
             return Verdict.unknown('traits.unknown')
-        if not asked.required and not asked.forbidden:
+        is_open = resolved.once(root_traits.is_open)
+        if not (asked.required or asked.forbidden or is_open):
             return Verdict.skipped('traits.none')
         required = ', '.join(sorted(asked.required)) or '(none)'
         if host.grant(resolved.once(answered).query) is not None:
-            return Verdict.passed('traits.present', required=required)
+            return Verdict.passed('traits.present', is_at_most=is_open, required=required)
         missing = asked.required - host.traits
         unwanted = asked.forbidden & host.traits
         if missing and not _may_have_more(asked, host):
@@ -86,7 +88,8 @@ class TraitsConstraint:
             return Verdict.rejected('traits.forbidden', unwanted=', '.join(sorted(unwanted)))
         if missing or unwanted or (asked.forbidden and _may_have_more(asked, host)):
             return Verdict.unknown('traits.unknown')
-        return Verdict.passed('traits.present', is_at_most=host.is_nested, required=required)
+        is_at_most = host.is_nested or is_open
+        return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """That Nova does not look at the image more closely, where some host could not take it."""

@@ -23,7 +23,6 @@ from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.flavor import PCPU, Demand, Group
 from senlin_affinity.core.nova_options import (
     FALLBACK_OFF,
-    IMAGE_TYPES,
     ISOLATION,
     TENANT_AGGREGATE,
     TENANTS,
@@ -77,8 +76,7 @@ def _missing(resolved: ResolvedRequest) -> Iterator[str]:
     image, hosts = resolved.image_properties, snapshot.hosts or ()
     if image is None:
         yield 'the properties of the image'
-    disk_format = root_traits.disk_format(resolved)
-    if image is not None and disk_format is None and resolved.option(IMAGE_TYPES):
+    if root_traits.is_format_open(resolved):
         yield 'the disk format of the image'
     are_asked = wanted_zone(resolved) or _limits(resolved)
     if snapshot.aggregates is None and are_asked:

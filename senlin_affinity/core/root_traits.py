@@ -42,6 +42,17 @@ def disk_format(resolved: ResolvedRequest) -> str | None:
     return None if image is None else image.disk_format
 
 
+def is_open(resolved: ResolvedRequest) -> bool:
+    """May Nova require one that is not known, of whatever image is known?"""
+    return is_format_open(resolved) or is_tpm_secret_open(resolved)
+
+
+def is_format_open(resolved: ResolvedRequest) -> bool:
+    """Does Nova ask for a disk format that is not known, of an image that is?"""
+    is_asked = resolved.image_properties is not None and resolved.option(IMAGE_TYPES)
+    return bool(is_asked) and disk_format(resolved) is None
+
+
 def is_tpm_secret_open(resolved: ResolvedRequest) -> bool:
     """Is a TPM asked for, and not known whether Nova asks who owns its secret?"""
     return _tpm_secret(resolved) is not None and not _has_tpm_secrets(resolved)
