@@ -12,7 +12,7 @@ host that nobody but Nova reaches.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senlin_affinity.cloud.rest import Microversion, Rest, odd
@@ -40,7 +40,12 @@ def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
 
 
 def by_marker(
-    compute: Rest, path: str, key: str, what: str, microversion: Microversion, **query: str
+    compute: Rest,
+    path: str,
+    key: str,
+    what: str,
+    microversion: Microversion,
+    **query: str | Sequence[str],
 ) -> Iterator[dict[str, Any]]:
     """Every thing under ``key``, as raw JSON; the next page is asked for when it is needed."""
     marker: Mapping[str, str] = {}

@@ -1,27 +1,46 @@
 """Where the members of server groups are: never a request for each of them.
 
-An administrator who wants all groups gets the servers of each host with the hypervisors. Who wants
-one group lists the servers of its project, which are few beside the cloud's. A plain user lists
-those of the own project, and sees a ``hostId`` in place of the host: equal for servers on one host.
+An administrator who wants all groups gets the servers of each host with the hypervisors, and those
+without a host by their states. Who wants one group lists the servers of its project, which are few
+beside the cloud's. A plain user lists those of the own project, and sees a ``hostId`` in place of
+the host: equal for servers on one host.
+
+Nova counts some servers elsewhere, too, where the policy is anti-affinity: what moves on both
+hosts, and what is soft-deleted though no group shows it. One list of each tells an administrator.
 
 Source: the compute API reference; ``with_servers`` from 2.53. The servers are asked for at 2.1,
 where a server is shortest. A server that has no host yet (or none any more) has the ``hostId`` ''.
+Migrations come the newest first, in pages, from 2.59; those of a project from 2.80. What Nova takes
+for one in progress is any that has not ended.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from senlin_affinity.cloud.answers import by_marker, reading
+from senlin_affinity.cloud.answers import LIMIT, by_marker, list_of, reading
 from senlin_affinity.cloud.hosts import Hypervisor
-from senlin_affinity.cloud.rest import BASE, Rest
-from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.cloud.rest import BASE, Microversion, Rest
+from senlin_affinity.core.server_group import (
+    ANTI_AFFINITY,
+    MOVING,
+    SOFT_DELETED,
+    Member,
+    ServerGroup,
+)
 
-_SERVERS = 'list the servers'
+_SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
+_MIGRATIONS = 'list the migrations'
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _ZONE = 'OS-EXT-AZ:availability_zone'
+#: From here on migrations are paged, and can be those of a project.
+_PAGED: Microversion = (2, 59)
+_OF_PROJECT: Microversion = (2, 80)
+_ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
+#: In these a server may be without a host. No other state of Nova's says so.
+_HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
 
 def on_hypervisors(hypervisors: Iterable[Hypervisor]) -> dict[str, Member]:
@@ -33,19 +52,55 @@ def on_hypervisors(hypervisors: Iterable[Hypervisor]) -> dict[str, Member]:
     }
 
 
+def without_host(compute: Rest) -> dict[str, Member]:
+    """The servers of all projects that no hypervisor has, for an administrator."""
+    return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
+
+
 def listed(
     compute: Rest, groups: Iterable[ServerGroup], *, is_administrator: bool
 ) -> dict[str, Member]:
     """The servers of the groups' project; of all projects where it is not just one."""
-    query = {}
-    if is_administrator:
-        projects = {group.project_id for group in groups}
-        query = {'all_tenants': '1'}
-        if len(projects) == 1 and None not in projects:
-            query['project_id'] = str(projects.pop())
-    servers = by_marker(compute, '/servers/detail', 'servers', _SERVERS, BASE, **query)
-    with reading(_SERVERS):
-        return {server['id']: _member(server) for server in servers}
+    query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
+    return _by_id(compute, _SERVERS, **query)
+
+
+def soft_deleted(compute: Rest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
+    """Those that may be members of the groups, for an administrator. One request a page."""
+    query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
+    found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
+    with reading(_DELETED):
+        made = [dataclasses.replace(_member(item), project=item['tenant_id']) for item in found]
+    return tuple(sorted(made, key=lambda member: member.server))
+
+
+def are_hidden(groups: Iterable[ServerGroup]) -> bool:
+    """Does it matter to one of the groups what is soft-deleted?"""
+    return any(group.policy == ANTI_AFFINITY for group in groups)
+
+
+def moved(compute: Rest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
+    """The groups, whose members that move have both hosts.
+
+    Nothing is asked where the states of the members say that none does. One request, and another
+    where there are so many migrations that the oldest may be missing.
+    """
+    members = [each for group in groups if group.policy == ANTI_AFFINITY for each in group.members]
+    if not any(each.host and (each.state in (None, 'ERROR', *MOVING)) for each in members):
+        return groups
+    places = _in_progress(compute, groups)
+    return tuple(
+        dataclasses.replace(
+            group,
+            members=tuple(
+                dataclasses.replace(member, also_on=places[member.server])
+                if member.server in places
+                else member
+                for member in group.members
+            ),
+        )
+        for group in groups
+    )
 
 
 def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple[ServerGroup, ...]:
@@ -62,8 +117,49 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
     )
 
 
+def _in_progress(compute: Rest, groups: Iterable[ServerGroup]) -> dict[str, tuple[str, ...]]:
+    """The hosts of the migrations in progress, by their servers."""
+    offered = compute.pick(_OF_PROJECT)
+    project = _project(groups) if offered >= _OF_PROJECT else {}
+    # A resize that waits to be confirmed may be old; whatever else is in progress is new.
+    finished = {'status': 'finished', **project}
+    if offered < _PAGED:
+        found = _migrations(compute, offered, **finished)
+    else:
+        found = _migrations(compute, offered, limit=str(LIMIT), **project)
+    places: dict[str, set[str]] = {}
+    with reading(_MIGRATIONS):
+        for item in found:
+            if item['status'] not in _ENDED:
+                hosts = {item['source_compute'], item['dest_compute']} - {None}
+                places.setdefault(item['instance_uuid'], set()).update(hosts)
+    return {server: tuple(sorted(hosts)) for server, hosts in places.items()}
+
+
+def _migrations(
+    compute: Rest, microversion: Microversion, **query: str
+) -> Iterator[dict[str, Any]]:
+    body = compute.get('/os-migrations', _MIGRATIONS, microversion, params=query)
+    yield from list_of(body, 'migrations', _MIGRATIONS)
+    if body.get('migrations_links') and 'status' not in query:
+        yield from _migrations(compute, microversion, **{**query, 'status': 'finished'})
+
+
+def _by_id(compute: Rest, what: str, **query: Any) -> dict[str, Member]:
+    servers = by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)
+    with reading(what):
+        return {server['id']: _member(server) for server in servers}
+
+
+def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
+    """A query for what is of the groups' project; for all where it is not just one."""
+    projects = {group.project_id for group in groups}
+    is_one = len(projects) == 1 and None not in projects
+    return {'project_id': str(projects.pop())} if is_one else {}
+
+
 def _member(server: Mapping[str, Any]) -> Member:
     host = server.get(_HOST) or None
     host_id = None if host else server.get('hostId') or None
     zone = server.get(_ZONE) or None
-    return Member(server['id'], host, server.get('user_id'), host_id, zone)
+    return Member(server['id'], host, server.get('user_id'), host_id, zone, server.get('status'))

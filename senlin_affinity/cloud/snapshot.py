@@ -3,7 +3,7 @@
 What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
 :attr:`Taken.unknown` says why.
 
-Units: at most 11 requests besides further pages, one after the other (a table of them is in the
+Units: at most 14 requests besides further pages, one after the other (a table of them is in the
 user's guide). Where groups are named, and for a plain user, the servers of the project are
 listed; Placement is then asked three times at most.
 
@@ -129,9 +129,12 @@ class _Taking:
         if groups == () and found is None and self._is_elsewhere(wanted):
             groups = None  # Nova lists a plain user's own, whatever is asked for
             self._unknown['server_groups'] = "Nova lists another project's for administrators only"
+        soft_deleted = None
         if groups is not None:
             known = self._members(groups, found, wanted) if servers else None
             groups = members.located(groups, known or {})
+            if found is not None:
+                groups, soft_deleted = self._elsewhere(groups)
         all_flavors, quotas = self._flavors(), self._quotas(inventory, project)
         closed = frozenset(name for name, is_open in (zones or {}).items() if not is_open)
         return Taken(
@@ -149,6 +152,7 @@ class _Taking:
                 pools={
                     uuid: has for room in seen.rooms.values() for uuid, has in room.pools.items()
                 },
+                soft_deleted=soft_deleted,
             ),
             self._unknown,
             tuple(each.id for each in found or ()),
@@ -230,10 +234,25 @@ class _Taking:
         wanted: Collection[str] | None,
     ) -> Mapping[str, Member] | None:
         if found is not None and wanted is None:
-            return members.on_hypervisors(found)
+            known = members.on_hypervisors(found)
+            if all(each.server in known for group in groups for each in group.members):
+                return known
+            without = self._part('members', lambda: members.without_host(self._compute))
+            return {**(without or {}), **known}
         is_administrator = found is not None
         read = partial(members.listed, self._compute, groups, is_administrator=is_administrator)
         return self._part('members', read)
+
+    def _elsewhere(
+        self, groups: tuple[ServerGroup, ...]
+    ) -> tuple[tuple[ServerGroup, ...], tuple[Member, ...] | None]:
+        """The groups with what moves, and what is soft-deleted: where it matters to one of them."""
+        read = partial(members.moved, self._compute, groups)
+        located = self._part('members', read) or groups
+        if not members.are_hidden(groups):
+            return located, None
+        read_deleted = partial(members.soft_deleted, self._compute, groups)
+        return located, self._part('members', read_deleted)
 
     def _flavors(self) -> Any:
         found = self._part('flavors', lambda: flavors.flavors(self._compute), flavors.EXTRA_SPECS)

@@ -99,7 +99,11 @@ FLAVOR = Table(
     Field('extra_specs', _stored_by_name, _sorted),
 )
 MEMBER = Table(
-    Member, *alike(text, 'server', 'host'), *alike(text, 'user', 'host_id', 'zone', is_rare=True)
+    Member,
+    *alike(text, 'server', 'host'),
+    *alike(text, 'user', 'host_id', 'zone', 'state', is_rare=True),
+    Field('also_on', lambda items: each(items, text), list, is_rare=True),
+    Field('project', text, is_rare=True),
 )
 
 
@@ -227,6 +231,7 @@ class Snapshots(Table[CloudSnapshot]):
             _things('aggregates', AGGREGATE, 'uuid'),
             _things('flavors', FLAVOR, 'id'),
             _things('server_groups', GROUP, 'id'),
+            _things('soft_deleted', MEMBER, 'server'),
             Field('pools', _pools, lambda pools: _sorted(pools, _resources_written), is_rare=True),
             Field('quotas', _quotas, lambda found: _sorted(found, QUOTA.write), is_rare=True),
         )

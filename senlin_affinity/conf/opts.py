@@ -23,6 +23,7 @@ from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
+from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import suggestion
 from senlin_affinity.core.errors import InvalidSpec, PluginError
@@ -92,6 +93,7 @@ _OURS: tuple[Any, ...] = (
     ReservationsConstraint,
     ResourcesConstraint,
     ServerCountConstraint,
+    ServerGroupConstraint,
     TraitsConstraint,
 )
 _TYPES: Mapping[type, Any] = {

@@ -13,8 +13,10 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning.actions import Data, unused
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
@@ -31,6 +33,28 @@ from senlin_affinity.core.server_group import (
 from senlin_affinity.core.verdict import Verdict
 
 _BINDING = (AFFINITY, ANTI_AFFINITY)
+RECLAIM = Option(
+    'reclaim_instance_interval',
+    0,
+    'Seconds after which Nova reclaims what was deleted, as in nova.conf: until then it counts '
+    'in its server group, which does not show it. 0: it is deleted at once.',
+    minimum=0,
+    nova='DEFAULT',
+)
+ATTEMPTS = Option(
+    'max_attempts',
+    3,
+    "Hosts that Nova tries for one server, as in nova.conf's [scheduler].",
+    minimum=1,
+    nova='scheduler',
+)
+NO_LATE_CHECK = Option(
+    'disable_group_policy_check_upcall',
+    False,
+    "Whether compute hosts do without the late check of server groups, as in nova.conf's "
+    '[workarounds].',
+    nova='workarounds',
+)
 #: As many as a range can have.
 _MOST_STEPS = 2**31 - 1
 
@@ -48,6 +72,7 @@ class ServerGroupConstraint:
     is_joint = False
     #: Whatever filters run, Nova's late check on the compute host enforces the policy.
     filters: tuple[str, ...] = ()
+    options = (RECLAIM, ATTEMPTS, NO_LATE_CHECK)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'server_group.free_slots': Reason('server group {group} has room here'),
         'server_group.host_full': Reason(
@@ -77,15 +102,22 @@ class ServerGroupConstraint:
         return self._of_host(resolved, group, host.host)
 
     def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str) -> Verdict:
-        members = resolved.members_on.get(host, 0)
+        held, hidden = resolved.once(_counted)
+        members = held.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
             facts: dict[str, Any] = {'group': group.name, 'members': members}
             facts[MAX_SERVER_PER_HOST] = group.max_server_per_host
             if slots == 0:
                 return Verdict.rejected('server_group.host_full', **facts)
+            is_at_most = (
+                group.has_lost_members
+                or host in hidden
+                or resolved.once(_is_any_hidden)
+                or resolved.once(_may_run_out)
+            )
             return Verdict.passed(
-                'server_group.free_slots', room=slots, is_at_most=group.has_lost_members, **facts
+                'server_group.free_slots', room=slots, is_at_most=is_at_most, **facts
             )
         if group.policy != AFFINITY:
             return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
@@ -99,11 +131,12 @@ class ServerGroupConstraint:
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """How many members the host holds is all that counts."""
+        """How many members the host holds, and whether there may be more, is all that counts."""
         group = resolved.server_group
         if group is None or group.policy not in _BINDING:
             return None
-        return resolved.members_on.get(host.host, 0)
+        held, hidden = resolved.once(_counted)
+        return held.get(host.host, 0), host.host in hidden
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Has a service host several hypervisors, and does the group limit what it holds?"""
@@ -123,6 +156,18 @@ class ServerGroupConstraint:
         if group is None:
             return {}
         return {domain: self._of_host(resolved, group, domain.name) for domain in rooms}
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """What is not seen of the members, and what Nova does about those that move."""
+        group, snapshot = resolved.server_group, resolved.snapshot
+        if group is None or group.max_server_per_host is None or snapshot.hosts is None:
+            return
+        if snapshot.soft_deleted is None and not resolved.rules.is_told(RECLAIM):
+            yield Assumption('server_group.soft_deleted', 'no soft-deleted servers in the group')
+        is_told = all(map(resolved.rules.is_told, (ATTEMPTS, NO_LATE_CHECK)))
+        if resolved.once(_checked_late) and not is_told:
+            text = "Nova's default late check of server groups, and 3 attempts"
+            yield Assumption('server_group.late_check', text)
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Another group: with the same rule, with a higher one, or with a soft policy."""
@@ -155,6 +200,56 @@ def _new_group(planner: Replanner, group: ServerGroup, **other: Any) -> Data:
         name = next(unused(name, (each.name for each in known)))
     rules = dict(group.rules)
     return {'server_group': {'name': name, 'policy': group.policy, 'rules': rules, **other}}
+
+
+def _held(resolved: ResolvedRequest) -> Mapping[str, int]:
+    """How many members each host holds, with those that are planned."""
+    group = resolved.server_group
+    if group is None or not resolved.option(NO_LATE_CHECK):
+        return resolved.members_on
+    return group.held(is_checked=False) + Counter(resolved.placed)
+
+
+def _counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[str]]:
+    return _held(resolved), _hidden(resolved)
+
+
+def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
+    """The hosts with soft-deleted servers that may be members: no group shows them."""
+    group = resolved.server_group
+    if group is None or group.max_server_per_host is None:
+        return frozenset()
+    shown = {member.server for member in group.members}
+    return frozenset(
+        member.host
+        for member in resolved.snapshot.soft_deleted or ()
+        if member.host is not None
+        and member.server not in shown
+        and (member.project == group.project_id or None in (member.project, group.project_id))
+    )
+
+
+def _is_any_hidden(resolved: ResolvedRequest) -> bool:
+    """May there be soft-deleted servers on any host?"""
+    return resolved.snapshot.soft_deleted is None and bool(resolved.option(RECLAIM))
+
+
+def _checked_late(resolved: ResolvedRequest) -> int:
+    """How many hosts the late check alone refuses: the scheduler still sends servers there."""
+    group = resolved.server_group
+    if group is None or group.max_server_per_host is None or resolved.option(NO_LATE_CHECK):
+        return 0
+    chosen = group.held(is_checked=False)
+    return sum(
+        group.free_slots(number) == 0 and group.free_slots(chosen[host]) != 0
+        for host, number in group.held().items()
+    )
+
+
+def _may_run_out(resolved: ResolvedRequest) -> bool:
+    """May Nova try none but such hosts for a server, and then give up?"""
+    number = resolved.once(_checked_late)
+    return not resolved.rules.is_pinned and number >= resolved.option(ATTEMPTS)
 
 
 def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:

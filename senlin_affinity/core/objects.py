@@ -23,7 +23,7 @@ from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.options import Option
-from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.core.zones import Zones
 
@@ -148,9 +148,11 @@ class CloudSnapshot:
     ``availability_zones`` are the names of all zones: what a plain user may see of the hosts.
     ``closed_zones`` are those of them that have no host which is enabled, as far as he is told.
     ``pools`` are the providers that share resources with several hosts, by their UUIDs (a host's
-    ``Resource.pool`` names one). ``user_id`` and ``project_id`` are whose snapshot it is: the
-    quotas are that project's, also where they are not known. ``answered`` are the queries of which
-    all that Placement grants is known: where a host has grants, but none of these, it gives none.
+    ``Resource.pool`` names one). ``soft_deleted`` are servers that are not reclaimed yet, as far as
+    they matter to the groups, which do not show them. ``user_id`` and ``project_id`` are whose
+    snapshot it is: the quotas are that project's, also where they are not known. ``answered`` are
+    the queries of which all that Placement grants is known: where a host has grants, but none of
+    these, it gives none.
     """
 
     hosts: tuple[Host, ...] | None = None
@@ -165,6 +167,7 @@ class CloudSnapshot:
     pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict, hash=False)
     closed_zones: frozenset[str] = frozenset()
     answered: frozenset[str] = frozenset()
+    soft_deleted: tuple[Member, ...] | None = None
 
     @cached_property
     def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:
@@ -270,10 +273,10 @@ class ResolvedRequest:
 
     @cached_property
     def members_on(self) -> Mapping[str, int]:
-        """How many servers of the group each host holds, as far as that is known."""
-        members = self.server_group.members if self.server_group is not None else ()
-        there = Counter(member.host for member in members if member.host is not None)
-        there.update(self.placed)
+        """How many servers of the group each host holds, as Nova counts them and it is known."""
+        there = Counter(self.placed)
+        if self.server_group is not None:
+            there.update(self.server_group.held())
         return there
 
     @property

@@ -10,7 +10,8 @@ Shapes, all of which :meth:`ServerGroup.from_api` reads::
 
 Errors: InvalidSpec for what a person wrote, CloudError for a body of Nova's that is none of these.
 
-Source: document 002; the API reference of ``os-server-groups``. We differ on purpose: a float, and
+Source: document 002; the API reference of ``os-server-groups``; where a member counts was asked of
+a real Nova (``tests/cases/group_members.yaml``). We differ on purpose: a float, and
 a digit string with a trailing newline, are refused here though Nova lets them in (an integral float
 makes Nova answer 500 from then on).
 """
@@ -18,7 +19,8 @@ makes Nova answer 500 from then on).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +42,11 @@ NOT_YET = 'new-server-group'
 SOFT_POLICIES_MICROVERSION = (2, 15)
 RULES_MICROVERSION = (2, 64)
 
+#: States of a member that has no host until it is asked for again.
+_WITHOUT_HOST = ('ERROR', 'SHELVED_OFFLOADED')
+#: States in which a server leaves one host for another, and has resources on both.
+MOVING = ('VERIFY_RESIZE', 'RESIZE', 'REVERT_RESIZE', 'MIGRATING')
+SOFT_DELETED = 'SOFT_DELETED'
 _NAME_LENGTH = 255
 
 
@@ -48,7 +55,9 @@ class Member:
     """A server of a group; its compute service host and its user are None where not known.
 
     ``host_id`` is what a plain user sees in place of the host: the same for all servers of one
-    project on one host, and no name. ``zone`` is the availability zone that the server is in.
+    project on one host, and no name. ``zone`` is the availability zone that the server is in,
+    ``state`` what Nova calls its status, ``project`` whose it is, where that is not its group's.
+    ``also_on`` are the hosts that a migration in progress leads from and to.
     """
 
     server: str
@@ -56,6 +65,19 @@ class Member:
     user: str | None = None
     host_id: str | None = None
     zone: str | None = None
+    state: str | None = None
+    also_on: tuple[str, ...] = ()
+    project: str | None = None
+
+    @property
+    def is_nowhere(self) -> bool:
+        """Is it known to be on no host?"""
+        return self.state in _WITHOUT_HOST and self.host is None and self.host_id is None
+
+    @property
+    def is_half_known(self) -> bool:
+        """Does it move, and it is not known from where, or to where?"""
+        return self.state in MOVING and not self.also_on
 
 
 @dataclass(frozen=True)
@@ -82,8 +104,29 @@ class ServerGroup:
 
     @property
     def has_lost_members(self) -> bool:
-        """Is there a member whose host is not known?"""
-        return any(member.host is None for member in self.members)
+        """Is there a member that counts on a host, and it is not known on which?"""
+        is_strict = self.policy == ANTI_AFFINITY
+        return any(
+            not member.is_nowhere and (member.host is None or (is_strict and member.is_half_known))
+            for member in self.members
+        )
+
+    def held(self, *, is_checked: bool = True) -> Counter[str]:
+        """How many members each host holds, as Nova counts them, and as far as that is known.
+
+        With anti-affinity, the late check on the compute host counts a server that moves on both
+        hosts; the scheduler's filter (not ``is_checked``) has it where it is. Affinity leaves out
+        what is soft-deleted.
+        """
+        return Counter(self._places(is_checked))
+
+    def _places(self, is_checked: bool) -> Iterator[str]:
+        is_strict = self.policy == ANTI_AFFINITY
+        for member in self.members:
+            if member.host is not None and (is_strict or member.state != SOFT_DELETED):
+                yield member.host
+            if is_strict and is_checked and member.also_on:
+                yield from {*member.also_on}.difference((member.host,))
 
     def free_slots(self, members_on_host: int) -> int | None:
         """Further servers of the group that a host takes which holds so many; None: no limit."""

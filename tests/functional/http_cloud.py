@@ -23,7 +23,7 @@ from openstack.connection import Connection
 
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
-from tests.support.fake_nova import FakeNova
+from tests.support.fake_nova import FakeNova, query_of
 from tests.support.fake_placement import FakePlacement
 
 #: Seconds between two bytes: shorter than any timeout.
@@ -115,7 +115,7 @@ class HttpCloud:
         if service == 'placement':
             return self.placement.send(user, f'/{path}', microversion, query)
         path = path.removeprefix('v2.1') or '/'
-        return self.nova.send(user, method, path, microversion, dict(query), body)
+        return self.nova.send(user, method, path, microversion, query_of(query), body)
 
 
 class _Server(http.server.ThreadingHTTPServer):

@@ -35,7 +35,7 @@ from senlin_affinity.cloud.connection import Ports, ports
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
 from tests.support.fake_glance import FakeGlance
-from tests.support.fake_nova import FakeNova, NoRoute, newest
+from tests.support.fake_nova import FakeNova, NoRoute, newest, query_of
 from tests.support.fake_placement import FakePlacement
 
 KEYSTONE = 'http://keystone.test/v3'
@@ -326,4 +326,4 @@ def _microversion(request: Any) -> str | None:
 
 def _query(request: Any) -> dict[str, str]:
     """requests-mock writes a query in lower case; the real one is in the URL."""
-    return dict(parse_qsl(urlsplit(request.url).query, keep_blank_values=True))
+    return query_of(parse_qsl(urlsplit(request.url).query, keep_blank_values=True))

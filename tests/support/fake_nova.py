@@ -111,6 +111,7 @@ class FakeServer:
     host: str | None
     project: str = 'demo-project'
     user: str = 'demo-id'
+    status: str = 'ACTIVE'
 
     @property
     def host_id(self) -> str:
@@ -119,11 +120,30 @@ class FakeServer:
         return hashlib.sha224(text).hexdigest() if self.host else ''
 
 
+@dataclass(frozen=True)
+class FakeMigration:
+    """A migration of a server, whichever kind it is."""
+
+    server: str
+    source: str
+    destination: str
+    status: str = 'finished'
+    project: str = 'demo-project'
+
+
 @cache
 def recordings() -> Mapping[Microversion, Mapping[str, Any]]:
     """The recorded answers, by the microversion that was really asked for."""
     records = files.load().values()
     return {parse(record['microversion']): record['answers'] for record in records}
+
+
+def query_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """A query; the values of a key that is there several times with commas between them."""
+    found: dict[str, str] = {}
+    for key, value in pairs:
+        found[key] = f'{found[key]},{value}' if key in found else value
+    return found
 
 
 def parse(microversion: str) -> Microversion:
@@ -167,6 +187,7 @@ class FakeNova:
         self.aggregates = list(aggregates)
         self.groups: list[dict[str, Any]] = []
         self.servers: list[FakeServer] = []
+        self.migrations: list[FakeMigration] = []
         self.limits: dict[str, int] = {}
         self.quota_sets: dict[str, dict[str, tuple[int, int]]] = {}
         self.asked: list[Asked] = []
@@ -186,6 +207,12 @@ class FakeNova:
         self.servers.append(FakeServer(str(uuid.uuid4()), host, **more))
         group['members'].append(self.servers[-1].id)
         return self.servers[-1].id
+
+    def move(self, group_id: str, source: str, destination: str, **more: str) -> str:
+        """A server in a server group, which waits for its resize to be confirmed; gives its id."""
+        server = self.boot(group_id, destination, status='VERIFY_RESIZE', **more)
+        self.migrations.insert(0, FakeMigration(server, source, destination, **more))
+        return server
 
     def add_flavor(
         self, name: str, id: str | None = None, extra_specs: Any = (), **size: Any
@@ -423,15 +450,40 @@ class FakeNova:
         project = question.query.get('project_id')
         if 'all_tenants' not in question.query:
             project = f'{question.user}-project'
-        found = [item for item in self.servers if project in (None, item.project)]
+        statuses = question.query.get('status', '').split(',')
+        is_deleted = 'deleted' in question.query
+        found = [
+            item
+            for item in self.servers
+            if project in (None, item.project)
+            and (statuses == [''] or item.status in statuses)
+            and is_deleted == (item.status == 'SOFT_DELETED')
+        ]
         shown = [
             template
             | {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
-            | {'tenant_id': server.project}
+            | {'tenant_id': server.project, 'status': server.status}
             | ({'OS-EXT-SRV-ATTR:host': server.host} if is_admin else {})
             for server in found
         ]
         return self._page('servers', '/servers/detail', question, shown)
+
+    def _migrations(self, question: _Question) -> Reply:
+        """The newest first. Those of a project, and pages, as the microversion has them."""
+        query = question.query
+        shown = [
+            {'id': number, 'uuid': f'migration-{number}', 'instance_uuid': item.server}
+            | {'source_compute': item.source, 'dest_compute': item.destination}
+            | {'status': item.status}
+            for number, item in enumerate(self.migrations)
+            if query.get('status') in (None, item.status)
+            and query.get('project_id') in (None, item.project)
+        ]
+        assert 'project_id' not in query or question.microversion >= (2, 80)
+        if question.microversion < (2, 59):
+            assert 'limit' not in query
+            return Reply(200, {'migrations': shown})
+        return self._page('migrations', '/os-migrations', question, shown)
 
     def _page(self, key: str, path: str, question: _Question, items: list[dict[str, Any]]) -> Reply:
         """A page by limit and marker; a full one has a link to the next."""
@@ -493,11 +545,12 @@ _ROUTES = (
     ('GET', '/os-hypervisors/detail', '_hypervisors'),
     ('GET', '/os-aggregates', '_aggregates'),
     ('GET', '/servers/detail', '_servers'),
+    ('GET', '/os-migrations', '_migrations'),
 )
 
 
 #: What a plain user may not ask.
-_ADMINISTRATORS = ('_services', '_hypervisors', '_aggregates')
+_ADMINISTRATORS = ('_services', '_hypervisors', '_aggregates', '_migrations')
 
 
 def _nearest(asked: Microversion) -> Microversion:

@@ -181,8 +181,10 @@ def request_of(row):
 
 
 def rules_of(row):
+    """With all that nova.conf could say told, unless the row has ``untold``."""
     rules = Rules.of(**row.get('rules', {}))
-    return replace(rules, told=frozenset(() if row.get('untold') else (FILTERS,)))
+    keys = (option.key for each in CONSTRAINTS for option in getattr(each, 'options', ()))
+    return replace(rules, told=frozenset(() if row.get('untold') else (FILTERS, *keys)))
 
 
 class Fence:

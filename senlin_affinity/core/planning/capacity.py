@@ -140,6 +140,8 @@ def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]
             yield 'shared resources'
         elif resolved.server_group is not None and resolved.server_group.has_lost_members:
             yield 'members whose host is not known'
+        elif resolved.snapshot.soft_deleted:
+            yield 'soft-deleted servers, which may be members of the group'
         else:
             said = row.verdicts.items()
             yield from (f'constraint {name}' for name, verdict in said if verdict.is_at_most)

@@ -29,6 +29,7 @@ GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
 LISTED = [GROUPS, GROUPS]
 AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'
 FLAVORS, LIMITS, SERVERS = 'GET /flavors/detail', 'GET /limits', 'GET /servers/detail'
+MIGRATIONS = 'GET /os-migrations'
 CANDIDATES = 'GET /allocation_candidates?resources='
 BY_MEMORY, BY_CPU = f'{CANDIDATES}MEMORY_MB:1', f'{CANDIDATES}VCPU:1'
 BY_DISK = f'{CANDIDATES}MEMORY_MB:1,DISK_GB:1'
@@ -89,12 +90,13 @@ def test_the_requests_of_a_whole_snapshot(edge):
     take(edge)
 
     assert edge.nova.requests() == [
-        *LISTED, HYPERVISORS, AGGREGATES, SERVICES, FLAVORS, LIMITS
+        *LISTED, HYPERVISORS, AGGREGATES, SERVICES, MIGRATIONS, SERVERS, FLAVORS, LIMITS
     ]  # fmt: skip
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
     groups, _, hypervisors, *_, flavors, _ = edge.nova.asked
     assert groups.query['all_projects'] == 'true'
     assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
+    assert edge.nova.asked[6].query['status'] == 'SOFT_DELETED'
     assert hypervisors.microversion == '2.53'
     assert flavors.query == {'is_public': 'None', 'limit': '1000'}
 
@@ -154,15 +156,15 @@ def test_aggregates_flavors_zones_and_quotas(edge):
 def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
     web, db = edge.nova.add_group('web'), edge.nova.add_group('db', 'affinity', project_id='p')
     first = edge.nova.boot(web, 'cmp-1')
-    building = edge.nova.boot(web)
+    building = edge.nova.boot(web, status='BUILD')
     other = edge.nova.boot(db, 'vc-1', project='p')
 
     db_group, web_group = take(edge).snapshot.server_groups
 
-    assert set(web_group.members) == {Member(first, 'cmp-1'), Member(building)}
+    built = Member(building, None, 'demo-id', zone='nova', state='BUILD')
+    assert set(web_group.members) == {Member(first, 'cmp-1'), built}
     assert db_group.members == (Member(other, 'vc-1'),)
     assert (db_group.policy, db_group.project_id) == ('affinity', 'p')
-    assert SERVERS not in edge.nova.requests()
 
 
 def test_no_server_is_looked_up_where_no_group_has_one(edge):
@@ -180,12 +182,13 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     wanted = {'name': 'web', 'id': web, 'both': ('web', web)}[by]
     (group,) = take(edge, server_groups=wanted).snapshot.server_groups
 
-    assert group.members == (Member(server, 'cmp-1', 'u', zone='nova'),)
+    assert group.members == (Member(server, 'cmp-1', 'u', zone='nova', state='ACTIVE'),)
     listed = [f'{GROUPS}/{web}'] if by == 'id' else LISTED
     assert edge.nova.requests() == [
-        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS, LIMITS
+        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, SERVERS, FLAVORS, LIMITS
     ]  # fmt: skip
-    *_, hypervisors, _, _, servers, _, _ = edge.nova.asked
+    *_, hypervisors, _, _, servers, deleted, _, _ = edge.nova.asked
+    assert deleted.query['project_id'] == PROJECT
     assert servers.query == {'all_tenants': '1', 'project_id': PROJECT, 'limit': '1000'}
     assert 'with_servers' not in hypervisors.query
 
@@ -245,7 +248,7 @@ def test_pages(edge):
     assert [host.host for host in taken.hosts] == ['cmp-1', 'cmp-2', 'vc-1']
     assert [member.host for member in taken.server_groups[0].members] == ['cmp-1'] * 5
     pages = Counter(edge.nova.requests())
-    assert (pages[FLAVORS], pages[HYPERVISORS], pages[SERVERS]) == (3, 2, 3)
+    assert (pages[FLAVORS], pages[HYPERVISORS], pages[SERVERS]) == (3, 2, 4)
 
 
 def test_a_page_that_comes_again_is_no_endless_loop(edge):
@@ -275,7 +278,7 @@ THEIRS = {
 }
 QUOTA_SET = 'GET /os-quota-sets/p/detail'
 #: What is asked besides, in this order, where no group has a server.
-USUAL = [HYPERVISORS, AGGREGATES, SERVICES, FLAVORS]
+USUAL = [HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS]
 
 
 @pytest.fixture
@@ -501,11 +504,13 @@ def test_an_answer_that_is_cut_is_no_full_host(edge):
 
 @pytest.mark.parametrize('is_shared', [False, True], ids=['nothing shared', 'shared storage'])
 @pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
-def test_at_most_eleven_requests_whatever_the_hosts_are(edge, is_named, is_shared):
+def test_at_most_fourteen_requests_whatever_the_hosts_are(edge, is_named, is_shared):
     edge.placement.cut = 1
     if is_shared:
         share(edge, {'DISK_GB': (5000, 7)}, 0)
-    edge.nova.boot(edge.nova.add_group('web', project_id=PROJECT), 'cmp-1', project=PROJECT)
+    web = edge.nova.add_group('web', project_id=PROJECT)
+    edge.nova.boot(web, None, project=PROJECT, status='ERROR')
+    edge.nova.move(web, 'cmp-1', 'cmp-2', project=PROJECT)
 
     found = {
         host.host: host
@@ -515,7 +520,8 @@ def test_at_most_eleven_requests_whatever_the_hosts_are(edge, is_named, is_share
     last = [] if is_named and is_shared else [CHECK]
     third = [BY_DISK] if is_shared else [] if is_named else [BY_CPU]
     assert edge.placement.asked == [SHARERS, BY_MEMORY, *third, *last]
-    assert len(edge.nova.asked) + len(edge.placement.asked) == 11
+    number = 13 if is_named else 14
+    assert len(edge.nova.asked) + len(edge.placement.asked) == number
     assert found['vc-1'].resources is None
 
 

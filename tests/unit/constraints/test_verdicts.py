@@ -124,6 +124,98 @@ def test_server_group(row):
     check(row, verdict, ServerGroupConstraint.reasons)
 
 
+def refused(row, policy, rules=None):
+    """The hosts that refuse another member, by the row's only one; it moves to host b."""
+    hosts = [name.replace('{other}', 'b') for name in row['anti-affinity']]
+    also_on = tuple(hosts) if len(hosts) > 1 else ()
+    member = Member('s', hosts[-1] if hosts else None, state=row['state'], also_on=also_on)
+    members = () if row['state'] is None else (member,)
+    asked = resolved(ServerGroup('g', 'web', policy, rules or {}, members))
+    rule = ServerGroupConstraint()
+    return {name for name in 'abc' if not rule.check_host(asked, Host(name, name))}
+
+
+@pytest.mark.parametrize('row', rows('group_members'))
+def test_a_member_counts_where_nova_counts_it(row):
+    """R2-12. The rows are asked of a real Nova in tests/functional/test_members_of_nova.py."""
+    full = {name.replace('{other}', 'b') for name in row['anti-affinity']}
+    assert refused(row, 'anti-affinity') == full
+    assert refused(row, 'anti-affinity', {'max_server_per_host': 2}) == set()
+    followed = set(row.get('affinity', 'b'))
+    assert refused(row, 'affinity') == (set('abc') - followed if followed else set())
+    assert refused(row, 'soft-anti-affinity') == set()
+
+
+def hidden(*members, **more):
+    """What is said about cmp-1, with an empty group and what is soft-deleted."""
+    group = ServerGroup('g', 'web', more.pop('policy', 'anti-affinity'), project_id='p')
+    asked = resolved(group, rules=Rules.of(**more))
+    seen = replace(asked.snapshot, soft_deleted=members if members != (None,) else None)
+    return ServerGroupConstraint().check_host(replace(asked, snapshot=seen), Host('cmp-1', 'cmp-1'))
+
+
+def test_what_is_soft_deleted_may_be_a_member():
+    there = Member('s', 'cmp-1', state='SOFT_DELETED', project='p')
+    assert hidden(there).is_at_most
+    assert hidden(there).room == 1
+    assert not hidden(there, policy='soft-anti-affinity').is_at_most
+    assert not hidden(replace(there, host='cmp-2')).is_at_most
+    assert not hidden(replace(there, project='q')).is_at_most
+    assert not hidden().is_at_most
+    assert not hidden(None).is_at_most
+    assert hidden(None, reclaim_instance_interval=60).is_at_most
+
+
+def moving(number, **rules):
+    """What is said about a host that is free, with so many that only the late check refuses."""
+    members = tuple(
+        Member(f's{each}', f'to-{each}', state='VERIFY_RESIZE', also_on=(f'from-{each}', 'x'))
+        for each in range(number)
+    )
+    asked = resolved(ServerGroup('g', 'web', 'anti-affinity', {}, members), rules=Rules(**rules))
+    return asked, ServerGroupConstraint().check_host(asked, Host('cmp-1', 'cmp-1'))
+
+
+def test_nova_may_try_none_but_hosts_that_its_late_check_refuses():
+    """2 servers that move from two hosts, and x: three hosts, which are all that Nova tries."""
+    assert not moving(1)[1].is_at_most
+    assert moving(2)[1].is_at_most
+    assert not moving(2, is_pinned=True)[1].is_at_most
+    assert not moving(2, options={'max_attempts': 4})[1].is_at_most
+    assert not moving(2, options={'disable_group_policy_check_upcall': True})[1].is_at_most
+
+
+def test_without_the_late_check_what_moves_counts_where_it_is():
+    off = {'disable_group_policy_check_upcall': True}
+    for options, refused in (({}, {'from-0', 'to-0', 'x'}), (off, {'to-0'})):
+        asked, _verdict = moving(1, options=options)
+        checked = {
+            name
+            for name in ('from-0', 'to-0', 'x', 'cmp-1')
+            if not ServerGroupConstraint().check_host(asked, Host(name, name))
+        }
+        assert checked == refused
+
+
+def test_what_is_assumed_of_members():
+    """Only what could change the number: nothing of soft-deleted servers that are seen."""
+
+    def codes(asked, **changed):
+        seen = replace(asked.snapshot, hosts=(), **changed)
+        said = ServerGroupConstraint().assumptions(replace(asked, snapshot=seen))
+        return [each.code for each in said]
+
+    deleted, late = 'server_group.soft_deleted', 'server_group.late_check'
+    assert codes(moving(0)[0]) == [deleted]
+    assert codes(moving(0)[0], soft_deleted=()) == []
+    assert codes(moving(0, told=frozenset({'reclaim_instance_interval'}))[0]) == []
+    assert codes(moving(1)[0], soft_deleted=()) == [late]
+    told = frozenset({'max_attempts', 'disable_group_policy_check_upcall'})
+    assert codes(moving(1, told=told)[0], soft_deleted=()) == []
+    assert codes(resolved(ServerGroup('g', 'web', 'affinity'))) == []
+    assert codes(resolved()) == []
+
+
 @pytest.mark.parametrize('row', rows('server_group_room'))
 def test_servers_placed_one_by_one(row):
     """No host is chosen for balance here (D2-12: the cap does not balance)."""

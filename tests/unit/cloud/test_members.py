@@ -1,0 +1,145 @@
+"""Members that Nova counts elsewhere than its groups show: what is asked, and what for."""
+
+import pytest
+
+from senlin_affinity.cloud import snapshot
+from senlin_affinity.core.server_group import Member
+from tests.support import edge as at_edge
+from tests.support.edge import Edge
+from tests.support.fake_nova import FakeHost, FakeMigration
+
+PROJECT = 'admin-project'
+HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('cmp-3'))
+MIGRATIONS = '/os-migrations'
+
+
+@pytest.fixture
+def edge():
+    with Edge(hosts=HOSTS, services=('compute', 'placement'), flavors=(), aggregates=()) as edge:
+        yield edge
+
+
+@pytest.fixture
+def group(edge):
+    return edge.nova.add_group('web', project_id=PROJECT)
+
+
+def boot(edge, group, host, **more):
+    return edge.nova.boot(group, host, project=PROJECT, **more)
+
+
+def members(edge, wanted='web'):
+    (group,) = snapshot.take(edge.connection(), server_groups=wanted).snapshot.server_groups
+    return {member.server: member for member in group.members}
+
+
+def asked(edge, path):
+    return [each.query for each in edge.nova.asked if each.path == path]
+
+
+@pytest.mark.parametrize('wanted', ['web', None], ids=['one group', 'all groups'])
+def test_what_moves_is_on_two_hosts(edge, group, wanted):
+    server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
+    still = boot(edge, group, 'cmp-3')
+
+    found = members(edge, wanted)
+
+    assert found[server].also_on == ('cmp-1', 'cmp-2')
+    assert (found[server].host, found[still].also_on) == ('cmp-2', ())
+    assert asked(edge, MIGRATIONS) == [{'limit': '1000', 'project_id': PROJECT}]
+
+
+@pytest.mark.parametrize('status', ['confirmed', 'reverted', 'error', 'completed', 'done'])
+def test_a_migration_that_has_ended_is_none(edge, group, status):
+    server = boot(edge, group, 'cmp-2', status='ERROR')
+    edge.nova.migrations = [FakeMigration(server, 'cmp-1', 'cmp-2', status, PROJECT)]
+    assert members(edge)[server].also_on == ()
+
+
+@pytest.mark.parametrize(
+    ('policy', 'status', 'is_asked'),
+    [
+        ('anti-affinity', 'ACTIVE', False),
+        ('anti-affinity', 'SHUTOFF', False),
+        ('anti-affinity', 'MIGRATING', True),
+        ('anti-affinity', 'RESIZE', True),
+        ('anti-affinity', 'REVERT_RESIZE', True),
+        ('anti-affinity', 'VERIFY_RESIZE', True),
+        ('affinity', 'VERIFY_RESIZE', False),
+        ('soft-anti-affinity', 'VERIFY_RESIZE', False),
+    ],
+)
+def test_migrations_are_asked_about_where_a_member_moves(edge, policy, status, is_asked):
+    boot(edge, edge.nova.add_group('web', policy, project_id=PROJECT), 'cmp-1', status=status)
+    members(edge)
+    assert bool(asked(edge, MIGRATIONS)) is is_asked
+
+
+def test_an_old_resize_behind_a_page_of_migrations_is_found(edge, group):
+    server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
+    edge.nova.migrations[:0] = [FakeMigration('x', 'a', 'b', 'done', PROJECT)] * 3
+    edge.nova.longest_page = 3
+
+    assert members(edge)[server].also_on == ('cmp-1', 'cmp-2')
+    first, second = asked(edge, MIGRATIONS)
+    assert second == {**first, 'status': 'finished'}
+
+
+@pytest.mark.parametrize(
+    ('offered', 'query'),
+    [('2.79', {'limit': '1000'}), ('2.53', {'status': 'finished'})],
+)
+def test_older_clouds(offered, query):
+    services = ('compute', 'placement')
+    with Edge(offered, hosts=HOSTS, services=services, flavors=(), aggregates=()) as edge:
+        group = edge.nova.add_group('web', project_id=PROJECT)
+        server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
+        assert members(edge)[server].also_on == ('cmp-1', 'cmp-2')
+        assert asked(edge, MIGRATIONS) == [query]
+
+
+def test_migrations_that_can_not_be_read(edge, group):
+    """The other host of what moves is then not known."""
+    edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
+    edge.fail('GET', MIGRATIONS, at_edge.FORBIDDEN)
+    taken = snapshot.take(edge.connection(), server_groups='web')
+    assert taken.snapshot.server_groups[0].has_lost_members
+    assert at_edge.FORBIDDEN.words in taken.unknown['members']
+
+
+@pytest.mark.parametrize('wanted', ['web', None], ids=['one group', 'all groups'])
+def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
+    boot(edge, group, 'cmp-1')
+    for status in ('ERROR', 'SHELVED_OFFLOADED'):
+        boot(edge, group, None, status=status)
+    (found,) = snapshot.take(edge.connection(), server_groups=wanted).snapshot.server_groups
+    assert found.held() == {'cmp-1': 1}
+    assert not found.has_lost_members
+
+
+@pytest.mark.parametrize('status', ['BUILD', 'UNKNOWN'])
+def test_one_that_will_have_a_host_is(edge, group, status):
+    boot(edge, group, None, status=status)
+    (found,) = snapshot.take(edge.connection(), server_groups='web').snapshot.server_groups
+    assert found.has_lost_members
+
+
+def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
+    server = boot(edge, group, 'cmp-1', status='SOFT_DELETED')
+    edge.nova.groups[0]['members'].remove(server)
+    boot(edge, edge.nova.add_group('other', project_id='p'), 'cmp-2')
+
+    taken = snapshot.take(edge.connection(), server_groups='web').snapshot
+
+    expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
+    assert taken.soft_deleted == (expected,)
+    assert not taken.server_groups[0].members
+    assert asked(edge, '/servers/detail')[-1]['project_id'] == PROJECT
+
+
+@pytest.mark.parametrize('policy', ['affinity', 'soft-affinity', 'soft-anti-affinity'])
+def test_it_is_not_asked_about_where_it_does_not_matter(edge, policy):
+    edge.nova.add_group('web', policy, project_id=PROJECT)
+    taken = snapshot.take(edge.connection(), server_groups='web').snapshot
+    assert taken.soft_deleted is None
+    assert asked(edge, '/servers/detail') == []
