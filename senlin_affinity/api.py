@@ -29,8 +29,7 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query, planner
 from senlin_affinity.core.aggregates.mirrors import required
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.flavor import PCPU
+from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.policy.question import ANSWER, IMAGE, Look, Needs, Question, ask, needs
@@ -113,17 +112,16 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
     unknown = dict(taken.unknown)
     if needed.server_groups == ():  # then it says no more than that none was asked about
         unknown.pop('server_groups', None)
-    hosts = taken.snapshot.hosts or ()
     tenant = (needed.project_id or taken.snapshot.project_id) if needed.is_tenant_limited else None
     asked = required(taken.snapshot, needed.zone, tenant)
     checked = mirrors.see(connection, taken.snapshot, asked, timeout)
     seen, image = Look(checked, unknown), needed.image
-    has_pinned = any(PCPU in (host.resources or {}) for host in hosts)
-    if image is not None and (needed.is_image_needed or has_pinned):
+    if image is not None:
         try:
-            properties = images.properties(connection, image, timeout)
-            seen = replace(seen, images={image: properties})
-        except CloudError as error:
+            seen = replace(seen, images={image: images.find(connection, image, timeout)})
+        except AffinityError as error:
+            if needed.is_image_needed and isinstance(error, InvalidSpec):
+                raise
             seen = replace(seen, unknown={**unknown, IMAGE: str(error)})
     query = _query(needed.question, seen)
     if query is None:

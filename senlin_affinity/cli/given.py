@@ -57,6 +57,15 @@ def look(path: str, stdin: Any) -> api.Look:
         raise InvalidSpec(str(error), 'standard input') from error
 
 
+def check_image(image: object) -> None:
+    """Refuse the name of an image: a snapshot holds none."""
+    if isinstance(image, str):
+        raise UsageError(
+            f'--image {image}: a snapshot holds no images; say none, or its properties with '
+            '--image-property'
+        )
+
+
 def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
     """Refuse what is not the id of a project: a snapshot holds no names of projects."""
     known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}

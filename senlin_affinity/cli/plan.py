@@ -21,6 +21,7 @@ from senlin_affinity.cli import base, config_file, given, plan_notes
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.core.image import NONE
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
 from senlin_affinity.policy.question import ask
@@ -29,6 +30,7 @@ LOG = logging.getLogger(__name__)
 
 _STATUS = {True: 0, False: 3, None: 1}
 _UNSURE = 4
+_NO_IMAGE = 'none'
 #: Every server that fits is placed: more would only cost memory, for the capacity is the same.
 _MOST = 1_000_000
 _REPEATED: Mapping[str, Any] = {'action': 'append', 'default': []}
@@ -69,11 +71,18 @@ class Plan(base.ShowOne):
             'or availability_zone; may be repeated',
         )
         add(
+            '--image',
+            metavar='I',
+            help='the name or id of their image, or "none" for one that asks for nothing; a '
+            'snapshot holds no images',
+        )
+        add(
             '--image-property',
             metavar='K=V',
             **_REPEATED,
             type=_pair,
-            help='a property of their image, such as trait:CUSTOM_X=required; may be repeated',
+            help='a property of their image, such as trait:CUSTOM_X=required, beside those that '
+            'it has; may be repeated',
         )
         add(
             '--boot-from-volume',
@@ -167,6 +176,7 @@ class Plan(base.ShowOne):
         """The question, with the id of its project, and the cloud, from the file or live."""
         project, timeout = parsed_args.project, parsed_args.timeout
         if parsed_args.snapshot is not None:
+            given.check_image(question.image)
             look = given.look(parsed_args.snapshot, self.app.stdin)
             given.check_project(project, look.snapshot)
             return question, look
@@ -207,6 +217,7 @@ def _question(
         filters,
         values,
         told.keys,
+        NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
     )
 
 

@@ -1,32 +1,72 @@
-"""The properties of an image, as Glance has them: reservations and traits may be among them.
+"""An image, as Glance has it: reservations and traits may be among its properties.
 
 Requests: one by id, one by name.
 
-Errors: CloudError, also where there is no such image, or more than one of the name.
+Errors: InvalidSpec where there is no such image, or more than one of the name; CloudError where
+Glance does not say.
+
+Source: Glance's image schema, whose own attributes are no properties to Nova.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 from openstack.connection import Connection
 
-from senlin_affinity.cloud.answers import list_of
+from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.connection import image
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.image import Image
 from senlin_affinity.core.member_of import canonical
 
+_SCHEMA = """
+    checksum container_format created_at direct_url disk_format file id locations min_disk min_ram
+    name os_hash_algo os_hash_value os_hidden owner protected schema self size status stores tags
+    updated_at virtual_size visibility
+"""
+_NOT_FOUND = 404
+_ATTRIBUTES = frozenset(_SCHEMA.split())
 
-def properties(
-    connection: Connection, name_or_id: str, timeout: float | None = None
-) -> Mapping[str, str]:
-    """All that Glance says of the image with this name or id, as far as it is text."""
-    what = f"read the properties of image '{name_or_id}'"
+
+def find(connection: Connection, name_or_id: str, timeout: float | None = None) -> Image:
+    """The image with this name or id."""
+    what = f"read the image '{name_or_id}'"
     glance = image(connection, timeout)
     if canonical(name_or_id):
-        found = [glance.get(f'/images/{name_or_id}', what)]
+        try:
+            found = [glance.get(f'/images/{name_or_id}', what)]
+        except CloudError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            raise InvalidSpec(str(error), 'image') from error
     else:
         found = list_of(glance.get('/images', what, params={'name': name_or_id}), 'images', what)
-    if len(found) != 1:
-        raise CloudError(f'could not {what}: {len(found)} images are called so')
-    return {str(key): value for key, value in found[0].items() if isinstance(value, str)}
+    if not found:
+        raise InvalidSpec(f"there is no image '{name_or_id}'", 'image')
+    if len(found) > 1:
+        ids = ', '.join(sorted(str(item.get('id')) for item in found))
+        raise InvalidSpec(
+            f"{len(found)} of them are called '{name_or_id}' ({ids}): name the one by its id",
+            'image',
+        )
+    if not isinstance(found[0], dict):
+        raise CloudError(f'could not {what}: the answer is no object')
+    with reading(what):
+        return _image(found[0])
+
+
+def _image(body: dict[str, Any]) -> Image:
+    return Image(
+        str(body['id']),
+        int(body.get('min_ram') or 0),
+        int(body.get('min_disk') or 0),
+        body.get('disk_format'),
+        {
+            key: value
+            for key, value in body.items()
+            if isinstance(value, str) and key not in _ATTRIBUTES
+        },
+        int(body.get('size') or 0),
+        str(body.get('status') or 'active'),
+    )

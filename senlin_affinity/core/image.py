@@ -1,6 +1,6 @@
 """The image of the servers, as far as it concerns where they may go.
 
-Units: ``min_ram`` in MiB, ``min_disk`` in GiB. ``properties`` are texts.
+Units: ``min_ram`` in MiB, ``min_disk`` in GiB, ``size`` in bytes. ``properties`` are texts.
 
 Source: Glance's image schema.
 """
@@ -20,6 +20,8 @@ class Image:
     min_disk: int = 0
     disk_format: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict, hash=False)
+    size: int = 0
+    status: str = 'active'
 
 
 #: What ``--image none`` says: servers are booted from something that asks nothing.

@@ -127,7 +127,8 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
         return Outcome(answer, _words(decision, look.unknown))
-    return Outcome(answer, note=decision.line() if decision.fits is None else None)
+    is_unsure = decision.fits is None or decision.fits_by_upper_bound
+    return Outcome(answer, note=decision.line() if is_unsure else None)
 
 
 def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:

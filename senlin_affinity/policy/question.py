@@ -19,6 +19,7 @@ from typing import Any, cast
 from senlin_affinity.constraints.reservations import TENANTS, pins_reserved, reads_images
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import (
     FILTERS,
     CloudSnapshot,
@@ -44,7 +45,9 @@ class Question:
 
     ``flavor`` and ``server_group`` are an id or a name, ``project_id`` is an id. ``policy`` is the
     spec of an affinity policy (or its Properties), ``profile`` that of a Senlin profile: what is
-    said beside them wins, also a ``spread`` over one of the policy by the same criterion.
+    said beside them wins, also a ``spread`` over one of the policy by the same criterion. ``image``
+    is a name or an id, or what it is; ``image_properties`` are added to it, or are all of one that
+    is not named.
     ``spread`` has mappings as in a policy, or Spreads. ``enabled_filters`` of None are Nova's own
     default. ``options`` are values of the constraints' options, by their names; ``told`` are the
     keys of others that are known to be as usual. A flavor that is None is the profile's.
@@ -64,6 +67,7 @@ class Question:
     enabled_filters: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     told: frozenset[str] = frozenset()
+    image: str | Image | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, Mapping):
@@ -108,12 +112,11 @@ class Needs:
     """What must be seen of the cloud.
 
     ``server_groups`` (ids or names) are the only ones that a snapshot is asked about (None: all),
-    ``project_id`` is whose it is. ``image`` is the image whose properties count: where
-    ``is_image_needed``, in any case, and else where a host has CPUs that an image can ask for in
-    place of the common ones. ``drs_pattern`` asks for no more than the hosts with this in their
-    names. ``question`` is what Placement is asked about beside all this, in Nova's words. ``zone``
-    is the one, and ``is_tenant_limited`` says that it is the project, whose aggregates Placement
-    must have the hosts in.
+    ``project_id`` is whose it is. ``image`` is the image that counts; one that
+    ``is_image_needed`` must be there. ``drs_pattern`` asks for no more than the hosts with this in
+    their names. ``question`` is what Placement is asked about beside all this, in Nova's words.
+    ``zone`` is the one, and ``is_tenant_limited`` says that it is the project, whose aggregates
+    Placement must have the hosts in.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -128,13 +131,13 @@ class Needs:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are the
-    properties of images, by the image's name or id.
+    """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are by their
+    names or ids, as they were asked for.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
     unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
-    images: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    images: Mapping[str, Image] = field(default_factory=dict, hash=False)
 
 
 def needs(question: Question) -> Needs:
@@ -146,9 +149,9 @@ def needs(question: Question) -> Needs:
     return Needs(
         () if named is None else (named,),
         question.project_id,
-        profile.image(spec) if question.image_properties is None else None,
+        _image_name(question),
         # A host that somebody chooses must have the traits that the image requires, too.
-        question.is_pinned or reads_images(question.rules),
+        question.image is not None or question.is_pinned or reads_images(question.rules),
         question=question,
         zone=_zone(question) or question.rules.value(DEFAULT_SCHEDULE_ZONE),
         is_tenant_limited=bool(question.rules.value(TENANTS)),
@@ -160,6 +163,24 @@ def _zone(question: Question) -> str | None:
     of_policy = question.properties.availability_zone if question.properties else None
     of_profile = profile.availability_zone(question.profile or {})
     return question.availability_zone or of_policy or of_profile
+
+
+def _image_name(question: Question) -> str | None:
+    """The image that is to be read: none where it is told, be it by its properties alone."""
+    if question.image is not None:
+        return question.image if isinstance(question.image, str) else None
+    return profile.image(question.profile or {}) if question.image_properties is None else None
+
+
+def _image(question: Question, look: Look) -> tuple[Image | None, Mapping[str, str] | None]:
+    """The image, and where it is not known, what is said to be all of its properties."""
+    image = question.image
+    if not isinstance(image, Image):
+        image = look.images.get(_image_name(question) or '')
+    if image is None:
+        return None, question.image_properties if question.image is None else None
+    properties = {**image.properties, **(question.image_properties or {})}
+    return dataclasses.replace(image, properties=properties), None
 
 
 def ask(question: Question, look: Look) -> ResolvedRequest:
@@ -180,19 +201,18 @@ def build(question: Question, look: Look) -> tuple[PlacementRequest, CloudSnapsh
     if zone is None and profile.names_host(spec) and not rules.is_pinned:
         # Most filters are not asked about a host that is named: only the quotas are sure to count.
         snapshot = dataclasses.replace(snapshot, hosts=None)
-    image = question.image_properties
-    if image is None:
-        image = look.images.get(profile.image(spec) or '')
+    image, image_properties = _image(question, look)
     request = PlacementRequest(
         question.count,
         flavor,
         group,
         zone or profile.availability_zone(spec),
         (*(properties.member_of if properties else ()), *question.member_of),
-        image,
+        image_properties,
         question.project_id,
         is_volume_booted=question.is_volume_booted or profile.is_volume_booted(spec),
         spread=question.spreads,
+        image=image,
     )
     if question.enabled_filters is not None:
         request = dataclasses.replace(request, enabled_filters=question.enabled_filters)

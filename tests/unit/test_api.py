@@ -13,7 +13,8 @@ from senlin_affinity.cli.plan import Plan
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Host
+from senlin_affinity.core.image import NONE, Image
+from senlin_affinity.core.objects import DEFAULT_FILTERS, CloudSnapshot, Host
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.plugins import senlin_preflight
 from senlin_affinity.policy import hook, properties
@@ -22,7 +23,6 @@ from senlin_affinity.policy.placement import Placement
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
-from tests.support.fake_placement import FakePlacement
 
 POLICY = {'type': properties.TYPE, 'version': '1.1'}
 PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
@@ -108,19 +108,77 @@ def test_a_look_says_why_a_part_is_not_known(edge):
     assert edge.nova.requests().count('GET /os-server-groups') == 0
 
 
-@pytest.mark.parametrize(('name', 'reads'), [('PCPU', True), ('VGPU', False)])
-def test_an_image_that_may_ask_for_the_cpus_of_a_host_is_read(edge, name, reads):
-    """Of one host among others; nobody has to choose hosts here, and no option reads images."""
-    has = {'VCPU': (8, 0), 'MEMORY_MB': (9999, 0), 'DISK_GB': (99, 0)}
-    edge.placement.providers[:] = FakePlacement.of(
-        edge.nova, {'cmp-0': has, 'cmp-1': {**has, name: (8, 0)}}
-    ).providers
-    policy, profile = specs()
-    look = api.look(edge.connection(), api.Question(1, policy=policy, profile=profile))
-    assert set(look.images) == ({'cirros'} if reads else set())
-    del profile['properties']['image']
-    assert api.look(edge.connection(), api.Question(1, profile=profile)).images == {}
-    assert len(edge.glance.asked) == reads
+@pytest.mark.parametrize(
+    ('asked', 'read'),
+    [
+        ({}, ['cirros']),
+        ({'image': 'gpu'}, ['gpu']),
+        ({'image': 'gpu', 'image_properties': {'a': 'b'}}, ['gpu']),
+        ({'image_properties': {'a': 'b'}}, []),
+        ({'image': NONE}, []),
+        ({'profile': None, 'flavor': 'small'}, []),
+    ],
+    ids=str,
+)
+def test_which_image_is_read(edge, asked, read):
+    """Once, and only where it is not told what it is."""
+    _policy, profile = specs()
+    look = api.look(edge.connection(), api.Question(1, **{'profile': profile, **asked}))
+    assert list(look.images) == read
+    assert len(edge.glance.asked) == len(read)
+
+
+@pytest.mark.parametrize(
+    ('asked', 'status', 'words'),
+    [
+        ({'image': 'nowhere'}, None, "image: there is no image 'nowhere'"),
+        ({'image': 'gpu'}, FORBIDDEN, "Policy doesn't allow this"),
+        ({}, FORBIDDEN, "Policy doesn't allow this"),
+        ({'profile': {'properties': {'flavor': 'small', 'image': 'nowhere'}}}, None, 'no image'),
+    ],
+    ids=str,
+)
+def test_an_image_that_is_not_read(edge, asked, status, words):
+    """One that is named must be there; else it is not known, and assumed to ask for nothing."""
+    if status is not None:
+        edge.fail('GET', '/images', status)
+    question = api.Question(1, **{'profile': specs()[1], **asked})
+    if asked.get('image') == 'nowhere':
+        with pytest.raises(InvalidSpec, match=words):
+            api.look(edge.connection(), question)
+        return
+    look = api.look(edge.connection(), question)
+    assert words in look.unknown['image']
+    decision = api.answer(question, look)
+    assert [item.code for item in decision.assumptions] == ['nova.filters', 'image.unknown']
+
+
+@pytest.mark.parametrize(
+    ('image', 'properties', 'capacity', 'codes'),
+    [
+        (None, None, 3, ['image.unknown']),
+        (None, {'trait:CUSTOM_GPU': 'required'}, 0, []),
+        (None, {'trait:CUSTOM_GPU': 'forbidden'}, 3, ['image.minimum']),
+        (NONE, None, 3, []),
+        (NONE, {'trait:CUSTOM_GPU': 'required'}, 0, []),
+        (Image(min_ram=999_999), None, 0, []),
+        (Image(properties={'trait:CUSTOM_GPU': 'required'}), None, 0, []),
+        (Image(properties={'trait:CUSTOM_GPU': 'required'}), {'trait:CUSTOM_GPU': ''}, 3, []),
+    ],
+)
+def test_what_is_told_of_an_image(edge, group, image, properties, capacity, codes):
+    """Properties beside an image are added to its own, or are all of one that is not named."""
+    question = api.Question(
+        1,
+        'small',
+        group,
+        enabled_filters=DEFAULT_FILTERS,
+        image=image,
+        image_properties=properties,
+    )
+    decision = api.answer(question, api.look(edge.connection(), question))
+    assert (decision.capacity, decision.certain) == (capacity, not codes)
+    assert [item.code for item in decision.assumptions] == codes
 
 
 def test_the_hosts_of_a_drs_search(edge):

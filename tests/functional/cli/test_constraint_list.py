@@ -29,6 +29,7 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
         *((name, 'host and domain' if name in OF_DOMAINS else 'host') for name in OF_HOSTS),
+        ('image', 'request'),
         ('quota', 'request'),
     ]
     assert all(row['rule'] and row['needs'] for row in rows)
@@ -63,7 +64,7 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     shown = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert json.loads(shown.stdout)['page'] == ''
     before = OF_HOSTS.index('traits')
-    assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], 'quota']
+    assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], 'image', 'quota']
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
 
@@ -111,7 +112,7 @@ def test_the_table_fits_a_terminal_of_80_columns():
     assert [word.strip() for word in lines[1].split('|')[1:-1]] == ['name', 'level', 'rule']
     for name in (*OF_HOSTS, 'quota'):
         assert any(line.startswith(f'| {name} ') for line in lines)
-    assert len(lines) < 32
+    assert len(lines) < 36
 
 
 def test_the_long_table_has_all_columns(run):

@@ -11,6 +11,7 @@ import yaml
 
 from senlin_affinity import api
 from senlin_affinity.conf import files
+from senlin_affinity.core.image import NONE
 from senlin_affinity.core.objects import DEFAULT_FILTERS
 from tests.support import command
 from tests.support.waiting import until
@@ -57,7 +58,7 @@ CLOUD = {
 
 
 #: What else a plan would rest on.
-TOLD = ('--enabled-filters', ','.join(DEFAULT_FILTERS), '--image-property', 'os_distro=any')
+TOLD = ('--enabled-filters', ','.join(DEFAULT_FILTERS), '--image', 'none')
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_json_is_the_decision(plan, tmp_path, count, group, hosts, status):
         'small',
         group,
         enabled_filters=DEFAULT_FILTERS,
-        image_properties={'os_distro': 'any'},
+        image=NONE,
     )
     decision = api.answer(question, api.read(tmp_path / 'cloud.json'))
     assert json.loads(done.stdout) == decision.as_dict()
@@ -251,7 +252,10 @@ def test_the_filters_of_nova_conf(plan, answer, write):
         ('', ['nova.filters', 'image.unknown'], 16),
         ('--nova-conf nova.conf', ['image.unknown'], 8),
         ('--nova-conf nova.conf --nova-conf d', ['image.unknown'], 16),
-        ('--nova-conf nova.conf --image-property a=b', [], 8),
+        ('--nova-conf nova.conf --image none', [], 8),
+        ('--nova-conf nova.conf --image-property a=b', ['image.minimum'], 8),
+        ('--nova-conf nova.conf --image none --image-property a=b', [], 8),
+        ('--image none', ['nova.filters'], 16),
         ('--nova-conf nova.conf --enabled-filters ComputeFilter', ['image.unknown'], 16),
         ('--config-file nova.conf', ['image.unknown'], 8),
         ('--config-file nova.conf --nova-conf d', ['image.unknown'], 16),
@@ -289,7 +293,7 @@ def test_the_view_names_what_each_file_says(plan, write):
 
 def test_a_nova_conf_without_a_word_of_ours(plan, write):
     write('nova.conf', '[DEFAULT]\nmy_ip = 192.0.2.1')
-    done = plan(1, '--nova-conf', 'nova.conf', '--image-property', 'a=b', '--strict', told=())
+    done = plan(1, '--nova-conf', 'nova.conf', '--image', 'none', '--strict', told=())
     assert done.returncode == 0
     said = "nova.conf: none of the options that count in a plan; Nova's defaults do\n"
     assert done.stderr == f'WARNING senlin_affinity.cli.config_file: {said}'
@@ -373,6 +377,7 @@ def test_a_snapshot_from_standard_input(answer, run, tmp_path):
         (('--profile', 'nowhere.yaml'), 'nowhere.yaml can not be read: No such file'),
         (('--snapshot', 'nowhere.json'), 'nowhere.json can not be read: No such file'),
         (('--snapshot', '.'), '. can not be read: Is a directory'),
+        (('--image', 'cirros'), '--image cirros: a snapshot holds no images; say none, or its'),
         (('--config-file', 'nowhere.conf'), 'nowhere.conf can not be read: No such file or'),
         (('--config-file', 'cloud.json'), 'cloud.json: '),
         (('--nova-conf', 'nowhere.conf'), 'nowhere.conf can not be read: No such file or'),

@@ -1,14 +1,25 @@
-"""The properties of an image: what is asked, and what is made of the answers."""
+"""An image: what is asked, and what is made of the answers."""
 
 import pytest
 
 from senlin_affinity.cloud import images
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.image import Image
 from tests.support.edge import FAILURES, Edge, Failure
 from tests.support.fake_glance import FakeGlance, FakeImage
 
 WINDOWS = FakeImage(
-    'windows', {'licence:windows': 'true', 'trait:HW_GPU': 'required', 'min_disk': 7, 'tags': ['x']}
+    'windows',
+    {
+        'licence:windows': 'true',
+        'trait:HW_GPU': 'required',
+        'disk_format': 'qcow2',
+        'min_disk': 7,
+        'min_ram': 512,
+        'size': 5,
+        'status': 'queued',
+        'tags': ['x'],
+    },
 )
 
 
@@ -21,30 +32,34 @@ def edge(*found):
 )
 def test_r1_30_one_request_by_name_and_by_id(named, path):
     with edge(FakeImage('cirros'), WINDOWS) as cloud:
-        found = images.properties(cloud.connection(), named)
+        found = images.find(cloud.connection(), named)
 
     assert cloud.glance.asked == [f'GET {path}']
-    assert found == {
-        'id': WINDOWS.id,
-        'name': 'windows',
-        'status': 'active',
-        'licence:windows': 'true',
-        'trait:HW_GPU': 'required',
-    }
+    properties = {'licence:windows': 'true', 'trait:HW_GPU': 'required'}
+    assert found == Image(WINDOWS.id, 512, 7, 'qcow2', properties, 5, 'queued')
+
+
+def test_an_image_that_is_not_there_yet_has_no_size():
+    with edge(FakeImage('new', {'size': None, 'disk_format': None})) as cloud:
+        assert images.find(cloud.connection(), 'new') == Image(FakeImage('new').id)
 
 
 @pytest.mark.parametrize(
     ('found', 'named', 'words'),
     [
-        ((), 'windows', "could not read the properties of image 'windows': 0 images are called so"),
-        ((WINDOWS, FakeImage('windows', uuid='other')), 'windows', '2 images are called so'),
-        ((), WINDOWS.id, f"could not read the properties of image '{WINDOWS.id}': Glance answered"),
+        ((), 'windows', "image: there is no image 'windows'"),
+        (
+            (FakeImage('twin', uuid='b'), FakeImage('twin', uuid='a')),
+            'twin',
+            "image: 2 of them are called 'twin' (a, b): name the one by its id",
+        ),
+        ((), WINDOWS.id, f"image: could not read the image '{WINDOWS.id}': Glance answered 404"),
     ],
 )
 def test_not_one_image(found, named, words):
-    with edge(*found) as cloud, pytest.raises(CloudError) as caught:
-        images.properties(cloud.connection(), named)
-    assert words in str(caught.value)
+    with edge(*found) as cloud, pytest.raises(InvalidSpec) as caught:
+        images.find(cloud.connection(), named)
+    assert str(caught.value).startswith(words)
 
 
 @pytest.mark.parametrize('failure', FAILURES, ids=str)
@@ -52,13 +67,13 @@ def test_glance_fails(failure):
     with edge(WINDOWS) as cloud:
         cloud.fail('GET', '/v2/images', failure)
         with pytest.raises(CloudError) as caught:
-            images.properties(cloud.connection(), 'windows')
+            images.find(cloud.connection(), 'windows')
     assert failure.words in str(caught.value)
 
 
 def test_no_glance_in_the_catalogue():
     with Edge() as cloud, pytest.raises(CloudError) as caught:
-        images.properties(cloud.connection(), 'windows')
+        images.find(cloud.connection(), 'windows')
     assert 'image' in str(caught.value)
 
 
@@ -66,4 +81,4 @@ def test_an_answer_that_is_no_list():
     with edge() as cloud:
         cloud.fail('GET', '/v2/images', Failure('odd', '', 200, ['odd']))
         with pytest.raises(CloudError, match='no list of images'):
-            images.properties(cloud.connection(), 'windows')
+            images.find(cloud.connection(), 'windows')

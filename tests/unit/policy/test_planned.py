@@ -4,7 +4,9 @@ import dataclasses
 
 import pytest
 
+from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.core.errors import AffinityError, CloudError
+from senlin_affinity.core.image import Image
 from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
@@ -42,17 +44,16 @@ class Story:
             return CloudError(self.row['fails'])
         assert needs.server_groups == ('g',)
         snapshot, unknown, images = snapshot_of(self.row), self.row.get('unknown', {}), {}
-        has_pinned = any('PCPU' in (host.resources or {}) for host in snapshot.hosts or ())
-        if needs.image is not None and (needs.is_image_needed or has_pinned):
+        if needs.image is not None:
             self.images.append(needs.image)
             if 'image_fails' not in self.row:
-                images[needs.image] = {}
+                images[needs.image] = Image(**self.row.get('image', {}))
             else:
                 unknown = {**unknown, IMAGE: self.row['image_fails']}
         return Look(snapshot, unknown, images)
 
     def place(self):
-        outcome = hook.decide(self.growth(CONSTRAINTS), self.seen())
+        outcome = hook.decide(self.growth((*CONSTRAINTS, ImageConstraint())), self.seen())
         self.warnings += [outcome.warning] * (outcome.warning is not None)
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer

@@ -1,0 +1,79 @@
+"""Only a flavor that is large enough for the image, and an image that is ready.
+
+Units: ``min_ram`` in MiB, ``min_disk`` and ``disk`` of a flavor in GiB; the size of an image in
+bytes, and in whole GiB in the facts. A flavor whose disk is 0 is not held against it.
+
+Source: Nova's API checks them when a server is asked for, and answers 400. The size of a volume is
+checked by Cinder. A flavor without a disk, which by Nova's default only administrators may boot an
+image with, is not refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from senlin_affinity.constraints.base import Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.assumptions import Assumption
+
+_GIB = 1024**3
+_ACTIVE = 'active'
+#: Properties alone say nothing of it.
+MINIMUM = Assumption('image.minimum', 'an image without min_ram and min_disk')
+
+
+class ImageConstraint:
+    """What the image asks of the flavor."""
+
+    name = 'image'
+    order = 890
+    summary = 'only a flavor with the memory and the disk that the image asks for'
+    needs = ('flavors',)
+    is_by_name = False
+    is_by_resources = False
+    filters: tuple[str, ...] = ()
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'image.fits': Reason('the flavor is large enough for the image'),
+        'image.not_active': Reason(
+            'the image is {status}, and Nova answers 400', advice='use an image that is active'
+        ),
+        'image.min_ram': Reason(
+            'the image asks for {min_ram} MiB of memory, the flavor has {ram}: Nova answers 400',
+            advice='use a flavor with the memory that the image asks for',
+        ),
+        'image.min_disk': Reason(
+            'the image asks for a disk of {min_disk} GB, the flavor has {disk}: Nova answers 400',
+            advice='use a flavor with the disk that the image asks for, or boot from a volume',
+        ),
+        'image.size': Reason(
+            'the image has {size} GB, the disk of the flavor {disk}: Nova answers 400',
+            advice='use a flavor with a disk that holds the image, or boot from a volume',
+        ),
+        'image.not_told': Reason('nobody said which image it is'),
+        'image.unknown': Reason('the flavor is not known'),
+    }
+
+    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+        """See :meth:`RequestConstraint.check_request`."""
+        image, flavor = resolved.request.image, resolved.flavor
+        if image is None:
+            return Verdict.skipped('image.not_told')
+        if image.status != _ACTIVE:
+            return Verdict.rejected('image.not_active', status=image.status)
+        if flavor is None:
+            return Verdict.unknown('image.unknown')
+        if image.min_ram > flavor.ram:
+            return Verdict.rejected('image.min_ram', min_ram=image.min_ram, ram=flavor.ram)
+        if flavor.disk and not resolved.request.is_volume_booted:
+            if image.size > flavor.disk * _GIB:
+                size = -(-image.size // _GIB)
+                return Verdict.rejected('image.size', size=size, disk=flavor.disk)
+            if image.min_disk > flavor.disk:
+                facts = {'min_disk': image.min_disk, 'disk': flavor.disk}
+                return Verdict.rejected('image.min_disk', **facts)
+        return Verdict.passed('image.fits')
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """That an image of which somebody said a few properties asks for nothing else."""
+        if resolved.request.image is None and resolved.request.image_properties:
+            yield MINIMUM

@@ -1,0 +1,45 @@
+"""What an image asks of the flavor, and what is assumed of one that nobody read."""
+
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity.constraints.image import ImageConstraint
+from senlin_affinity.core.image import Image
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
+from tests.support.small_cloud import flavor_of
+from tests.support.tables import rows
+from tests.unit.constraints.test_verdicts import check
+
+
+def asked(row):
+    image = row.get('image')
+    flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
+    request = PlacementRequest(
+        1,
+        'f',
+        image=None if image is None else Image(**image),
+        is_volume_booted=row.get('volume', False),
+    )
+    return ResolvedRequest(request, CloudSnapshot(), flavor)
+
+
+@pytest.mark.parametrize('row', rows('image'))
+def test_image(row):
+    check(row, ImageConstraint().check_request(asked(row)), ImageConstraint.reasons)
+
+
+@pytest.mark.parametrize(
+    ('properties', 'image', 'codes'),
+    [
+        (None, None, []),
+        ({}, None, []),
+        ({'os_distro': 'any'}, None, ['image.minimum']),
+        ({'os_distro': 'any'}, Image(), []),
+    ],
+)
+def test_properties_alone_say_nothing_of_its_size(properties, image, codes):
+    question = asked({})
+    request = replace(question.request, image_properties=properties, image=image)
+    found = ImageConstraint().assumptions(replace(question, request=request))
+    assert [item.code for item in found] == codes
