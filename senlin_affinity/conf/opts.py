@@ -20,6 +20,8 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
@@ -90,6 +92,8 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
 _OURS: tuple[Any, ...] = (
     AvailabilityZoneConstraint,
     DrsConstraint,
+    ImageAggregatesConstraint,
+    IsolatedHostsConstraint,
     ReservationsConstraint,
     ResourcesConstraint,
     ServerCountConstraint,

@@ -33,6 +33,7 @@ from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import candidate_query
 from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import (
     FILTERS,
     Aggregate,
@@ -177,6 +178,8 @@ def request_of(row):
     given['spread'] = tuple(Spread(**each) for each in given.get('spread', ()))
     if 'enabled_filters' in given:
         given['enabled_filters'] = tuple(given['enabled_filters'])
+    if given.get('image') is not None:
+        given['image'] = Image(**given['image'])
     return PlacementRequest(**given)
 
 

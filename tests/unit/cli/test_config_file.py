@@ -92,7 +92,7 @@ def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
 @pytest.mark.parametrize('option', opts.options_of(()), ids=lambda option: option.dest)
 def test_every_option_that_reaches_the_constraints_is_told(read, option):
     """And no other: a plan waits as long as --timeout says, and creates no group."""
-    value = {bool: 'true', int: '7'}.get(type(option.default), 'x')
+    value = {bool: not option.default, int: 7}.get(type(option.default), 'x')
     value = 'nova' if option.default == 'pinning' else value
     found = read(f'[{option.group}]\n{option.dest} = {value}')
     assert found.found == (f'[{option.group}] {option.dest}',)

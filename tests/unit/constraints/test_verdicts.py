@@ -8,12 +8,16 @@ import pytest
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.base import Domain
 from senlin_affinity.constraints.drs import DrsConstraint
+from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
+from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
+from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import candidate_query, quotas
 from senlin_affinity.core.grants import Grant
@@ -51,6 +55,10 @@ OF_HOSTS = {
     'resources': ResourcesConstraint,
     'spread': SpreadConstraint,
     'server_count': ServerCountConstraint,
+    'tenant_isolation': TenantIsolationConstraint,
+    'flavor_aggregates': FlavorAggregatesConstraint,
+    'image_aggregates': ImageAggregatesConstraint,
+    'isolated_hosts': IsolatedHostsConstraint,
 }
 
 

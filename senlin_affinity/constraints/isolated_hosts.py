@@ -1,0 +1,106 @@
+"""Hosts that nova.conf keeps for some images, and images that it keeps on some hosts.
+
+Source: Nova's IsolatedHostsFilter, by the ids of the images. An isolated image goes to isolated
+hosts only; and those take nothing else, unless the third option lets them.
+
+Not known: whether an isolated host takes the servers, where the id of their image is not known. It
+is taken for one that is not isolated on the other hosts (an assumption).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import ClassVar
+
+from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core import image as images
+from senlin_affinity.core.assumptions import Assumption
+
+_FILTER, _NOVA = 'IsolatedHostsFilter', 'filter_scheduler'
+HOSTS = Option(
+    'isolated_hosts',
+    (),
+    f"The hosts that {_FILTER} keeps for some images; as in nova.conf's [filter_scheduler].",
+    nova=_NOVA,
+)
+IMAGES = Option(
+    'isolated_images',
+    (),
+    "The ids of the images that only these hosts may take; as in nova.conf's [filter_scheduler].",
+    nova=_NOVA,
+)
+IS_RESTRICTED = Option(
+    'restrict_isolated_hosts_to_isolated_images',
+    True,
+    "Whether these hosts take no other image; as in nova.conf's [filter_scheduler].",
+    nova=_NOVA,
+)
+
+
+class IsolatedHostsConstraint:
+    """Isolated hosts and images."""
+
+    name = 'isolated_hosts'
+    order = 78
+    summary = 'isolated hosts and isolated images only for each other'
+    needs = ('hosts',)
+    filters = (_FILTER,)
+    is_by_name = True
+    is_by_resources = False
+    options = HOSTS, IMAGES, IS_RESTRICTED
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'isolated_hosts.open': Reason('is open to the image'),
+        'isolated_hosts.isolated': Reason(
+            'is kept for isolated images, and this is none',
+            advice='use an isolated image, or other hosts',
+        ),
+        'isolated_hosts.not_isolated': Reason(
+            'the image may go to isolated hosts only, and this is none',
+            advice='add isolated hosts, or use another image',
+        ),
+        'isolated_hosts.unknown': Reason('whether the image is an isolated one is not known'),
+        'isolated_hosts.not_enforced': Reason(
+            f'not enforced here: the scheduler does not run {_FILTER}'
+        ),
+    }
+
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """See :meth:`HostConstraint.check_host`."""
+        if not resolved.is_enforced(_FILTER):
+            return Verdict.skipped('isolated_hosts.not_enforced')
+        is_here, is_restricted = _is_isolated(resolved, host), resolved.option(IS_RESTRICTED)
+        image = _is_image_isolated(resolved)
+        if is_here and is_restricted and image is None:
+            return Verdict.unknown('isolated_hosts.unknown')
+        if is_here and is_restricted and not image:
+            return Verdict.rejected('isolated_hosts.isolated')
+        if image and not is_here:
+            return Verdict.rejected('isolated_hosts.not_isolated')
+        return Verdict.passed('isolated_hosts.open')
+
+    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
+        """Is the host isolated?"""
+        return _is_isolated(resolved, host) if resolved.is_enforced(_FILTER) else None
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """What nova.conf isolates; and an image that is not known is not isolated."""
+        if not resolved.is_enforced(_FILTER):
+            return
+        if not (resolved.rules.is_told(HOSTS) and resolved.rules.is_told(IMAGES)):
+            yield Assumption('isolated_hosts.isolated_hosts', 'no isolated hosts or images')
+        if _is_image_isolated(resolved) is None:
+            yield Assumption('isolated_hosts.image', 'an image that is not isolated')
+
+
+def _is_isolated(resolved: ResolvedRequest, host: Host) -> bool:
+    return host.host in resolved.option(HOSTS)
+
+
+def _is_image_isolated(resolved: ResolvedRequest) -> bool | None:
+    """None: that is not known."""
+    isolated, image = resolved.option(IMAGES), resolved.request.image
+    if not isolated:
+        return False
+    if image is None or not (image.id or image == images.NONE):
+        return None
+    return image.id in isolated
