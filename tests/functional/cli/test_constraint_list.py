@@ -16,8 +16,9 @@ from senlin_affinity.constraints.drs import DrsConstraint
 from tests.support import command
 
 OF_HOSTS = tuple(
-    'host_state availability_zone member_of reservations drs aggregate_metadata traits '
-    'server_group spread resources'.split()
+    'host_state availability_zone member_of reservations drs aggregate_metadata tenant_isolation '
+    'flavor_aggregates image_aggregates isolated_hosts traits server_group server_count spread '
+    'resources'.split()
 )
 OF_DOMAINS = ('server_group', 'spread', 'resources')
 ENTRY_POINT = '[senlin_affinity.constraints]\nrack = third_party.rack:Rack\n'
@@ -35,8 +36,12 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     assert all(row['rule'] and row['needs'] for row in rows)
     options = {row['name']: row['options'].split(', ') for row in rows if row['options']}
     assert {name: (len(each), each[0]) for name, each in options.items()} == {
+        'availability_zone': (2, 'default_schedule_zone'),
         'reservations': (6, 'placement_req_required_member_prefix'),
         'drs': (1, 'drs_pattern'),
+        'image_aggregates': (2, 'aggregate_image_properties_isolation_namespace'),
+        'isolated_hosts': (3, 'isolated_hosts'),
+        'server_count': (1, 'max_instances_per_host'),
     }
 
 
@@ -63,7 +68,7 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     filters = {row['name']: row['filter'] for row in rows}
     shown = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert json.loads(shown.stdout)['page'] == ''
-    before = OF_HOSTS.index('traits')
+    before = OF_HOSTS.index('tenant_isolation')
     assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], 'image', 'quota']
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
@@ -112,7 +117,7 @@ def test_the_table_fits_a_terminal_of_80_columns():
     assert [word.strip() for word in lines[1].split('|')[1:-1]] == ['name', 'level', 'rule']
     for name in (*OF_HOSTS, 'quota'):
         assert any(line.startswith(f'| {name} ') for line in lines)
-    assert len(lines) < 36
+    assert len(lines) < 42
 
 
 def test_the_long_table_has_all_columns(run):
