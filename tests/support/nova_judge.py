@@ -13,6 +13,11 @@ Shapes (JSON, one line each)::
     {"ask": "passes", "filter": "ComputeCapabilitiesFilter", "flavor": {...}, "image": {...},
      "group": {"policy": "anti-affinity", "rules": {}, "members": [], "hosts": [], "here": []}}
         -> true; null where nova-api would have refused the request
+    {"ask": "passing", "filters": ["NumInstancesFilter"], "options": {"max_instances_per_host": 3},
+     "hosts": [{"name": "cmp-1", "servers": 2, "aggregates": [{"ssd": "true"}]}],
+     "flavor": {...}, "project": "p1", "image": {"id": "i1", "properties": {"os_distro": "sles"}}}
+        -> ["cmp-1"], the hosts that all of these filters let through, as a scheduler with these
+        options of [filter_scheduler] would have it; null where nova-api would refuse the image
     {"ask": "destination", "aggregates": {"<uuid>": {"filter_tenant_id": "p1"}}, "project": "p1",
      "options": ["limit_tenants_to_placement_aggregate"]}     also: flavor, image, zone, forced
         -> {"required": [["<uuid>"]], "forbidden": []}, what the request filters ask of Placement in
@@ -194,6 +199,43 @@ def passes(given):
     return bool(_filters()[given['filter']]().host_passes(host, spec))
 
 
+def passing(given):
+    from nova import objects
+    from nova.conf import CONF
+    from nova.scheduler import filters
+    from nova.scheduler.host_manager import HostState
+
+    try:
+        image = objects.ImageMeta.from_dict(given['image'])
+    except ValueError:
+        return None
+    spec = objects.RequestSpec(
+        flavor=_flavor(given['flavor']),
+        image=image,
+        project_id=given['project'],
+        scheduler_hints={},
+        instance_uuid='new',
+    )
+    hosts = []
+    for item in given['hosts']:
+        host = HostState(item['name'], item['name'], None)
+        host.num_instances = item['servers']
+        host.hypervisor_type = item.get('type', 'QEMU')
+        host.aggregates = [objects.Aggregate(metadata=each) for each in item['aggregates']]
+        hosts.append(host)
+    options = {'isolated_hosts': [], **given['options']}
+    before = {name: CONF.filter_scheduler[name] for name in options}
+    for name, value in options.items():
+        CONF.set_override(name, value, 'filter_scheduler')
+    try:
+        running = [_filters()[name]() for name in given['filters']]
+        found = filters.HostFilterHandler().get_filtered_objects(running, hosts, spec)
+    finally:
+        for name, value in before.items():
+            CONF.set_override(name, value, 'filter_scheduler')
+    return [host.host for host in found or ()]
+
+
 @functools.cache
 def _database():
     from nova import context
@@ -307,7 +349,7 @@ def serve():
     CONF.set_override('isolated_hosts', [HOST], 'filter_scheduler')
     CONF.set_override('weight_setting', ['cpu=1'], 'metrics')
     objects.register_all()
-    asked = demand, filters, attributes, passes, destination, queries
+    asked = demand, filters, attributes, passes, passing, destination, queries
     answers = {each.__name__: each for each in asked}
     for line in sys.stdin:
         given = json.loads(line)

@@ -1,0 +1,141 @@
+"""Nova's real filters are the judge of the rules that model them: random hosts, the same ones pass.
+
+Where a rule says "at most" or "not known", it may let through what the filter refuses.
+"""
+
+import dataclasses
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
+from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
+from senlin_affinity.constraints.server_count import ServerCountConstraint
+from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
+from senlin_affinity.core.image import Image
+from senlin_affinity.core.objects import (
+    Aggregate,
+    CloudSnapshot,
+    Host,
+    PlacementRequest,
+    ResolvedRequest,
+    Rules,
+)
+from tests.support.nova_judge import Judge
+from tests.support.small_cloud import flavor_of
+
+RULES = (
+    ServerCountConstraint,
+    TenantIsolationConstraint,
+    FlavorAggregatesConstraint,
+    ImageAggregatesConstraint,
+    IsolatedHostsConstraint,
+)
+NAMES = [f'cmp-{number}' for number in range(40)]
+
+
+@pytest.fixture(scope='module')
+def nova():
+    with Judge() as judge:
+        yield judge
+
+
+_METADATA = """
+    filter_tenant_id=p1 filter_tenant_id=p2,~p1 filter_tenant_id2=p3 filter_tenant_id=
+    instance_type=small instance_type=large,~small instance_type=large instance_type=
+    max_instances_per_host=1 max_instances_per_host=~3~ max_instances_per_host=x
+    max_instances_per_host=2,3 max_instances_per_host=0 max_instances_per_host=-1
+    os_distro=sles os_distro=sles,~ubuntu os_distro= os_type=linux os_type=windows,LINUX
+    hw_pmu=True hw_pmu=true,false hw_numa_nodes=2 hw_numa_nodes=1,02 hw_architecture=x86_64
+    hw_machine_type=q35 architecture=aarch64 ssd=true vmware_ostype=sles img_hv_type=qemu,kvm
+"""
+_PROPERTIES = """
+    os_distro=sles os_distro=ubuntu os_distro= vmware_ostype=sles os_type=linux os_type=Windows
+    hw_pmu=true hw_pmu=0 hw_pmu=maybe hw_numa_nodes=2 hw_numa_nodes=0 hw_numa_nodes=~1
+    hw_architecture=amd64 hw_architecture=x86_64 architecture=aarch64 hw_machine_type=pc ssd=false
+    hypervisor_type=qemu img_hv_type=vmware owner_specified=x
+"""
+
+
+def pairs_of(text):
+    """The pairs of words like key=value; a ~ is a blank."""
+    words = [word.partition('=') for word in text.split()]
+    return [(key, value.replace('~', ' ')) for key, _is, value in words]
+
+
+def some_of(text):
+    return st.lists(st.sampled_from(pairs_of(text)), max_size=4).map(dict)
+
+
+AGGREGATES = st.lists(some_of(_METADATA), min_size=1, max_size=6)
+HOSTS = st.lists(
+    st.tuples(st.integers(0, 4), st.frozensets(st.integers(0, 5), max_size=3)),
+    min_size=len(NAMES),
+    max_size=len(NAMES),
+)
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        'max_instances_per_host': st.integers(1, 4),
+        'isolated_hosts': st.lists(st.sampled_from(NAMES), max_size=9),
+        'isolated_images': st.lists(st.sampled_from(['i1', 'i2']), max_size=2),
+        'restrict_isolated_hosts_to_isolated_images': st.booleans(),
+        'aggregate_image_properties_isolation_namespace': st.sampled_from(['os', 'hw', 'x']),
+        'aggregate_image_properties_isolation_separator': st.sampled_from(['_', '.']),
+    },
+)
+IMAGES = st.builds(Image, st.sampled_from(['i1', 'i3']), properties=some_of(_PROPERTIES))
+FLAVORS = st.sampled_from([flavor_of({}), flavor_of({'name': 'large'})])
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(RULES),
+    AGGREGATES,
+    HOSTS,
+    OPTIONS,
+    IMAGES,
+    FLAVORS,
+    st.sampled_from('p1 p3 p9'.split()),
+)
+def test_the_same_hosts_pass(nova, rule, metadata, drawn, options, image, flavor, project):
+    aggregates = [Aggregate(f'a{i}', f'a{i}', metadata=each) for i, each in enumerate(metadata)]
+    hosts = [
+        Host(name, name, servers=servers, aggregates=frozenset(f'a{i}' for i in sets))
+        for name, (servers, sets) in zip(NAMES, drawn, strict=True)
+    ]
+    known = {each.uuid: each.metadata for each in aggregates}
+    passing = nova(
+        'passing',
+        filters=rule.filters,
+        options=options,
+        hosts=[
+            {
+                'name': host.host,
+                'servers': host.servers,
+                'aggregates': [known[uuid] for uuid in host.aggregates if uuid in known],
+            }
+            for host in hosts
+        ],
+        flavor=dataclasses.asdict(flavor),
+        image={'id': image.id, 'properties': image.properties},
+        project=project,
+    )
+    assume(passing is not None)
+    request = PlacementRequest(
+        1, 'f', image=image, project_id=project, enabled_filters=rule.filters
+    )
+    rules = Rules(options=options)
+    asked = ResolvedRequest(
+        request, CloudSnapshot(tuple(hosts), tuple(aggregates)), flavor, rules=rules
+    )
+    verdicts = {host.host: rule().check_host(asked, host) for host in hosts}
+    assert set(passing) <= {name for name, verdict in verdicts.items() if verdict}
+    sure = {
+        name
+        for name, verdict in verdicts.items()
+        if verdict and verdict.is_known and not verdict.is_at_most
+    }
+    assert sure <= set(passing)
