@@ -42,6 +42,8 @@ _BY_VALUE = {
     ('hw:maxphysaddr_mode', 'emulate'): 'COMPUTE_ADDRESS_SPACE_EMULATED',
     ('hw:pci_numa_affinity_policy', 'socket'): 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY',
 }
+#: How the extra specs begin that are read here.
+_BEGIN = ('hw:', 'os:', 'accel:')
 _HYPERTHREADING = 'HW_CPU_HYPERTHREADING'
 _ENCRYPTION = 'COMPUTE_EPHEMERAL_ENCRYPTION'
 _FORMATS = ('plain', 'luks', 'luksv2')
@@ -81,6 +83,8 @@ class Asked:
 
     def __init__(self, specs: Mapping[str, str], image: Mapping[str, str] | None) -> None:
         self.specs, self.properties, self.is_whole = specs, image or {}, image is not None
+        #: No key is there that could ask for a feature; most flavors have none.
+        self.is_plain = not image and not any(key.startswith(_BEGIN) for key in specs)
 
     def value(self, key: str) -> str:
         """The flavor's value, or the image's; '' for none."""
@@ -101,6 +105,8 @@ class Asked:
 
 def read(asked: Asked) -> Features:
     """The features but for pinned CPUs."""
+    if asked.is_plain:
+        return Features()
     amounts: Counter[str] = Counter()
     for label in filter(None, map(str.strip, asked.specs.get('hw:pmem', '').split(','))):
         amounts[_custom(f'PMEM_NAMESPACE_{label}')] += 1
@@ -121,6 +127,9 @@ def read(asked: Asked) -> Features:
 
 def pinning(asked: Asked, vcpus: int) -> Pinning:
     """What pinned CPUs ask for in place of shared ones; nothing where the policy is another."""
+    none: frozenset[str] = frozenset()
+    if asked.is_plain:
+        return Pinning(None, {}, none, none)
     of_flavor = asked.specs.get('hw:cpu_policy')
     is_of_flavor = of_flavor in (DEDICATED, MIXED, 'shared')
     policy = of_flavor if is_of_flavor else asked.of_image('hw:cpu_policy')
@@ -136,7 +145,6 @@ def pinning(asked: Asked, vcpus: int) -> Pinning:
     if threads in (None, 'prefer'):
         threads = threads or asked.of_image('hw:cpu_thread_policy')
     trait = frozenset((_HYPERTHREADING,))
-    none: frozenset[str] = frozenset()
     required = trait if threads == 'require' else none
     forbidden = trait if threads == 'isolate' else none
     return Pinning(policy or None, amounts, required, forbidden)

@@ -67,5 +67,5 @@ def _tpm_secret(resolved: ResolvedRequest) -> str | None:
 
 def _has_tpm_secrets(resolved: ResolvedRequest) -> bool:
     """Is this a Nova whose hosts say who owns the secrets of TPMs?"""
-    hosts = resolved.snapshot.hosts or ()
-    return any(not features.TPM_SECRETS.isdisjoint(host.traits) for host in hosts)
+    kinds = {host.traits for host in resolved.snapshot.hosts or ()}
+    return any(not features.TPM_SECRETS.isdisjoint(traits) for traits in kinds)
