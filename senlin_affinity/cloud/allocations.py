@@ -27,12 +27,14 @@ from urllib.parse import parse_qs
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
 from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.grants import Count, Grant, Takes, count
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host
 
 #: What Nova itself asks with.
 MICROVERSION: Microversion = (1, 36)
+_REFUSED = 400
 _KEY = re.compile('(resources|required)(.*)')
 
 
@@ -60,7 +62,13 @@ def ask(
     :param roots: the UUID of the root provider of each host.
     :param longest: the allocation requests of the longest other answer.
     """
-    body = placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
+    try:
+        body = placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
+    except CloudError as error:
+        if error.status != _REFUSED:
+            raise
+        # So it answers Nova, which then knows of no host: two groups without a group_policy, ...
+        return Answer(((),) * len(hosts), is_whole=True)
     with reading(CANDIDATES):
         requests, summaries = body['allocation_requests'], body['provider_summaries']
         found: dict[str, list[Mapping[str, Any]]] = {root: [] for root in roots}

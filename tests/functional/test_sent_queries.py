@@ -4,10 +4,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from senlin_affinity import api
 from senlin_affinity.core import candidate_query, nova_options
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import PlacementRequest, Rules
 from senlin_affinity.core.planning.resolution import resolve
+from senlin_affinity.policy.question import Question
 from senlin_affinity.preflight import plan, take_snapshot
 from senlin_affinity.sandbox.identities import DEMO
 from tests.support.sandbox import SandboxCloud
@@ -30,12 +32,13 @@ FLAVORS = {
             'trait:HW_CPU_X86_AVX2': 'forbidden',
         }
     },
+    'two groups': {'extra_specs': {'resources1:VCPU': '1', 'resources2:MEMORY_MB': '64'}},
     'pinned': {'vcpus': 2, 'extra_specs': {'hw:cpu_policy': 'dedicated'}},
 }
 #: Of a TPM, which our query leaves out where no host has it.
 SECRET = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_USER%2C'
 END = {'ACTIVE': 'placed', 'ERROR': 'refused'}
-FLAT = {name: {'id': name, **given} for name, given in FLAVORS.items()}
+FLAT = {name: {'id': name.replace(' ', '-'), **given} for name, given in FLAVORS.items()}
 ON = (
     nova_options.ISOLATION,
     nova_options.TENANTS,
@@ -108,3 +111,15 @@ def test_the_query_that_is_sent(cloud, options, name):
     assert ours == theirs
     decision = plan(request, resolved.snapshot, rules=rules, remedies=False)
     assert decision.fits is is_placed or (decision.fits and decision.capacity_is_upper_bound)
+
+
+def test_a_query_that_placement_refuses(cloud):
+    """Two groups need a group_policy: Nova knows of no host then."""
+    admin, flavor = cloud.connection(), 'two-groups'
+    question = Question(1, flavor, image_properties={}, project_id=DEMO.project.id)
+    decision = api.answer(question, api.look(admin, question), remedies=False)
+    _asked, is_placed = sent(cloud, flavor, None, {})
+    assert not is_placed
+    assert decision.fits is False
+    codes = {each['code'] for host in decision.as_dict()['hosts'] for each in host['verdicts']}
+    assert 'resources.not_granted' in codes
