@@ -115,6 +115,7 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
     tenant = (needed.project_id or taken.snapshot.project_id) if needed.is_tenant_limited else None
     asked = required(taken.snapshot, needed.zone, tenant)
     checked = mirrors.see(connection, taken.snapshot, asked, timeout)
+    taken = replace(taken, snapshot=checked)
     seen, image = Look(checked, unknown), needed.image
     if image is not None:
         try:

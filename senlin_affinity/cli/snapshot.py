@@ -16,6 +16,7 @@ from senlin_affinity import api
 from senlin_affinity.cli import base
 from senlin_affinity.core.errors import AffinityError
 from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.policy.question import ask
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
@@ -26,6 +27,8 @@ class SaveSnapshot(base.ShowOne):
 
     def _add_arguments(self, add: base.Add) -> None:
         add('file', metavar='FILE', help='where to save it (JSON)')
+        add('--flavor', metavar='F', help="with Placement's own answer for servers of this flavor")
+        add('--availability-zone', metavar='Z', help='... which must be in this zone')
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -35,12 +38,20 @@ class SaveSnapshot(base.ShowOne):
         from senlin_affinity.cloud import snapshot_file
 
         path, timeout = parsed_args.file, parsed_args.timeout
+        flavor, zone = parsed_args.flavor, parsed_args.availability_zone
+        if zone is not None and flavor is None:
+            raise base.UsageError('name a flavor with --flavor: a snapshot has hosts of all zones')
+        question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
         with _writing(path):
             snapshot_file.check_place(path)  # before the cloud is asked for nothing
-        taken = api.look(self.connection(timeout), timeout=timeout)
+        taken = api.see(self.connection(timeout), api.Needs(question=question), timeout)
+        if question is not None:
+            ask(question, taken)  # which fails where there is no such flavor
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
         facts = {'file': path, **_counts(taken.snapshot)}
+        if question is not None:
+            facts['answer for the flavor'] = _answer(taken.snapshot)
         facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unknown.items())
         facts['not known'] = facts['not known'] or '(nothing)'
         return tuple(facts), tuple(facts.values())
@@ -54,6 +65,14 @@ def _writing(path: str) -> Iterator[None]:
         is_wrong = isinstance(error, _WRONG_PLACES) or error.errno in _WRONG_KINDS
         kind = base.UsageError if is_wrong else AffinityError
         raise kind(f'{path} can not be written: {error.strerror}') from error
+
+
+def _answer(snapshot: CloudSnapshot) -> str:
+    """What is known of Placement's own."""
+    number = sum(bool(host.grants) for host in snapshot.hosts or ())
+    if not snapshot.answered:
+        return f'of {number} hosts, perhaps not all' if number else 'not known'
+    return f'{number} of {len(snapshot.hosts or ())} hosts have room'
 
 
 def _counts(snapshot: CloudSnapshot) -> dict[str, Any]:

@@ -18,6 +18,11 @@ class Answered(NamedTuple):
     query: str | None = None
     is_whole: bool = False
 
+    @property
+    def is_cut(self) -> bool:
+        """Is there an answer, and perhaps more of it?"""
+        return self.query is not None and not self.is_whole
+
 
 NOT_ASKED = Answered()
 

@@ -138,6 +138,16 @@ def test_as_many_fit_as_is_said(cloud, admin, flavor, number):
     assert boot_all(cloud, admin, flavor) == number
 
 
+def test_a_file_with_the_answer_says_what_the_cloud_says(admin, tmp_path):
+    question = api.Question(WANTED, 'vf', image_properties={})
+    look = api.look(admin, question)
+    path = tmp_path / 'cloud.json'
+    api.save(look, path)
+    assert api.answer(question, api.read(path)) == api.answer(question, look)
+    other = api.Question(WANTED, 'vf', image_properties={f'trait:{FAST}': 'required'})
+    assert api.answer(other, api.read(path)).capacity_is_upper_bound
+
+
 def test_a_trait_that_only_the_image_requires(admin):
     question = {'image_properties': {'trait:HW_CPU_X86_AVX2': 'required'}}
     said = ask(admin, 'plain', **question)

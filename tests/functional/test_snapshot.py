@@ -292,8 +292,8 @@ def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
 # -- the command
 
 
-def save(path, **environment):
-    return command.run('snapshot', 'save', str(path), '-f', 'json', **environment)
+def save(path, *more, **environment):
+    return command.run('snapshot', 'save', str(path), *more, '-f', 'json', **environment)
 
 
 @pytest.fixture(scope='module')
@@ -323,6 +323,43 @@ def test_the_command_saves_and_tells(admin, group, named_cloud, tmp_path):
         'not known': '(nothing)',
     }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ('more', 'number'),
+    [((), 3), (('--availability-zone', 'az1'), 1)],
+    ids=['any zone', 'a zone'],
+)
+def test_the_command_saves_what_placement_has_for_a_flavor(
+    admin, group, named_cloud, tmp_path, more, number
+):
+    """The disabled host has nothing, nor the full one, nor those in other zones."""
+    path = tmp_path / 'cloud.json'
+
+    done = save(path, '--flavor', 'm1.tiny', *more, OS_CLOUD='sandbox', **named_cloud)
+
+    assert (done.returncode, done.stderr) == (0, '')
+    told = json.loads(done.stdout)
+    assert told['answer for the flavor'] == f'{number} of 5 hosts have room'
+    saved = snapshot_file.load(path)
+    rooms = [grant.room for host in saved.hosts for grant in host.grants]
+    assert len(saved.answered) == 1
+    assert (len(rooms), told['server groups']) == (number, '1 (3 servers)')
+
+
+@pytest.mark.parametrize(
+    ('more', 'error'),
+    [
+        (('--availability-zone', 'az1'), 'name a flavor with --flavor'),
+        (('--flavor', 'm1.tini'), 'did you mean m1.tiny'),
+    ],
+    ids=['a zone alone', 'another flavor'],
+)
+def test_the_command_refuses_a_question_that_is_none(group, named_cloud, tmp_path, more, error):
+    done = save(tmp_path / 'cloud.json', *more, OS_CLOUD='sandbox', **named_cloud)
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_tells_a_plain_user_what_is_not_known(group, named_cloud, tmp_path):

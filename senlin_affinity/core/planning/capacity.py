@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from senlin_affinity.core.answered import answered
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.assessment import Row, tally
 from senlin_affinity.core.planning.domains import Survey
@@ -120,6 +121,7 @@ def _of_hosts(
 def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
     """In words, whose room may be less than it seems."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
+    answer = resolved.once(answered)
     for host, row in zip(hosts, rows, strict=True):
         if not (row.is_at_most and row.room):
             continue
@@ -127,8 +129,12 @@ def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]
             yield from (f'constraint {name}, which gives no room' for name in row.roomless)
             if not any(verdict.is_at_most for verdict in row.verdicts.values()):
                 continue
-        resources = (host.resources or {}).items()
-        if host.is_nested:
+        grant = host.grant(answer.query)
+        is_exact = grant is not None and grant.room == grant.certain and not host.is_vsphere
+        resources = () if is_exact else (host.resources or {}).items()
+        if grant is None and host.grants is not None and answer.is_cut:
+            yield "Placement's answer, which may be cut"
+        elif host.is_nested and not is_exact:
             yield 'hosts with nested resource providers'
         elif any(has.is_sum for _name, has in resources):
             yield 'shared resources'

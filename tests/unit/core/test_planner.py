@@ -15,12 +15,22 @@ from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
-from tests.support.small_cloud import CONSTRAINTS, Fence, request_of, rules_of, snapshot_of
+from tests.support.small_cloud import (
+    CONSTRAINTS,
+    Fence,
+    granted,
+    request_of,
+    rules_of,
+    snapshot_of,
+)
 from tests.support.tables import check_error, raises, rows
 
 
 def answer(row):
-    return plan(request_of(row), snapshot_of(row), CONSTRAINTS, rules_of(row))
+    request, rules = request_of(row), rules_of(row)
+    asked = resolve(request, snapshot_of(row), rules)
+    asked = granted(asked, row.get('hosts') or {}, is_whole=not row.get('is_cut', False))
+    return plan(request, asked.snapshot, CONSTRAINTS, rules)
 
 
 #: What a decision prints, in this order: others read it.
