@@ -61,6 +61,15 @@ def test_a_tenant_s_aggregate(edge):
     assert unmirrored(edge, project_id=PROJECT, options=options)[0] == {'cmp-2': {own}}
 
 
+def test_the_answer_to_the_flavor_comes_beside_it(edge):
+    zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
+    edge.placement.lost.add('cmp-0')
+    look = api.look(edge.connection(), api.Question(1, flavor='m1.tiny', availability_zone='az-1'))
+    assert look.snapshot.hosts[0].unmirrored == {zone}
+    assert len(look.snapshot.answered) == 1
+    assert all(host.grants for host in look.snapshot.hosts)
+
+
 def test_nobody_asks_without_aggregates(edge):
     edge.nova.add_aggregate('zone', [], **ZONE)
     assert unmirrored(edge) == ({}, [])
