@@ -10,6 +10,7 @@ are read, too. Below 2.53 the whole detail list is read, which is one unpaged an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -83,6 +84,28 @@ class NovaInventory:
             }
             members = Quota(_limit(found[SERVER_GROUP_MEMBERS]['limit']))
             return {**quotas, SERVER_GROUP_MEMBERS: members}
+
+    def with_user(
+        self, quotas: Mapping[str, Quota], project_id: str, user_id: str
+    ) -> Mapping[str, Quota]:
+        """The quotas of a project, with what one of its users may have of them.
+
+        Nova says the project's where the user has none, and tells a user the own ones.
+        """
+        what = 'read the quotas of the user'
+        path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
+        query = {'user_id': user_id}
+        body = self._compute.get(path, what, self._compute.pick(BASE), params=query)
+        with reading(what):
+            found = body['quota_set']
+            of_user = {
+                name: Quota(
+                    _limit(found[name]['limit']),
+                    None if name == SERVER_GROUP_MEMBERS else _used(found[name]),
+                )
+                for name in quotas
+            }
+        return {name: replace(quota, of_user=of_user[name]) for name, quota in quotas.items()}
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """See :meth:`Inventory.flavor`."""

@@ -3,7 +3,7 @@
 What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
 :attr:`Taken.unknown` says why.
 
-Units: at most 14 requests besides further pages, one after the other (a table of them is in the
+Units: at most 15 requests besides further pages, one after the other (a table of them is in the
 user's guide). Where groups are named, and for a plain user, the servers of the project are
 listed; Placement is then asked three times at most.
 
@@ -32,7 +32,7 @@ from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy.matching import is_uuid
 
 T = TypeVar('T')
-_FORBIDDEN, _BAD_REQUEST = 403, 400
+_FORBIDDEN, _BAD_REQUEST, _NOT_FOUND = 403, 400, 404
 #: The time, as the file has it: 2026-01-01T00:00:00Z.
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
 
@@ -201,7 +201,8 @@ class _Taking:
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
         """Those of the connection's own project, or of another."""
         if project is None or project == self._own:
-            return self._part('quotas', inventory.quotas)
+            known = self._part('quotas', inventory.quotas)
+            return self._of_user(inventory, known)
         try:
             return self._part('quotas', lambda: inventory.quotas_of(project))
         except CloudError as error:
@@ -211,6 +212,19 @@ class _Taking:
                 raise InvalidSpec(str(error), 'project') from error
             self._unknown['quotas'] = str(error)  # a group that outlived its project
             return None
+
+    def _of_user(
+        self, inventory: NovaInventory, known: Mapping[str, Quota] | None
+    ) -> Mapping[str, Quota] | None:
+        """The own quotas with those of the user, unless they may not be seen."""
+        if known is None or self._own is None or self._user is None:
+            return known
+        try:
+            return inventory.with_user(known, self._own, self._user)
+        except CloudError as error:
+            if error.status not in (_FORBIDDEN, _NOT_FOUND):
+                raise
+            return known
 
     def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.Seen:
         placement = clouds.placement(self._connection, self._timeout)

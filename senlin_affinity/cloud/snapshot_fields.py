@@ -127,10 +127,15 @@ GROUP = _Groups(
     ),
     Field('project_id', text, is_rare=True),
 )
-QUOTA = Table(
+_OF_USER = Table(
     Quota,
     Field('limit', _limit, lambda limit: NO_LIMIT if limit is None else limit),
     Field('used', fields.amount, is_rare=True),
+)
+QUOTA = Table(
+    Quota,
+    *_OF_USER.fields.values(),
+    Field('of_user', _OF_USER.read, _OF_USER.write, is_rare=True),
 )
 _QUOTAS = Table(
     namedtuple('Quotas', QUOTAS, defaults=[None] * len(QUOTAS)), *alike(QUOTA.read, *QUOTAS)

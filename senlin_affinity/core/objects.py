@@ -23,6 +23,7 @@ from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.member_of import MemberOf, all_spelt, spelt
 from senlin_affinity.core.options import Option
+from senlin_affinity.core.quota import Quota as Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.core.zones import Zones
@@ -126,19 +127,6 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'uuid', spelt(self.uuid))
-
-
-@dataclass(frozen=True)
-class Quota:
-    """A limit (None: no limit) and how much of it is used (None: not known, or not counted)."""
-
-    limit: int | None
-    used: int | None = None
-
-    @property
-    def room(self) -> int | None:
-        """What is left of it; None where there is no limit."""
-        return None if self.limit is None else max(0, self.limit - (self.used or 0))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The quotas of a project: is there room for so many servers more, and for one server group more?
 
-Source: ``GET /limits``. Which of Nova's two drivers a cloud runs nobody can see, so the smaller
-figure refuses, and the greater one leaves ``least``, what is certain:
+Source: ``GET /limits``, and ``GET /os-quota-sets/<project>/detail?user_id=`` for those of users,
+which only the database driver has. Which of Nova's two drivers a cloud runs nobody can see, so the
+smaller figure refuses, and the greater one leaves ``least``, what is certain:
 
 * members: the database driver counts the asker's servers, unified limits the whole group;
 * cores and ram: the database driver counts the flavor's figures, unified limits what the flavor
@@ -47,6 +48,18 @@ REASONS = {
         'the project uses {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
         advice='raise the quota ram, delete servers, or use a smaller flavor',
     ),
+    'quota.user_instances': Reason(
+        'the user has {used} of {limit} instances: no room for {wanted} more',
+        advice="raise the user's quota instances, or delete servers",
+    ),
+    'quota.user_cores': Reason(
+        'the user has {used} of {limit} cores: no room for {wanted} times {each} more',
+        advice="raise the user's quota cores, delete servers, or use a smaller flavor",
+    ),
+    'quota.user_ram': Reason(
+        'the user has {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
+        advice="raise the user's quota ram, delete servers, or use a smaller flavor",
+    ),
     'quota.ok': Reason('the quotas leave room'),
     'quota.unlimited': Reason('there is no limit'),
     'quota.unknown': Reason('the quota is not known'),
@@ -80,17 +93,22 @@ def room_for_members(
     quota = quotas.get(SERVER_GROUP_MEMBERS)
     if quota is None:
         return Verdict.skipped('quota.unknown')
-    if quota.limit is None:
+    # Where a user has a quota, the database driver knows no other for his servers.
+    of_user = quota.limit if quota.of_user is None else quota.of_user.limit
+    limits = [limit for limit in (quota.limit, of_user) if limit is not None]
+    if not limits:
         return Verdict.passed('quota.unlimited')
     owners = [member.user for member in members]
     if user is not None:
         counted = owners.count(user)
     else:
         counted = len(owners) if len(set(owners)) < 2 else 0
-    room = max(0, quota.limit - counted)
-    least = max(0, quota.limit - len(owners))
+    least = max(0, min(limits) - len(owners))
+    if of_user is None:
+        return Verdict.passed('quota.unlimited', least=least)
+    room = max(0, of_user - counted)
     if wanted > room:
-        facts = {'group': group, 'members': counted, 'limit': quota.limit, 'wanted': wanted}
+        facts = {'group': group, 'members': counted, 'limit': of_user, 'wanted': wanted}
         return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, room, least=least)
     return Verdict.passed('quota.ok', room=room, least=least)
 
@@ -128,6 +146,9 @@ def room_for_servers(
     name, room = min(rooms.items(), key=lambda item: item[1])
     if wanted <= room:
         return Verdict.passed('quota.ok', room=room, least=least)
-    facts = {'used': known[name].used, 'limit': known[name].limit, 'wanted': wanted}
+    quota, code = known[name], f'quota.{name}'
+    if quota.of_user is not None and quota.is_user_s:
+        quota, code = quota.of_user, f'quota.user_{name}'
+    facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
     facts |= {} if name == INSTANCES else {'each': each[name][0]}
-    return Verdict(Outcome.REJECT, f'quota.{name}', facts, room, least=least)
+    return Verdict(Outcome.REJECT, code, facts, room, least=least)

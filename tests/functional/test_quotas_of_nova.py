@@ -30,7 +30,7 @@ def boot(cloud, connection, group):
         flavor_id=next(connection.compute.flavors()).id,
         image_id=cloud.image_id,
         networks='none',
-        scheduler_hints={'group': group.id},
+        **({} if group is None else {'scheduler_hints': {'group': group.id}}),
     )
     until(
         lambda: connection.compute.get_server(server.id).status == 'ACTIVE',
@@ -70,3 +70,24 @@ def test_rx_07_another_user_s_servers_are_not(cloud, group):
     said = decision(admin, group)
     assert said.fits is False
     admin.compute.delete_server(server, ignore_missing=False)
+
+
+def test_rx_07_a_user_may_have_less_than_the_project(cloud):
+    """What GET /limits does not tell: the snapshot does, and Nova holds to it."""
+    demo = cloud.connection('demo')
+    project, user = demo.session.get_project_id(), demo.session.get_user_id()
+    taken = preflight.take_snapshot(demo, server_groups=())
+    used = taken.quotas['instances'].of_user.used
+    path = f'/os-quota-sets/{project}?user_id={user}'
+    body = {'quota_set': {'instances': used + 1, 'force': True}}
+    assert cloud.connection().compute.put(path, json=body).status_code == 200
+
+    taken = preflight.take_snapshot(demo, server_groups=())
+    request = PlacementRequest(2, taken.flavors[0].id, image_properties={})
+    said = preflight.plan(request, taken)
+
+    assert (said.fits, said.request['quota'].room) == (False, 1)
+    assert said.request['quota'].code == 'quota.user_instances'
+    boot(cloud, demo, None)
+    with pytest.raises(sdk.ForbiddenException, match='Quota exceeded for instances'):
+        boot(cloud, demo, None)

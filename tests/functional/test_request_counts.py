@@ -118,7 +118,8 @@ def hooked(cloud, *, count, **wanted):
     growth = hook.Growth(question, bound, load_constraints())
     outcome = hook.decide(growth, senlin_preflight.look(hook.needs(growth), lambda: connection))
     assert (outcome.warning, outcome.note) == (None, None)
-    return outcome.answer, [request.replace(group, 'ID') for request in nova.requests()]
+    asked = [each.replace(group, 'ID').replace(own, 'OWN') for each in nova.requests()]
+    return outcome.answer, asked
 
 
 @pytest.mark.parametrize('wanted', [{}, {'pin_hosts': True}], ids=['plain', 'pinned'])
@@ -137,6 +138,7 @@ def test_rx_02_the_preflight_asks_a_constant_number_besides_pages(wanted, count)
         'GET /servers/detail': 1,
         'GET /flavors/detail': 1,
         LIMITS: 1,
+        'GET /os-quota-sets/OWN/detail': 1,
     }
     assert len(cloud.placement.asked) == 3  # the last of them is about the flavor
 

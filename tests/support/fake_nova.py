@@ -160,7 +160,8 @@ class FakeNova:
     """One project's view of a Nova; ``limits`` take the place of those that were recorded.
 
     ``quota_sets`` are those of all projects, which an administrator may see: by the project's id,
-    and by the quota's name, its limit and its use. What it does not hold is as it was recorded.
+    and by the quota's name, its limit and its use; ``user_quotas`` in the same way those of users.
+    What they do not hold is as it was recorded.
 
     :param newest: the newest microversion that it offers; '' is a Nova without microversions.
     :param quota: server groups that the project may have; -1: as many as it likes.
@@ -190,6 +191,7 @@ class FakeNova:
         self.migrations: list[FakeMigration] = []
         self.limits: dict[str, int] = {}
         self.quota_sets: dict[str, dict[str, tuple[int, int]]] = {}
+        self.user_quotas: dict[str, dict[str, tuple[int, int]]] = {}
         self.asked: list[Asked] = []
 
     # -- what a test prepares, and looks at
@@ -343,12 +345,24 @@ class FakeNova:
         (project,) = question.found
         if question.user != 'admin' and project != f'{question.user}-project':
             return snapshot_answer('quota set, not allowed')
+        if 'user_id' in question.query:
+            return self._quotas_of_user(question)
         if project not in self.quota_sets:
             reply = snapshot_answer('quota set, no project')
             return _reworded(reply, {reply.body['badRequest']['message'].split()[2]: project})
         reply = snapshot_answer('quota set')
         for name, (limit, used) in self.quota_sets[project].items():
             reply.body['quota_set'][name] |= {'limit': limit, 'in_use': used}
+        return reply
+
+    def _quotas_of_user(self, question: _Question) -> Reply:
+        """The project's, but for those that the user has."""
+        absolute = self._limits(question).body['limits']['absolute']
+        reply = snapshot_answer('quota set')
+        own = self.user_quotas.get(question.query['user_id'], {})
+        for name, (most, used) in _QUOTAS.items():
+            limit, in_use = own.get(name, (absolute[most], absolute.get(used, 0)))
+            reply.body['quota_set'][name] |= {'limit': limit, 'in_use': in_use}
         return reply
 
     def _zones(self, question: _Question) -> Reply:
@@ -549,6 +563,14 @@ _ROUTES = (
 )
 
 
+#: What the limits call the quotas, and their use.
+_QUOTAS = {
+    'instances': ('maxTotalInstances', 'totalInstancesUsed'),
+    'cores': ('maxTotalCores', 'totalCoresUsed'),
+    'ram': ('maxTotalRAMSize', 'totalRAMUsed'),
+    'server_groups': ('maxServerGroups', 'totalServerGroupsUsed'),
+    'server_group_members': ('maxServerGroupMembers', ''),
+}
 #: What a plain user may not ask.
 _ADMINISTRATORS = ('_services', '_hypervisors', '_aggregates', '_migrations')
 

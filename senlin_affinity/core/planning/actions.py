@@ -11,7 +11,7 @@ Shapes: each key of a remedy's ``data`` is an action; several are carried out to
     {'enabled_hosts': ['cmp-1'], 'started_hosts': ['cmp-2']}
     {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': '...'}, 'hosts': ['cmp-1']}}
     {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-1']}}
-    {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}
+    {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}    and user_id, user_limits
     {'options': {'most_per_rack': 3}}   {'given_up': ['fence']}          a rule of nobody's
 
 Units: those of the snapshot. A zone of None is none. New hosts are empty; of their resource classes
@@ -142,8 +142,12 @@ def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     known, limits = resolved.snapshot.quotas or {}, value['limits']
-    raised = {name: replace(known[name], limit=limit) for name, limit in limits.items()}
-    return replace(resolved, snapshot=replace(resolved.snapshot, quotas={**known, **raised}))
+    raised = {**known, **{key: replace(known[key], limit=each) for key, each in limits.items()}}
+    for name, limit in value.get('user_limits', {}).items():
+        of_user = raised[name].of_user
+        if of_user is not None:
+            raised[name] = replace(raised[name], of_user=replace(of_user, limit=limit))
+    return replace(resolved, snapshot=replace(resolved.snapshot, quotas=raised))
 
 
 def _asked(name: str) -> _Action:

@@ -59,7 +59,7 @@ def _enabled_hosts(_question: ResolvedRequest, value: Iterable[str]) -> Iterator
 
 
 def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    if value['project_id'] is None:
+    if value['project_id'] is None or not value['limits']:
         return
     limits = ((f'--{name.replace("_", "-")}', str(most)) for name, most in value['limits'].items())
     yield (

@@ -44,6 +44,9 @@ BOTH = ('compute', 'placement')
 
 #: That of the administrator.
 PROJECT = 'admin-project'
+#: The project's quotas, and the user's.
+OF_USER = f'GET /os-quota-sets/{PROJECT}/detail'
+OWN = [LIMITS, OF_USER]
 
 
 @pytest.fixture
@@ -90,10 +93,11 @@ def test_the_requests_of_a_whole_snapshot(edge):
     take(edge)
 
     assert edge.nova.requests() == [
-        *LISTED, HYPERVISORS, AGGREGATES, SERVICES, MIGRATIONS, SERVERS, FLAVORS, LIMITS
+        *LISTED, HYPERVISORS, AGGREGATES, SERVICES, MIGRATIONS, SERVERS, FLAVORS, *OWN
     ]  # fmt: skip
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
-    groups, _, hypervisors, *_, flavors, _ = edge.nova.asked
+    groups, _, hypervisors, *_, flavors, _, of_user = edge.nova.asked
+    assert of_user.query == {'user_id': 'admin-id'}
     assert groups.query['all_projects'] == 'true'
     assert hypervisors.query == {'with_servers': 'true', 'limit': '1000'}
     assert edge.nova.asked[6].query['status'] == 'SOFT_DELETED'
@@ -149,7 +153,7 @@ def test_aggregates_flavors_zones_and_quotas(edge):
         Flavor('small', 'small', 2, 512, 3, 0, 64, specs),
     )
     assert taken.availability_zones == {'nova', 'az1'}
-    assert taken.quotas['server_groups'] == Quota(10, 0)
+    assert taken.quotas['server_groups'] == Quota(10, 0, of_user=Quota(10, 0))
     assert set(taken.quotas) == set(THEIRS)
 
 
@@ -185,9 +189,9 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     assert group.members == (Member(server, 'cmp-1', 'u', zone='nova', state='ACTIVE'),)
     listed = [f'{GROUPS}/{web}'] if by == 'id' else LISTED
     assert edge.nova.requests() == [
-        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, SERVERS, FLAVORS, LIMITS
+        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, SERVERS, FLAVORS, *OWN
     ]  # fmt: skip
-    *_, hypervisors, _, _, servers, deleted, _, _ = edge.nova.asked
+    *_, hypervisors, _, _, servers, deleted, _, _, _ = edge.nova.asked
     assert deleted.query['project_id'] == PROJECT
     assert servers.query == {'all_tenants': '1', 'project_id': PROJECT, 'limit': '1000'}
     assert 'with_servers' not in hypervisors.query
@@ -259,12 +263,30 @@ def test_a_page_that_comes_again_is_no_endless_loop(edge):
 
 
 def test_it_survives_its_file_and_is_the_same_again(edge):
-    edge.nova.boot(edge.nova.add_group('web', rules={'max_server_per_host': 3}), 'cmp-1')
+    web = edge.nova.add_group('web', rules={'max_server_per_host': 3})
+    edge.nova.boot(web, 'cmp-1')
+    edge.nova.move(web, 'cmp-1', 'cmp-2')
+    edge.nova.groups[0]['members'].remove(edge.nova.boot(web, 'cmp-2', status='SOFT_DELETED'))
+    edge.nova.user_quotas['admin-id'] = {'instances': (-1, 1)}
     edge.nova.add_flavor('small')
     edge.nova.add_aggregate('ssd', ['cmp-1'], ssd='true')
     taken = take(edge).snapshot
     assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
     assert dataclasses.replace(take(edge).snapshot, taken_at=taken.taken_at) == taken
+
+
+@pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.NOT_FOUND], ids=str)
+def test_rx_07_what_the_user_may_have(edge, failure):
+    edge.nova.user_quotas['admin-id'] = {'instances': (2, 1), 'server_group_members': (3, 0)}
+    known = take(edge).snapshot.quotas
+    assert known['instances'].of_user == Quota(2, 1)
+    assert known['server_group_members'].of_user == Quota(3)
+    assert known['cores'].of_user == Quota(known['cores'].limit, known['cores'].used)
+
+    edge.fail('GET', OF_USER.split()[1], failure)
+    taken = take(edge)
+    assert {quota.of_user for quota in taken.snapshot.quotas.values()} == {None}
+    assert taken.unknown == {}
 
 
 # -- another project's
@@ -334,16 +356,16 @@ def test_a_name_is_that_of_a_group_of_the_project_that_is_named(edge, other):
 @pytest.mark.parametrize(
     ('more', 'project', 'last'),
     [
-        ({'project_id': 'p'}, 'p', QUOTA_SET),
-        ({'project_id': PROJECT, 'is_project_of_group': True}, PROJECT, LIMITS),
-        ({}, PROJECT, LIMITS),
+        ({'project_id': 'p'}, 'p', [QUOTA_SET]),
+        ({'project_id': PROJECT, 'is_project_of_group': True}, PROJECT, OWN),
+        ({}, PROJECT, OWN),
     ],
     ids=['as named', 'named, which wins', 'the own'],
 )
 def test_whose_quotas_come_with_a_group_by_its_id(edge, other, more, project, last):
     """It is not looked for among all. Without a word, as in the hook, they are the own."""
     taken = take(edge, server_groups=other, **more)
-    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, last]
+    assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, *last]
     assert taken.snapshot.project_id == project
 
 
@@ -418,7 +440,7 @@ def test_a_name_among_the_groups_is_that_of_the_own_project(edge, other):
     """Whether there is such a group or not: an attach would create it there."""
     taken = take(edge, server_groups=('new', other), is_project_of_group=True)
     assert taken.snapshot.project_id == PROJECT
-    assert edge.nova.requests()[-1] == LIMITS
+    assert edge.nova.requests()[-2:] == OWN
 
 
 def test_groups_of_another_project_in_an_old_nova_are_not_known():
@@ -504,7 +526,7 @@ def test_an_answer_that_is_cut_is_no_full_host(edge):
 
 @pytest.mark.parametrize('is_shared', [False, True], ids=['nothing shared', 'shared storage'])
 @pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
-def test_at_most_fourteen_requests_whatever_the_hosts_are(edge, is_named, is_shared):
+def test_at_most_fifteen_requests_whatever_the_hosts_are(edge, is_named, is_shared):
     edge.placement.cut = 1
     if is_shared:
         share(edge, {'DISK_GB': (5000, 7)}, 0)
@@ -520,7 +542,7 @@ def test_at_most_fourteen_requests_whatever_the_hosts_are(edge, is_named, is_sha
     last = [] if is_named and is_shared else [CHECK]
     third = [BY_DISK] if is_shared else [] if is_named else [BY_CPU]
     assert edge.placement.asked == [SHARERS, BY_MEMORY, *third, *last]
-    number = 13 if is_named else 14
+    number = 14 if is_named else 15
     assert len(edge.nova.asked) + len(edge.placement.asked) == number
     assert found['vc-1'].resources is None
 
@@ -702,6 +724,9 @@ def plain():
         yield edge
 
 
+OF_DEMO = [LIMITS, 'GET /os-quota-sets/demo-project/detail']
+
+
 def test_what_a_plain_user_sees(plain):
     plain.nova.add_flavor('small')
     web = plain.nova.add_group('web')
@@ -713,7 +738,7 @@ def test_what_a_plain_user_sees(plain):
     assert taken.snapshot.aggregates is None
     assert taken.snapshot.availability_zones == {'nova', 'az1'}
     assert [flavor.name for flavor in taken.snapshot.flavors] == ['small']
-    assert taken.snapshot.quotas['server_groups'] == Quota(10, 1)
+    assert taken.snapshot.quotas['server_groups'] == Quota(10, 1, of_user=Quota(10, 1))
     (group,) = taken.snapshot.server_groups
     by_server = {member.server: member for member in group.members}
     first, second, third, building = (by_server[server] for server in servers)
@@ -722,7 +747,7 @@ def test_what_a_plain_user_sees(plain):
     assert first.host_id == second.host_id != third.host_id
     assert building.host_id is None
     assert plain.nova.requests() == [
-        *LISTED, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, LIMITS
+        *LISTED, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, *OF_DEMO
     ]  # fmt: skip
     assert plain.placement.asked == []
 

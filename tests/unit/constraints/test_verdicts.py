@@ -83,7 +83,10 @@ def resolved(group=None, count=1, known=None, rules=None, asked=None):
 def quotas_of(row):
     if row['quotas'] is None:
         return None
-    return {name: Quota(each['limit'], each.get('used')) for name, each in row['quotas'].items()}
+    return {
+        name: quota_of(each['limit'], each.get('used'), each.get('of_user'))
+        for name, each in row['quotas'].items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -267,10 +270,14 @@ def test_quota_of_members(row):
     check_quota(row, replace(asked, snapshot=replace(asked.snapshot, user_id=row.get('asks'))))
 
 
+def quota_of(limit, used=None, of_user=None):
+    return Quota(limit, used, None if of_user is None else Quota(*of_user))
+
+
 @pytest.mark.parametrize('row', rows('quota_servers'))
 def test_quota_of_servers(row):
     given = row['quotas']
-    known = None if given is None else {name: Quota(*each) for name, each in given.items()}
+    known = None if given is None else {name: quota_of(*each) for name, each in given.items()}
     given = row.get('flavor', {})
     flavor = None if given is None else flavor_of({'vcpus': 2, **given})
     snapshot = CloudSnapshot(quotas=known)
@@ -293,6 +300,19 @@ def test_the_quotas_of_another_project_say_nothing(asks, code):
     snapshot = CloudSnapshot(quotas={'instances': Quota(1, 1)}, project_id='ours')
     asked = ResolvedRequest(PlacementRequest(1, 'f', project_id=asks), snapshot)
     assert QuotaConstraint().check_request(asked).code == code
+
+
+def test_what_is_assumed_of_quotas():
+    def codes(quota, project='p', group=None, **more):
+        snapshot = CloudSnapshot(quotas=quota and {'instances': quota}, project_id=project)
+        asked = ResolvedRequest(PlacementRequest(1, 'f', **more), snapshot, server_group=group)
+        return [each.code for each in QuotaConstraint().assumptions(asked)]
+
+    assert codes(Quota(10, 1)) == ['quota.user']
+    assert codes(Quota(10, 1, of_user=Quota(10, 1))) == []
+    assert codes(Quota(10, 1), project=None) == []
+    assert codes(None) == []
+    assert codes(Quota(10, 1), project_id='other') == []
 
 
 def test_the_advice_is_what_a_refusal_has():
