@@ -127,8 +127,7 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
         return Outcome(answer, _words(decision, look.unknown))
-    is_unsure = decision.fits is None or decision.fits_by_upper_bound
-    return Outcome(answer, note=decision.line() if is_unsure else None)
+    return Outcome(answer, note=None if decision.certain else decision.line())
 
 
 def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:

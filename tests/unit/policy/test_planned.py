@@ -7,6 +7,7 @@ import pytest
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.core.errors import AffinityError, CloudError
 from senlin_affinity.core.image import Image
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
@@ -30,7 +31,12 @@ class Story:
         policy = {'type': TYPE, 'version': '1.1', 'properties': row.get('properties', {})}
         spec = {'properties': {**PROFILE, **row.get('profile', {})}}
         self.question = Question(
-            row['count'], server_group='g', policy=policy, profile=spec, options=values
+            row['count'],
+            server_group='g',
+            policy=policy,
+            profile=spec,
+            options=values,
+            enabled_filters=DEFAULT_FILTERS,
         )
         self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
 
