@@ -5,6 +5,8 @@ The protocols are those of :mod:`senlin_affinity.core.constraint`, where the pla
 
 from __future__ import annotations
 
+from senlin_affinity.core.assumptions import Assumption as Assumption
+from senlin_affinity.core.assumptions import OpenAssumption as OpenAssumption
 from senlin_affinity.core.constraint import Constraint as Constraint
 from senlin_affinity.core.constraint import Domain as Domain
 from senlin_affinity.core.constraint import DomainConstraint as DomainConstraint

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.assumptions import Assumption
+from senlin_affinity.constraints.base import Assumption, Reason, ResolvedRequest, Verdict
 
 _GIB = 1024**3
 _ACTIVE = 'active'

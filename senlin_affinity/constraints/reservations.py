@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
+    Assumption,
     Change,
     Host,
     Kind,
+    OpenAssumption,
     Option,
     Reason,
     Replanner,
@@ -70,6 +72,7 @@ ENFORCED_BY = Option(
     'of the cloud, by the request filter of senlin-affinity or by isolated aggregates.',
     pattern=f'^({PINNING}|{NOVA})$',
 )
+NO_IMAGE_RESERVED = OpenAssumption('reservations.image', 'an image without a reservation')
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,11 @@ class ReservationsConstraint:
         asked = [part.member_of for part in parts if isinstance(part, _Part)]
         shape = aggregates.shape(resolved, host, *asked) if asked else None
         return (shape, host.unmirrored) if host.unmirrored else shape
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """That an image which is not known has no reservation: one could open hosts as well."""
+        if keeps_reserved(resolved.rules) and resolved.image_properties is None:
+            yield NO_IMAGE_RESERVED
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Hosts put into an aggregate of those who ask, or none of a reservation that is nobody's.

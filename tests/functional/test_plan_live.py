@@ -1,6 +1,7 @@
 """``plan`` on the real Nova and Placement: live, as two users, and on what was saved of it."""
 
 import json
+import re
 
 import pytest
 
@@ -99,6 +100,24 @@ def test_a_zone_and_an_aggregate_by_name(command):
     assert (status, said['placements'][0]['host']) == (0, 'cmp-2')
     status, said = plan(command, 'admin', 1, *tiny, '--member-of', '!ssd')
     assert (status, said['placements'][0]['host']) == (0, 'cmp-1')
+
+
+def test_what_nova_and_glance_say_is_not_assumed(command, cloud):
+    """Of the real nova.conf, which is full of passwords."""
+    tiny, nova_conf = ('--flavor', 'm1.tiny', '--strict'), cloud.log_dir / 'nova.conf'
+    status, said = plan(command, 'admin', 1, *tiny)
+    codes = [item['code'] for item in said['assumptions']]
+    assert (status, said['certain'], codes[:2]) == (4, False, ['nova.filters', 'image.unknown'])
+    told = ('--nova-conf', str(nova_conf), '--image', 'cirros')
+    status, said = plan(command, 'admin', 1, *tiny, *told)
+    assert (status, said['certain'], said['assumptions']) == (0, True, [])
+    done = command('admin', '-v', '--debug', 'plan', '--count', '1', *tiny, *told)
+    found = re.findall('password = (.*)|://[^:]*:(.*)@', nova_conf.read_text())
+    secrets = {text for texts in found for text in texts if text}
+    assert secrets
+    assert not any(text in done.stdout + done.stderr for text in secrets)
+    done = command('admin', 'plan', '--count', '1', *tiny, '--image', 'ciros')
+    assert (done.returncode, done.stderr) == (2, "error: image: there is no image 'ciros'\n")
 
 
 def test_a_plain_user_does_not_know_the_hosts(command):

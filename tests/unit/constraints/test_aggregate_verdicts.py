@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
+from senlin_affinity.constraints.base import OpenAssumption
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.core import member_of
@@ -131,6 +132,22 @@ def test_member_of(row):
 def test_reservations(row):
     constraint = ReservationsConstraint()
     check(row, constraint.check_host(*about_aggregates(row)), constraint.reasons)
+
+
+@pytest.mark.parametrize(
+    ('rules', 'image', 'codes'),
+    [
+        (['both'], None, ['reservations.image']),
+        (['both'], {}, []),
+        ([], None, []),
+    ],
+)
+def test_an_image_that_may_have_a_reservation(rules, image, codes):
+    """With one, more hosts could be open."""
+    asked, _host = about_aggregates({'rules': rules, 'image': image})
+    found = list(ReservationsConstraint().assumptions(asked))
+    assert [item.code for item in found] == codes
+    assert all(isinstance(item, OpenAssumption) for item in found)
 
 
 ABOUT_AGGREGATES = [
