@@ -42,7 +42,15 @@ Seen: TypeAlias = Look | AffinityError
 
 _MOST_REMEDIES = 3
 #: What freeing a host or starting one does not change.
-_LASTING = ('availability_zone', 'member_of', 'reservations', 'drs', 'server_group', 'quota')
+_LASTING = (
+    'availability_zone',
+    'member_of',
+    'reservations',
+    'drs',
+    'server_group',
+    'image',
+    'quota',
+)
 
 
 @dataclass(frozen=True)

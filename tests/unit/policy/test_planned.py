@@ -16,6 +16,7 @@ from senlin_affinity.policy.question import IMAGE, Look, Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
+RULES = (*CONSTRAINTS, ImageConstraint())
 BOUND = Binding('g', True)
 PROFILE = {'flavor': 'small', 'image': 'cirros'}
 
@@ -59,13 +60,13 @@ class Story:
         return Look(snapshot, unknown, images)
 
     def place(self):
-        outcome = hook.decide(self.growth((*CONSTRAINTS, ImageConstraint())), self.seen())
+        outcome = hook.decide(self.growth(RULES), self.seen())
         self.warnings += [outcome.warning] * (outcome.warning is not None)
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer
 
     def ceiling(self):
-        return hook.ceiling(self.growth(CONSTRAINTS), self.seen())
+        return hook.ceiling(self.growth(RULES), self.seen())
 
 
 @pytest.mark.parametrize('row', rows('policy_planned'))
@@ -106,6 +107,7 @@ CEILINGS = [
     ('the group holds it', {'count': 2}, None),
     ('the group does not hold it', {'count': 3}, 'max_server_per_host: 2 (capacity 4)'),
     ('the quota does not', {'count': 2, 'quotas': {'instances': [1, 0]}}, 'quota instances: 2'),
+    ('the flavor is too small', {'count': 1, 'image': {'min_ram': 513}}, 'image.min_ram'),
     ('hosts that are full', {'count': 2, 'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {}}}, None),
     ('hosts that are off', {'count': 2, 'hosts': {'cmp-1': {'down': True}, 'cmp-2': {}}}, None),
     ('hosts that nobody sees', {'count': 9, 'hosts': None}, None),
