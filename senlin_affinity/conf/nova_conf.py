@@ -33,8 +33,8 @@ from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
 LOG = logging.getLogger(__name__)
 _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
 _LINE = re.compile(r':(\d+), ')
-#: A line below another one that begins with a space belongs to it: here, to what is no text.
-_BROKEN = re.compile(r'[\n=]')
+#: What no item of a list has: a line that begins with a space goes on with the one above it.
+_ODD = re.compile(r'[\n=]')
 _Texts = dict[tuple[str, str], tuple[str, str]]
 
 
@@ -121,5 +121,6 @@ def _set(conf: Any, group: str, name: str, text: str, path: str) -> None:
     except (cfg.Error, ValueError):
         why = 'refers to an option that is not read' if '$' in text else 'is not a value of it'
         raise InvalidSpec(why, where) from None
-    if any(_BROKEN.search(str(item)) for item in (value if isinstance(value, list) else [value])):
+    is_odd = any(map(_ODD.search, value)) if isinstance(value, list) else '\n' in str(value)
+    if is_odd:
         raise InvalidSpec('goes on over lines that are no part of it', where)

@@ -81,8 +81,8 @@ def measure(
         certain = min(certain, sure)
     if resolved.has_hidden_quotas:
         at_most["the project's quotas, which are not known"] = None
-    # Of a number that is not known, only what is certain of it can have a condition.
     firm = 0 if unmodelled or resolved.has_hidden_quotas else _firm(resolved, counted, found)
+    # Of a number that is not known, only what is certain of it can have a condition.
     reasons = tuple(at_most) if certain or most is not None else ()
     return Capacity(most, certain, reasons, min(certain, firm))
 

@@ -101,6 +101,7 @@ def test_a_directory_and_what_comes_later(write, tmp_path):
         (f'[filter_scheduler]\nmost = {SECRET}', '[filter_scheduler] most: is not a value of it'),
         ('[filter_scheduler]\nmost = 0', '[filter_scheduler] most: is not a value of it'),
         (f'[filter_scheduler]\nenabled_filters = A\n  password = {SECRET}', 'goes on over lines'),
+        (f'[filter_scheduler]\nenabled_filters = A,\n  password = {SECRET}', 'goes on over lines'),
         (f'[DEFAULT]\ndefault_zone = az\n  {SECRET}', 'goes on over lines that are no part of it'),
         (f'[DEFAULT]\ndefault_zone = $other\nother = {SECRET}', 'refers to an option that is not'),
         (b'[a]\nb = \xff' + SECRET.encode(), 'is not UTF-8 text'),
