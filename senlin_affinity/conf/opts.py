@@ -19,6 +19,7 @@ from oslo_config import cfg
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
+from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
@@ -91,6 +92,7 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
 #: Of a constraint of ours: known in every process, also where no constraint is looked for.
 _OURS: tuple[Any, ...] = (
     AvailabilityZoneConstraint,
+    CandidatesConstraint,
     DrsConstraint,
     ImageAggregatesConstraint,
     IsolatedHostsConstraint,

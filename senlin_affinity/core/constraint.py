@@ -36,6 +36,8 @@ class Constraint(Protocol):
     it is its ``remedies`` (see :class:`~senlin_affinity.core.planning.remedies.Remedying`).
     ``options`` are what an operator can set (:class:`~senlin_affinity.core.options.Option`);
     ``resolved.option`` has their values.
+    ``unmodelled(resolved)``, where it is declared, says in words why Nova may place fewer than the
+    rules have room for: each of them makes the capacity "at most".
     ``assumptions(resolved)``, where it is declared, gives an
     :class:`~senlin_affinity.core.assumptions.Assumption` for each thing that the rule reads, that
     nobody told, and that could change the number.

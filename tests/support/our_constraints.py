@@ -1,6 +1,7 @@
 """Our constraints, in the order in which reasons are told; without looking for plugins."""
 
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
+from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
@@ -13,6 +14,7 @@ from tests.support.small_cloud import CONSTRAINTS, Fence
 OTHERS = (
     AggregateMetadataConstraint,
     ImageConstraint,
+    CandidatesConstraint,
     FlavorAggregatesConstraint,
     ImageAggregatesConstraint,
     IsolatedHostsConstraint,

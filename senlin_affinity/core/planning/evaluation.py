@@ -135,6 +135,9 @@ def _unmodelled(
         only_placement = resolved.demand.only_placement
         if only_placement and not _is_granted(resolved, rows):
             yield from only_placement
+    for item in constraints:
+        if hasattr(item, 'unmodelled'):
+            yield from item.unmodelled(resolved)
 
 
 def _is_granted(resolved: ResolvedRequest, rows: Iterable[Row]) -> bool:

@@ -31,6 +31,7 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     assert [(row['name'], row['level']) for row in rows] == [
         *((name, 'host and domain' if name in OF_DOMAINS else 'host') for name in OF_HOSTS),
         ('image', 'request'),
+        ('candidates', 'request'),
         ('quota', 'request'),
     ]
     assert all(row['rule'] and row['needs'] for row in rows)
@@ -66,7 +67,8 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     shown = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert json.loads(shown.stdout)['page'] == ''
     before = OF_HOSTS.index('tenant_isolation')
-    assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], 'image', 'quota']
+    of_request = ['image', 'candidates', 'quota']
+    assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], *of_request]
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
 

@@ -1,0 +1,105 @@
+"""Nova looks at no more hosts than ``max_placement_results`` of those that Placement has for it.
+
+Source: nova-scheduler asks Placement with this limit, before its filters run. If there are more
+hosts, and those in the answer are just the ones that filters refuse, Nova finds none.
+
+It never refuses anything. A number is "at most" where Placement has more hosts than the limit, as
+far as zones, services and resources tell, and filters may refuse as many before the servers that
+are asked for are placed: any but Nova's default ones, affinity with members, and anti-affinity with
+so many servers. A server that is sent to a host has that one looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import ClassVar
+
+from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.host_status import is_left_behind
+from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
+from senlin_affinity.core.wanted_zone import wanted_zone
+
+LIMIT = Option(
+    'max_placement_results',
+    1000,
+    "How many hosts Nova asks Placement for at most; as in nova.conf's [scheduler].",
+    minimum=1,
+    nova='scheduler',
+)
+#: They let every host through: nothing of ours has what they read.
+_HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', 'SameHostFilter', 'DifferentHostFilter')
+
+
+class CandidatesConstraint:
+    """The limit of Placement's answer."""
+
+    name = 'candidates'
+    order = 895
+    summary = 'Nova looks at no more hosts than max_placement_results'
+    needs = ('hosts',)
+    is_by_name = False
+    is_by_resources = False
+    filters: tuple[str, ...] = ()
+    options = (LIMIT,)
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'candidates.all': Reason('Nova looks at every host that Placement has for it'),
+        'candidates.enough': Reason(
+            'Nova looks at {limit} hosts, and filters can not refuse as many'
+        ),
+        'candidates.cut': Reason(
+            'Nova looks at {limit} of the hosts that Placement has for it, '
+            'and filters may refuse as many'
+        ),
+    }
+
+    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+        """See :meth:`RequestConstraint.check_request`."""
+        return resolved.once(_verdict)
+
+    def unmodelled(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """In words, why Nova may place fewer than the rules have room for."""
+        if resolved.once(_verdict).code == 'candidates.cut':
+            limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
+            yield f'{limit}, which hosts that filters refuse may fill'
+
+
+def _verdict(resolved: ResolvedRequest) -> Verdict:
+    limit, hosts = resolved.option(LIMIT), resolved.snapshot.hosts or ()
+    if len(hosts) <= limit or resolved.rules.is_pinned:
+        return Verdict.skipped('candidates.all')
+    if _refused(resolved) < limit:
+        return Verdict.skipped('candidates.enough', limit=limit)
+    offered = (host for host in hosts if _is_offered(resolved, host))
+    if len(list(islice(offered, limit + 1))) <= limit:
+        return Verdict.skipped('candidates.all')
+    return Verdict.skipped('candidates.cut', limit=limit)
+
+
+def _is_offered(resolved: ResolvedRequest, host: Host) -> bool:
+    """May Placement have this host for the servers, as far as is told at once?"""
+    zone, demand, has = resolved.once(wanted_zone), resolved.demand, host.resources
+    if not host.enabled or is_left_behind(host):
+        return False
+    if zone is not None and host.availability_zone not in (zone, None):
+        return zone == resolved.snapshot.zones.default
+    if demand is None or not has or host.is_partial:
+        return True
+    return all(
+        name in has and has[name].capacity - has[name].used >= amount
+        for name, amount in demand.amounts.items()
+    )
+
+
+def _refused(resolved: ResolvedRequest) -> float:
+    """How many hosts filters may refuse at most, before the last of the servers is placed."""
+    hosts, group = resolved.snapshot.hosts or (), resolved.server_group
+    policy = None if group is None else group.policy
+    is_any = not set(resolved.request.enabled_filters) <= {*_HARMLESS}
+    if is_any or (policy == AFFINITY and resolved.members_on):
+        return len(hosts)
+    down = sum(not host.up for host in hosts)
+    if policy != ANTI_AFFINITY:
+        return down
+    return down + len(resolved.members_on) + resolved.request.count
