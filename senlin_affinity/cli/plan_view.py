@@ -15,7 +15,7 @@ from rich.text import Text
 
 from senlin_affinity.cli import plan_notes, servers_view
 from senlin_affinity.cli.plan_map import HostMap, indented
-from senlin_affinity.core import terminal_text
+from senlin_affinity.core import host_status, terminal_text
 from senlin_affinity.core.planning.decision import FEWER, TWO, Decision
 from senlin_affinity.core.reasons import sentence
 
@@ -54,6 +54,7 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     yield from _remedies(answer, console.width)
     if decision.fits is not False:
         yield from _list('What is not known:', _unknown(answer))
+    yield from _list('Where Nova and Placement differ:', host_status.differences(hosts or ()))
     if resolved.server_group is not None and hosts is None:
         title = f'What is known of server group {resolved.server_group.name}:'
         yield from _list(title, servers_view.together(resolved.server_group))
