@@ -211,7 +211,7 @@ def test_a_plain_user_who_names_another_project(command):
 
 
 def test_another_project_costs_no_request_more(cloud, command, groups):
-    """Its quotas are asked for in place of the own ones."""
+    """Its quotas are asked for in place of the own ones and the user's."""
     costs = []
     for options in (
         ('--server-group', groups['admin']),
@@ -223,7 +223,8 @@ def test_another_project_costs_no_request_more(cloud, command, groups):
         plan(command, 'admin', 1, *options)
         costs.append(asked(cloud))
     own, other, by_name, other_by_name = costs
-    assert own[-1] == by_name[-1] == '/limits'
+    of_user = f'/os-quota-sets/{ADMIN.project.id}/detail'
+    assert own[-2:] == by_name[-2:] == ['/limits', of_user]
     assert other[-1] == other_by_name[-1] == f'/os-quota-sets/{DEMO.project.id}/detail'
-    assert other[1:-1] == own[1:-1]
-    assert other_by_name[:-1] == by_name[:-1]
+    assert other[1:-1] == own[1:-2]
+    assert other_by_name[:-1] == by_name[:-2]
