@@ -9,9 +9,13 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from senlin_affinity.core import server_group
 from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.actions import unused
+from senlin_affinity.core.server_group import (
+    NOT_YET,
+    RULES_MICROVERSION,
+    SOFT_POLICIES_MICROVERSION,
+)
 
 #: osc-placement has traits from this microversion on.
 _PLACEMENT = ('--os-placement-api-version', '1.6')
@@ -46,11 +50,14 @@ def _named(*names: str) -> tuple[str, ...]:
 
 def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
     old = resolved.server_group
-    if old is None or old.id == server_group.NOT_YET:
+    if old is None or old.id == NOT_YET:
         return  # an attach creates it, as its policy says
     rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
     words = [word for pair in rules for word in pair]
-    yield ('server', 'group', 'create', '--policy', value['policy'], *words, *_named(value['name']))
+    policy = ('--policy', value['policy'])
+    since = RULES_MICROVERSION if words else SOFT_POLICIES_MICROVERSION
+    version = ('--os-compute-api-version', '.'.join(map(str, since)))
+    yield (*version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
 def _enabled_hosts(_question: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:

@@ -30,13 +30,12 @@ def kinds(planner: Replanner) -> list[Host]:
     """The hosts that are there, empty and enabled, with another name; one of each kind."""
     named = [item for item in planner.constraints if is_of_hosts(item) and is_by_name(item)]
     sizes: dict[int, Hashable] = {}
+    nothing: dict[str, Resource] = {}
     found: dict[Hashable, Host] = {}
     for host in planner.hosts:
-        resources = host.resources or {}
+        resources = host.resources or nothing
         if id(resources) not in sizes:
-            sizes[id(resources)] = (
-                *((key, has._replace(used=0)) for key, has in resources.items()),
-            )
+            sizes[id(resources)] = (*resources, *((has[0], has[2:]) for has in resources.values()))
         shapes = (*(item.shape(planner.resolved, host) for item in named),)
         key = _look(host), sizes[id(resources)], *shapes
         found.setdefault(key, host)

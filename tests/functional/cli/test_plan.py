@@ -507,11 +507,12 @@ def test_the_view_of_a_request_that_does_not_fit(plan):
         '',
         'What would help, the smallest change first:',
         '  max_server_per_host: 3 (capacity 9)',
-        '      $ openstack server group create --policy anti-affinity --rule \\',
-        '        max_server_per_host=3 web-2',
+        '      $ openstack --os-compute-api-version 2.64 server group create --policy \\',
+        '        anti-affinity --rule max_server_per_host=3 web-2',
         '  2 more hosts (VCPU 8, MEMORY_MB 4096, DISK_GB 8) (capacity 9)',
         '  policies: soft-anti-affinity (capacity 19)',
-        '      $ openstack server group create --policy soft-anti-affinity web-2',
+        '      $ openstack --os-compute-api-version 2.15 server group create --policy \\',
+        '        soft-anti-affinity web-2',
         '  5 servers in place of 8 (capacity 5)',
         '  Nova changes no rule of a group that is there: it takes a new group, which',
         '  counts only its own servers. With Senlin: another policy, or another cluster.',
@@ -734,8 +735,8 @@ def test_a_remedy_that_is_at_most_says_so(plan, answer):
             }
         },
         'commands': [
-            'openstack server group create --policy anti-affinity '
-            '--rule max_server_per_host=3 web-2'
+            'openstack --os-compute-api-version 2.64 server group create '
+            '--policy anti-affinity --rule max_server_per_host=3 web-2'
         ],
     }
 

@@ -1,0 +1,89 @@
+"""The lines that carry a remedy out: what is in them, and that no name breaks out of one."""
+
+import shlex
+
+import pytest
+
+from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.planning import commands
+from senlin_affinity.core.server_group import NOT_YET, ServerGroup
+from tests.support.small_cloud import flavor_of
+
+FLAVOR = flavor_of({'name': 'm1.x', 'extra_specs': {'trait:CUSTOM_A': 'required', 'a b': "c'"}})
+HOSTS = tuple(
+    Host(name, f'{name}.example.org', traits=frozenset({'HW_CPU_X86_AVX', 'CUSTOM_B'}))
+    for name in ('cmp-1', 'cmp-2')
+)
+GROUP = ServerGroup('g', 'web', 'anti-affinity')
+QUESTION = ResolvedRequest(
+    PlacementRequest(1, 'f'), CloudSnapshot(hosts=HOSTS, flavors=(FLAVOR,)), FLAVOR, GROUP
+)
+NEW_GROUP = {
+    'server_group': {
+        'name': 'web-2',
+        'policy': 'anti-affinity',
+        'rules': {'max_server_per_host': 2},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ('data', 'lines'),
+    [
+        (
+            NEW_GROUP,
+            [
+                '--os-compute-api-version 2.64 server group create --policy anti-affinity '
+                '--rule max_server_per_host=2 web-2'
+            ],
+        ),
+        (
+            {'enabled_hosts': ['cmp-1', 'cmp-2'], 'started_hosts': ['cmp-2']},
+            [f'compute service set --enable {name} nova-compute' for name in ('cmp-1', 'cmp-2')],
+        ),
+        (
+            {'quotas': {'project_id': 'p', 'limits': {'ram': 7, 'server_group_members': 9}}},
+            ['quota set --ram 7 --server-group-members 9 p'],
+        ),
+        ({'quotas': {'project_id': None, 'limits': {'ram': 7}}}, []),
+        (
+            {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': 'u'}, 'hosts': ['cmp-2']}},
+            ['aggregate add host ssd cmp-2'],
+        ),
+        (
+            {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-2']}},
+            [
+                '--os-placement-api-version 1.6 trait create CUSTOM_A',
+                '--os-placement-api-version 1.6 resource provider trait set --trait CUSTOM_A '
+                '--trait CUSTOM_B --trait HW_CPU_X86_AVX "$(openstack resource provider list '
+                '--name cmp-2.example.org -f value -c uuid)"',
+            ],
+        ),
+        (
+            {'removed_extra_specs': ['trait:CUSTOM_A']},
+            [
+                'flavor create --vcpus 1 --ram 512 --disk 1 --ephemeral 0 --swap 0 '
+                """--property 'a b=c'"'"'' m1.x-2"""
+            ],
+        ),
+        ({'removed_extra_specs': []}, []),
+        ({'availability_zone': None, 'count': 3, 'given_up': ['fence']}, []),
+    ],
+    ids=lambda value: next(iter(value), 'none') if isinstance(value, dict) else None,
+)
+def test_lines(data, lines):
+    assert commands.of(data, QUESTION) == tuple(f'openstack {line}' for line in lines)
+
+
+def test_a_group_that_an_attach_creates_needs_no_line():
+    new = ServerGroup(NOT_YET, 'web', 'anti-affinity')
+    question = ResolvedRequest(QUESTION.request, QUESTION.snapshot, FLAVOR, new)
+    assert commands.of(NEW_GROUP, question) == ()
+
+
+@pytest.mark.parametrize('name', ['$(reboot)', "a'; reboot; '", '--os-token', 'a\nb', '`x`', '"'])
+def test_a_name_is_one_word(name):
+    aggregate = {'name': name, 'uuid': 'u'}
+    (line,) = commands.of({'aggregate_hosts': {'aggregate': aggregate, 'hosts': [name]}}, QUESTION)
+    begin = ['openstack', 'aggregate', 'add', 'host', *(['--'] if name[0] == '-' else [])]
+    assert shlex.split(line) == [*begin, name, name]
