@@ -55,6 +55,7 @@ NO_LATE_CHECK = Option(
     '[workarounds].',
     nova='workarounds',
 )
+_NEW_GROUP = 'a new server group (with Senlin: another cluster, or policy)'
 #: As many as a range can have.
 _MOST_STEPS = 2**31 - 1
 
@@ -176,7 +177,7 @@ class ServerGroupConstraint:
             return
         if group.members:
             same = planner.plan(_new_group(planner, group))
-            yield planner.change('new_group', 'a new server group', 1, same, kind=Kind.ASKERS)
+            yield planner.change('new_group', _NEW_GROUP, 1, same, kind=Kind.ASKERS)
             if same.fits:
                 return  # with the guarantees that are asked for
         yield from _higher_rule(planner, group)

@@ -29,7 +29,7 @@ from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.planning import topology
-from senlin_affinity.core.planning.decision import Decision
+from senlin_affinity.core.planning.decision import FEWER, Decision
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.policy import placement, profile, question
 from senlin_affinity.policy.binding import Binding
@@ -252,7 +252,8 @@ def _words(decision: Decision, unknown: Mapping[str, str] | None = None) -> str:
     words = decision.line()
     if decision.fits is None and unknown:
         return f'{words}; {"; ".join(unknown.values())}'
-    if decision.remedies:
-        helps = ', '.join(map(str, decision.remedies[:_MOST_REMEDIES]))
+    helping = [remedy for remedy in decision.remedies if remedy.code != FEWER]
+    if helping:
+        helps = ', '.join(map(str, helping[:_MOST_REMEDIES]))
         return f'{words}; would help: {helps}'
     return words

@@ -98,7 +98,8 @@ def test_rx_02_what_can_not_fit_is_refused_with_the_line_and_what_helps(desk):
     assert reason.startswith(
         'does not fit: 2 of 3 placed; 0/3 hosts left: server_group.host_full on 3; would help: '
     )
-    assert 'max_server_per_host: 2 (capacity 5)' in reason
+    new_group = 'a new server group (with Senlin: another cluster, or policy) (capacity 3)'
+    assert new_group in reason
     assert not any(host.host in reason for host in HOSTS)
 
 

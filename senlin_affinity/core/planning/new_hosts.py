@@ -58,6 +58,7 @@ def _empty(host: Host) -> Host:
 def describe(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     """The host in plain values."""
     known, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
+    named = [(known[uuid].name if uuid in known else uuid, uuid) for uuid in host.aggregates]
     units = {}
     for name, has in (host.resources or {}).items():
         odd = {key: each for key, each in has._asdict().items() if each != usual[key]}
@@ -72,10 +73,7 @@ def describe(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
         'hypervisor_hostname': host.hypervisor_hostname,
         'hypervisor_type': host.hypervisor_type,
         'availability_zone': host.availability_zone,
-        'aggregates': [
-            {'name': known[uuid].name if uuid in known else uuid, 'uuid': uuid}
-            for uuid in sorted(host.aggregates)
-        ],
+        'aggregates': [{'name': name, 'uuid': uuid} for name, uuid in sorted(named)],
         'traits': sorted(host.traits),
         'amounts': {name: has.capacity for name, has in (host.resources or {}).items()},
         **{key: each for key, each in odd.items() if each},
