@@ -1,0 +1,170 @@
+"""Every kind of remedy, carried out on a real Nova: it gives what it said."""
+
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity import preflight
+from senlin_affinity.core.objects import DEFAULT_FILTERS, PlacementRequest, Rules
+from senlin_affinity.core.spread import Spread
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support.remedying import Operator
+
+RAM = 128
+FILTERS = (*DEFAULT_FILTERS, 'AggregateInstanceExtraSpecsFilter')
+SSD, FAST = 'aggregate_instance_extra_specs:ssd', 'trait:CUSTOM_FAST'
+
+
+def host(room, zone=None, **more):
+    return {'memory_mb': room * RAM, **({'availability_zone': zone} if zone else {}), **more}
+
+
+HOSTS = {
+    'cmp-1': host(2, 'az-1', aggregates={'ssd': {'ssd': 'true'}}),
+    'cmp-2': host(1, 'az-2'),
+    'cmp-3': host(1, 'az-1', disabled=True),
+    'cmp-4': host(2),
+}
+FLAVORS = {
+    'asked': {'id': 'asked', 'ram': RAM},
+    'half': {'id': 'half', 'ram': RAM // 2},
+    'ssd': {'id': 'ssd', 'ram': RAM, 'extra_specs': {SSD: 'true'}},
+    'fast': {'id': 'fast', 'ram': RAM, 'extra_specs': {FAST: 'required'}},
+    'theirs': {'id': 'theirs', 'ram': RAM, 'extra_specs': {'kept:them': '1'}},
+}
+RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('kept:',))
+ANTI = 'anti-affinity'
+#: The flavor, how many servers of it are asked for, what else is asked, and what is there: a group
+#: with a server on each of some hosts, the limit of a quota, the rules.
+CASES = {
+    'started_hosts': ('asked', 3, {'availability_zone': 'az-1'}, {}),
+    'availability_zone': ('asked', 2, {'availability_zone': 'az-2'}, {}),
+    'any_zone': ('asked', 3, {'availability_zone': 'az-2'}, {}),
+    'aggregate_hosts of a zone': ('asked', 3, {'availability_zone': 'az-2'}, {}),
+    'aggregate_hosts of metadata': ('ssd', 4, {}, {}),
+    'aggregate_hosts of member_of': ('asked', 4, {'member_of': ('ssd',)}, {}),
+    'host_traits': ('fast', 2, {}, {}),
+    'flavor': ('asked', 2, {'availability_zone': 'az-2'}, {}),
+    'quota': ('asked', 2, {}, {'limit': 1}),
+    'new_group': ('asked', 3, {}, {'policy': ANTI, 'on': 'cmp-1'}),
+    'max_server_per_host': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
+    'soft_policy': ('asked', 4, {}, {'policy': ANTI, 'on': 'cmp-4'}),
+    'rule_given_up of traits': ('fast', 3, {}, {}),
+    'rule_given_up of aggregate_metadata': ('ssd', 3, {}, {}),
+    'rule_given_up of member_of': ('asked', 3, {'member_of': ('ssd',)}, {}),
+    'rule_given_up of spread': ('asked', 4, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
+    'no_reservation': ('theirs', 3, {}, {'rules': RESERVED}),
+    'fewer_servers': ('asked', 99, {'availability_zone': 'az-2'}, {}),
+}
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    with SandboxCloud(HOSTS, flavors=FLAVORS, filters=FILTERS) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(cloud):
+    """As the cloud was is as it is again after the test."""
+    operator = Operator(cloud)
+    compute = operator.compute
+    of_hosts = {each.name: list(each.hosts or ()) for each in compute.aggregates()}
+    traits = {name: operator.traits(name) for name in HOSTS}
+    yield operator
+    operator.remove_servers()
+    project = operator.connection.current_project_id
+    compute.delete(f'/os-quota-sets/{project}')
+    for aggregate in compute.aggregates():
+        for name in set(aggregate.hosts or ()) - set(of_hosts[aggregate.name]):
+            compute.remove_host_from_aggregate(aggregate, name)
+    (service,) = compute.services(host='cmp-3', binary='nova-compute')
+    compute.disable_service(service, 'cmp-3', 'nova-compute')
+    for name in HOSTS:
+        operator.set_traits(name, traits[name])
+
+
+def decide(operator, request, rules):
+    snapshot = preflight.take_snapshot(operator.connection)
+    return preflight.plan(request, snapshot, rules=rules)
+
+
+def said(thing):
+    return thing.capacity, thing.capacity_is_upper_bound
+
+
+def set_limit(operator, limit):
+    """Let the project have so many servers."""
+    operator.run(
+        f'openstack quota set --instances {limit} {operator.connection.current_project_id}'
+    )
+
+
+def place(operator, request, most):
+    """How many servers find a host, one after the other."""
+    placed = 0
+    while placed <= most and operator.place(request):
+        placed += 1
+    return placed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('case', CASES)
+def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
+    flavor, count, asked, there = CASES[case]
+    more = {'enabled_filters': FILTERS, 'image_properties': {}, **asked}
+    request, rules = PlacementRequest(count, flavor, **more), there.get('rules')
+    if 'policy' in there:
+        group = operator.compute.create_server_group(name='web', policy=there['policy']).id
+        request = replace(request, server_group=group)
+        assert operator.place(request, f'nova:{there["on"]}')
+    if 'limit' in there:
+        set_limit(operator, there['limit'])
+    code, _of, which = case.partition(' of ')
+    remedy = next(
+        each
+        for each in decide(operator, request, rules).remedies
+        if each.code == code and (code != 'rule_given_up' or each.change == f'without {which}')
+    )
+    then = operator.carry_out(remedy, request)
+    again = decide(operator, then, rules)
+    assert said(again) == said(remedy), (remedy, again.line())
+    assert again.fits
+    if then.member_of or rules:  # Nova does not keep to them: the hosts are chosen
+        places = [f'{each.zone}:{each.host}' for each in again.placements]
+        assert all(operator.place(then, place) for place in places)
+    else:
+        assert place(operator, then, remedy.capacity) == remedy.capacity
+
+
+@pytest.mark.long
+def test_new_hosts_that_are_as_it_says_give_what_it_said(operator):
+    """Alone, and beside a quota; in another cloud, for a sandbox does not grow."""
+    more = {'image_properties': {}, 'enabled_filters': FILTERS}
+    request = PlacementRequest(3, 'ssd', None, 'az-1', **more)
+    hosts = find(operator, request, 'hosts')
+    set_limit(operator, 2)
+    both = find(operator, request, 'two_changes')
+    assert both.data['new_hosts'] == hosts.data['new_hosts']
+    new = hosts.data['new_hosts']
+    assert [each['name'] for each in new['aggregates']] == ['az-1', 'ssd']
+    assert (new['availability_zone'], new['amounts']['MEMORY_MB']) == ('az-1', 2 * RAM)
+    aggregates = {'ssd': {'ssd': 'true'}}
+    added = {f'new-{each}': host(2, 'az-1', aggregates=aggregates) for each in range(new['number'])}
+    with SandboxCloud({**HOSTS, **added}, flavors=FLAVORS, filters=FILTERS) as larger:
+        operator = Operator(larger)
+        for remedy in (both, hosts):
+            operator.connection.compute.delete(
+                f'/os-quota-sets/{operator.connection.current_project_id}'
+            )
+            for line in remedy.commands:
+                operator.run(line)
+            assert said(decide(operator, request, None)) == said(remedy)
+            assert place(operator, request, remedy.capacity) == remedy.capacity
+            operator.remove_servers()
+
+
+def find(operator, request, code):
+    """The remedy of this code."""
+    (remedy,) = (each for each in decide(operator, request, None).remedies if each.code == code)
+    return remedy

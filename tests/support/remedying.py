@@ -1,0 +1,157 @@
+"""Carries remedies out on a real cloud: the lines for an operator word by word, the rest as asked.
+
+It shares no code with the package: a line is read as its client would, and becomes an API request;
+what an asker changes comes back as another request.
+"""
+
+import re
+import shlex
+from dataclasses import replace
+
+from openstack import exceptions as sdk
+
+from senlin_affinity.core.objects import PlacementRequest
+from tests.support import waiting
+
+ZONE_HAS_NO_HOST = 'requested availability zone is not available'
+_PROVIDER = re.compile(r'\$\(openstack resource provider list --name (\S+) -f value -c uuid\)')
+#: What an asker changes, by its name in a request.
+_ASKED = ('availability_zone', 'count', 'member_of', 'spread')
+
+
+class Operator:
+    """An administrator of a sandbox."""
+
+    def __init__(self, cloud):
+        self.connection = cloud.connection()
+        self.compute, self.placement = self.connection.compute, self.connection.placement
+        self._image = cloud.image_id
+
+    def carry_out(self, remedy, request: PlacementRequest) -> PlacementRequest:
+        """Make the change; the request that is asked from then on."""
+        for line in remedy.commands:
+            self.run(line)
+        data = remedy.data
+        asked = {name: data[name] for name in _ASKED if name in data}
+        for name, value in asked.items():
+            asked[name] = tuple(value) if isinstance(value, list) else value
+        if 'flavor' in data:
+            asked['flavor'] = data['flavor']['id']
+        if 'removed_extra_specs' in data:
+            asked['flavor'] = self._newest
+        if 'server_group' in data:
+            asked['server_group'] = self._newest
+        return replace(request, **asked)
+
+    def run(self, line):
+        """Do what a line says."""
+        client, *words = shlex.split(line)
+        assert client == 'openstack'
+        options = {}
+        while words[0].startswith('--'):
+            options[words[0]], words = words[1], words[2:]
+        for length in (4, 3, 2):
+            action = getattr(self, f'_{"_".join(words[:length])}', None)
+            if action is not None:
+                return action(*_read(words[length:]))
+        raise AssertionError(f'nobody knows {line}')
+
+    def _compute_service_set(self, options, host, binary):
+        (service,) = self.compute.services(host=host, binary=binary)
+        assert options == {'enable': [True]}
+        self.compute.enable_service(service, host, binary)
+
+    def _aggregate_add_host(self, options, name, host):
+        assert options == {}
+        self.compute.add_host_to_aggregate(self.compute.find_aggregate(name), host)
+
+    def _quota_set(self, options, project):
+        body = {name.replace('-', '_'): int(value) for name, (value,) in options.items()}
+        answer = self.compute.put(f'/os-quota-sets/{project}', json={'quota_set': body})
+        sdk.raise_from_response(answer)
+
+    def _server_group_create(self, options, name):
+        rules = dict(each.split('=') for each in options.get('rule', ()))
+        rules = {key: int(value) for key, value in rules.items()}
+        more = {'rules': rules} if rules else {}
+        (policy,) = options['policy']
+        self._newest = self.compute.create_server_group(name=name, policy=policy, **more).id
+
+    def _flavor_create(self, options, name):
+        specs = dict(each.split('=', 1) for each in options.pop('property', ()))
+        amounts = {key: int(value) for key, (value,) in options.items()}
+        flavor = self.compute.create_flavor(name=name, **amounts)
+        if specs:
+            self.compute.create_flavor_extra_specs(flavor, specs)
+        self._newest = flavor.id
+
+    def _trait_create(self, options, name):
+        self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
+
+    def _resource_provider_trait_set(self, options, provider):
+        (name,) = _PROVIDER.fullmatch(provider).groups()
+        self.set_traits(name, options['trait'])
+
+    def set_traits(self, name, traits):
+        """Replace the traits of a host's provider."""
+        path, version = '/resource_providers', {'microversion': '1.6'}
+        known = self.placement.get(path, params={'name': name}, **version).json()
+        (found,) = known['resource_providers']
+        path = f'{path}/{found["uuid"]}/traits'
+        body = self.placement.get(path, **version).json() | {'traits': list(traits)}
+        self.placement.put(path, json=body, **version).raise_for_status()
+
+    def traits(self, name):
+        """Those of a host's provider."""
+        path, version = '/resource_providers', {'microversion': '1.6'}
+        known = self.placement.get(path, params={'name': name}, **version).json()
+        (found,) = known['resource_providers']
+        return self.placement.get(f'{path}/{found["uuid"]}/traits', **version).json()['traits']
+
+    def place(self, request, zone=None):
+        """Ask for one server; its id, or None where no host takes it."""
+        body = {'name': 'server', 'flavorRef': request.flavor, 'imageRef': self._image}
+        zone = zone or request.availability_zone
+        body |= {'networks': 'none'} | ({'availability_zone': zone} if zone else {})
+        hints = {'group': request.server_group} if request.server_group else {}
+        body = {'server': body, 'os:scheduler_hints': hints}
+        answer = self.compute.post('/servers', json=body, microversion='2.37')
+        if answer.status_code == 403 or ZONE_HAS_NO_HOST in answer.text:
+            return None
+        sdk.raise_from_response(answer)
+        server = answer.json()['server']['id']
+
+        def ended():
+            found = self.compute.get_server(server)
+            return found if found.status in ('ACTIVE', 'ERROR') else None
+
+        return server if waiting.until(ended, 60, 'the server').status == 'ACTIVE' else None
+
+    def remove_servers(self):
+        """Delete all servers, and wait until nothing is allocated."""
+        for server in list(self.compute.servers()):
+            self.compute.delete_server(server, ignore_missing=True)
+        waiting.until(lambda: not list(self.compute.servers()), 60, 'no server is left')
+        waiting.until(lambda: not self._is_used(), 60, 'nothing is allocated')
+
+    def _is_used(self):
+        path = '/resource_providers'
+        for each in self.placement.get(path).json()['resource_providers']:
+            used = self.placement.get(f'{path}/{each["uuid"]}/usages').json()['usages']
+            if any(used.values()):
+                return True
+        return False
+
+
+def _read(words):
+    """The options of a command, each with its values, and then the names."""
+    options, names = {}, []
+    words = iter(words)
+    for word in words:
+        if not word.startswith('--'):
+            names.append(word)
+        elif word == '--enable':
+            options['enable'] = [True]
+        else:
+            options.setdefault(word[2:], []).append(next(words))
+    return options, *names
