@@ -36,13 +36,11 @@ def told(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
     image = {} if asked.image is None else case.images[asked.image]
     known = ('name', 'min_ram', 'min_disk')
     properties = {key: value for key, value in image.items() if key not in known}
-    values = {
-        option.dest: case.nova_options.get(option.nova, {}).get(option.dest, option.default)
-        for option in opts.options_of(load_constraints())
-        if option.nova
-    }
+    options = [option for option in opts.options_of(load_constraints()) if option.nova]
+    values = {option.dest: case.nova_options.get(option.nova, {}) for option in options}
     return {
         'image_properties': properties,
         'enabled_filters': case.filters,
-        'options': {name: value for name, value in values.items() if value is not None},
+        'options': {name: group[name] for name, group in values.items() if name in group},
+        'told': frozenset(option.key for option in options),
     }

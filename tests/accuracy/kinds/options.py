@@ -49,6 +49,14 @@ def _instances(dice: random.Random, _names: list[str]) -> tuple[str, dict[str, A
     return 'NumInstancesFilter', {'options': {'filter_scheduler': limit}}
 
 
+def _instances_of_aggregates(dice: random.Random, names: list[str]) -> tuple[str, dict[str, Any]]:
+    hosts = sorted(dice.sample(names, dice.randint(1, len(names))))
+    metadata = {'max_instances_per_host': dice.choice(['1', '2', '3'])}
+    limit = {'filter_scheduler': {'max_instances_per_host': dice.randint(1, 4)}}
+    aggregate = {'few': {'hosts': hosts, 'metadata': metadata}}
+    return 'AggregateNumInstancesFilter', {'aggregates': aggregate, 'options': limit}
+
+
 def _extra_specs(dice: random.Random, names: list[str]) -> tuple[str, dict[str, Any]]:
     hosts = sorted(dice.sample(names, dice.randint(1, len(names))))
     metadata = {'ssd': dice.choice(['true', 'false', 'true,false'])}
@@ -88,4 +96,4 @@ def _type(dice: random.Random, names: list[str]) -> tuple[str, dict[str, Any]]:
     }
 
 
-_DRAWS = (_instances, _extra_specs, _tenants, _isolated, _zone, _type)
+_DRAWS = (_instances, _instances_of_aggregates, _extra_specs, _tenants, _isolated, _zone, _type)
