@@ -6,13 +6,16 @@ the live cloud and answers.
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from senlin_affinity import api
-from senlin_affinity.conf import opts
+from senlin_affinity.conf import nova_conf
 from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.sandbox import config_files
 from tests.accuracy.case import Ask, Case
-from tests.accuracy.stage import Stage
+from tests.accuracy.stage import Stage, options_of
 
 
 def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
@@ -32,15 +35,18 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
 
 
 def told(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
-    """The image, the filters, and all options of nova.conf that a constraint reads."""
+    """The image, and all of nova.conf, as a file."""
     image = {} if asked.image is None else case.images[asked.image]
     known = ('name', 'min_ram', 'min_disk')
     properties = {key: value for key, value in image.items() if key not in known}
-    options = [option for option in opts.options_of(load_constraints()) if option.nova]
-    values = {option.dest: case.nova_options.get(option.nova, {}) for option in options}
+    constraints = load_constraints()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / 'nova.conf'
+        config_files.write(path, options_of(case))
+        read = nova_conf.read([str(path)], constraints)
     return {
         'image_properties': properties,
-        'enabled_filters': case.filters,
-        'options': {name: group[name] for name, group in values.items() if name in group},
-        'told': frozenset(option.key for option in options),
+        'enabled_filters': read.filters,
+        'options': read.values,
+        'told': read.keys,
     }

@@ -29,7 +29,7 @@ from tests.accuracy.stage import Stage
 from tests.support import tables
 
 #: Cases of one sandbox: it takes seconds to start, and gets slower with what it has had.
-BATCH = 20
+BATCH = 12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begin = time.monotonic()
     for case, result in compare(cases, given.jobs, given.until):
         results.append(result)
-        print(f'{len(results):4} {result.outcome:7} {result}', flush=True)
+        print(f'{len(results):4} {result.outcome:7} {result}'.partition('\n')[0], flush=True)
         if given.keep is not None and not result.is_right:
             tables.keep(given.keep, row(case, result))
     minutes = (time.monotonic() - begin) / 60

@@ -29,6 +29,13 @@ _UNUSED = {'vcpus': 1, 'memory_mb': 8, 'disk_gb': 0}
 _numbers = itertools.count(1)
 
 
+def options_of(case: Case) -> dict[str, dict[str, Any]]:
+    """All that the nova.conf of a case says."""
+    group = case.nova_options.get('filter_scheduler', {})
+    filters = {'enabled_filters': list(case.filters), **group}
+    return {**case.nova_options, 'filter_scheduler': filters}
+
+
 class Stage:
     """A sandbox; a context manager."""
 
@@ -60,7 +67,8 @@ class Stage:
 
     def set_up(self, case: Case) -> None:
         """Make the cloud of this case."""
-        self._set_options(case)
+        # The servers of before were let in by what nova.conf said then.
+        self.put('options', {'DEFAULT': case.nova_options.get('DEFAULT', {})})
         self.sizes = {
             name: {key: host[key] for key in host if key not in ('availability_zone', 'disabled')}
             for name, host in case.hosts.items()
@@ -78,6 +86,7 @@ class Stage:
         for server in case.servers:
             made = states.put(self, server)
             self.undo.append(lambda made=made: self.admin.delete([made]))
+        self.put('options', options_of(case))
         self._set_quotas(case)
         self._let_go_stale(case)
 
@@ -94,11 +103,6 @@ class Stage:
         while self.undo:
             self.undo.pop()()
         waiting.until(lambda: not self.admin.servers(), 30, 'the servers are gone')
-
-    def _set_options(self, case: Case) -> None:
-        group = case.nova_options.get('filter_scheduler', {})
-        filters = {'filter_scheduler': {'enabled_filters': list(case.filters), **group}}
-        self.put('options', {**case.nova_options, **filters})
 
     def put(self, what: str, body: Any) -> None:
         """Use one of the sandbox's own doors."""

@@ -124,7 +124,8 @@ def shared_disk(seed: int) -> Case:
         'shared disk',
         seed,
         hosts,
-        {**flavors, 'plain': parts.PLAIN},
+        # A server that is sent to its host gets no disk of another provider than the host.
+        {**flavors, 'plain': parts.flavor(disk=0)},
         parts.asks(dice, groups, {'flavor': 'large'}, {'flavor': 'small'}),
         {name: {'hosts': members} for name, members in sharing.items()},
         groups=groups,
