@@ -140,6 +140,12 @@ def test_what_was_said_to_be_sure_has_to_come():
     assert dataclasses.replace(result, firm=4).outcome == 'wrong'
 
 
+def test_the_manual_says_what_each_kind_is():
+    page = (tables.CASES.parents[1] / 'doc/source/user/preflight.rst').read_text()
+    rows = [line[7:] for line in page.partition('How right it is')[2].splitlines() if '* -' in line]
+    assert rows == ['Clouds', *KINDS]
+
+
 def test_the_table_has_a_row_for_each_kind_and_their_sum():
     results = [
         comparison.Result(kind, number, 0, capacity, is_at_most, placed, '', assumed)
