@@ -85,19 +85,21 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
 
 
 def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iterator[Result]:
-    """The first remedy that can be carried out here, and what comes then."""
-    for remedy in decision.remedies:
-        with stage.changes():
-            asked = remedies.carry_out(stage, case, case.asks[number], getattr(remedy, 'data', {}))
-            if asked is not None:
-                yield dataclasses.replace(
-                    _result(case, number, decision, _try(stage, asked, remedy.capacity + 1)),
-                    capacity=remedy.capacity,
-                    is_at_most=remedy.capacity_is_upper_bound,
-                    firm=0,
-                    line=f'{remedy.code}: {remedy.change}',
-                )
-                return
+    """One of the remedies that can be carried out here, and what comes then."""
+    known = [remedy for remedy in decision.remedies if remedies.can(case, remedy.data)]
+    if not known:
+        return
+    remedy = known[case.seed % len(known)]
+    with stage.changes():
+        asked = remedies.carry_out(stage, case, case.asks[number], remedy.data)
+        placed = _try(stage, asked, remedy.capacity + 1)
+    yield dataclasses.replace(
+        _result(case, number, decision, placed),
+        capacity=remedy.capacity,
+        is_at_most=remedy.capacity_is_upper_bound,
+        line=f'{remedy.code}: {remedy.change}',
+        firm=0,
+    )
 
 
 def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
@@ -109,9 +111,9 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
         decision.capacity_is_upper_bound,
         placed,
         decision.line(),
-        tuple(item.code for item in getattr(decision, 'assumptions', ())),
+        tuple(item.code for item in decision.assumptions),
         case.asks[number].is_told,
-        getattr(decision, 'firm', 0),
+        decision.firm,
     )
 
 

@@ -1,7 +1,7 @@
 """Carries out a remedy in the sandbox, by its ``data`` alone.
 
 Data flow: the case and a question go in; the sandbox is changed, and the question as it is asked
-then goes out, or None for what cannot be done here (a rule of nobody's, more hosts than there are).
+then goes out.
 """
 
 from __future__ import annotations
@@ -18,20 +18,17 @@ NEW = 'new'
 _Change = Callable[[Stage, Case, Ask, Any], Ask]
 
 
-def carry_out(stage: Stage, case: Case, asked: Ask, data: Mapping[str, Any]) -> Ask | None:
-    """Change the cloud, or the question."""
-    if not data or not set(data) <= set(_CHANGES):
-        return None
+def can(case: Case, data: Mapping[str, Any]) -> bool:
+    """Is it more than to ask for fewer, and can it be done here: there are no more hosts."""
     number = data.get('new_hosts', {}).get('number', 0)
-    if number > len(HOSTS) - len(case.hosts):
-        return None
+    return set() < set(data) <= set(_CHANGES) and number <= len(HOSTS) - len(case.hosts)
+
+
+def carry_out(stage: Stage, case: Case, asked: Ask, data: Mapping[str, Any]) -> Ask:
+    """Change the cloud, or the question."""
     for name, value in data.items():
         asked = _CHANGES[name](stage, case, asked, value)
     return asked
-
-
-def _count(_stage: Stage, _case: Case, asked: Ask, value: int) -> Ask:
-    return dataclasses.replace(asked, count=value)
 
 
 def _zone(_stage: Stage, _case: Case, asked: Ask, value: str | None) -> Ask:
@@ -107,7 +104,6 @@ def _quotas(stage: Stage, _case: Case, asked: Ask, value: dict[str, Any]) -> Ask
 _CHANGES: dict[str, _Change] = {
     'aggregate_hosts': _aggregate,
     'availability_zone': _zone,
-    'count': _count,
     'enabled_hosts': _enabled,
     'flavor': _flavor,
     'host_traits': _traits,

@@ -1,4 +1,4 @@
-"""Requests that do not fit: the first remedy that can be carried out here is."""
+"""Requests that do not fit: one of the remedies that can be carried out here is."""
 
 from __future__ import annotations
 
