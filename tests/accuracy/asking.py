@@ -36,16 +36,12 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
 
 def told(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
     """The image, and all of nova.conf, as a file."""
-    image = {} if asked.image is None else case.images[asked.image]
-    known = ('name', 'min_ram', 'min_disk')
-    properties = {key: value for key, value in image.items() if key not in known}
-    constraints = load_constraints()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'nova.conf'
         config_files.write(path, options_of(case))
-        read = nova_conf.read([str(path)], constraints)
+        read = nova_conf.read([str(path)], load_constraints())
     return {
-        'image_properties': properties,
+        'image': stage.cloud.image_id if asked.image is None else stage.images[asked.image],
         'enabled_filters': read.filters,
         'options': read.values,
         'told': read.keys,

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.sandbox.blueprint import IMAGE_ID
 from tests.accuracy.case import Case
 from tests.accuracy.kinds import parts
 
@@ -75,7 +76,7 @@ def _isolated(dice: random.Random, names: list[str]) -> tuple[str, dict[str, Any
     hosts = sorted(dice.sample(names, dice.randint(1, len(names) - 1)))
     values = {
         'isolated_hosts': hosts,
-        'isolated_images': [],
+        'isolated_images': [IMAGE_ID] if dice.random() < 0.4 else [],
         'restrict_isolated_hosts_to_isolated_images': dice.random() < 0.8,
     }
     return 'IsolatedHostsFilter', {'options': {'filter_scheduler': values}}
