@@ -4,7 +4,7 @@ Shapes::
 
     FLAVOR = Table(Flavor, Field('id', text), Field('vcpus', amount), Field('swap', amount))
     FLAVOR.read({'id': '1', 'vcpus': 2}) == Flavor('1', 2)
-    FLAVOR.write(Flavor('1', 2)) == {'id': '1', 'vcpus': 2, 'swap': 0}
+    FLAVOR.write(Flavor('1', 2)) == '{"id": "1", "vcpus": 2, "swap": 0}'
 
 What a field is where it is left out, the class says.
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -32,6 +33,8 @@ T = TypeVar('T')
 _SURROGATE = re.compile('[\ud800-\udfff]')
 #: So much of a wrong value is shown.
 _LONGEST = 80
+#: A value as JSON; what has no order is sorted.
+encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=sorted).encode
 
 
 class Twice(NamedTuple):
@@ -47,20 +50,25 @@ def twice(pairs: list[tuple[str, Any]]) -> Twice:
 
 
 class Field(NamedTuple):
-    """A key, what checks its value, and what writes it (None: as it is).
+    """A key, what checks its value, and what makes JSON of it.
 
     One that ``is_rare`` is written only where it is not what it is when it is left out.
     """
 
     key: str
     read: Callable[[Any], Any]
-    write: Callable[[Any], Any] | None = None
+    write: Callable[[Any], Any] = encode
     is_rare: bool = False
 
 
-def alike(read: Callable[[Any], Any], *keys: str, is_rare: bool = False) -> Iterator[Field]:
-    """Fields that are read in the same way, and written as they are."""
-    return (Field(key, read, is_rare=is_rare) for key in keys)
+def alike(
+    read: Callable[[Any], Any],
+    *keys: str,
+    write: Callable[[Any], Any] = encode,
+    is_rare: bool = False,
+) -> Iterator[Field]:
+    """Fields that are read, and written, in the same way."""
+    return (Field(key, read, write, is_rare) for key in keys)
 
 
 class Table(Generic[T]):
@@ -75,6 +83,10 @@ class Table(Generic[T]):
             (key, self.fields[key].read, self.defaults.get(key, ...))
             for key in inspect.signature(made).parameters
             if key in self.fields
+        ]
+        self._written = [
+            (f', "{key}": ', attrgetter(key), self.defaults[key] if is_rare else ..., write)
+            for key, _read, write, is_rare in fields
         ]
 
     def read(self, item: Any) -> T:
@@ -97,14 +109,14 @@ class Table(Generic[T]):
             raise below(key, error) from error
         return self._made(*values)
 
-    def write(self, thing: T) -> dict[str, Any]:
+    def write(self, thing: T) -> str:
         """The thing as JSON."""
-        written = {}
-        for key, field in self.fields.items():
-            value = getattr(thing, key)
-            if not field.is_rare or value != self.defaults[key]:
-                written[key] = value if field.write is None else field.write(value)
-        return written
+        text = ''
+        for key, get, default, write in self._written:
+            value = get(thing)
+            if value != default:
+                text += key + write(value)
+        return f'{{{text[2:]}}}'
 
 
 def _defaults(made: Any) -> Mapping[str, Any]:

@@ -18,7 +18,17 @@ from sys import intern
 from typing import Any
 
 from senlin_affinity.cloud import json_fields as fields
-from senlin_affinity.cloud.json_fields import Field, Table, Twice, alike, by_name, each, text, wrong
+from senlin_affinity.cloud.json_fields import (
+    Field,
+    Table,
+    Twice,
+    alike,
+    by_name,
+    each,
+    encode,
+    text,
+    wrong,
+)
 from senlin_affinity.core import quotas
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.grants import Grant
@@ -40,11 +50,18 @@ _LIST_OF_TEXTS = 'must be a list of strings'
 _stored_by_name = by_name('must be an object of strings', fields.stored, fields.stored)
 
 
-def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], Any] | None = None) -> Any:
-    """The mapping in the order of its names."""
-    return {
-        name: mapping[name] if write is None else write(mapping[name]) for name in sorted(mapping)
-    }
+_short = lru_cache(1024)(encode)
+
+
+def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], str]) -> str:
+    """The mapping as JSON, in the order of its names."""
+    texts = [f'{_short(name)}: {write(mapping[name])}' for name in sorted(mapping)]
+    return f'{{{", ".join(texts)}}}'
+
+
+def _all(table: Table[Any]) -> Callable[[Iterable[Any]], str]:
+    """Writes a list of things that belong to another one."""
+    return lambda things: f'[{", ".join(map(table.write, things))}]'
 
 
 def _resource_class(name: str) -> str:
@@ -79,8 +96,8 @@ def _rules(value: Any) -> Any:
 _spelt = lru_cache(spelt)
 RESOURCE = Table(
     Resource,
-    *alike(fields.amount, 'capacity', 'used'),
-    *alike(fields.size, 'max_unit', 'step_size', is_rare=True),
+    *alike(fields.amount, 'capacity', 'used', write=repr),
+    *alike(fields.size, 'max_unit', 'step_size', write=repr, is_rare=True),
     Field('is_sum', fields.flag, is_rare=True),
     Field('pool', lambda value: _spelt(text(value)), is_rare=True),
 )
@@ -90,19 +107,19 @@ GRANT = Table(Grant, Field('query', text), *alike(fields.amount, 'room', 'certai
 AGGREGATE = Table(
     Aggregate,
     *alike(text, 'uuid', 'name', 'availability_zone'),
-    Field('metadata', _stored_by_name, _sorted),
+    Field('metadata', _stored_by_name),
 )
 FLAVOR = Table(
     Flavor,
     *alike(text, 'id', 'name'),
     *alike(fields.amount, 'vcpus', 'ram', 'disk', 'ephemeral', 'swap'),
-    Field('extra_specs', _stored_by_name, _sorted),
+    Field('extra_specs', _stored_by_name),
 )
 MEMBER = Table(
     Member,
     *alike(text, 'server', 'host'),
     *alike(text, 'user', 'host_id', 'zone', 'state', is_rare=True),
-    Field('also_on', lambda items: each(items, text), list, is_rare=True),
+    Field('also_on', lambda items: each(items, text), is_rare=True),
     Field('project', text, is_rare=True),
 )
 
@@ -119,17 +136,17 @@ GROUP = _Groups(
     ServerGroup,
     *alike(text, 'id', 'name'),
     Field('policy', _policy),
-    Field('rules', _rules, _sorted),
+    Field('rules', _rules),
     Field(
         'members',
         lambda items: each(items, MEMBER.read, 'server'),
-        lambda members: [*map(MEMBER.write, members)],
+        _all(MEMBER),
     ),
     Field('project_id', text, is_rare=True),
 )
 _OF_USER = Table(
     Quota,
-    Field('limit', _limit, lambda limit: NO_LIMIT if limit is None else limit),
+    Field('limit', _limit, lambda limit: encode(NO_LIMIT if limit is None else limit)),
     Field('used', fields.amount, is_rare=True),
 )
 QUOTA = Table(
@@ -153,8 +170,8 @@ def _pools(item: Any) -> dict[str, dict[str, Resource]]:
     return by_name(words('"<uuid>": {"DISK_GB": {...}}'), spelt, resources)(item)
 
 
-def _resources_written(resources: Mapping[str, Resource] | None) -> Any:
-    return resources and _sorted(resources, RESOURCE.write)
+def _resources_written(resources: Mapping[str, Resource] | None) -> str:
+    return 'null' if resources is None else _sorted(resources, RESOURCE.write)
 
 
 def _service_host(value: Any) -> str:
@@ -170,18 +187,19 @@ class Hosts(Table[Host]):
     def __init__(self) -> None:
         words = 'must be an object such as {"VCPU": {...}}, or null'
         resources = by_name(words, cache(_resource_class), RESOURCE.read)
+        texts = lru_cache(1024)(lambda values: f'[{", ".join(map(_short, sorted(values)))}]')
         super().__init__(
             Host,
             Field('host', _service_host),
             Field('hypervisor_hostname', text),
-            Field('hypervisor_type', _one_object('must be a string, such as QEMU')),
-            Field('availability_zone', _one_object('must be a string, or null')),
-            *alike(fields.flag, 'enabled', 'up'),
-            Field('aggregates', _texts(all_spelt)),
-            Field('traits', _texts(frozenset)),
+            Field('hypervisor_type', _one_object('must be a string, such as QEMU'), _short),
+            Field('availability_zone', _one_object('must be a string, or null'), _short),
+            *alike(fields.flag, 'enabled', 'up', write=_short),
+            Field('aggregates', _texts(all_spelt), texts),
+            Field('traits', _texts(frozenset), texts),
             Field('resources', resources, _resources_written),
             *alike(fields.flag, 'is_nested', 'is_partial', is_rare=True),
-            Field('grants', _grants(), lambda items: [*map(GRANT.write, items)], is_rare=True),
+            Field('grants', _grants(), _all(GRANT), is_rare=True),
             Field('servers', fields.amount, is_rare=True),
             Field('unmirrored', _texts(all_spelt), is_rare=True),
         )

@@ -26,7 +26,6 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,18 +112,22 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
     """The text of the snapshot, piece by piece: a line for each host, flavor and group."""
-    encode = json.JSONEncoder(ensure_ascii=False, default=cache(sorted)).encode
+    table = Snapshots(Hosts())
     yield f'{{"format": {FORMATS[bool(queries(snapshot))]}'
-    for name, value in Snapshots(Hosts()).write(snapshot).items():
+    for name, field in table.fields.items():
+        value = getattr(snapshot, name)
+        if value == table.defaults[name]:
+            continue
         yield f',\n "{name}": '
-        if isinstance(value, Iterator):
+        written = field.write(value)
+        if isinstance(written, str):
+            yield written
+        else:
             separator = '[\n  '
-            for thing in value:
-                yield separator + encode(thing)
+            for text in written:
+                yield separator + text
                 separator = ',\n  '
             yield ']' if separator[0] == ',' else '[]'
-        else:
-            yield encode(value)
     yield '}\n'
 
 
