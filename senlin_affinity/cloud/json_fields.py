@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import math
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -71,6 +72,11 @@ def alike(
     return (Field(key, read, write, is_rare) for key in keys)
 
 
+#: What checks the fields that are there, and the others before the last of them, in the class's
+#: order; and the greatest least, if they are nothing but numbers in that order.
+Rows = tuple[list[tuple[str, Callable[[Any], Any], Any]], float]
+
+
 class Table(Generic[T]):
     """The fields of a class, a dataclass or a named tuple, in the order of the file."""
 
@@ -79,35 +85,50 @@ class Table(Generic[T]):
         #: The values of what may be left out.
         self.defaults = _defaults(made)
         self._made = made
-        self._rows = [
-            (key, self.fields[key].read, self.defaults.get(key, ...))
-            for key in inspect.signature(made).parameters
-            if key in self.fields
-        ]
+        self._in_order = [key for key in inspect.signature(made).parameters if key in self.fields]
+        #: By the keys of an object: nearly all have the same.
+        self._rows: dict[tuple[str, ...], Rows] = {}
         self._written = [
             (f', "{key}": ', attrgetter(key), self.defaults[key] if is_rare else ..., write)
             for key, _read, write, is_rare in fields
         ]
 
     def read(self, item: Any) -> T:
-        """A thing out of parsed JSON. What may be None may be null."""
-        known = self.fields
+        """A thing out of parsed JSON, or what was one already. What may be None may be null."""
         if type(item) is not dict:
-            raise wrong(f'must be an object with {", ".join(known)}', item)
-        if not item.keys() <= known.keys():
-            raise unknown_key(item, known)
+            if type(item) is self._made:
+                return item
+            raise wrong(f'must be an object with {", ".join(self.fields)}', item)
+        keys = tuple(item)
+        known = self._rows.get(keys)
+        if known is None:
+            known = self._rows[keys] = self._rows_of(keys)
+        rows, least = known
+        if least is not math.inf:
+            for value in item.values():
+                if type(value) is not int or value < least:
+                    break
+            else:
+                return self._made(*item.values())
         values, get, key = [], item.get, ''
         try:
-            for key, check, default in self._rows:
+            for key, check, default in rows:
                 value = get(key, default)
-                if value is not default:
-                    value = check(value)
-                elif value is ...:
-                    raise InvalidSpec('is missing')
-                values.append(value)
+                values.append(value if value is default else check(value))
         except InvalidSpec as error:
             raise below(key, error) from error
         return self._made(*values)
+
+    def _rows_of(self, keys: tuple[str, ...]) -> Rows:
+        if not self.fields.keys() >= set(keys):
+            raise unknown_key(keys, self.fields)
+        for key in self._in_order:
+            if key not in keys and key not in self.defaults:
+                raise InvalidSpec('is missing', key)
+        wanted = self._in_order[: 1 + max(map(self._in_order.index, keys), default=-1)]
+        rows = [(key, self.fields[key].read, self.defaults.get(key, ...)) for key in wanted]
+        least = [_LEAST.get(check, math.inf) for _key, check, _default in rows]
+        return rows, max(least, default=0) if keys == tuple(wanted) else math.inf
 
     def write(self, thing: T) -> str:
         """The thing as JSON."""
@@ -208,6 +229,7 @@ def _at_least(least: int) -> Callable[[Any], int]:
 
 
 amount, size = _at_least(0), _at_least(1)
+_LEAST: Mapping[Callable[[Any], Any], int] = {amount: 0, size: 1}
 
 
 def wrong(message: str, value: object) -> InvalidSpec:

@@ -20,6 +20,7 @@ from typing import Any
 from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud.json_fields import (
     Field,
+    Rows,
     Table,
     Twice,
     alike,
@@ -32,7 +33,7 @@ from senlin_affinity.cloud.json_fields import (
 from senlin_affinity.core import quotas
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.member_of import all_spelt, spelt
+from senlin_affinity.core.member_of import Spelt, spelt
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
 from senlin_affinity.core.server_group import Member, ServerGroup, check_policy, check_rules
 
@@ -195,25 +196,28 @@ class Hosts(Table[Host]):
             Field('hypervisor_type', _one_object('must be a string, such as QEMU'), _short),
             Field('availability_zone', _one_object('must be a string, or null'), _short),
             *alike(fields.flag, 'enabled', 'up', write=_short),
-            Field('aggregates', _texts(all_spelt), texts),
-            Field('traits', _texts(frozenset), texts),
+            Field('aggregates', _texts(Spelt, _uuid), texts),
+            Field('traits', _texts(frozenset, text), texts),
             Field('resources', resources, _resources_written),
             *alike(fields.flag, 'is_nested', 'is_partial', is_rare=True),
             Field('grants', _grants(), _all(GRANT), is_rare=True),
             Field('servers', fields.amount, is_rare=True),
-            Field('unmirrored', _texts(all_spelt), is_rare=True),
+            Field('unmirrored', _texts(Spelt, _uuid), texts, is_rare=True),
         )
 
-    def read(self, item: Any) -> Host:
-        """One host, or what was one already."""
-        if type(item) is Host:
-            return item
-        if type(item) is dict:
-            if 'host' not in item:
-                words = 'is missing: it must be the name of the compute service host'
-                raise InvalidSpec(words, 'host')
-            item.setdefault('hypervisor_hostname', item['host'])
-        return super().read(item)
+    def _rows_of(self, keys: tuple[str, ...]) -> Rows:
+        if 'host' not in keys:
+            words = 'is missing: it must be the name of the compute service host'
+            raise InvalidSpec(words, 'host')
+        if 'hypervisor_hostname' in keys:
+            return super()._rows_of(keys)
+        rows, least = super()._rows_of((*keys, 'hypervisor_hostname'))
+        rows[1] = rows[0]
+        return rows, least
+
+
+def _uuid(value: Any) -> str:
+    return spelt(text(value))
 
 
 def _grants() -> Callable[[Any], tuple[Grant, ...]]:
@@ -222,14 +226,17 @@ def _grants() -> Callable[[Any], tuple[Grant, ...]]:
     return lambda items: one(tuple(map(one, each(items, GRANT.read, 'query'))))
 
 
-def _texts(gathered: Callable[[Iterable[str]], frozenset[str]]) -> Callable[[Any], frozenset[str]]:
-    """Reads lists of strings; equal ones become one object."""
+def _texts(
+    gathered: Callable[[Iterable[str]], frozenset[str]], one: Callable[[Any], str]
+) -> Callable[[Any], frozenset[str]]:
+    """Reads lists of strings; equal ones become one object, and so do equal strings."""
+    one = cache(one)
 
     @cache
     def known(values: tuple[str, ...]) -> frozenset[str]:
         if not all(type(value) is str for value in values):
             raise wrong(_LIST_OF_TEXTS, [*values])
-        return gathered(each([*values], text))
+        return gathered(each([*values], one))
 
     def read(value: Any) -> frozenset[str]:
         if type(value) is not list:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf, all_spelt
+from senlin_affinity.core.member_of import MemberOf, Spelt, all_spelt
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,12 @@ class Provider:
 
     uuid: str
     parent: str | None = None
-    aggregates: frozenset[str] = frozenset()
+    aggregates: frozenset[str] = Spelt()
     sharing: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'aggregates', all_spelt(self.aggregates or ()))
+        if type(self.aggregates) is not Spelt:
+            object.__setattr__(self, 'aggregates', all_spelt(self.aggregates or ()))
 
 
 def admitted(
