@@ -19,7 +19,15 @@ def meant(word: str, known: Collection[str], otherwise: str = 'known are') -> st
 
 def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | None:
     """The known word that is nearest, first of all one with swapped letters; None: none is near."""
-    close = difflib.get_close_matches(word, known, cutoff=cutoff)
+    letters, size, most = set(word), len(word), 1.001 - cutoff
+    # Other lengths, or letters, are never near: difflib would find that out more slowly.
+    near = [
+        each
+        for each in known
+        if abs(len(each) - size) <= (spare := most * (len(each) + size))
+        and 2 * len(letters.difference(each)) <= spare + size - len(each)
+    ]
+    close = difflib.get_close_matches(word, near, cutoff=cutoff)
     return max(close, key=lambda each: sorted(each) == sorted(word), default=None)
 
 

@@ -10,14 +10,12 @@ name is near.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from string import digits
 
 from senlin_affinity.core.suggestion import typo_of
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Part
-
-_NUMBER = re.compile(r'\d+$')
 
 
 class Suggestions:
@@ -85,7 +83,7 @@ class Suggestions:
 
     def _near(self, namespace: str, prefix: str, key: str) -> Iterator[str]:
         keys = self._keys.get(namespace, {})
-        for word in dict.fromkeys((key, _NUMBER.sub('', key))):
+        for word in dict.fromkeys((key, key.rstrip(digits))):
             meant = typo_of(word, keys)
             if meant is not None:
                 yield f'{prefix}{keys[meant]}'
