@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf, Spelt, all_spelt
@@ -80,17 +79,20 @@ def _roots(providers: Sequence[Provider]) -> Mapping[str, Provider]:
     if len(known) < len(providers):
         ((twice, _),) = Counter(each.uuid for each in providers).most_common(1)
         raise InvalidSpec(f'the provider {twice} is there twice: give each of them once')
+    roots = {each.uuid: each for each in providers if each.parent is None}
     for each in providers:
-        if each.parent is not None and each.parent not in known:
-            raise InvalidSpec(
-                f'the parent {each.parent} of the provider {each.uuid} is not there: '
-                'give all providers of a tree'
-            )
-    parents = {each.uuid: [each.parent] if each.parent else [] for each in providers}
-    roots: dict[str, Provider] = {}
-    try:
-        for uuid in TopologicalSorter(parents).static_order():
-            roots[uuid] = roots.get(known[uuid].parent or '', known[uuid])
-    except CycleError as error:
-        raise InvalidSpec(f'the provider {error.args[1][0]} is an ancestor of its own') from error
+        branch: dict[str, Provider] = {}
+        step = each
+        while step.uuid not in roots:
+            branch[step.uuid] = step
+            parent = known.get(step.parent or '')
+            if parent is None:
+                raise InvalidSpec(
+                    f'the parent {step.parent} of the provider {step.uuid} is not there: '
+                    'give all providers of a tree'
+                )
+            if parent.uuid in branch:
+                raise InvalidSpec(f'the provider {parent.uuid} is an ancestor of its own')
+            step = parent
+        roots.update(dict.fromkeys(branch, roots[step.uuid]))
     return roots
