@@ -75,6 +75,7 @@ def main() -> None:
     hosts.append(FakeHost('vsphere-drs-1', 'domain-c7.b52f9a5e'))
     print(f'the DRS host is the last of {HYPERVISORS:,} hypervisors')
     with HttpCloud(FakeNova(hosts=tuple(hosts))) as cloud:
+        cloud.nova.url = f'{cloud.url}/compute/v2.1'
         results = {
             find.__name__: measure(cloud, find)
             for find in (two_requests, all_pages_raw, all_pages_as_objects)

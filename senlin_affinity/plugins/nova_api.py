@@ -27,7 +27,6 @@ from urllib.parse import parse_qsl
 import microversion_parse
 import webob
 from oslo_log import log as logging
-from webob.headers import EnvironHeaders
 
 from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, Finding, registry, validate_all
@@ -49,6 +48,8 @@ FIRST: Microversion = (2, 86)
 UNCHECKED = '2.85'
 VERSION_HEADER = 'OpenStack-API-Version'
 LEGACY_VERSION_HEADER = 'X-OpenStack-Nova-API-Version'
+#: The same two as WSGI names them.
+_VARIABLE, _LEGACY_VARIABLE = 'HTTP_OPENSTACK_API_VERSION', 'HTTP_X_OPENSTACK_NOVA_API_VERSION'
 
 _PART = '/os-extra_specs'
 #: What Nova's router takes for these two calls: with a project or without, and with a newline.
@@ -84,7 +85,8 @@ class ExtraSpecValidation:
 
     def _microversion(self, environ: dict[str, Any]) -> str | None:
         """The client's microversion, where it is one that this is about, and that Nova has."""
-        headers = EnvironHeaders(environ)
+        named = ((VERSION_HEADER, _VARIABLE), (LEGACY_VERSION_HEADER, _LEGACY_VARIABLE))
+        headers = {name: environ[variable] for name, variable in named if variable in environ}
         asked = microversion_parse.get_version(headers, 'compute', [LEGACY_VERSION_HEADER])
         newest = self._newest()
         if asked == 'latest':
@@ -117,10 +119,8 @@ class ExtraSpecValidation:
         inner = {**environ, 'QUERY_STRING': _without_parameter(query)}
         if mode == STRICT:
             return self._application(inner, start_response)
-        headers = EnvironHeaders(inner)
-        headers.pop(LEGACY_VERSION_HEADER, None)
-        headers[VERSION_HEADER] = f'compute {UNCHECKED}'
-
+        inner.pop(_LEGACY_VARIABLE, None)
+        inner[_VARIABLE] = f'compute {UNCHECKED}'
         named = {
             VERSION_HEADER.lower(): f'compute {microversion}',
             LEGACY_VERSION_HEADER.lower(): microversion,
