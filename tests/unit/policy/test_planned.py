@@ -13,7 +13,7 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.question import IMAGE, Look, Question
-from tests.support.small_cloud import CONSTRAINTS, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
 RULES = (*CONSTRAINTS, ImageConstraint())
@@ -38,6 +38,7 @@ class Story:
             profile=spec,
             options=values,
             enabled_filters=DEFAULT_FILTERS,
+            told=rules_of(row).told,
         )
         self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
 
