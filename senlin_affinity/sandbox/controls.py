@@ -7,6 +7,8 @@ Shapes (over HTTP; what is not given is again as the cloud was started)::
     PUT /_nova/options   {"filter_scheduler": {"enabled_filters": ["ComputeFilter"]}}
     PUT /_nova/hosts     {"cmp-1": {"vcpus": 8, "inventory": {"CUSTOM_A": {"total": 4}}}}
 
+    PUT /_nova/servers   has nova-scheduler told which servers each host has, as every two minutes
+
 Only while nothing is being built: the services look at their options at any time.
 """
 
@@ -44,6 +46,8 @@ class Controls(Stub):
                     self._set_options(request.json_body)
                 case ('PUT', 'hosts'):
                     self._set_hosts(request.json_body)
+                case ('PUT', 'servers'):
+                    self._sync_servers()
                 case _:
                     return not_found(request)
         except (ValueError, TypeError, LookupError, AttributeError) as problem:
@@ -82,3 +86,9 @@ class Controls(Stub):
             manager = self._computes[name]
             manager.driver.take(spec)
             manager.update_available_resource(context.get_admin_context())
+
+    def _sync_servers(self) -> None:
+        from nova import context
+
+        for manager in self._computes.values():
+            manager._sync_scheduler_instance_info(context.get_admin_context())

@@ -86,6 +86,7 @@ class Stage:
         for server in case.servers:
             made = states.put(self, server)
             self.undo.append(lambda made=made: self.admin.delete([made]))
+        self.put('servers', {})
         self.put('options', options_of(case))
         self._set_quotas(case)
         self._let_go_stale(case)
