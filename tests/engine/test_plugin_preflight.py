@@ -122,10 +122,12 @@ def test_what_the_hook_asks(desk):
             'GET /os-hypervisors/detail',
             'GET /os-aggregates',
             'GET /os-services',
+            'GET /servers/detail',
             'GET /flavors/detail',
             'GET /limits',
+            f'GET /os-quota-sets/{PROJECT}/detail',
         ]
-        assert len(desk.edge.placement.asked) == 2
+        assert len(desk.edge.placement.asked) == 3
         assert desk.edge.glance.asked == ['GET /v2/images']
 
 

@@ -9,6 +9,8 @@ FLAVOR = 2
 def test_attach_asks_at_most_four_times_and_detach_twice(demo, cloud):
     """By hint 1, by name 1, creating an own one 3, creating a named one 4; and no hypervisor.
 
+    A list of groups is asked for until it ends.
+
     The flavor comes on top of it, unless its extra specs are not to be checked.
     """
     group = demo.compute.create_server_group(name='counted', policy='anti-affinity').id

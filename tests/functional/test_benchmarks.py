@@ -8,4 +8,4 @@ def test_a_snapshot_is_taken_as_the_bare_pages_are(capsys):
     bare, ours = capsys.readouterr().out.splitlines()[1:]
     assert bare.split()[:2] == ['bare', 'pages']
     assert ours.split()[0] == 'take'
-    assert ' 8 requests and 0 pages more' in ours
+    assert '12 requests and 0 pages more' in ours

@@ -1,6 +1,7 @@
 """``plan`` for another project, as an administrator and as a plain user, beside the real Nova."""
 
 import json
+import re
 
 import pytest
 from openstack import exceptions as sdk
@@ -172,7 +173,7 @@ def test_a_saved_snapshot_knows_the_quotas_of_one_project(command, quota, groups
         ('--project', DEMO.project.id, '--server-group', 'web'),
     ):
         status, said = plan(command, None, 11, *saved, *options)
-        assert (status, said['capacity'], said['at_most']) == (0, ROOM, [NOT_KNOWN])
+        assert (status, said['capacity'], said['at_most']) == (4, ROOM, [NOT_KNOWN])
     for options in ((), ('--project', ADMIN.project.id), ('--server-group', groups['admin'])):
         status, said = plan(command, None, 11, *saved, *options)
         assert (status, said['capacity'], said['at_most']) == (3, 10, [])
@@ -197,7 +198,8 @@ def test_a_saved_snapshot_knows_the_quotas_of_one_project(command, quota, groups
 )  # fmt: skip
 def test_a_project_that_can_not_be_found(command, user, project, said):
     done = command(user, 'plan', '--count', '1', '--flavor', 'm1.tiny', '--project', project)
-    assert (done.returncode, done.stdout, done.stderr) == (2, '', f'error: {said}\n')
+    told = re.sub(r' \(request req-[0-9a-f-]+\)$', '', done.stderr.rstrip('\n'))
+    assert (done.returncode, done.stdout, told) == (2, '', f'error: {said}')
 
 
 def test_a_plain_user_who_names_another_project(command):

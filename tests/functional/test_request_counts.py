@@ -117,7 +117,7 @@ def hooked(cloud, *, count, **wanted):
     bound = Binding(group, is_inherited=True)
     growth = hook.Growth(question, bound, load_constraints())
     outcome = hook.decide(growth, senlin_preflight.look(hook.needs(growth), lambda: connection))
-    assert (outcome.warning, outcome.note) == (None, None)
+    assert outcome.warning is None
     asked = [each.replace(group, 'ID').replace(own, 'OWN') for each in nova.requests()]
     return outcome.answer, asked
 

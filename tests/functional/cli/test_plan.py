@@ -58,7 +58,10 @@ CLOUD = {
 
 
 #: What else a plan would rest on.
-TOLD = ('--enabled-filters', ','.join(DEFAULT_FILTERS), '--image', 'none')
+TOLD = (
+    *('--enabled-filters', ','.join(DEFAULT_FILTERS), '--image', 'none'),
+    *('--option', 'default_schedule_zone=', '--option', 'reclaim_instance_interval=0'),
+)
 
 
 @pytest.fixture
@@ -121,6 +124,7 @@ def test_json_is_the_decision(plan, tmp_path, count, group, hosts, status):
         group,
         enabled_filters=DEFAULT_FILTERS,
         image=NONE,
+        told=frozenset(('default_schedule_zone', 'reclaim_instance_interval')),
     )
     decision = api.answer(question, api.read(tmp_path / 'cloud.json'))
     assert json.loads(done.stdout) == decision.as_dict()
@@ -246,22 +250,25 @@ def test_the_filters_of_nova_conf(plan, answer, write):
     assert 'Options read from' not in plan(1).stdout
 
 
+ZONE = 'availability_zone.default_schedule_zone'
+
+
 @pytest.mark.parametrize(
     ('options', 'assumed', 'capacity'),
     [
-        ('', ['nova.filters', 'image.unknown'], 16),
+        ('', ['nova.filters', 'image.unknown', ZONE], 16),
         ('--nova-conf nova.conf', ['image.unknown'], 8),
         ('--nova-conf nova.conf --nova-conf d', ['image.unknown'], 16),
         ('--nova-conf nova.conf --image none', [], 8),
         ('--nova-conf nova.conf --image-property a=b', ['image.minimum'], 8),
         ('--nova-conf nova.conf --image none --image-property a=b', [], 8),
-        ('--image none', ['nova.filters'], 16),
+        ('--image none', ['nova.filters', ZONE], 16),
         ('--nova-conf nova.conf --enabled-filters ComputeFilter', ['image.unknown'], 16),
-        ('--config-file nova.conf', ['image.unknown'], 8),
+        ('--config-file nova.conf', ['image.unknown', ZONE], 8),
         ('--config-file nova.conf --nova-conf d', ['image.unknown'], 16),
         ('--config-file ours.conf --nova-conf nova.conf', ['image.unknown'], 8),
-        ('--config-file ours.conf', ['image.unknown'], 16),
-        ('--config-file timeout.conf', ['nova.filters', 'image.unknown'], 16),
+        ('--config-file ours.conf', ['image.unknown', ZONE], 16),
+        ('--config-file timeout.conf', ['nova.filters', 'image.unknown', ZONE], 16),
     ],
 )
 def test_what_nobody_told_is_assumed(plan, write, tmp_path, options, assumed, capacity):
@@ -628,8 +635,8 @@ def test_the_view_has_what_nobody_told_below_the_line(plan):
     assert rows(plan(3, told=()))[:4] == [
         'fits: 3 of 3 placed; 2/2 hosts left',
         'capacity: 16 (13 more after these)',
-        "assuming Nova's default filters, an image without properties",
-        '',
+        "assuming Nova's default filters, an image without properties, no",
+        'default_schedule_zone',
     ]
 
 
