@@ -93,8 +93,12 @@ def room_for_members(
     quota = quotas.get(SERVER_GROUP_MEMBERS)
     if quota is None:
         return Verdict.skipped('quota.unknown')
-    # Where a user has a quota, the database driver knows no other for his servers.
+    # The database driver takes the smaller of both numbers, and no limit is -1.
     of_user = quota.limit if quota.of_user is None else quota.of_user.limit
+    if quota.limit is None or of_user is None:
+        of_user = None
+    else:
+        of_user = min(quota.limit, of_user)
     limits = [limit for limit in (quota.limit, of_user) if limit is not None]
     if not limits:
         return Verdict.passed('quota.unlimited')
