@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.core.member_of import MemberOf, Spelt, all_spelt
 from senlin_affinity.core.provider_tree import Provider, admitted
 
 PROVIDERS = 100_000
@@ -27,11 +27,11 @@ def uuids(count: int) -> list[str]:
     return [f'{number:08x}-0000-4000-8000-{number:012x}' for number in range(count)]
 
 
-def memberships(aggregates: int, per_provider: int) -> list[frozenset[str]]:
-    """Each provider in so many aggregates; the same in every run."""
+def memberships(aggregates: int, per_provider: int) -> list[Spelt]:
+    """Each provider in so many aggregates, as hosts hold them; the same in every run."""
     dice = random.Random(1)
     known = uuids(aggregates)
-    return [frozenset(dice.sample(known, per_provider)) for _ in range(PROVIDERS)]
+    return [all_spelt(dice.sample(known, per_provider)) for _ in range(PROVIDERS)]
 
 
 def expression() -> MemberOf:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from senlin_affinity.core.errors import InvalidSpec
 
@@ -72,8 +72,6 @@ class MemberOf:
 
     required: tuple[frozenset[str], ...] = ()
     forbidden: frozenset[str] = frozenset()
-    #: What ``admits`` was asked about and found to be spelled as it is compared.
-    _seen: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not all(self.required):
@@ -99,9 +97,8 @@ class MemberOf:
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
         """May a provider that is in exactly these aggregates be used? In any spelling."""
-        if not self._seen.issuperset(aggregate_uuids):
+        if type(aggregate_uuids) is not Spelt:
             aggregate_uuids = all_spelt(aggregate_uuids)
-            self._seen.update(aggregate_uuids)
         if not self.forbidden.isdisjoint(aggregate_uuids):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do

@@ -51,6 +51,7 @@ def again(row, cwd=ROOT):
     return run('pytest', '-q', row['test'], f'--hypothesis-seed={row["seed"]}', cwd=cwd)
 
 
+@pytest.mark.long
 def test_what_fails_is_kept_and_another_part_runs(tmp_path):
     status, seed, output = nightly(tmp_path, '--workers', '1')
     assert status == 1

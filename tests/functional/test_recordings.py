@@ -3,9 +3,12 @@
 Where this fails: ``make recordings``, and look at what changed (git diff) before it is committed.
 """
 
+import pytest
+
 from tests.recordings import files, record, snapshot
 
 
+@pytest.mark.long
 def test_recording_again_changes_no_byte():
     recorded = files.NOVA.read_text(encoding='utf-8').splitlines()
     assert files.render(files.merge(record.record())).splitlines() == recorded

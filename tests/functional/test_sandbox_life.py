@@ -229,6 +229,7 @@ def test_a_missing_component_is_named_with_what_to_run(monkeypatch, tmp_path):
     assert f"{bare}/bin/python -m pip install 'senlin-affinity[sandbox]'" in str(caught.value)
 
 
+@pytest.mark.long
 def test_databases_are_made_without_a_template_and_with_one(monkeypatch, tmp_path):
     monkeypatch.setenv('SENLIN_AFFINITY_CACHE', str(tmp_path))
     for _ in range(2):

@@ -257,6 +257,7 @@ def test_the_command(folder, environment, code, spec, status, says):
     assert says in (done.stderr or done.stdout)
 
 
+@pytest.mark.long
 def test_the_manual_s_example_beside_the_real_services(folder, environment, tmp_path, monkeypatch):
     """R4-13, Q4-4: nova-api loads the package as it is, the engine beside it has it read."""
     shutil.copytree(EXAMPLE, tmp_path / 'source')
