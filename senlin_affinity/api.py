@@ -30,7 +30,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query, planner
 from senlin_affinity.core.aggregates.mirrors import required
 from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.policy.question import ANSWER, IMAGE, Look, Needs, Question, ask, needs
 
@@ -112,11 +112,7 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
     unknown = dict(taken.unknown)
     if needed.server_groups == ():  # then it says no more than that none was asked about
         unknown.pop('server_groups', None)
-    tenant = (needed.project_id or taken.snapshot.project_id) if needed.is_tenant_limited else None
-    asked = required(taken.snapshot, needed.zone, tenant)
-    checked = mirrors.see(connection, taken.snapshot, asked, timeout)
-    taken = replace(taken, snapshot=checked)
-    seen, image = Look(checked, unknown), needed.image
+    seen, image = Look(taken.snapshot, unknown), needed.image
     if image is not None:
         try:
             seen = replace(seen, images={image: images.find(connection, image, timeout)})
@@ -124,7 +120,12 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
             if needed.is_image_needed and isinstance(error, InvalidSpec):
                 raise
             seen = replace(seen, unknown={**unknown, IMAGE: str(error)})
-    query = _query(needed.question, seen)
+    resolved = _resolved(needed.question, seen)
+    if resolved is None:
+        return seen
+    checked = mirrors.see(connection, taken.snapshot, required(resolved), timeout)
+    seen, taken = replace(seen, snapshot=checked), replace(taken, snapshot=checked)
+    query = candidate_query.query(resolved)
     if query is None:
         return seen
     try:
@@ -133,11 +134,11 @@ def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
         return replace(seen, unknown={**seen.unknown, ANSWER: str(error)})
 
 
-def _query(question: Question | None, seen: Look) -> str | None:
-    """What Nova would ask Placement; None for a question that can not be asked like that."""
+def _resolved(question: Question | None, seen: Look) -> ResolvedRequest | None:
+    """The question that Nova would put to Placement; None where there is nothing to ask it."""
     if question is None or seen.snapshot.hosts is None:
         return None
     try:
-        return candidate_query.query(ask(question, seen))
+        return ask(question, seen)
     except InvalidSpec:
         return None  # whoever answers the question says what is not right

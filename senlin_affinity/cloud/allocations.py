@@ -27,13 +27,15 @@ from urllib.parse import parse_qs
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
 from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.core import candidate_query
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.grants import Count, Grant, Takes, count
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host
 
+_MAJOR, _MINOR = map(int, candidate_query.MICROVERSION.split('.'))
 #: What Nova itself asks with.
-MICROVERSION: Microversion = (1, 36)
+MICROVERSION: Microversion = (_MAJOR, _MINOR)
 _REFUSED = 400
 _KEY = re.compile('(resources|required)(.*)')
 

@@ -25,8 +25,8 @@ from functools import cache
 from operator import le
 from typing import ClassVar
 
-from senlin_affinity.constraints.reservations import ISOLATION, TENANTS
 from senlin_affinity.core.answered import NOT_ASKED, answered
+from senlin_affinity.core.candidate_query import are_aggregates_asked
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Flavor
 from senlin_affinity.core.nova_options import FALLBACK_OFF
@@ -36,7 +36,6 @@ from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Outcome, Verdict
-from senlin_affinity.core.wanted_zone import wanted_zone
 
 #: New hosts are planned one by one: so many are proposed at most, or as many as there are.
 MOST_NEW_HOSTS = 1000
@@ -128,7 +127,7 @@ class ResourcesConstraint:
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:
                 is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
-                is_at_most = is_at_most or (pool is not None and _are_aggregates_asked(resolved))
+                is_at_most = is_at_most or (pool is not None and are_aggregates_asked(resolved))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
         return resolved.once(_enough)(room, is_at_most)
@@ -245,12 +244,6 @@ def _is_smaller(one: Flavor, two: Flavor | None) -> bool:
     if two is None or one.extra_specs != two.extra_specs or _size(one) == _size(two):
         return False
     return all(map(le, _size(one), _size(two)))
-
-
-def _are_aggregates_asked(resolved: ResolvedRequest) -> bool:
-    """May Nova ask Placement for aggregates, in which a pool must be as well?"""
-    is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
-    return wanted_zone(resolved) is not None or bool(is_limited)
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:

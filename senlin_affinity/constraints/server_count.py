@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.aggregates.metadata_of import aggregates_of
 from senlin_affinity.core.assumptions import Assumption
 
 KEY = 'max_instances_per_host'
@@ -89,12 +90,12 @@ def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
     most: int = resolved.option(MOST)
     if not resolved.is_enforced(_OF_AGGREGATES):
         return most
-    if resolved.snapshot.aggregates is None:
+    aggregates = aggregates_of(resolved, host)
+    if aggregates is None:
         return None
-    known = resolved.snapshot.aggregates_by_uuid
-    metadata = (known[uuid].metadata for uuid in host.aggregates if uuid in known)
+    limits = (each.metadata[KEY] for each in aggregates if KEY in each.metadata)
     try:
-        of_aggregates = min((int(each[KEY]) for each in metadata if KEY in each), default=most)
+        of_aggregates = min(map(int, limits), default=most)
     except ValueError:
         of_aggregates = most
     return min(most, of_aggregates) if resolved.is_enforced(_OF_HOSTS) else of_aggregates

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from senlin_affinity.core import root_traits
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.flavor import PCPU, Demand, Group
+from senlin_affinity.core.host_status import DISABLED
 from senlin_affinity.core.nova_options import (
     FALLBACK_OFF,
     ISOLATION,
@@ -34,7 +35,6 @@ from senlin_affinity.core.wanted_zone import wanted_zone
 #: The microversion at which Nova asks, and for which these queries are written.
 MICROVERSION = '1.36'
 
-_DISABLED = '!COMPUTE_STATUS_DISABLED'
 _OWNER = 'OWNER_NOVA'
 _SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
 
@@ -61,7 +61,7 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     groups = [asked.groups]
     if asked.fallback and not resolved.option(FALLBACK_OFF):
         groups.append(asked.fallback)
-    root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), _DISABLED]))
+    root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), f'!{DISABLED}']))
     policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
     return tuple(_encoded([root, *policy, *_of_groups(each, member_of)]) for each in groups)
 
@@ -78,8 +78,7 @@ def _missing(resolved: ResolvedRequest) -> Iterator[str]:
         yield 'the properties of the image'
     if root_traits.is_format_open(resolved):
         yield 'the disk format of the image'
-    are_asked = wanted_zone(resolved) or _limits(resolved)
-    if snapshot.aggregates is None and are_asked:
+    if snapshot.aggregates is None and are_aggregates_asked(resolved):
         yield 'the aggregates'
     if resolved.option(TENANTS) and resolved.project_id is None:
         yield 'the project'
@@ -93,9 +92,10 @@ def _missing(resolved: ResolvedRequest) -> Iterator[str]:
         yield f'whether Nova requires {_OWNER}'
 
 
-def _limits(resolved: ResolvedRequest) -> bool:
-    """Does Nova keep aggregates for traits, or for projects?"""
-    return bool(resolved.option(ISOLATION) or resolved.option(TENANTS))
+def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
+    """May Nova ask for aggregates: of a zone, or where it keeps some for traits or projects?"""
+    is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
+    return wanted_zone(resolved) is not None or bool(is_limited)
 
 
 def _is_pinning_offered(resolved: ResolvedRequest) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from senlin_affinity.constraints.reservations import TENANTS, pins_reserved, reads_images
+from senlin_affinity.constraints.reservations import pins_reserved, reads_images
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.image import Image
@@ -30,7 +30,6 @@ from senlin_affinity.core.objects import (
 from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.server_group import NOT_YET, ServerGroup
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE
 from senlin_affinity.policy import profile
 from senlin_affinity.policy.matching import mismatch
 from senlin_affinity.policy.properties import Properties, load
@@ -115,8 +114,6 @@ class Needs:
     ``project_id`` is whose it is. ``image`` is the image that counts; one that
     ``is_image_needed`` must be there. ``drs_pattern`` asks for no more than the hosts with this in
     their names. ``question`` is what Placement is asked about beside all this, in Nova's words.
-    ``zone`` is the one, and ``is_tenant_limited`` says that it is the project, whose aggregates
-    Placement must have the hosts in.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -125,8 +122,6 @@ class Needs:
     is_image_needed: bool = False
     drs_pattern: str | None = None
     question: Question | None = None
-    zone: str | None = None
-    is_tenant_limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,16 +148,7 @@ def needs(question: Question) -> Needs:
         # A host that somebody chooses must have the traits that the image requires, too.
         question.image is not None or question.is_pinned or reads_images(question.rules),
         question=question,
-        zone=_zone(question) or question.rules.value(DEFAULT_SCHEDULE_ZONE),
-        is_tenant_limited=bool(question.rules.value(TENANTS)),
     )
-
-
-def _zone(question: Question) -> str | None:
-    """The zone that is asked for, by the question itself, the policy or the profile."""
-    of_policy = question.properties.availability_zone if question.properties else None
-    of_profile = profile.availability_zone(question.profile or {})
-    return question.availability_zone or of_policy or of_profile
 
 
 def _image_name(question: Question) -> str | None:

@@ -12,19 +12,23 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from senlin_affinity.core.aggregates import isolation
-from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.nova_options import TENANTS
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.core.wanted_zone import wanted_zone
 
 
-def required(snapshot: CloudSnapshot, zone: str | None, tenant: str | None) -> frozenset[str]:
-    """The aggregates with hosts that Nova asks for: those of a zone, and of a tenant."""
-    found = set(snapshot.zones.carried_by.get(zone or '', ()))
-    if tenant is not None:
+def required(resolved: ResolvedRequest) -> frozenset[str]:
+    """The aggregates with hosts that Nova asks for: those of the zone, and of the tenant."""
+    snapshot, tenant = resolved.snapshot, resolved.project_id
+    found = set(snapshot.zones.carried_by.get(wanted_zone(resolved) or '', ()))
+    if tenant is not None and resolved.option(TENANTS):
         known = snapshot.aggregates or ()
         own = isolation.limit_to_tenant(tenant, known, is_aggregate_required=False)
         if not isinstance(own, Verdict):
             found.update(*own.required)
-    return _with_hosts(snapshot) & found
+    with_hosts = frozenset().union(*(aggregates for _zone, aggregates in snapshot.places))
+    return with_hosts & found
 
 
 def marked(
@@ -41,7 +45,3 @@ def marked(
         for host in snapshot.hosts or ()
     )
     return replace(snapshot, hosts=None if snapshot.hosts is None else hosts)
-
-
-def _with_hosts(snapshot: CloudSnapshot) -> frozenset[str]:
-    return frozenset().union(*(aggregates for _zone, aggregates in snapshot.places))

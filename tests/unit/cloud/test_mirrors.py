@@ -18,6 +18,7 @@ ZONE, PROJECT = {'availability_zone': 'az-1'}, 'admin-project'
 def edge():
     hosts = tuple(FakeHost(f'cmp-{number}') for number in range(3))
     with Edge(hosts=hosts, services=('compute', 'placement'), aggregates=()) as edge:
+        edge.nova.add_flavor('f')
         yield edge
 
 
@@ -25,7 +26,7 @@ def unmirrored(edge, **asked):
     """What a question sees, by the host, and what it asked for."""
     question = api.Question(1, flavor='f', **asked)
     hosts = api.look(edge.connection(), question).snapshot.hosts
-    queries = [each for each in edge.placement.asked if 'member_of' in each]
+    queries = [each for each in edge.placement.asked if '/resource_providers?member_of' in each]
     return {host.host: host.unmirrored for host in hosts if host.unmirrored}, queries
 
 
