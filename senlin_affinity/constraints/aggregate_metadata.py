@@ -22,7 +22,6 @@ from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.core.aggregate_metadata import Requirements
 from senlin_affinity.core.aggregates.host_metadata import SCOPE
 from senlin_affinity.core.aggregates.instance_extra_specs import NovaRequirements
-from senlin_affinity.core.aggregates.metadata_of import aggregates_of
 from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
 from senlin_affinity.core.objects import Aggregate
 from senlin_affinity.core.planning import more_hosts
@@ -64,9 +63,11 @@ class AggregateMetadataConstraint:
         rules = resolved.once(_rules)
         if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
-        aggregates = aggregates_of(resolved, host)
-        if resolved.flavor is None or aggregates is None:
+        if resolved.flavor is None or resolved.snapshot.aggregates is None:
             return Verdict.unknown('aggregate_metadata.unknown')
+        known = resolved.snapshot.aggregates_by_uuid
+        # An aggregate that Nova does not have has no metadata.
+        aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
         metadata = [_metadata(aggregate) for aggregate in aggregates]
         names = [aggregate.name for aggregate in aggregates]
         verdicts = [rule.check(metadata, names) for rule in rules]
