@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from senlin_affinity.cloud.eyes import Eyes
+from senlin_affinity.cloud.eyes import of as eyes_of
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query, planner
@@ -34,7 +36,18 @@ from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.policy.question import ANSWER, IMAGE, Look, Needs, Question, ask, needs
 
-__all__ = ('Decision', 'Look', 'Needs', 'Question', 'answer', 'look', 'read', 'save', 'see')
+__all__ = (
+    'Decision',
+    'Look',
+    'Needs',
+    'Question',
+    'answer',
+    'eyes_of',
+    'look',
+    'read',
+    'save',
+    'see',
+)
 
 
 def look(connection: Any, question: Question | None = None, timeout: float | None = None) -> Look:
@@ -45,7 +58,8 @@ def look(connection: Any, question: Question | None = None, timeout: float | Non
     """
     if question is not None:
         question = _read(question, load_constraints())
-    return see(connection, Needs() if question is None else needs(question), timeout)
+    needed = Needs() if question is None else needs(question)
+    return see(eyes_of(connection), needed, timeout)
 
 
 def read(path: str | os.PathLike[str]) -> Look:
@@ -93,12 +107,13 @@ def _read(question: Question, constraints: Sequence[Constraint]) -> Question:
     return replace(question, options=opts.read(question.options, constraints))
 
 
-def see(connection: Any, needed: Needs, timeout: float | None = None) -> Look:
+def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
     """See what is needed; of a DRS search, only the hosts that are found."""
     # Imported here: openstacksdk takes a second to load, and a file needs none.
     from senlin_affinity.cloud import images, mirrors, snapshot
     from senlin_affinity.cloud.connection import ports
 
+    connection = eyes.owner.connection
     if needed.drs_pattern is not None:
         found = ports(connection, timeout).inventory.hosts_named_like(needed.drs_pattern)
         return Look(CloudSnapshot(hosts=tuple(found)))

@@ -93,7 +93,7 @@ class Recipe(base.Command):
             return given.look(parsed_args.snapshot, self.app.stdin)
         timeout = parsed_args.timeout
         connection = self.cloud_in_place_of_file(timeout)
-        return api.see(connection, api.Needs(server_groups=()), timeout)
+        return api.see(api.eyes_of(connection), api.Needs(server_groups=()), timeout)
 
 
 def recipe(

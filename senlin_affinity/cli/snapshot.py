@@ -44,7 +44,9 @@ class SaveSnapshot(base.ShowOne):
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
         with _writing(path):
             snapshot_file.check_place(path)  # before the cloud is asked for nothing
-        taken = api.see(self.connection(timeout), api.Needs(question=question), timeout)
+        taken = api.see(
+            api.eyes_of(self.connection(timeout)), api.Needs(question=question), timeout
+        )
         if question is not None:
             ask(question, taken)  # which fails where there is no such flavor
         with _writing(path):

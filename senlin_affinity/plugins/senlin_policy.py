@@ -27,6 +27,8 @@ from senlin.common import constraints, consts, schema
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
+from senlin_affinity.cloud import eyes
+from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.core import errors
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.plugins import senlin_engine as engine
@@ -131,7 +133,7 @@ class AffinityPolicy(base.Policy):
             engine.forget_notes(cluster)
             engine.forget_group(cluster, attached.gone)
             preflight.warn_of_ceiling(
-                self.name, cluster, wanted, attached.binding, self._connecting(cluster)
+                self.name, cluster, wanted, attached.binding, self._eyes(cluster)
             )
             line = attached.line()
             if not enabled:
@@ -190,7 +192,7 @@ class AffinityPolicy(base.Policy):
         entity = action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
         asks = preflight.growth(entity, count, self._wanted(), bound)
-        seen = preflight.look(hook.needs(asks), self._connecting(entity))
+        seen = preflight.look(hook.needs(asks), self._eyes(entity))
         answer = preflight.place(self.name, entity.name, asks, seen)
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
@@ -203,9 +205,9 @@ class AffinityPolicy(base.Policy):
         is_served = self.type == senlin_registry.NAME
         return properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
 
-    def _connecting(self, entity: Any) -> Callable[[], Any]:
-        """Makes the owner's connection."""
-        return lambda: self._connection(entity.user, entity.project)
+    def _eyes(self, entity: Any) -> Callable[[], Eyes]:
+        """Opens the owner's eyes and the cloud's."""
+        return lambda: eyes.of(self._connection(entity.user, entity.project))
 
     def _refuse_second(self, cluster: Any) -> None:
         for other in cluster.rt['policies']:

@@ -15,6 +15,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from senlin_affinity import api
+from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
@@ -53,11 +54,11 @@ def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -
     return Growth(question, bound, constraints, error)
 
 
-def look(needs: api.Needs | None, connect: Callable[[], Any]) -> Seen:
-    """What is needed of the cloud behind the owner's connection, or why it was not seen."""
+def look(needs: api.Needs | None, open_eyes: Callable[[], Eyes]) -> Seen:
+    """What is needed of the cloud, or why it was not seen."""
     timeout = cfg.CONF.affinity.request_timeout
     try:
-        return api.Look() if needs is None else api.see(connect(), needs, timeout)
+        return api.Look() if needs is None else api.see(open_eyes(), needs, timeout)
     except AffinityError as error:
         return error
     except Exception as error:
@@ -82,7 +83,7 @@ def place(policy: str, name: str, asks: Growth, seen: Seen) -> Placement | Refus
 
 
 def warn_of_ceiling(
-    policy: str, cluster: Any, wanted: Properties, bound: Binding, connect: Callable[[], Any]
+    policy: str, cluster: Any, wanted: Properties, bound: Binding, open_eyes: Callable[[], Eyes]
 ) -> None:
     """Say in the log where the cluster can not have its largest size. Never raises."""
     try:
@@ -90,7 +91,7 @@ def warn_of_ceiling(
         if more < 1 or not is_planned(wanted):
             return
         asks = growth(cluster, more, wanted, bound)
-        seen = look(hook.needs(asks), connect)
+        seen = look(hook.needs(asks), open_eyes)
         why = hook.ceiling(asks, seen)
     except Exception as error:
         if is_mistake(error):

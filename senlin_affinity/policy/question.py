@@ -127,12 +127,14 @@ class Needs:
 @dataclass(frozen=True)
 class Look:
     """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are by their
-    names or ids, as they were asked for.
+    names or ids, as they were asked for. ``is_owners``: what is known of hosts is what the owner
+    may see himself, and so may be told.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
     unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
     images: Mapping[str, Image] = field(default_factory=dict, hash=False)
+    is_owners: bool = True
 
 
 def needs(question: Question) -> Needs:

@@ -71,7 +71,9 @@ def of_hook(edge, policy, profile, count, group):
     entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
     bound = Binding(group, is_inherited=True)
     growth = senlin_preflight.growth(entity, count, properties.load(policy), bound)
-    return hook.decide(growth, senlin_preflight.look(hook.needs(growth), edge.connection)).answer
+    return hook.decide(
+        growth, senlin_preflight.look(hook.needs(growth), lambda: api.eyes_of(edge.connection()))
+    ).answer
 
 
 @pytest.mark.parametrize('count', [3, 4])
@@ -182,7 +184,7 @@ def test_what_is_told_of_an_image(edge, group, image, properties, capacity, code
 
 
 def test_the_hosts_of_a_drs_search(edge):
-    seen = api.see(edge.connection(), api.Needs(drs_pattern='MP-1'))
+    seen = api.see(api.eyes_of(edge.connection()), api.Needs(drs_pattern='MP-1'))
     assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
 
 
