@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from openstack.connection import Connection
 
+from senlin_affinity.cloud import eyes
 from senlin_affinity.cloud.connection import ports
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
@@ -23,7 +24,7 @@ ROUNDS = 3
 
 
 def two_requests(connection: Connection) -> str:
-    (host,) = ports(connection).inventory.hosts_named_like('drs')
+    (host,) = ports(eyes.of(connection)).inventory.hosts_named_like('drs')
     return host.host
 
 

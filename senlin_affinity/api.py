@@ -113,12 +113,11 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
     from senlin_affinity.cloud import images, mirrors, snapshot
     from senlin_affinity.cloud.connection import ports
 
-    connection = eyes.owner.connection
     if needed.drs_pattern is not None:
-        found = ports(connection, timeout).inventory.hosts_named_like(needed.drs_pattern)
+        found = ports(eyes, timeout).inventory.hosts_named_like(needed.drs_pattern)
         return Look(CloudSnapshot(hosts=tuple(found)))
     taken = snapshot.take(
-        connection,
+        eyes,
         server_groups=needed.server_groups,
         project_id=needed.project_id,
         is_project_of_group=needed.server_groups is not None,
@@ -127,10 +126,11 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
     unknown = dict(taken.unknown)
     if needed.server_groups == ():  # then it says no more than that none was asked about
         unknown.pop('server_groups', None)
-    seen, image = Look(taken.snapshot, unknown), needed.image
+    seen = Look(taken.snapshot, unknown, is_owners=taken.is_owners)
+    image = needed.image
     if image is not None:
         try:
-            seen = replace(seen, images={image: images.find(connection, image, timeout)})
+            seen = replace(seen, images={image: images.find(eyes.owner, image, timeout)})
         except AffinityError as error:
             if needed.is_image_needed and isinstance(error, InvalidSpec):
                 raise
@@ -138,13 +138,13 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
     resolved = _resolved(needed.question, seen)
     if resolved is None:
         return seen
-    checked = mirrors.see(connection, taken.snapshot, required(resolved), timeout)
+    checked = mirrors.see(eyes.cloud, taken.snapshot, required(resolved), timeout)
     seen, taken = replace(seen, snapshot=checked), replace(taken, snapshot=checked)
     query = candidate_query.query(resolved)
     if query is None:
         return seen
     try:
-        return replace(seen, snapshot=snapshot.answered(connection, taken, query, timeout))
+        return replace(seen, snapshot=snapshot.answered(eyes.cloud, taken, query, timeout))
     except CloudError as error:
         return replace(seen, unknown={**seen.unknown, ANSWER: str(error)})
 

@@ -43,8 +43,8 @@ def take_snapshot(
     The parameters are those of :func:`senlin_affinity.cloud.snapshot.take`. Where the quotas of the
     project may not be read, a plan's number is "at most".
     """
-    from senlin_affinity.cloud import snapshot
+    from senlin_affinity.cloud import eyes, snapshot
 
     return snapshot.take(
-        connection, server_groups=server_groups, project_id=project_id, timeout=timeout
+        eyes.of(connection), server_groups=server_groups, project_id=project_id, timeout=timeout
     ).snapshot

@@ -184,7 +184,7 @@ class Plan(base.ShowOne):
         from senlin_affinity.cloud import projects
 
         if project is not None:
-            project = projects.find(connection, project, timeout)
+            project = projects.find(api.eyes_of(connection).owner, project, timeout)
             question = dataclasses.replace(question, project_id=project)
         return question, api.look(connection, question, timeout)
 

@@ -66,9 +66,10 @@ class ValidatePolicy(base.ShowOne):
     ) -> str:
         if not self.has_cloud():
             return _NOT_ASKED
+        from senlin_affinity.cloud import eyes
         from senlin_affinity.cloud.connection import ports
 
-        cloud = ports(self.connection(timeout), timeout)
+        cloud = ports(eyes.of(self.connection(timeout)), timeout)
         affinity.validate(wanted, cloud.inventory)
         of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
         of_flavor = f'; {of_flavor}' if of_flavor else ''

@@ -26,7 +26,7 @@ from urllib.parse import parse_qs
 
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
-from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.rest import CloudsRest, Microversion
 from senlin_affinity.core import candidate_query
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.grants import Count, Grant, Takes, count
@@ -57,7 +57,7 @@ class _Group(NamedTuple):
 
 
 def ask(
-    placement: Rest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
+    placement: CloudsRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> Answer:
     """One request.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from senlin_affinity.cloud.providers import TREES
-from senlin_affinity.cloud.rest import Microversion, Rest, shown
+from senlin_affinity.cloud.rest import CloudsRest, Microversion, shown
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 
@@ -21,7 +21,7 @@ FORBIDDEN: Microversion = (1, 32)
 class PlacementCandidates:
     """The Placement of one cloud, looked for when something is asked: plain users may not."""
 
-    def __init__(self, placement: Callable[[], Rest]) -> None:
+    def __init__(self, placement: Callable[[], CloudsRest]) -> None:
         self._placement = placement
 
     def check_version(self, member_of: MemberOf, path: str) -> None:

@@ -1,4 +1,6 @@
-"""From a connection of openstacksdk to the ports that the decisions use.
+"""From connections of openstacksdk to the ports that the decisions use.
+
+Who looks with which eyes is in the types: :mod:`~senlin_affinity.cloud.eyes`.
 
 Units: a timeout is in seconds, for the silence of a server; None is that of the connection
 (``api_timeout`` in clouds.yaml), or else a minute. The log-in, the search for a service and each
@@ -13,7 +15,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import openstack
@@ -25,9 +26,10 @@ from senlin_affinity.cloud import login, words
 from senlin_affinity.cloud.candidates import PlacementCandidates
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT as REQUEST_TIMEOUT
 from senlin_affinity.cloud.deadline import GivenUp, within
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.login import NO_ANSWER
-from senlin_affinity.cloud.rest import Rest, unreachable
+from senlin_affinity.cloud.rest import CloudsRest, OwnersRest, Rest, unreachable
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.suggestion import nearest
@@ -45,11 +47,15 @@ class Ports:
     candidates: PlacementCandidates
 
 
-def ports(connection: Connection, timeout: float | None = None) -> Ports:
-    """The adapters over one connection. The first time, this gets a token and finds Nova."""
-    found = compute(connection, timeout)
-    candidates = PlacementCandidates(lambda: placement(connection, timeout))
-    return Ports(NovaServerGroups(found), NovaInventory(found), candidates)
+def ports(eyes: Eyes, timeout: float | None = None) -> Ports:
+    """The adapters over both. The first time, this gets the owner's token and finds Nova.
+
+    The cloud's eyes are opened when something is asked of them.
+    """
+    owners = compute(eyes.owner, timeout)
+    inventory = NovaInventory(owners, lambda: clouds_compute(eyes, owners, timeout))
+    candidates = PlacementCandidates(lambda: placement(eyes.cloud, timeout))
+    return Ports(NovaServerGroups(owners), inventory, candidates)
 
 
 def _service(kind: str, name: str, connection: Connection, timeout: float | None = None) -> Rest:
@@ -65,25 +71,46 @@ def _service(kind: str, name: str, connection: Connection, timeout: float | None
     return Rest(_in_time(session, name, find), name, timeout or session.timeout)
 
 
-compute = partial(_service, 'compute', 'Nova')
-placement = partial(_service, 'placement', 'Placement')
-image = partial(_service, 'image', 'Glance')
-identity = partial(_service, 'identity', 'Keystone')
+def compute(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+    """Nova, as the owner sees it."""
+    return OwnersRest(_service('compute', 'Nova', owner.connection, timeout))
 
 
-def project(connection: Connection, timeout: float | None = None) -> tuple[str | None, str | None]:
+def clouds_compute(eyes: Eyes, owners: OwnersRest, timeout: float | None = None) -> CloudsRest:
+    """Nova, as the cloud's eyes see it: the owner's own, where both are one."""
+    if eyes.are_one:
+        return CloudsRest(owners)
+    return CloudsRest(_service('compute', 'Nova', eyes.cloud.connection, timeout))
+
+
+def placement(cloud: CloudsEyes, timeout: float | None = None) -> CloudsRest:
+    """Placement, which none but the cloud's eyes ask."""
+    return CloudsRest(_service('placement', 'Placement', cloud.connection, timeout))
+
+
+def image(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+    """Glance, as the owner sees it."""
+    return OwnersRest(_service('image', 'Glance', owner.connection, timeout))
+
+
+def identity(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+    """Keystone, as the owner sees it."""
+    return OwnersRest(_service('identity', 'Keystone', owner.connection, timeout))
+
+
+def project(owner: OwnersEyes, timeout: float | None = None) -> tuple[str | None, str | None]:
     """The id and the name of the project that the token is of, from the token itself."""
-    login.log_in(connection, timeout or REQUEST_TIMEOUT)
-    session = connection.session
+    login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
+    session = owner.connection.session
     if not hasattr(session.auth, 'get_access'):  # a log-in without a Keystone knows no names
-        return owner(connection)[1], None
+        return ids(owner)[1], None
     access = _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
     return access.project_id, access.project_name
 
 
-def owner(connection: Connection) -> tuple[str | None, str | None]:
+def ids(owner: OwnersEyes) -> tuple[str | None, str | None]:
     """The ids of the user and the project that the token is of; None where it has none."""
-    session = connection.session
+    session = owner.connection.session
     return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))
 
 

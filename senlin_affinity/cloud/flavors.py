@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import by_marker, reading
-from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.rest import Microversion, OwnersRest
 from senlin_affinity.core.objects import Flavor
 
 EXTRA_SPECS: Microversion = (2, 61)
@@ -25,7 +25,7 @@ _FLAVORS = 'list the flavors'
 _NO_IDS = ('.', '..', 'detail')
 
 
-def flavors(compute: Rest) -> tuple[Flavor, ...] | None:
+def flavors(compute: OwnersRest) -> tuple[Flavor, ...] | None:
     """Every flavor that the user sees; None where their extra specs are hidden."""
     found = list(_listed(compute, EXTRA_SPECS, is_public='None'))
     if any('extra_specs' not in item for item in found):
@@ -34,7 +34,7 @@ def flavors(compute: Rest) -> tuple[Flavor, ...] | None:
         return tuple(sorted(map(_flavor, found), key=lambda flavor: (flavor.name, flavor.id)))
 
 
-def flavor(compute: Rest, name_or_id: str) -> Flavor | None:
+def flavor(compute: OwnersRest, name_or_id: str) -> Flavor | None:
     """The one with this id, or else this name; one that hides its extra specs shows none."""
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)
@@ -50,11 +50,13 @@ def flavor(compute: Rest, name_or_id: str) -> Flavor | None:
         return _flavor(item)
 
 
-def _named(compute: Rest, name: str, microversion: Microversion) -> dict[str, Any] | None:
+def _named(compute: OwnersRest, name: str, microversion: Microversion) -> dict[str, Any] | None:
     return next((item for item in _listed(compute, microversion) if item['name'] == name), None)
 
 
-def _listed(compute: Rest, microversion: Microversion, **query: str) -> Iterator[dict[str, Any]]:
+def _listed(
+    compute: OwnersRest, microversion: Microversion, **query: str
+) -> Iterator[dict[str, Any]]:
     return by_marker(compute, '/flavors/detail', 'flavors', _FLAVORS, microversion, **query)
 
 

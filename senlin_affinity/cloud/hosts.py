@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import Room
-from senlin_affinity.cloud.rest import BASE, Microversion, Rest
+from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest
+from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
 from senlin_affinity.core.member_of import all_spelt
 from senlin_affinity.core.objects import Aggregate, Host
@@ -28,6 +29,7 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: What a hypervisor calls its size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
+_FORBIDDEN = 403
 _HYPERVISORS = 'list the hypervisors'
 _AGGREGATES = 'list the aggregates'
 _SERVICES = 'list the compute services'
@@ -51,7 +53,7 @@ class Hypervisor(NamedTuple):
     running: int | None
 
 
-def hypervisors(compute: Rest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
+def hypervisors(compute: CloudsRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
     """All hypervisors, and which of some servers are on each. One request a page."""
     query = {'with_servers': 'true'} if servers else {}
     path = '/os-hypervisors/detail'
@@ -60,6 +62,17 @@ def hypervisors(compute: Rest, servers: Collection[str] = ()) -> tuple[Hyperviso
             _hypervisor(item, servers)
             for item in by_marker(compute, path, 'hypervisors', _HYPERVISORS, UUIDS, **query)
         )
+
+
+def are_shown(compute: OwnersRest) -> bool:
+    """Does Nova show the owner the hypervisors? One request, which lists one of them."""
+    try:
+        compute.get('/os-hypervisors', _HYPERVISORS, compute.pick(UUIDS), params={'limit': 1})
+    except CloudError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return False
+    return True
 
 
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
@@ -80,13 +93,13 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
     )
 
 
-def zones(compute: Rest) -> dict[str, str]:
+def zones(compute: CloudsRest) -> dict[str, str]:
     """The availability zone of every service host. One request."""
     with reading(_SERVICES):
         return {service['host']: service['zone'] for service in services(compute)}
 
 
-def services(compute: Rest) -> list[dict[str, Any]]:
+def services(compute: CloudsRest) -> list[dict[str, Any]]:
     """The compute services, as raw JSON. One request."""
     query = {'binary': 'nova-compute'}
     return list_of(
@@ -94,7 +107,7 @@ def services(compute: Rest) -> list[dict[str, Any]]:
     )
 
 
-def aggregates(compute: Rest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
+def aggregates(compute: CloudsRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
     """All aggregates; and the UUIDs of each service host's, one object where they are equal."""
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []

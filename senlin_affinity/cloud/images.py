@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from openstack.connection import Connection
-
 from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.connection import image
+from senlin_affinity.cloud.eyes import OwnersEyes
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.member_of import canonical
@@ -29,10 +28,10 @@ _NOT_FOUND = 404
 _ATTRIBUTES = frozenset(_SCHEMA.split())
 
 
-def find(connection: Connection, name_or_id: str, timeout: float | None = None) -> Image:
+def find(owner: OwnersEyes, name_or_id: str, timeout: float | None = None) -> Image:
     """The image with this name or id."""
     what = f"read the image '{name_or_id}'"
-    glance = image(connection, timeout)
+    glance = image(owner, timeout)
     if canonical(name_or_id):
         try:
             found = [glance.get(f'/images/{name_or_id}', what)]

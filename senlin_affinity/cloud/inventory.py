@@ -9,14 +9,14 @@ are read, too. Below 2.53 the whole detail list is read, which is one unpaged an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import flavors, hosts
 from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
+from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest, shown
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
 from senlin_affinity.core.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS, SERVER_GROUPS
@@ -31,10 +31,14 @@ _OF_SERVERS = (
 
 
 class NovaInventory:
-    """What the connection may see of its cloud."""
+    """What the owner may see of the cloud, and of the hosts and aggregates what its eyes see.
 
-    def __init__(self, compute: Rest) -> None:
+    :param clouds: gives the cloud's eyes, when something is asked of them.
+    """
+
+    def __init__(self, compute: OwnersRest, clouds: Callable[[], CloudsRest]) -> None:
         self._compute = compute
+        self._clouds = clouds
 
     def availability_zones(self) -> frozenset[str]:
         """See :meth:`Inventory.availability_zones`."""
@@ -113,8 +117,9 @@ class NovaInventory:
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """See :meth:`Inventory.hosts_named_like`."""
-        services = hosts.services(self._compute)
-        found = self._hypervisors(pattern)
+        clouds = self._clouds()
+        services = hosts.services(clouds)
+        found = _hypervisors(clouds, pattern)
         seen = {host.host for host in found}
         for service in services:
             name = str(service.get('host', ''))
@@ -124,34 +129,36 @@ class NovaInventory:
 
     def aggregates(self) -> tuple[Aggregate, ...]:
         """See :meth:`Inventory.aggregates`."""
-        offered = self._compute.pick(hosts.AGGREGATE_UUIDS)
+        clouds = self._clouds()
+        offered = clouds.pick(hosts.AGGREGATE_UUIDS)
         if offered < hosts.AGGREGATE_UUIDS:
             raise CloudError(
                 f'could not list the aggregates: their UUIDs need compute microversion '
                 f'{shown(hosts.AGGREGATE_UUIDS)}, this cloud offers {shown(offered)}'
             )
-        return hosts.aggregates(self._compute)[0]
+        return hosts.aggregates(clouds)[0]
 
-    def _hypervisors(self, pattern: str) -> list[Host]:
-        """Those with the pattern in the hypervisor's name."""
-        what = 'list the hypervisors'
-        is_query = self._compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
-        body = self._compute.get(
-            '/os-hypervisors/detail',
-            what,
-            PATTERN_QUERY if is_query else BASE,
-            params={'hypervisor_hostname_pattern': pattern} if is_query else None,
-            may_be_missing=is_query,
-        )
-        made = []
-        for item in () if body is None else list_of(body, 'hypervisors', what):
-            name, service = str(item.get('hypervisor_hostname', '')), item.get('service')
-            if not isinstance(service, Mapping) or not isinstance(service.get('host'), str):
-                raise CloudError(f'could not {what}: {name!r} has no service host')
-            if pattern.lower() in name.lower():
-                kind = str(item.get('hypervisor_type', ''))
-                made.append(_host(service['host'], name, kind, item))
-        return made
+
+def _hypervisors(compute: CloudsRest, pattern: str) -> list[Host]:
+    """Those with the pattern in the hypervisor's name."""
+    what = 'list the hypervisors'
+    is_query = compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
+    body = compute.get(
+        '/os-hypervisors/detail',
+        what,
+        PATTERN_QUERY if is_query else BASE,
+        params={'hypervisor_hostname_pattern': pattern} if is_query else None,
+        may_be_missing=is_query,
+    )
+    made = []
+    for item in () if body is None else list_of(body, 'hypervisors', what):
+        name, service = str(item.get('hypervisor_hostname', '')), item.get('service')
+        if not isinstance(service, Mapping) or not isinstance(service.get('host'), str):
+            raise CloudError(f'could not {what}: {name!r} has no service host')
+        if pattern.lower() in name.lower():
+            kind = str(item.get('hypervisor_type', ''))
+            made.append(_host(service['host'], name, kind, item))
+    return made
 
 
 def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:

@@ -3,7 +3,9 @@
 An administrator who wants all groups gets the servers of each host with the hypervisors, and those
 without a host by their states. Who wants one group lists the servers of its project, which are few
 beside the cloud's. A plain user lists those of the own project, and sees a ``hostId`` in place of
-the host: equal for servers on one host.
+the host: equal for servers on one host. It is a hash of the project and the host (``hostId`` in the
+compute API reference), so where the cloud's eyes list the hosts, it names one of them; what the
+user does not see of the own group is looked for on the hypervisors.
 
 Nova counts some servers elsewhere, too, where the policy is anti-affinity: what moves on both
 hosts, and what is soft-deleted though no group shows it. One list of each tells an administrator.
@@ -17,12 +19,13 @@ for one in progress is any that has not ended.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from senlin_affinity.cloud.answers import LIMIT, by_marker, list_of, reading
-from senlin_affinity.cloud.hosts import Hypervisor
-from senlin_affinity.cloud.rest import BASE, Microversion, Rest
+from senlin_affinity.cloud.hosts import Hypervisor, hypervisors
+from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest, Rest
 from senlin_affinity.core.server_group import (
     ANTI_AFFINITY,
     MOVING,
@@ -43,29 +46,48 @@ _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 
 _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
 
-def on_hypervisors(hypervisors: Iterable[Hypervisor]) -> dict[str, Member]:
+def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
     """The members with their hosts, from what was listed with the hypervisors."""
     return {
         server: Member(server, hypervisor.service_host)
-        for hypervisor in hypervisors
+        for hypervisor in found
         for server in hypervisor.servers
     }
 
 
-def without_host(compute: Rest) -> dict[str, Member]:
+def without_host(compute: CloudsRest) -> dict[str, Member]:
     """The servers of all projects that no hypervisor has, for an administrator."""
     return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
 
 
 def listed(
-    compute: Rest, groups: Iterable[ServerGroup], *, is_administrator: bool
+    compute: OwnersRest, groups: Iterable[ServerGroup], *, is_administrator: bool
 ) -> dict[str, Member]:
     """The servers of the groups' project; of all projects where it is not just one."""
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
     return _by_id(compute, _SERVERS, **query)
 
 
-def soft_deleted(compute: Rest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
+def traced(
+    owners: OwnersRest, clouds: CloudsRest, groups: Iterable[ServerGroup], hosts: Collection[str]
+) -> dict[str, Member]:
+    """The members of a plain user's groups, each on one of the hosts that the cloud's eyes see."""
+    groups = tuple(groups)
+    servers = _servers(owners, _SERVERS)
+    with reading(_SERVERS):
+        projects = {server['tenant_id'] for server in servers}
+        names = {_host_id(project, host): host for project in projects for host in hosts}
+        found = {server['id']: _member(server, names) for server in servers}
+    lost = {member.server for group in groups for member in group.members} - set(found)
+    return found | on_hypervisors(hypervisors(clouds, lost)) if lost else found
+
+
+def _host_id(project: str, host: str) -> str:
+    """What Nova calls a host where a user of the project sees a server on it."""
+    return hashlib.sha224(f'{project}{host}'.encode()).hexdigest()
+
+
+def soft_deleted(compute: CloudsRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
     """Those that may be members of the groups, for an administrator. One request a page."""
     query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
@@ -79,7 +101,7 @@ def are_hidden(groups: Iterable[ServerGroup]) -> bool:
     return any(group.policy == ANTI_AFFINITY for group in groups)
 
 
-def moved(compute: Rest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
+def moved(compute: CloudsRest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
     """The groups, whose members that move have both hosts.
 
     Nothing is asked where the states of the members say that none does. One request, and another
@@ -117,7 +139,7 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
     )
 
 
-def _in_progress(compute: Rest, groups: Iterable[ServerGroup]) -> dict[str, tuple[str, ...]]:
+def _in_progress(compute: CloudsRest, groups: Iterable[ServerGroup]) -> dict[str, tuple[str, ...]]:
     """The hosts of the migrations in progress, by their servers."""
     offered = compute.pick(_OF_PROJECT)
     project = _project(groups) if offered >= _OF_PROJECT else {}
@@ -137,7 +159,7 @@ def _in_progress(compute: Rest, groups: Iterable[ServerGroup]) -> dict[str, tupl
 
 
 def _migrations(
-    compute: Rest, microversion: Microversion, **query: str
+    compute: CloudsRest, microversion: Microversion, **query: str
 ) -> Iterator[dict[str, Any]]:
     body = compute.get('/os-migrations', _MIGRATIONS, microversion, params=query)
     yield from list_of(body, 'migrations', _MIGRATIONS)
@@ -146,9 +168,13 @@ def _migrations(
 
 
 def _by_id(compute: Rest, what: str, **query: Any) -> dict[str, Member]:
-    servers = by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)
+    servers = _servers(compute, what, **query)
     with reading(what):
         return {server['id']: _member(server) for server in servers}
+
+
+def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
+    return [*by_marker(compute, '/servers/detail', 'servers', what, BASE, **query)]
 
 
 def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
@@ -158,8 +184,10 @@ def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
     return {'project_id': str(projects.pop())} if is_one else {}
 
 
-def _member(server: Mapping[str, Any]) -> Member:
-    host = server.get(_HOST) or None
-    host_id = None if host else server.get('hostId') or None
+def _member(server: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Member:
+    """A server; ``names`` are those of hosts by what a user sees of them."""
+    host_id = server.get('hostId') or None
+    host = server.get(_HOST) or (names or {}).get(host_id or '') or None
+    host_id = None if host else host_id
     zone = server.get(_ZONE) or None
     return Member(server['id'], host, server.get('user_id'), host_id, zone, server.get('status'))

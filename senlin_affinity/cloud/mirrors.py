@@ -6,10 +6,9 @@ the snapshot as it is: nothing is known then.
 
 from __future__ import annotations
 
-from openstack.connection import Connection
-
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.eyes import CloudsEyes
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.core.aggregates import mirrors
 from senlin_affinity.core.errors import CloudError
@@ -21,7 +20,7 @@ _PROVIDERS = 'list the resource providers of aggregates'
 
 
 def see(
-    connection: Connection,
+    cloud: CloudsEyes,
     snapshot: CloudSnapshot,
     aggregates: frozenset[str],
     timeout: float | None = None,
@@ -29,7 +28,7 @@ def see(
     """The snapshot, with the aggregates that hosts are in as Nova says, and Placement does not."""
     if not 0 < len(aggregates) <= _MOST:
         return snapshot
-    placement = clouds.placement(connection, timeout)
+    placement = clouds.placement(cloud, timeout)
     if placement.pick(TREES) < TREES:
         return snapshot
     query = {'member_of': f'in:{",".join(sorted(aggregates))}'}

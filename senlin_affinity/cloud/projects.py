@@ -11,28 +11,27 @@ and a plain user may not list projects.
 
 from __future__ import annotations
 
-from openstack.connection import Connection
-
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.cloud.eyes import OwnersEyes
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.policy.matching import is_project_id
 
 _FORBIDDEN = 403
 
 
-def find(connection: Connection, named: str, timeout: float | None = None) -> str:
+def find(owner: OwnersEyes, named: str, timeout: float | None = None) -> str:
     """The id of the project with this name or id; an id is not looked up."""
-    own, own_name = clouds.project(connection, timeout)
+    own, own_name = clouds.project(owner, timeout)
     if own is not None and named in (own, own_name):
         return own
-    return named if is_project_id(named) else _called(connection, named, timeout)
+    return named if is_project_id(named) else _called(owner, named, timeout)
 
 
-def _called(connection: Connection, name: str, timeout: float | None) -> str:
+def _called(owner: OwnersEyes, name: str, timeout: float | None) -> str:
     what = f'look up the project {name!r}'
     try:
-        body = clouds.identity(connection, timeout).get('/projects', what, params={'name': name})
+        body = clouds.identity(owner, timeout).get('/projects', what, params={'name': name})
     except CloudError as error:
         if error.status != _FORBIDDEN:
             raise

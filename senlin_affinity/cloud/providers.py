@@ -31,7 +31,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import reading
-from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.rest import CloudsRest, Microversion
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
 from senlin_affinity.core.objects import Resource
 
@@ -211,7 +211,7 @@ class _Shared:
 
 
 def rooms(
-    placement: Rest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
+    placement: CloudsRest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
 ) -> Seen:
     """The room of each host, by the UUID of its root provider (which is the hypervisor's id).
 
@@ -246,13 +246,13 @@ def rooms(
     return Seen(found, answers.longest)
 
 
-def _candidates(placement: Rest, resources: str) -> Any:
+def _candidates(placement: CloudsRest, resources: str) -> Any:
     return placement.get(
         '/allocation_candidates', CANDIDATES, TREES, params={'resources': resources}
     )
 
 
-def _listed(placement: Rest, key: str, **query: str) -> frozenset[str]:
+def _listed(placement: CloudsRest, key: str, **query: str) -> frozenset[str]:
     """Of each provider in a list, which is never cut, one value."""
     body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
     with reading(_PROVIDERS):

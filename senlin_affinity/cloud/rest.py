@@ -21,7 +21,7 @@ import contextvars
 import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, NewType, TypeVar
 
 import requests
 from openstack.proxy import Proxy
@@ -202,6 +202,12 @@ class Rest:
             said = f'the answer of {self.name} is no JSON: {words.cut(response.text)!r}'
             raise _error(what, said, response)
         return body
+
+
+#: One that a connection of the owner's eyes was made into, and of the cloud's
+#: (:mod:`~senlin_affinity.cloud.eyes`): mypy lets neither be taken for the other.
+OwnersRest = NewType('OwnersRest', Rest)
+CloudsRest = NewType('CloudsRest', Rest)
 
 
 def _error(

@@ -9,14 +9,15 @@ Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import list_of
-from senlin_affinity.cloud.rest import Microversion, Rest
+from senlin_affinity.cloud.rest import Microversion, OwnersRest
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, create_body
+from senlin_affinity.policy.matching import is_uuid
 
 PATH = '/os-server-groups'
 PAGE = 1000
@@ -28,7 +29,7 @@ PROJECTS: Microversion = (2, 13)
 class NovaServerGroups:
     """The server groups of the connection's project."""
 
-    def __init__(self, compute: Rest) -> None:
+    def __init__(self, compute: OwnersRest) -> None:
         self._compute = compute
 
     def check(self, policy: str, rules: Mapping[str, int]) -> None:
@@ -80,6 +81,33 @@ class NovaServerGroups:
                 return
             longest = len(page)
             offset += longest
+
+
+def called(
+    nova: NovaServerGroups, wanted: set[str], project: str | None = None
+) -> tuple[ServerGroup, ...]:
+    """Those of the project by id or name, and those of others by id, as an attach finds them.
+
+    :param project: another project than the connection's. Nova lists those of all or none.
+    """
+    found: dict[str, ServerGroup] = {}
+    if are_named(wanted):
+        own = nova.own() if project is None else nova.of_every_project()
+        found = {
+            group.id: group
+            for group in own
+            if project in (None, group.project_id) and wanted & {group.id, group.name}
+        }
+    for group_id in sorted(filter(is_uuid, wanted - set(found))):
+        group = nova.get(group_id)
+        if group is not None:
+            found[group.id] = group
+    return tuple(found.values())
+
+
+def are_named(wanted: Collection[str] | None) -> bool:
+    """Is one of these groups called by a name, and not by its id?"""
+    return not all(map(is_uuid, wanted or ()))
 
 
 def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:

@@ -19,17 +19,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from openstack.connection import Connection
-
 from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
-from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups
+from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.policy.matching import is_uuid
 
 T = TypeVar('T')
 _FORBIDDEN, _BAD_REQUEST, _NOT_FOUND = 403, 400, 404
@@ -42,17 +40,18 @@ class Taken:
     """A snapshot, and why what is not in it is not known, by its part.
 
     ``roots`` are the root providers of the hosts, ``longest`` the number of allocation requests of
-    the longest of Placement's answers.
+    the longest of Placement's answers. ``is_owners``: the owner may see what is seen of hosts.
     """
 
     snapshot: CloudSnapshot
     unknown: Mapping[str, str] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     longest: int = 0
+    is_owners: bool = True
 
 
 def take(
-    connection: Connection,
+    eyes: Eyes,
     *,
     server_groups: str | Collection[str] | None = None,
     project_id: str | None = None,
@@ -62,22 +61,22 @@ def take(
     """Take a snapshot.
 
     :param server_groups: the only groups that will be asked about, by id or name: cheaper than
-        None, which is all that the connection sees. An empty collection is none.
+        None, which is all that the owner sees. An empty collection is none.
     :param project_id: whose snapshot it is: whose quotas are read, and among whose groups a name is
-        looked up. None is the connection's own project.
+        looked up. None is the owner's own project.
     :param is_project_of_group: in place of None, read the quotas of the project that the groups
         are of, where they are called by their ids.
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    return _Taking(connection, timeout, project_id).take(wanted, is_any=is_project_of_group)
+    return _Taking(eyes, timeout, project_id).take(wanted, is_any=is_project_of_group)
 
 
 def answered(
-    connection: Connection, taken: Taken, query: str, timeout: float | None = None
+    cloud: CloudsEyes, taken: Taken, query: str, timeout: float | None = None
 ) -> CloudSnapshot:
     """The snapshot with what Placement grants of a query on each host. One request."""
-    placement, snapshot = clouds.placement(connection, timeout), taken.snapshot
+    placement, snapshot = clouds.placement(cloud, timeout), taken.snapshot
     known = snapshot.hosts or ()
     if not known or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
         return snapshot
@@ -92,33 +91,34 @@ def answered(
 class _Taking:
     """One snapshot being taken."""
 
-    def __init__(
-        self, connection: Connection, timeout: float | None, project: str | None = None
-    ) -> None:
-        self._connection = connection
+    def __init__(self, eyes: Eyes, timeout: float | None, project: str | None = None) -> None:
+        self._eyes = eyes
         self._timeout = timeout
-        self._compute = clouds.compute(connection, timeout)
-        self._user, self._own = clouds.owner(connection)
+        self._owners = clouds.compute(eyes.owner, timeout)
+        self._clouds = clouds.clouds_compute(eyes, self._owners, timeout)
+        self._user, self._own = clouds.ids(eyes.owner)
         self._named = project
         self._unknown: dict[str, str] = {}
 
     def take(self, wanted: Collection[str] | None, *, is_any: bool) -> Taken:
         """All parts, one after the other; ``is_any``: those of the project of the groups."""
-        inventory = NovaInventory(self._compute)
+        inventory = NovaInventory(self._owners, lambda: self._clouds)
         groups = self._server_groups(wanted)
         # A name is looked up in one project; an id may lead to a group of any.
-        of_groups = _project(groups) if is_any and not _are_named(wanted) else None
+        of_groups = _project(groups) if is_any and not are_named(wanted) else None
         project = self._named or of_groups or self._own
         servers = {member.server for group in groups or () for member in group.members}
-        read = partial(hosts.hypervisors, self._compute, servers if wanted is None else ())
+        read = partial(hosts.hypervisors, self._clouds, servers if wanted is None else ())
         found = self._part('hosts', read, hosts.UUIDS)
+        is_owners = self._eyes.are_one or hosts.are_shown(self._owners)
+        is_administrator = is_owners and found is not None
         aggregates, aggregates_of = self._part(
-            'aggregates', lambda: hosts.aggregates(self._compute), hosts.AGGREGATE_UUIDS
+            'aggregates', lambda: hosts.aggregates(self._clouds), hosts.AGGREGATE_UUIDS
         ) or (None, {})
         built = zones = None
         seen = providers.Seen()
         if found is not None:
-            zone_of = self._part('availability_zones', lambda: hosts.zones(self._compute))
+            zone_of = self._part('availability_zones', lambda: hosts.zones(self._clouds))
             is_listed = wanted is not None and bool(servers)
             found = hosts.in_order(found)
             seen = self._rooms(found, providers.MOST_REQUESTS - is_listed)
@@ -126,12 +126,12 @@ class _Taking:
             zones = None if zone_of is None else dict.fromkeys(zone_of.values(), True)
         else:
             zones = self._part('availability_zones', inventory.zones)
-        if groups == () and found is None and self._is_elsewhere(wanted):
+        if groups == () and not is_administrator and self._is_elsewhere(wanted):
             groups = None  # Nova lists a plain user's own, whatever is asked for
             self._unknown['server_groups'] = "Nova lists another project's for administrators only"
         soft_deleted = None
         if groups is not None:
-            known = self._members(groups, found, wanted) if servers else None
+            known = self._members(groups, found, wanted, is_administrator) if servers else None
             groups = members.located(groups, known or {})
             if found is not None:
                 groups, soft_deleted = self._elsewhere(groups)
@@ -157,6 +157,7 @@ class _Taking:
             self._unknown,
             tuple(each.id for each in found or ()),
             seen.longest,
+            is_owners,
         )
 
     def _part(
@@ -167,7 +168,7 @@ class _Taking:
         service: Rest | None = None,
     ) -> T | None:
         """What ``read`` gives; None, with the reason kept, where it may not be seen or had."""
-        service = service or self._compute
+        service = service or self._owners
         offered = service.pick(needed)
         if offered < needed:
             has = f'{service.name} offers microversion {shown(offered)}'
@@ -182,7 +183,7 @@ class _Taking:
             return None
 
     def _server_groups(self, wanted: Collection[str] | None) -> tuple[ServerGroup, ...] | None:
-        nova = NovaServerGroups(self._compute)
+        nova = NovaServerGroups(self._owners)
         if wanted is None:
             return self._part('server_groups', nova.of_every_project)
         if not wanted:
@@ -190,13 +191,11 @@ class _Taking:
             return None
         is_elsewhere = self._is_elsewhere(wanted)
         project, needed = (self._named, PROJECTS) if is_elsewhere else (None, BASE)
-        return self._part(
-            'server_groups', lambda: _groups_called(nova, set(wanted), project), needed
-        )
+        return self._part('server_groups', lambda: called(nova, set(wanted), project), needed)
 
     def _is_elsewhere(self, wanted: Collection[str] | None) -> bool:
         """Is a group wanted by its name, and is it another project's?"""
-        return self._named not in (None, self._own) and _are_named(wanted)
+        return self._named not in (None, self._own) and are_named(wanted)
 
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
         """Those of the connection's own project, or of another."""
@@ -227,7 +226,7 @@ class _Taking:
             return known
 
     def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.Seen:
-        placement = clouds.placement(self._connection, self._timeout)
+        placement = clouds.placement(self._eyes.cloud, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
         seen = self._part('resources', read, providers.TREES, placement)
@@ -246,60 +245,38 @@ class _Taking:
         groups: tuple[ServerGroup, ...],
         found: Collection[hosts.Hypervisor] | None,
         wanted: Collection[str] | None,
+        is_administrator: bool,
     ) -> Mapping[str, Member] | None:
         if found is not None and wanted is None:
             known = members.on_hypervisors(found)
             if all(each.server in known for group in groups for each in group.members):
                 return known
-            without = self._part('members', lambda: members.without_host(self._compute))
+            without = self._part('members', lambda: members.without_host(self._clouds))
             return {**(without or {}), **known}
-        is_administrator = found is not None
-        read = partial(members.listed, self._compute, groups, is_administrator=is_administrator)
-        return self._part('members', read)
+        if found is None or is_administrator:
+            owned = partial(members.listed, self._owners, groups, is_administrator=is_administrator)
+            return self._part('members', owned)
+        names = {hypervisor.service_host for hypervisor in found}
+        return self._part(
+            'members', lambda: members.traced(self._owners, self._clouds, groups, names)
+        )
 
     def _elsewhere(
         self, groups: tuple[ServerGroup, ...]
     ) -> tuple[tuple[ServerGroup, ...], tuple[Member, ...] | None]:
         """The groups with what moves, and what is soft-deleted: where it matters to one of them."""
-        read = partial(members.moved, self._compute, groups)
+        read = partial(members.moved, self._clouds, groups)
         located = self._part('members', read) or groups
         if not members.are_hidden(groups):
             return located, None
-        read_deleted = partial(members.soft_deleted, self._compute, groups)
+        read_deleted = partial(members.soft_deleted, self._clouds, groups)
         return located, self._part('members', read_deleted)
 
     def _flavors(self) -> Any:
-        found = self._part('flavors', lambda: flavors.flavors(self._compute), flavors.EXTRA_SPECS)
+        found = self._part('flavors', lambda: flavors.flavors(self._owners), flavors.EXTRA_SPECS)
         if found is None:
             self._unknown.setdefault('flavors', 'Nova does not show their extra specs')
         return found
-
-
-def _groups_called(
-    nova: NovaServerGroups, wanted: set[str], project: str | None = None
-) -> tuple[ServerGroup, ...]:
-    """Those of the project by id or name, and those of others by id, as an attach finds them.
-
-    :param project: another project than the connection's. Nova lists those of all or none.
-    """
-    found: dict[str, ServerGroup] = {}
-    if _are_named(wanted):
-        own = nova.own() if project is None else nova.of_every_project()
-        found = {
-            group.id: group
-            for group in own
-            if project in (None, group.project_id) and wanted & {group.id, group.name}
-        }
-    for group_id in sorted(filter(is_uuid, wanted - set(found))):
-        group = nova.get(group_id)
-        if group is not None:
-            found[group.id] = group
-    return tuple(found.values())
-
-
-def _are_named(wanted: Collection[str] | None) -> bool:
-    """Is one of these groups called by a name, and not by its id?"""
-    return not all(map(is_uuid, wanted or ()))
 
 
 def _project(groups: Collection[ServerGroup] | None) -> str | None:

@@ -220,7 +220,7 @@ class AffinityPolicy(base.Policy):
     def _ports(self, user: str, project: str) -> Any:
         from senlin_affinity.cloud.connection import ports  # with openstacksdk
 
-        return ports(self._connection(user, project), cfg.CONF.affinity.request_timeout)
+        return ports(eyes.of(self._connection(user, project)), cfg.CONF.affinity.request_timeout)
 
     def _connection(self, user: str, project: str) -> Any:
         from senlin_affinity.cloud import transport

@@ -2,6 +2,7 @@
 
 import pytest
 
+from senlin_affinity.cloud import eyes
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.policy import affinity, properties
@@ -50,7 +51,7 @@ def test_a_plain_user_is_told_so(running):
 
 def test_rx_08_r1_42_an_older_placement_is_refused(running):
     """With the version that it has; what is only required it takes."""
-    cloud = ports(running.connection())
+    cloud = ports(eyes.of(running.connection()))
     with pytest.raises(InvalidSpec) as caught:
         of_policy(cloud, ['!windows'])
     assert str(caught.value) == (

@@ -10,6 +10,7 @@ from dataclasses import replace
 import openstack.resource
 import pytest
 
+from senlin_affinity.cloud import eyes
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.plugins import senlin_preflight
@@ -60,19 +61,21 @@ def spec(is_drs=False, **group):
 
 
 def attach(cloud, cluster=CLUSTER, **group):
-    found = ports(cloud.connection())
+    found = ports(eyes.of(cloud.connection()))
     return affinity.attach(spec(**group), cluster, found.server_groups, found.inventory)
 
 
 def detach(cloud, group_id, *, is_inherited=False):
     binding = Binding(group_id, is_inherited)
-    return affinity.detach(binding, CLUSTER, lambda: ports(cloud.connection()).server_groups)
+    return affinity.detach(
+        binding, CLUSTER, lambda: ports(eyes.of(cloud.connection())).server_groups
+    )
 
 
 def place(cloud, *, is_drs, count=3):
     wanted = replace(spec(is_drs), preflight='off')
     growth = hook.Growth(Question(count, policy=wanted), Binding('XYZ-ABCD', True))
-    seen = senlin_preflight.look(hook.needs(growth), cloud.connection)
+    seen = senlin_preflight.look(hook.needs(growth), lambda: eyes.of(cloud.connection()))
     return hook.decide(growth, seen).answer
 
 
@@ -116,7 +119,9 @@ def hooked(cloud, *, count, **wanted):
     question = Question(count, server_group=group, policy=policy, profile=profile, project_id=own)
     bound = Binding(group, is_inherited=True)
     growth = hook.Growth(question, bound, load_constraints())
-    outcome = hook.decide(growth, senlin_preflight.look(hook.needs(growth), lambda: connection))
+    outcome = hook.decide(
+        growth, senlin_preflight.look(hook.needs(growth), lambda: eyes.of(connection))
+    )
     assert outcome.warning is None
     asked = [each.replace(group, 'ID').replace(own, 'OWN') for each in nova.requests()]
     return outcome.answer, asked

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from senlin_affinity.cloud import eyes
 from senlin_affinity.cloud.connection import REQUEST_TIMEOUT, compute, connect, ports
 from senlin_affinity.cloud.deadline import TIMEOUTS
 from senlin_affinity.core.errors import CloudError
@@ -58,7 +59,7 @@ def test_a_silent_keystone(silent, path):
     url = f'{silent.url}{path}'
     words = f'could not log in at {url}: Request to .* timed out'
     with pytest.raises(CloudError, match=words):
-        ports(fake_keystone.connect(url), TIMEOUT).server_groups.named('web')
+        ports(eyes.of(fake_keystone.connect(url)), TIMEOUT).server_groups.named('web')
     assert silent.asked() == 1
 
 
@@ -69,22 +70,22 @@ def test_a_silent_nova(silent, path):
             f'{cloud.url}/identity/v3', compute_endpoint_override=silent.url + path
         )
         with pytest.raises(CloudError, match='could not find Nova: Request to .* timed out'):
-            ports(made, TIMEOUT).server_groups.named('web')
+            ports(eyes.of(made), TIMEOUT).server_groups.named('web')
     assert silent.asked() == 1
 
 
 def test_a_timeout_that_the_connection_brings_is_kept(silent):
     made = fake_keystone.connect(f'{silent.url}/identity/v3', api_timeout=TIMEOUT)
     with pytest.raises(CloudError, match='timed out'):
-        ports(made, 600).server_groups.named('web')
+        ports(eyes.of(made), 600).server_groups.named('web')
 
 
 def test_where_none_is_given_that_of_the_connection_counts_for_every_request():
     with HttpCloud(FakeNova()) as cloud:
         made = fake_keystone.connect(f'{cloud.url}/identity/v3', api_timeout=7)
-        assert compute(made)._timeout == 7
-        assert compute(made, 5)._timeout == 5
-        assert compute(cloud.connection())._timeout == REQUEST_TIMEOUT
+        assert compute(eyes.OwnersEyes(made))._timeout == 7
+        assert compute(eyes.OwnersEyes(made), 5)._timeout == 5
+        assert compute(eyes.OwnersEyes(cloud.connection()))._timeout == REQUEST_TIMEOUT
 
 
 # -- drops, and a Keystone that wants a token for its version
@@ -107,18 +108,18 @@ def test_an_answer_that_drips(drip, part):
     with HttpCloud(FakeNova(), drip=drip, part=part) as cloud:
         made = cloud.connection()
         with pytest.raises(CloudError) as caught:
-            ended(lambda: ports(made, timeout).server_groups.named('web'))
+            ended(lambda: ports(eyes.of(made), timeout).server_groups.named('web'))
         assert str(caught.value) == f'{tried.format(url=cloud.url)}{not_over(timeout)}'
         asked = list(cloud.asked)
         with pytest.raises(CloudError, match='the connection was given up: a request before had'):
-            ended(lambda: ports(made, 600).server_groups.named('web'))
+            ended(lambda: ports(eyes.of(made), 600).server_groups.named('web'))
         assert cloud.asked == asked
         assert cloud.dripped.is_set()
 
 
 def test_ports_that_were_made_before_fail_at_once_too():
     with HttpCloud(FakeNova(), drip='GET /compute/v2.1/limits') as cloud:
-        found = ports(cloud.connection(), LONGER)
+        found = ports(eyes.of(cloud.connection()), LONGER)
         with pytest.raises(
             CloudError, match=f'could not read the limits of the project: {not_over(LONGER)}'
         ):
@@ -135,17 +136,17 @@ def test_a_keystone_that_wants_a_token_for_its_version(times):
         made = cloud.connection()
         for _ in range(times):
             with pytest.raises(CloudError) as caught:
-                ended(lambda: ports(made, 600).server_groups.named('web'))
+                ended(lambda: ports(eyes.of(made), 600).server_groups.named('web'))
         assert str(caught.value).startswith(f'{LOG_IN.format(url=cloud.url)}{LOCKED}')
         assert caught.value.status == 401
         assert cloud.asked == ['GET /identity/v3'] * times
         cloud.is_locked = False
-        assert ended(lambda: ports(made, 600).server_groups.named('web')) == ()
+        assert ended(lambda: ports(eyes.of(made), 600).server_groups.named('web')) == ()
 
 
 def test_a_creation_whose_answer_drips_may_have_happened():
     with HttpCloud(FakeNova(), drip='POST /compute/v2.1/os-server-groups') as cloud:
-        groups = ports(cloud.connection(), LONGER).server_groups
+        groups = ports(eyes.of(cloud.connection()), LONGER).server_groups
         groups.check('anti-affinity', {})
         with pytest.raises(CloudError, match=not_over(LONGER)) as caught:
             ended(lambda: groups.create('web', 'anti-affinity', {}))
@@ -160,7 +161,7 @@ def test_what_is_left_behind_does_not_write_later():
     """The token is refused, its renewal drips, and comes in the end: the POST is not repeated."""
     post = 'POST /compute/v2.1/os-server-groups'
     with HttpCloud(FakeNova()) as cloud:
-        groups = ports(cloud.connection(), LONGER).server_groups
+        groups = ports(eyes.of(cloud.connection()), LONGER).server_groups
         groups.check('anti-affinity', {})
         cloud.refused = post
         cloud.drip = 'POST /identity/v3/auth/tokens'

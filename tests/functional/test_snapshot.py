@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from senlin_affinity.cloud import snapshot, snapshot_file
+from senlin_affinity.cloud import eyes, snapshot, snapshot_file
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.core.objects import Flavor, Quota, Resource
 from tests.support import command
@@ -89,7 +89,7 @@ def asked(cloud, service):
 
 
 def test_the_hosts_are_those_of_the_sandbox(admin, group):
-    taken = snapshot.take(admin)
+    taken = snapshot.take(eyes.of(admin))
     found = by_name(taken)
 
     assert taken.unknown == {}
@@ -107,7 +107,7 @@ def test_the_hosts_are_those_of_the_sandbox(admin, group):
 
 
 def test_the_resources_are_those_of_the_sandbox_after_the_ratio(admin, group):
-    found = by_name(snapshot.take(admin))
+    found = by_name(snapshot.take(eyes.of(admin)))
 
     assert found['cmp-1'].resources == {
         'VCPU': Resource(int(8 * CPU_RATIO), 1, max_unit=8),
@@ -124,7 +124,7 @@ def test_the_resources_are_those_of_the_sandbox_after_the_ratio(admin, group):
 
 def test_the_largest_amount_is_the_real_one(admin, group):
     """Placement's own inventories say so; a snapshot never asks for them, one by one."""
-    found = by_name(snapshot.take(admin))
+    found = by_name(snapshot.take(eyes.of(admin)))
     providers = admin.placement.get('/resource_providers').json()['resource_providers']
     ids = {item['name']: item['uuid'] for item in providers}
     for host in ('cmp-1', 'cmp-2', 'small'):
@@ -140,7 +140,7 @@ def test_the_largest_amount_is_the_real_one(admin, group):
 
 
 def test_aggregates_flavors_and_quotas_are_those_of_the_sandbox(admin, group):
-    taken = snapshot.take(admin).snapshot
+    taken = snapshot.take(eyes.of(admin)).snapshot
 
     (ssd,) = (item for item in taken.aggregates if item.name == 'ssd')
     assert (ssd.metadata, ssd.availability_zone) == ({'ssd': 'true'}, None)
@@ -157,7 +157,7 @@ def test_aggregates_flavors_and_quotas_are_those_of_the_sandbox(admin, group):
 @pytest.mark.parametrize('name', ['one/two', 'm1.tiny/os-extra_specs', '.', '..', 'detail'])
 def test_a_flavor_whose_name_nova_does_not_route(admin, name):
     """As a part of a path it leads to the router's own 404, or to something else."""
-    inventory = ports(admin).inventory
+    inventory = ports(eyes.of(admin)).inventory
     assert inventory.flavor(name) is None
     made = admin.compute.create_flavor(name=name, ram=64, vcpus=1, disk=1)
     try:
@@ -169,7 +169,7 @@ def test_a_flavor_whose_name_nova_does_not_route(admin, name):
 @pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
 def test_the_members_are_where_the_servers_are(admin, group, is_named):
     wanted = group.id if is_named else None
-    (found,) = snapshot.take(admin, server_groups=wanted).snapshot.server_groups
+    (found,) = snapshot.take(eyes.of(admin), server_groups=wanted).snapshot.server_groups
 
     assert (found.name, found.policy, found.rules) == (
         'web',
@@ -186,9 +186,9 @@ def test_the_members_are_where_the_servers_are(admin, group, is_named):
 
 
 def test_the_requests_of_a_snapshot(cloud, admin, group):
-    snapshot.take(admin)
+    snapshot.take(eyes.of(admin))
     cloud.clear_requests()
-    snapshot.take(admin)
+    snapshot.take(eyes.of(admin))
     assert len(asked(cloud, 'compute')) == 11
     assert len(asked(cloud, 'placement')) == 2
 
@@ -197,7 +197,7 @@ def test_the_requests_of_a_snapshot(cloud, admin, group):
 
 
 def test_a_plain_user_sees_where_servers_are_together(demo, admin, group):
-    taken = snapshot.take(demo)
+    taken = snapshot.take(eyes.of(demo))
 
     assert set(taken.unknown) == {'hosts', 'aggregates'}
     assert taken.snapshot.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
@@ -252,7 +252,7 @@ def test_a_tree_is_one_host(admin, placement):
     for number in (1, 2):
         placement(f'gpu-{number}', parent=root, traits=['HW_GPU_API_VULKAN'], VGPU=4, VCPU=1)
 
-    host = by_name(snapshot.take(admin))['cmp-2']
+    host = by_name(snapshot.take(eyes.of(admin)))['cmp-2']
 
     assert host.is_nested
     assert host.resources['VGPU'] == Resource(8, 0, is_sum=True)
@@ -278,7 +278,7 @@ def test_shared_storage_counts_for_a_host_without_a_disk(admin, placement):
     admin.placement.delete(f'{path}/inventories/DISK_GB', microversion='1.29')
     put('/aggregates', aggregates=[*belongs, aggregate])
     try:
-        taken = snapshot.take(admin)
+        taken = snapshot.take(eyes.of(admin))
     finally:
         put('/aggregates', aggregates=belongs)
         put('/inventories', inventories=has)
@@ -313,7 +313,7 @@ def test_the_command_saves_and_tells(admin, group, named_cloud, tmp_path):
 
     assert (done.returncode, done.stderr) == (0, '')
     saved = snapshot_file.load(path)
-    assert saved.hosts == snapshot.take(admin).snapshot.hosts
+    assert saved.hosts == snapshot.take(eyes.of(admin)).snapshot.hosts
     assert json.loads(done.stdout) == {
         'file': str(path),
         'taken at': saved.taken_at,

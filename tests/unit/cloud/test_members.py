@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.cloud import snapshot
+from senlin_affinity.cloud import eyes, snapshot
 from senlin_affinity.core.server_group import Member
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
@@ -29,7 +29,9 @@ def boot(edge, group, host, **more):
 
 
 def members(edge, wanted='web'):
-    (group,) = snapshot.take(edge.connection(), server_groups=wanted).snapshot.server_groups
+    (group,) = snapshot.take(
+        eyes.of(edge.connection()), server_groups=wanted
+    ).snapshot.server_groups
     return {member.server: member for member in group.members}
 
 
@@ -102,7 +104,7 @@ def test_migrations_that_can_not_be_read(edge, group):
     """The other host of what moves is then not known."""
     edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.fail('GET', MIGRATIONS, at_edge.FORBIDDEN)
-    taken = snapshot.take(edge.connection(), server_groups='web')
+    taken = snapshot.take(eyes.of(edge.connection()), server_groups='web')
     assert taken.snapshot.server_groups[0].has_lost_members
     assert at_edge.FORBIDDEN.words in taken.unknown['members']
 
@@ -112,7 +114,9 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
     boot(edge, group, 'cmp-1')
     for status in ('ERROR', 'SHELVED_OFFLOADED'):
         boot(edge, group, None, status=status)
-    (found,) = snapshot.take(edge.connection(), server_groups=wanted).snapshot.server_groups
+    (found,) = snapshot.take(
+        eyes.of(edge.connection()), server_groups=wanted
+    ).snapshot.server_groups
     assert found.held() == {'cmp-1': 1}
     assert not found.has_lost_members
 
@@ -120,7 +124,7 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
 @pytest.mark.parametrize('status', ['BUILD', 'UNKNOWN'])
 def test_one_that_will_have_a_host_is(edge, group, status):
     boot(edge, group, None, status=status)
-    (found,) = snapshot.take(edge.connection(), server_groups='web').snapshot.server_groups
+    (found,) = snapshot.take(eyes.of(edge.connection()), server_groups='web').snapshot.server_groups
     assert found.has_lost_members
 
 
@@ -129,7 +133,7 @@ def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
     edge.nova.groups[0]['members'].remove(server)
     boot(edge, edge.nova.add_group('other', project_id='p'), 'cmp-2')
 
-    taken = snapshot.take(edge.connection(), server_groups='web').snapshot
+    taken = snapshot.take(eyes.of(edge.connection()), server_groups='web').snapshot
 
     expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
     assert taken.soft_deleted == (expected,)
@@ -140,6 +144,6 @@ def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
 @pytest.mark.parametrize('policy', ['affinity', 'soft-affinity', 'soft-anti-affinity'])
 def test_it_is_not_asked_about_where_it_does_not_matter(edge, policy):
     edge.nova.add_group('web', policy, project_id=PROJECT)
-    taken = snapshot.take(edge.connection(), server_groups='web').snapshot
+    taken = snapshot.take(eyes.of(edge.connection()), server_groups='web').snapshot
     assert taken.soft_deleted is None
     assert asked(edge, '/servers/detail') == []

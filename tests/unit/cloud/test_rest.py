@@ -172,7 +172,7 @@ def test_whatever_is_odd_has_the_id_of_the_request(edge, rest, name, answer):
     edge.fail('GET', '/limits', Failure('odd', '', headers=((name, 'req-1'),), **answer))
     words = r'^could not read the limits of the project: .* \(request req-1\)$'
     with pytest.raises(CloudError, match=words):
-        NovaInventory(rest).quotas()
+        NovaInventory(rest, None).quotas()
 
 
 @pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET, at_edge.NO_JSON], ids=str)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from senlin_affinity import preflight
-from senlin_affinity.cloud import snapshot, snapshot_file
+from senlin_affinity.cloud import eyes, snapshot, snapshot_file
 from senlin_affinity.core.errors import CloudError, InvalidSpec
 from senlin_affinity.core.objects import (
     Aggregate,
@@ -57,7 +57,7 @@ def edge():
 
 
 def take(edge, **more):
-    return snapshot.take(edge.connection(), **more)
+    return snapshot.take(eyes.of(edge.connection()), **more)
 
 
 def hosts(edge, *, unknown=()):
