@@ -72,7 +72,7 @@ def within(
     :param session: the session of keystoneauth that the call uses, if there is one yet.
     :param is_write: the operation's deadline does not count.
     """
-    if session is not None and isinstance(session.session, _Nowhere):
+    if session is not None and is_given_up(session):
         raise GivenUp(f'the connection was given up: a request before had {session.session.why}')
     seconds = TIMEOUTS * timeout if is_write else left(timeout)
     if seconds <= 0:
@@ -107,6 +107,11 @@ def within(
         raise errors[0]
     finally:
         errors[0].__context__ = cause  # not what the caller happens to be handling
+
+
+def is_given_up(session: Any) -> bool:
+    """Will a session send nothing more?"""
+    return isinstance(session.session, _Nowhere)
 
 
 class _Nowhere(requests.Session):

@@ -1,11 +1,14 @@
 """Bounds what one answer may bring, on whatever connection it comes, a log-in's too.
 
+And what a connection may ask, where it is for reading: GET, and the POST of a log-in to Keystone.
+
 The way of the data: each of a session's adapters is wrapped. The wrapped one sends, and reads the
 body piece by piece, as it is after decompression; what is too large is given up in the middle.
 
 Units: MiB, after decompression.
 
-Errors: GivenUp for an answer that is too large. What requests raises comes out as it is.
+Errors: GivenUp for an answer that is too large, and before anything is sent for a request that
+is not for reading. What requests raises comes out as it is.
 """
 
 from __future__ import annotations
@@ -23,26 +26,29 @@ LARGEST = 128
 _PIECE = 1 << 14
 
 
-def bound(session: Any, largest: int = LARGEST) -> None:
+def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -> None:
     """Bound all that a session of keystoneauth receives; the first to say so says how much."""
     adapters = session.session.adapters
     for prefix, adapter in [*adapters.items()]:
         if not isinstance(adapter, _Bounded):
-            session.session.mount(prefix, _Bounded(adapter, largest * _MEBIBYTE))
+            session.session.mount(prefix, _Bounded(adapter, largest * _MEBIBYTE, is_read_only))
 
 
 class _Bounded(BaseAdapter):
     """An adapter around another one."""
 
-    def __init__(self, inner: BaseAdapter, largest: int) -> None:
+    def __init__(self, inner: BaseAdapter, largest: int, is_read_only: bool) -> None:
         super().__init__()
         self._inner = inner
         self._largest = largest
+        self._is_read_only = is_read_only
 
     def send(  # type: ignore[override]
         self, request: requests.PreparedRequest, stream: bool = False, **more: Any
     ) -> requests.Response:
         """Send it, and read the answer, unless who asks reads it piece by piece himself."""
+        if self._is_read_only and request.method != 'GET' and not _is_log_in(request):
+            raise GivenUp(f'{request.method} is refused: this connection only reads')
         response = self._inner.send(request, stream=True, **more)
         if not stream:
             # What requests itself keeps of a body that was read.
@@ -65,3 +71,8 @@ class _Bounded(BaseAdapter):
                     is_uncertain=True,
                 )
         return bytes(body)
+
+
+def _is_log_in(request: requests.PreparedRequest) -> bool:
+    path = request.path_url.partition('?')[0]
+    return request.method == 'POST' and path.endswith('/v3/auth/tokens')

@@ -27,13 +27,12 @@ from senlin.common import constraints, consts, schema
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
-from senlin_affinity.cloud import eyes
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.core import errors
 from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.plugins import senlin_cloud, senlin_registry
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_preflight as preflight
-from senlin_affinity.plugins import senlin_registry
 from senlin_affinity.policy import affinity, binding, hook, ownership, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.schema import DECLARED, Property
@@ -207,7 +206,7 @@ class AffinityPolicy(base.Policy):
 
     def _eyes(self, entity: Any) -> Callable[[], Eyes]:
         """Opens the owner's eyes and the cloud's."""
-        return lambda: eyes.of(self._connection(entity.user, entity.project))
+        return lambda: senlin_cloud.eyes(self._connection(entity.user, entity.project))
 
     def _refuse_second(self, cluster: Any) -> None:
         for other in cluster.rt['policies']:
@@ -220,7 +219,8 @@ class AffinityPolicy(base.Policy):
     def _ports(self, user: str, project: str) -> Any:
         from senlin_affinity.cloud.connection import ports  # with openstacksdk
 
-        return ports(eyes.of(self._connection(user, project)), cfg.CONF.affinity.request_timeout)
+        eyes = senlin_cloud.eyes(self._connection(user, project))
+        return ports(eyes, cfg.CONF.affinity.request_timeout)
 
     def _connection(self, user: str, project: str) -> Any:
         from senlin_affinity.cloud import transport

@@ -20,6 +20,7 @@ from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.errors import AffinityError, CloudError, in_words, is_mistake
+from senlin_affinity.plugins import senlin_cloud
 from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.hook import Growth, Seen
@@ -58,12 +59,23 @@ def look(needs: api.Needs | None, open_eyes: Callable[[], Eyes]) -> Seen:
     """What is needed of the cloud, or why it was not seen."""
     timeout = cfg.CONF.affinity.request_timeout
     try:
-        return api.Look() if needs is None else api.see(open_eyes(), needs, timeout)
+        return api.Look() if needs is None else _see(open_eyes(), needs, timeout)
     except AffinityError as error:
         return error
     except Exception as error:
         LOG.exception('affinity policy: the look at the cloud failed')
         return CloudError(in_words(error))
+
+
+def _see(eyes: Eyes, needs: api.Needs, timeout: float) -> api.Look:
+    """What both eyes see, or where the cloud's do not see, the owner's alone."""
+    try:
+        return api.see(eyes, needs, timeout)
+    except CloudError as error:
+        if eyes.are_one:
+            raise
+        senlin_cloud.warn(error)
+        return api.see(api.eyes_of(eyes.owner.connection), needs, timeout)
 
 
 def place(policy: str, name: str, asks: Growth, seen: Seen) -> Placement | Refusal:

@@ -20,6 +20,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from senlin.engine import environment
 
+from senlin_affinity.plugins import senlin_cloud
+
 LOG = logging.getLogger(__name__)
 
 NAME = 'senlin.policy.affinity-1.0'
@@ -33,6 +35,8 @@ def offer(policy: type) -> None:
 
     @functools.wraps(register)
     def register_policy(self: Any, name: str, plugin: Any) -> None:
+        if plugin is policy:
+            senlin_cloud.say()
         register(self, name, _serving(policy, plugin) if name == NAME else plugin)
 
     environment.Environment.register_policy = register_policy

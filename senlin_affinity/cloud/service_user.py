@@ -1,0 +1,115 @@
+"""The connection of the cloud's eyes, logged in as an operator's configuration says.
+
+Data flow: keystoneauth's own options of one group become its log-in and its session; the session is
+bound to reading, and becomes a Connection. Nothing is asked before somebody uses it.
+
+Shapes::
+
+    [senlin_affinity_cloud]
+    auth_type = password
+    auth_url = https://keystone.example.com/v3
+    username = senlin-affinity
+    ...
+
+``auth_section`` names another group for the log-in: one with keystoneauth's options, such as
+``[keystone_authtoken]``, or Senlin's ``[authentication]``, whose options have other names. The
+options of the session (``cafile``) and ``region_name`` are always those of the group itself.
+
+Errors: CloudError for options that make no log-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keystoneauth1 import exceptions, identity, loading
+from keystoneauth1.session import Session
+from openstack.config import cloud_region
+from openstack.connection import Connection
+from oslo_config import cfg
+
+from senlin_affinity.cloud import transport, words
+from senlin_affinity.core.errors import CloudError
+
+GROUP = cfg.OptGroup(
+    'senlin_affinity_cloud',
+    title="The cloud's eyes",
+    help='The log-in that the policy in Senlin looks at hosts, services, aggregates and Placement '
+    "with, and only looks. Without auth_type or auth_section, it is each cluster owner's own, and "
+    'for plain users nothing is known of hosts. auth_section = authentication is the service user '
+    "of Senlin's own group of this name.",
+)
+#: Senlin's group of this name has options of its own for a log-in.
+_SENLINS = 'authentication'
+_OF_ADAPTERS = ('region_name', 'valid_interfaces')
+
+
+def options() -> list[Any]:
+    """The options of the group: for a log-in, for its session, and for finding the services."""
+    of_adapters = loading.get_adapter_conf_options(include_deprecated=False)
+    return [
+        *loading.get_auth_common_conf_options(),
+        *loading.get_session_conf_options(),
+        *(option for option in of_adapters if option.dest in _OF_ADAPTERS),
+    ]
+
+
+def list_opts() -> list[tuple[Any, Sequence[Any]]]:
+    """Answer oslo-config-generator: the options, and those of a log-in by password."""
+    return [(GROUP, [*options(), *loading.get_auth_plugin_conf_options('password')])]
+
+
+def section(conf: Any) -> str | None:
+    """The group that has the log-in; None where nobody says one."""
+    conf.register_opts(options(), group=GROUP.name)
+    named = conf[GROUP.name].auth_section
+    return named or (GROUP.name if conf[GROUP.name].auth_type else None)
+
+
+def connect(conf: Any, timeout: float, largest: int, region: str | None = None) -> Connection:
+    """The connection.
+
+    :param timeout: seconds that a service may be silent, where the group does not say.
+    :param largest: MiB that one answer may have.
+    :param region: the region, where the group does not say.
+    """
+    named = section(conf)
+    try:
+        login = _senlins(conf) if named == _SENLINS else _keystoneauths(conf)
+        session = loading.load_session_from_conf_options(conf, GROUP.name, auth=login)
+    except (exceptions.ClientException, cfg.Error, ValueError) as error:
+        raise CloudError(f'[{GROUP.name}] makes no log-in: {words.of(error)}') from error
+    if session.timeout is None:
+        session.timeout = timeout
+    transport.bound(session, largest, is_read_only=True)
+    return Connection(config=_region(conf[GROUP.name], session, region))
+
+
+def _keystoneauths(conf: Any) -> Any:
+    loading.register_auth_conf_options(conf, GROUP.name)
+    login = loading.load_auth_from_conf_options(conf, GROUP.name)
+    if login is None:
+        raise CloudError(f'[{GROUP.name}] makes no log-in: its auth_section has no auth_type')
+    return login
+
+
+def _senlins(conf: Any) -> Any:
+    """The log-in of Senlin's service user."""
+    said = conf[_SENLINS]
+    return identity.V3Password(
+        said.auth_url,
+        username=said.service_username,
+        password=said.service_password,
+        project_name=said.service_project_name,
+        user_domain_name=said.service_user_domain,
+        project_domain_name=said.service_project_domain,
+    )
+
+
+def _region(said: Any, session: Session, region: str | None) -> Any:
+    """Where the services are looked for, as openstacksdk has it; a log-in's URL is for errors."""
+    more: dict[str, Any] = {'auth': {'auth_url': getattr(session.auth, 'auth_url', None)}}
+    if said.valid_interfaces:
+        more['interface'] = said.valid_interfaces
+    return cloud_region.from_session(session, region_name=said.region_name or region, **more)
