@@ -8,7 +8,7 @@ ARGS ?=
 
 # The workers take one module after the other from the left: the long ones are first, so that they end together. Three on
 # two cores, since the stories wait.
-TESTS := $(wildcard tests/engine tests/regressions tests/accuracy tests/functional tests/property tests/unit)
+TESTS := $(wildcard tests/engine tests/regressions tests/accuracy tests/reliability tests/functional tests/property tests/unit)
 # Rules, laws and adapters: no socket, no process.
 QUICK := $(wildcard tests/property tests/unit)
 WORKERS ?= 3
@@ -27,7 +27,9 @@ export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-services package e2e accuracy nightly mutants compare compat newest lint format docs bench \
+# What a soak writes; a part of one should be written elsewhere.
+PAGE ?= doc/source/admin/reliability-results.rst
+.PHONY: help demo quick test test-services package e2e accuracy nightly soak mutants compare compat newest lint format docs bench \
     recordings sample clean elsewhere
 .DEFAULT_GOAL := help
 
@@ -41,6 +43,7 @@ help:
 	@echo 'make e2e         the long comparisons with the real services'
 	@echo 'make accuracy    random clouds of every kind: what the preflight says, and what the scheduler does'
 	@echo 'make nightly     all that is long, with new random input; keeps what differs as rows'
+	@echo 'make soak        faults, kills, races and hostile input in full, up to an hour; writes its page of the manual'
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
 	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
@@ -80,6 +83,9 @@ accuracy: .venv/.made
 
 nightly: .venv/.made
 	@.venv/bin/python -m tests.nightly.run --workers $(WORKERS) $(ARGS)
+
+soak: .venv/.made
+	@PYTHONPATH=. .venv/bin/python -W ignore -m tests.reliability.soak --write $(PAGE) $(ARGS)
 
 mutants: .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.run $(ARGS)

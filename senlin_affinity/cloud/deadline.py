@@ -13,7 +13,8 @@ share, but for those that write: what is half done must be ended.
 Units: a timeout is in seconds, for the silence of a server; the deadline of a call is three of
 them, that of an operation five. A token may be renewed within a call.
 
-Errors: GivenUp. What the call raises comes out as it is.
+Errors: GivenUp, also for what the libraries raise over JSON of another shape than a version's, a
+token's or a catalogue's. What else the call raises comes out as it is.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ REQUEST_TIMEOUT = 60.0
 #: The deadline of a call is so many timeouts, and that of an operation.
 TIMEOUTS = 3
 OPERATION = 5
+#: What the libraries make of an answer that is not what an API says.
+_ODD = (AttributeError, LookupError, RecursionError, TypeError)
 #: When the operation is over, by the clock of ``time.monotonic``; None: there is none.
 _ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', default=None)
 
@@ -102,6 +105,8 @@ def within(
         raise
     if not errors:
         return values[0]
+    if session is not None and isinstance(errors[0], _ODD):
+        raise GivenUp('an answer is not what the API says', is_uncertain=True) from errors[0]
     cause = errors[0].__context__
     try:
         raise errors[0]

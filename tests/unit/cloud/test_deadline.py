@@ -43,6 +43,13 @@ def test_what_a_call_raises_comes_out_as_it_is(session, error):
     assert within(60, lambda: 'yes', session) == 'yes'
 
 
+def test_what_odd_answers_do_to_the_libraries_is_an_error_in_our_words(session):
+    with pytest.raises(GivenUp, match='an answer is not what the API says') as caught:
+        within(60, lambda: None['versions'], session)
+    assert caught.value.is_uncertain
+    assert within(60, lambda: 'yes', session) == 'yes'
+
+
 def test_an_error_is_not_blamed_on_what_its_caller_is_handling(session):
     def fail():
         raise ValueError('odd')

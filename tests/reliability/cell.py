@@ -1,0 +1,167 @@
+"""One case of the fault matrix: an operation, one of its requests, and what goes wrong with it.
+
+Data flow: the operation meets the fault; its outcome is judged, and the promises are counted. Then
+everything answers again: the same operation must end well, and a detach after it leaves nothing.
+
+Shapes: an outcome is a short code: ``done``; ``retried``, done by asking again; ``warned``, done
+with a warning in the log; ``refused``, with a reason.
+
+Units: ``seconds`` is how long the faulty operation took; a hang is a multiple of what its deadline
+allows, so that a slow machine is none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from oslo_config import cfg
+
+from senlin_affinity.core import errors
+from tests.engine.support import make_database
+from tests.reliability import faults, operations, promises
+from tests.reliability.faulty_cloud import FaultyCloud, unreachable
+from tests.reliability.operations import Operation, Stage
+from tests.reliability.promises import Broken
+
+DONE, RETRIED, WARNED, REFUSED, MISSED = OUTCOMES = 'done', 'retried', 'warned', 'refused', 'missed'
+#: Seconds that a server may be silent, in the faulty operation and in the others.
+TIMEOUT, PATIENCE = 0.4, 30.0
+#: Seconds after which a faulty operation counts as hung: its deadline is five timeouts, and three
+#: more for each request that writes.
+HANGS = 45.0
+#: Which times of asking fail: the first try, or the try after it, too.
+TRIES = {'first': 1, 'second': 2}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Which case; ``times`` is the number of the request among those that ask the same."""
+
+    operation: str
+    step: str
+    times: int
+    fault: str
+    tries: str
+
+    def __str__(self) -> str:
+        return f'{self.operation}; {self.step} #{self.times}; {self.fault}; {self.tries} try'
+
+
+@dataclass(frozen=True)
+class Result:
+    """How it ended."""
+
+    cell: Cell
+    outcome: str
+    broken: tuple[Broken, ...]
+    seconds: float
+    why: str = ''
+
+
+def prepare() -> None:
+    """What a process needs once."""
+    cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
+    make_database()
+    cfg.CONF.set_override('max_answer_size', 1, group='affinity')
+
+
+def steps(name: str) -> Counter[str]:
+    """What an operation asks when nothing goes wrong."""
+    with operations.new_cloud() as cloud:
+        stage = _stage(cloud, operations.BY_NAME[name])
+        cloud.begin()
+        refused = stage.run()
+        assert refused is None, refused
+        return Counter(cloud.steps)
+
+
+def cells(name: str, asked: Counter[str]) -> list[Cell]:
+    """All cases of one operation."""
+    return [
+        Cell(name, step, times, fault.name, tries)
+        for step in asked
+        for times in range(1, asked[step] + 1)
+        for fault in faults.FAULTS
+        for tries in TRIES
+        if not fault.is_for_writes or step.startswith(('POST /compute', 'DELETE /compute'))
+    ]
+
+
+def run(cell: Cell, asked: Counter[str]) -> Result:
+    """Try a case."""
+    operation, fault = operations.BY_NAME[cell.operation], faults.BY_NAME[cell.fault]
+    with operations.new_cloud() as cloud, unreachable(cloud):
+        stage = _stage(cloud, operation)
+        broken: list[Broken] = []
+        cloud.begin(cell.step, range(cell.times, cell.times + TRIES[cell.tries]), fault)
+        _be_patient(TIMEOUT)
+        refused, seconds, warnings = _guarded(stage, operation, broken)
+        _be_patient(PATIENCE)
+        outcome = DONE
+        if not cloud.hits:
+            outcome = MISSED
+        elif refused is not None:
+            outcome = REFUSED
+        elif warnings:
+            outcome = WARNED
+        elif cloud.steps[cell.step] > asked[cell.step]:
+            outcome = RETRIED
+        cloud.begin()
+        broken += promises.groups(stage)
+        broken += _recovered(stage, operation)
+        return Result(cell, outcome, tuple(broken), seconds, refused or '; '.join(warnings))
+
+
+def _guarded(
+    stage: Stage, operation: Operation, broken: list[Broken]
+) -> tuple[str | None, float, list[str]]:
+    """Run the operation where it meets the fault; why it was refused, and what was logged."""
+    refused: str | None = 'nothing came of it'
+    begun = time.monotonic()
+    with promises.listening() as ears:
+        try:
+            with promises.ends_within(HANGS):
+                refused = stage.run()
+        except promises.Hung as hung:
+            broken.append((promises.HANG, str(hung)))
+        except Exception as error:  # noqa: BLE001 - that it comes out is what is looked for
+            broken.append((promises.EXCEPTION, errors.in_words(error)))
+        else:
+            if operation.kind == 'hook':
+                broken += promises.placement(stage, refused)
+            if refused is not None and not refused.strip():
+                broken.append((promises.EXCEPTION, 'no reason is given'))
+    broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
+    return refused, time.monotonic() - begun, ears.warnings
+
+
+def _recovered(stage: Stage, operation: Operation) -> list[Broken]:
+    """The same again ends well, and nothing of ours is left after a detach."""
+    broken: list[Broken] = []
+    with promises.listening() as ears, promises.ends_within(HANGS):
+        again = None
+        if operation.kind != 'detach' or stage.is_attached():
+            again = stage.run()
+        # A group that the cloud took away is none of the policy's doing: it may say so.
+        if again is not None and not stage.cloud.gone:
+            broken.append((promises.RECOVERY, again))
+        if operation.kind == 'hook':
+            broken += promises.placement(stage, again)
+        broken += promises.groups(stage)
+        if stage.is_attached() and (why := stage.detach()) is not None:
+            broken.append((promises.RECOVERY, f'detach: {why}'))
+    is_kept = operation.spec['properties'].get('servergroup', {}).get('on_detach') == 'keep'
+    broken += promises.groups(stage, may_be_noted=is_kept)
+    broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
+    return broken
+
+
+def _stage(cloud: FaultyCloud, operation: Operation) -> Stage:
+    _be_patient(PATIENCE)
+    return Stage(cloud, operation)
+
+
+def _be_patient(seconds: float) -> None:
+    cfg.CONF.set_override('request_timeout', seconds, group='affinity')

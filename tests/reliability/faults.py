@@ -1,0 +1,101 @@
+"""What can go wrong with one request, as a client sees it on the wire.
+
+Shapes: a :class:`Fault` is an answer in place of the service's own, or none (``wire``: how the
+connection behaves). With ``is_applied`` the service carries the request out first, and only its
+answer is lost.
+
+Units: ``code`` is the letter of a fault in the tables of the manual.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Ways a connection behaves; ANSWERS is as it should.
+ANSWERS, SILENT, RESET, CUT, DRIPS, UNREACHABLE = (
+    'answers', 'silent', 'reset', 'cut', 'drips', 'unreachable',
+)  # fmt: skip
+#: What Nova calls its errors.
+_KINDS = {
+    400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNotFound',
+    409: 'conflictingRequest', 413: 'overLimit', 429: 'tooManyRequests', 500: 'computeFault',
+    503: 'serviceUnavailable',
+}  # fmt: skip
+_HTML = b'<html><body><h1>This is not the service</h1></body></html>'
+_AT_ONCE, _LATER = (('Retry-After', '0'),), (('Retry-After', '3600'),)
+#: MiB of a huge answer, unpacked; the cells have a limit of 1.
+HUGE = 3
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One of them; ``body`` None is the service's error of this status, in its shape."""
+
+    name: str
+    wire: str = ANSWERS
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    is_applied: bool = False
+    takes_away: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_for_writes(self) -> bool:
+        """Is it about a write whose answer is lost?"""
+        return self.is_applied
+
+    def answer(self, service: str) -> bytes:
+        """The body, as the service would word it."""
+        return self.body if self.body is not None else _worded(service, self.status)
+
+
+def _worded(service: str, status: int) -> bytes:
+    words: Mapping[str, Any] = {
+        'identity': {'error': {'code': status, 'title': 'No', 'message': 'in words'}},
+        'placement': {'errors': [{'status': status, 'title': 'No', 'detail': 'in words'}]},
+    }.get(service, {_KINDS.get(status, 'fault'): {'code': status, 'message': 'in words'}})
+    return json.dumps(words).encode()
+
+
+def _page(name: str, status: int) -> Fault:
+    return Fault(name, status=status, headers=(('Content-Type', 'text/html'),), body=_HTML)
+
+
+FAULTS = (
+    *(Fault(str(status), status=status) for status in (400, 401, 403)),
+    Fault('404 of the service', status=404, takes_away=True),
+    _page('404 of a proxy', 404),
+    *(Fault(str(status), status=status) for status in (409, 413, 429)),
+    Fault('429, Retry-After: 0', status=429, headers=_AT_ONCE),
+    Fault('429, Retry-After: 3600', status=429, headers=_LATER),
+    Fault('503', status=503),
+    Fault('503, Retry-After: 0', status=503, headers=_AT_ONCE),
+    Fault('503, Retry-After: 3600', status=503, headers=_LATER),
+    Fault('500', status=500),
+    _page('502', 502),
+    Fault('connect timeout', UNREACHABLE),
+    Fault('read timeout', SILENT),
+    Fault('reset', RESET),
+    Fault('cut body', CUT),
+    Fault('drip', DRIPS),
+    _page('HTML', 200),
+    Fault('JSON: a list', body=b'[1, null, {"id": []}]'),
+    Fault('JSON: null', body=b'null'),
+    Fault('JSON: other types', body=b'{"server_groups": 7, "server_group": "x", "versions": {}}'),
+    Fault(
+        'huge answer',
+        headers=(('Content-Encoding', 'gzip'),),
+        body=gzip.compress(b' ' * (HUGE << 20) + b'{}'),
+    ),
+    Fault('lost after the write: reset', RESET, is_applied=True),
+    Fault('lost after the write: silence', SILENT, is_applied=True),
+    Fault('lost after the write: 503', status=503, is_applied=True),
+)
+BY_NAME = {fault.name: fault for fault in FAULTS}

@@ -1,0 +1,185 @@
+"""A cloud behind a real socket, which fails where it is told: at one request, once or twice.
+
+Data flow: requests are counted by what they ask for (:func:`step_of`), so that the steps of a run
+follow the code that makes them. A run without a fault says which steps there are; in another run
+one of them meets a fault.
+
+Shapes: a step is ``GET /compute/v2.1/os-server-groups?limit #2``: the second time that it is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import urllib3.connectionpool
+import urllib3.util.connection
+
+from tests.functional import http_cloud
+from tests.functional.http_cloud import HttpCloud
+from tests.recordings.exchanges import Reply
+from tests.reliability.faults import CUT, DRIPS, RESET, SILENT, UNREACHABLE, Fault
+from tests.support import fake_keystone
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeNova
+
+_ID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
+_GROUP = re.compile(r'/compute/v2\.1/os-server-groups/([^/?]+)$')
+#: Seconds between two drops of a body.
+_BETWEEN = 0.02
+
+
+def step_of(method: str, target: str) -> str:
+    """What a request asks for, the same in every run: no ids, no port, no values."""
+    parts = urlsplit(target)
+    keys = '&'.join(sorted({key for key, _value in parse_qsl(parts.query)}))
+    path = _ID.sub('{id}', parts.path.rstrip('/'))
+    return f'{method} {path}{"?" if keys else ""}{keys}'
+
+
+class FaultyCloud(HttpCloud):
+    """The cloud. ``steps`` counts what was asked since the last :meth:`begin`."""
+
+    def __init__(self, nova: FakeNova) -> None:
+        super().__init__(nova)
+        self.steps: Counter[str] = Counter()
+        self.gone: set[str] = set()
+        self.hits = 0
+        self._glance = FakeGlance(FakeImage('cirros'))
+        self._lock = threading.Lock()
+        self._fault: tuple[str, range, Fault] | None = None
+        self._server.RequestHandlerClass = _handler(self)
+        nova.url = f'{self.url}/compute/v2.1'
+
+    def answer(self, method: str, target: str, headers: Any, body: Any) -> Reply:
+        """The answer of the cloud, which has a Glance besides."""
+        parts = urlsplit(target)
+        service, _, path = parts.path.lstrip('/').partition('/')
+        if service == 'image':
+            return self._glance.send(f'{self.url}/image', f'/{path}', dict(parse_qsl(parts.query)))
+        if service == 'identity' and method == 'POST':
+            services = {'compute': 'compute/v2.1', 'placement': 'placement', 'image': 'image'}
+            urls = {name: f'{self.url}/{path}' for name, path in services.items()}
+            return Reply(201, fake_keystone.token('admin', urls))
+        return super().answer(method, target, headers, body)
+
+    def begin(self, step: str = '', at: range = range(0), fault: Fault | None = None) -> None:
+        """Count from now on; the step fails when it is asked for these times (from 1 on)."""
+        with self._lock:
+            self.steps.clear()
+            self.hits = 0
+            self._fault = None if fault is None else (step, at, fault)
+
+    def meets(self, method: str, target: str, *, is_connecting: bool = False) -> Fault | None:
+        """The fault that a request meets; it is counted, unless it is about to connect only."""
+        step = step_of(method, target)
+        with self._lock:
+            self.steps[step] += not is_connecting
+            times = self.steps[step] + is_connecting
+            planned = self._fault
+            if planned is None or planned[0] != step or times not in planned[1]:
+                return None
+            if is_connecting != (planned[2].wire == UNREACHABLE):
+                return None
+            self.hits += 1
+            self.steps[step] += is_connecting
+            return planned[2]
+
+    def take_away(self, target: str) -> None:
+        """What the service says is not there is not there."""
+        found = _GROUP.search(target)
+        if found is not None:
+            self.gone.add(found[1])
+            self.nova.groups[:] = [item for item in self.nova.groups if item['id'] != found[1]]
+
+
+def _handler(cloud: FaultyCloud) -> type[http_cloud.http.server.BaseHTTPRequestHandler]:
+    class Handler(http_cloud._handler(cloud)):  # type: ignore[misc]
+        def _serve(self) -> None:
+            length = int(self.headers.get('Content-Length') or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            fault = cloud.meets(self.command, self.path)
+            service = self.path.lstrip('/').partition('/')[0]
+            status, data, more = 200, b'', {}
+            if fault is None or fault.is_applied or fault.wire in (CUT, DRIPS):
+                status, data = cloud.data(self.command, self.path, self.headers, body)
+            if fault is not None and fault.takes_away:
+                cloud.take_away(self.path)
+            if fault is not None and fault.wire == 'answers':
+                status, data, more = fault.status, fault.answer(service), dict(fault.headers)
+            self._send(status, data, more, fault.wire if fault else '')
+
+        def _send(self, status: int, data: bytes, more: dict[str, str], wire: str) -> None:
+            # Each request makes its own connection, which may then fail.
+            self.close_connection = True
+            if wire == RESET:
+                linger = struct.pack('ii', 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                return
+            if wire == SILENT:
+                self._wait()
+                return
+            self.send_response(status)
+            headers = {'Content-Type': 'application/json', 'X-Subject-Token': 'admin', **more}
+            headers['Connection'] = 'close'
+            if wire == DRIPS:
+                headers['Transfer-Encoding'] = 'chunked'
+            else:
+                headers['Content-Length'] = str(len(data) + 100 * (wire == CUT))
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self._drip(b'1\r\n \r\n') if wire == DRIPS else self.wfile.write(data)
+
+        def _wait(self) -> None:
+            """Until the client is gone, or the cloud ends."""
+            self.connection.setblocking(False)
+            while not cloud.flow.wait(_BETWEEN):
+                with contextlib.suppress(BlockingIOError):
+                    if not self.connection.recv(1):
+                        return
+
+        do_GET = do_POST = do_DELETE = _serve
+
+    return Handler
+
+
+@contextlib.contextmanager
+def unreachable(cloud: FaultyCloud) -> Iterator[None]:
+    """Let connections for requests that shall time out go to a port that takes none.
+
+    Which request a connection is for is known on the client's side only.
+    """
+    asked = threading.local()
+    request = urllib3.connectionpool.HTTPConnectionPool._make_request
+    connect = urllib3.util.connection.create_connection
+
+    def make_request(pool: Any, connection: Any, method: str, url: str, *more: Any, **rest: Any):
+        asked.now = (method, url)
+        return request(pool, connection, method, url, *more, **rest)
+
+    def create_connection(address: Any, *more: Any, **rest: Any) -> socket.socket:
+        if cloud.meets(*asked.now, is_connecting=True):
+            address = full.getsockname()
+        return connect(address, *more, **rest)
+
+    with socket.create_server(('127.0.0.1', 0), backlog=0) as full, contextlib.ExitStack() as held:
+        for _ in range(4):  # the queue is full; what comes then is not answered at all
+            filler = held.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        urllib3.connectionpool.HTTPConnectionPool._make_request = make_request
+        urllib3.util.connection.create_connection = create_connection
+        try:
+            yield
+        finally:
+            urllib3.connectionpool.HTTPConnectionPool._make_request = request
+            urllib3.util.connection.create_connection = connect

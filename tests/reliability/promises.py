@@ -1,0 +1,96 @@
+"""What must hold after every case, whatever went wrong in it.
+
+Shapes: a broken promise is ``(kind, words)``; the kinds are the columns of the manual's table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+from tests.reliability.operations import Stage
+
+LEAK, FOREIGN, HANG, EXCEPTION, PLACEMENT, RECOVERY = KINDS = (
+    'leaked group', 'foreign deletion', 'hang', 'foreign exception', 'half placement',
+    'no recovery',
+)  # fmt: skip
+Broken = tuple[str, str]
+
+
+class Hung(BaseException):
+    """Raised in what does not end."""
+
+
+@contextlib.contextmanager
+def ends_within(seconds: float) -> Iterator[None]:
+    """Raise Hung into the block when it takes longer; in the main thread only."""
+
+    def give_up(*_signal: Any) -> None:
+        raise Hung(f'not over after {seconds:g} seconds')
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Ears(logging.Handler):
+    """What our code says in the log: warnings, and mistakes (with a traceback)."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.warnings: list[str] = []
+        self.mistakes: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        said = record.getMessage()
+        if record.exc_info:
+            self.mistakes.append(f'{said}: {record.exc_info[1]!r}')
+        elif record.levelno == logging.WARNING:
+            self.warnings.append(said)
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[Ears]:
+    """Hear what is logged in the block."""
+    ears, logger = Ears(), logging.getLogger('senlin_affinity')
+    logger.addHandler(ears)
+    try:
+        yield ears
+    finally:
+        logger.removeHandler(ears)
+
+
+def groups(stage: Stage, *, may_be_noted: bool = True) -> Iterator[Broken]:
+    """No group of ours that nothing names, and every foreign group still there."""
+    known = stage.notes() if may_be_noted else ''
+    for group in stage.cloud.nova.groups:
+        is_named = repr(group['id']) in known or repr(group['name']) in known
+        if group['id'] not in stage.foreign and not is_named:
+            yield LEAK, f'{group["name"]} ({group["id"]})'
+    there = {group['id'] for group in stage.cloud.nova.groups}
+    for group in sorted(stage.foreign - there - stage.cloud.gone):
+        yield FOREIGN, group
+
+
+def placement(stage: Stage, refused: str | None) -> Iterator[Broken]:
+    """A whole placement, or a reason and none."""
+    data, wanted = stage.data, stage.operation.wanted
+    placed = data.get('placement')
+    if refused is not None:
+        if placed is not None or not data.get('status_reason') or not data.get('reason'):
+            yield PLACEMENT, repr(data)
+        return
+    entries = (placed or {}).get('placements') or []
+    is_whole = len(entries) == wanted == (placed or {}).get('count')
+    if not is_whole or not all(entry.get('servergroup') for entry in entries):
+        yield PLACEMENT, repr(data)
+    if stage.node is not None and 'placement' not in stage.desk.node_data(stage.node):
+        yield PLACEMENT, 'the node has none'

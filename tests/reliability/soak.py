@@ -1,0 +1,48 @@
+"""``make soak``: all parts of the proof in full; writes the page of the manual.
+
+Units: the exit status is 1 if a promise was broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.reliability import matrix, report
+from tests.reliability.report import Part
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts, and say what they came to."""
+    parser = argparse.ArgumentParser(prog='make soak')
+    parser.add_argument('--parts', nargs='*', default=[*PARTS], choices=[*PARTS])
+    parser.add_argument('--workers', type=int, default=4, help='processes of the fault matrix')
+    parser.add_argument('--every', type=int, default=1, help='one cell of so many')
+    parser.add_argument('--only', default='', help='cells of the fault matrix that hold this')
+    parser.add_argument('--write', type=Path, help='the page of the manual')
+    given = parser.parse_args(arguments)
+    parts = []
+    for name in given.parts:
+        tell(f'== {name}')
+        parts.append(PARTS[name](given))
+        tell(parts[-1].line())
+    broken = [item for part in parts for item in part.broken]
+    for case, kind, words in broken:
+        tell(f'BROKEN: {kind}: {case}: {words}')
+    if given.write is not None:
+        given.write.write_text(report.page(parts), encoding='utf-8')
+    return 1 if broken else 0
+
+
+def _matrix(given: argparse.Namespace) -> Part:
+    return matrix.run(given.workers, given.every, given.only, tell)[0]
+
+
+PARTS = {'matrix': _matrix}
+tell = functools.partial(print, flush=True)
+
+if __name__ == '__main__':
+    sys.exit(main())

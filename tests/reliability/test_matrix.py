@@ -1,0 +1,86 @@
+"""A part of the fault matrix, and that a broken promise is seen; make soak runs all of it."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from tests.reliability import matrix, promises
+from tests.reliability.cell import TRIES, Cell
+from tests.reliability.faults import FAULTS
+from tests.reliability.operations import FOREIGN, OPERATIONS
+from tests.support.fake_nova import FakeNova
+
+
+@pytest.mark.long
+def test_no_promise_is_broken():
+    """Another request meets another fault each time: the number is prime to those of both."""
+    part, results = matrix.run(2, every=101)
+    assert part.broken == ()
+    assert {each.cell.fault for each in results} >= {fault.name for fault in FAULTS[:-3]}
+    assert set(part.outcomes) >= {'done', 'retried', 'refused', 'warned'}
+    asking = {each.cell.operation for each in results}
+    assert asking <= {operation.name for operation in OPERATIONS}
+    assert str(results[0].cell) in part.text or results[0].cell.step in part.text
+
+
+@pytest.mark.long
+def test_a_lost_answer_and_a_body_of_another_shape():
+    """What leaks most easily."""
+    part, results = matrix.run(2, only='attach: own group; POST /compute')
+    assert part.broken == ()
+    lost = [each for each in results if each.cell.fault.startswith('lost')]
+    assert [each.cell.tries for each in lost] == 3 * [*TRIES]
+    assert {each.outcome for each in lost} == {'done'}
+
+
+@pytest.fixture
+def stage():
+    nova = FakeNova()
+    foreign = {nova.add_group(name) for name in FOREIGN}
+    return SimpleNamespace(
+        cloud=SimpleNamespace(nova=nova, gone=set()), foreign=foreign, notes=lambda: "{'name': 'a'}"
+    )
+
+
+def test_a_group_that_nothing_names_is_seen(stage):
+    assert [*promises.groups(stage)] == []
+    stage.cloud.nova.add_group('a')
+    assert [*promises.groups(stage)] == []
+    assert [kind for kind, _ in promises.groups(stage, may_be_noted=False)] == [promises.LEAK]
+    stage.cloud.nova.add_group('b')
+    assert [kind for kind, _ in promises.groups(stage)] == [promises.LEAK]
+
+
+def test_a_foreign_group_that_is_gone_is_seen(stage):
+    gone = stage.cloud.nova.groups.pop(0)['id']
+    assert [*promises.groups(stage)] == [(promises.FOREIGN, gone)]
+    stage.cloud.gone.add(gone)
+    assert [*promises.groups(stage)] == []
+
+
+@pytest.mark.parametrize(
+    ('data', 'refused', 'is_whole'),
+    [
+        ({'placement': {'count': 1, 'placements': [{'servergroup': 'x'}]}}, None, True),
+        ({'placement': {'count': 2, 'placements': [{'servergroup': 'x'}]}}, None, False),
+        ({'placement': {'count': 1, 'placements': [{}]}}, None, False),
+        ({}, None, False),
+        ({'status_reason': 'why', 'reason': 'why'}, 'why', True),
+        ({'status_reason': 'why', 'reason': 'why', 'placement': {}}, 'why', False),
+        ({'reason': ''}, '', False),
+    ],
+)
+def test_half_a_placement_is_seen(data, refused, is_whole):
+    stage = SimpleNamespace(data=data, operation=SimpleNamespace(wanted=1), node=None)
+    assert ([*promises.placement(stage, refused)] == []) is is_whole
+
+
+def test_what_hangs_is_given_up():
+    with pytest.raises(promises.Hung), promises.ends_within(0.05):
+        threading.Event().wait(60)
+
+
+def test_a_cell_says_how_it_is_run_again():
+    cell = Cell('hook: DRS', 'GET /compute', 1, '503', 'second')
+    assert str(cell) == 'hook: DRS; GET /compute #1; 503; second try'
