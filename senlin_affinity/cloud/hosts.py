@@ -30,6 +30,7 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
 _FORBIDDEN = 403
+_PATH = '/os-hypervisors/detail'
 _HYPERVISORS = 'list the hypervisors'
 _AGGREGATES = 'list the aggregates'
 _SERVICES = 'list the compute services'
@@ -56,18 +57,17 @@ class Hypervisor(NamedTuple):
 def hypervisors(compute: CloudsRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
     """All hypervisors, and which of some servers are on each. One request a page."""
     query = {'with_servers': 'true'} if servers else {}
-    path = '/os-hypervisors/detail'
     with reading(_HYPERVISORS):
         return tuple(
             _hypervisor(item, servers)
-            for item in by_marker(compute, path, 'hypervisors', _HYPERVISORS, UUIDS, **query)
+            for item in by_marker(compute, _PATH, 'hypervisors', _HYPERVISORS, UUIDS, **query)
         )
 
 
 def are_shown(compute: OwnersRest) -> bool:
     """Does Nova show the owner the hypervisors? One request, which lists one of them."""
     try:
-        compute.get('/os-hypervisors', _HYPERVISORS, compute.pick(UUIDS), params={'limit': 1})
+        compute.get(_PATH, _HYPERVISORS, compute.pick(UUIDS), params={'limit': 1})
     except CloudError as error:
         if error.status != _FORBIDDEN:
             raise

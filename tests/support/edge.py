@@ -178,9 +178,9 @@ class Edge:
 
     # -- what a test uses
 
-    def connection(self, **more: Any) -> Connection:
-        """A real connection; more arguments are options of openstacksdk's."""
-        return fake_keystone.connect(KEYSTONE, self._user, **more)
+    def connection(self, user: str | None = None, **more: Any) -> Connection:
+        """A real connection, of another user; more arguments are options of openstacksdk's."""
+        return fake_keystone.connect(KEYSTONE, user or self._user, **more)
 
     @property
     def ports(self) -> Ports:
@@ -256,7 +256,8 @@ class Edge:
             return Reply(200, fake_keystone.version(KEYSTONE)), {}
         if url == f'{KEYSTONE}/auth/tokens' and request.method == 'POST':
             self.tokens += 1
-            return Reply(201, self._token()), {'X-Subject-Token': self._user}
+            user = _user(request)
+            return Reply(201, self._token(user)), {'X-Subject-Token': user}
         if url == f'{KEYSTONE}/projects' and self.projects is not None:
             name = _query(request)['name']
             self.looked_up.append(name)
@@ -295,10 +296,10 @@ class Edge:
             body = request.json() if request.body else None
             self.nova.note(request.method, path, _microversion(request), _query(request), body)
 
-    def _token(self) -> dict[str, Any]:
+    def _token(self, user: str) -> dict[str, Any]:
         known = {'compute': NOVA, 'identity': KEYSTONE}
         urls = {name: known.get(name, f'http://{name}.test') for name in self._services}
-        return fake_keystone.token(self._user, urls)
+        return fake_keystone.token(user, urls)
 
 
 def _fits(request: Any, url: str, method: str, pattern: str) -> bool:
@@ -318,6 +319,11 @@ def _response(
         request, status_code=status, headers={**kind, **headers}, **content
     )
     return response
+
+
+def _user(request: Any) -> str:
+    """Who logs in."""
+    return str(request.json()['auth']['identity']['password']['user']['name'])
 
 
 def _microversion(request: Any) -> str | None:

@@ -45,6 +45,7 @@ class Asked:
     microversion: str | None = None
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
+    user: str = ''
 
     def __str__(self) -> str:
         return f'{self.method} {self.path}'
@@ -242,9 +243,10 @@ class FakeNova:
         microversion: str | None,
         query: Mapping[str, str],
         body: Any = None,
+        user: str = '',
     ) -> None:
         """Keep a request."""
-        self.asked.append(Asked(method, path, microversion, query, body))
+        self.asked.append(Asked(method, path, microversion, query, body, user))
 
     # -- its answers
 
@@ -261,7 +263,7 @@ class FakeNova:
         texts = {key: str(value) for key, value in (query or {}).items()}
         if path == '/':
             return self._version(user)
-        self.note(method, path, microversion, texts, body)
+        self.note(method, path, microversion, texts, body, user)
         asked = parse(microversion or '2.1') if self.newest else (2, 1)
         if user == 'nobody':
             return self._recorded('not authenticated', asked)

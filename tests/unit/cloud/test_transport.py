@@ -77,3 +77,33 @@ def test_the_adapter_of_before_is_closed_with_it(session):
     ask(session, nova)
     session.session.close()
     assert nova.is_closed
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'is_sent'),
+    [
+        ('GET', '/v2.1/servers/detail?limit=1', True),
+        ('POST', '/identity/v3/auth/tokens', True),
+        ('POST', '/v3/auth/tokens?nocatalog', True),
+        ('POST', '/v2.1/servers', False),
+        ('POST', '/v2.1/servers?x=/v3/auth/tokens', False),
+        ('PUT', '/v3/auth/tokens', False),
+        ('DELETE', '/v3/auth/tokens', False),
+        ('PATCH', '/v2.1/os-services/1', False),
+        ('OPTIONS', '/', False),
+    ],
+)
+def test_who_only_reads_sends_nothing_else(session, method, path, is_sent):
+    nova = Answering(b'')
+    sent = []
+    nova.send = lambda request, **more: sent.append(request) or Answering.send(nova, request)
+    session.session.mount('http://', nova)
+    transport.bound(session, is_read_only=True)
+    transport.bound(session)
+    if is_sent:
+        session.session.request(method, f'http://nova{path}')
+    else:
+        with pytest.raises(GivenUp, match=f'{method} is refused: this connection only reads') as it:
+            session.session.request(method, f'http://nova{path}')
+        assert not it.value.is_uncertain
+    assert len(sent) == is_sent
