@@ -33,6 +33,7 @@ from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
 from senlin_affinity.core.options import Option
 from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
+from senlin_affinity.policy.schema import PREFLIGHTS
 
 AFFINITY = cfg.OptGroup(
     'affinity',
@@ -60,6 +61,18 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         default=128,
         min=1,
         help='MiB that one answer of a service may have, once it is unpacked.',
+    ),
+    cfg.StrOpt(
+        'preflight',
+        default=PREFLIGHTS[0],
+        choices=[
+            (PREFLIGHTS[0], 'whatever the spec of a policy says'),
+            (PREFLIGHTS[1], 'refuses nothing; what does not fit is a warning in the log'),
+            (PREFLIGHTS[2], 'asks nothing'),
+        ],
+        help='The most that a preflight may do, whatever the spec of a policy says, which can ask '
+        'for less. Where the policy has to choose a host or a zone, it looks at the cloud all the '
+        'same.',
     ),
     cfg.StrOpt(
         'group_name_prefix',

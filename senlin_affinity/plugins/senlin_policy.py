@@ -200,9 +200,10 @@ class AffinityPolicy(base.Policy):
         return answer
 
     def _wanted(self) -> properties.Properties:
-        """The spec; one of the type that Senlin brings is read as Senlin reads it."""
+        """The spec, as far as operators let it go; Senlin's own type is read as Senlin reads it."""
         is_served = self.type == senlin_registry.NAME
-        return properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
+        wanted = properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
+        return wanted.limited(cfg.CONF.affinity.preflight)
 
     def _eyes(self, entity: Any) -> Callable[[], Eyes]:
         """Opens the owner's eyes and the cloud's."""

@@ -17,14 +17,14 @@ Source: document 003; spec 1.1 is this project's. A version may be a number or a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from senlin_affinity.core import member_of, spread, suggestion
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.server_group import ANTI_AFFINITY, check_name, check_policy, check_rules
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.policy.schema import DECLARED, DELETE, Property
+from senlin_affinity.policy.schema import DECLARED, DELETE, PREFLIGHTS, Property
 
 TYPE = 'senlin.policy.affinity'
 VERSIONS = ('1.0', '1.1')
@@ -55,6 +55,10 @@ class Properties:
     preflight: str = 'off'
     on_detach: str = DELETE
     spread: tuple[Spread, ...] = ()
+
+    def limited(self, preflight: str) -> Properties:
+        """With no more of a preflight than this: a spec can ask for less."""
+        return replace(self, preflight=max(self.preflight, preflight, key=PREFLIGHTS.index))
 
 
 def load(spec: Mapping[str, Any]) -> Properties:

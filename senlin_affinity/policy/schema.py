@@ -17,6 +17,8 @@ from senlin_affinity.core.spread import HARD, SOFT
 
 #: What a detach does with a server group that the policy created.
 DELETE, KEEP = 'delete', 'keep'
+#: What a preflight does, the most first.
+PREFLIGHTS = ('enforce', 'warn', 'off')
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,8 @@ DECLARED = (
     _New(
         'preflight',
         'Whether a request that can not fit is refused before Nova is asked, or only warned of.',
-        default='enforce',
-        allowed=('enforce', 'warn', 'off'),
+        default=PREFLIGHTS[0],
+        allowed=PREFLIGHTS,
     ),
     _New(
         'member_of',
