@@ -23,6 +23,7 @@ from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning import more_hosts
+from senlin_affinity.core.planning.actions import Data
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
@@ -39,6 +40,8 @@ DEFAULT_AVAILABILITY_ZONE = Option(
 _FILTER = 'AvailabilityZoneFilter'
 #: So many other zones are planned at most.
 _MOST_ZONES = 10
+#: Whatever the code is: which one it is tells of hosts.
+_FOR_OWNER = 'they must be in zone {availability_zone}'
 
 
 class AvailabilityZoneConstraint:
@@ -55,15 +58,19 @@ class AvailabilityZoneConstraint:
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),
         'availability_zone.other_zone': Reason(
-            'in zone {zone}, not {wanted}', advice='ask for another zone, or for none'
+            'in zone {zone}, not {wanted}',
+            advice='ask for another zone, or for none',
+            for_owner=_FOR_OWNER,
         ),
         'availability_zone.not_in_aggregate': Reason(
             'in none of the aggregates that carry zone {wanted}',
             advice='put the host into one of them, or ask for another zone',
+            for_owner=_FOR_OWNER,
         ),
         'availability_zone.not_mirrored': Reason(
             'in {aggregates}, and Placement does not have it there',
             advice='run "nova-manage placement sync_aggregates"',
+            for_owner=_FOR_OWNER,
         ),
         'availability_zone.any': Reason('no zone is asked for'),
         'availability_zone.not_enforced': Reason(
@@ -113,6 +120,10 @@ class AvailabilityZoneConstraint:
             words = f'a default zone called {default}'
             yield Assumption('availability_zone.default_availability_zone', words)
 
+    def without(self, _question: ResolvedRequest) -> Data:
+        """What gives the rule up."""
+        return {'availability_zone': None}
+
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Another zone, or none; or hosts put into this one."""
         asked = wanted_zone(planner.resolved)
@@ -122,10 +133,11 @@ class AvailabilityZoneConstraint:
         for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
             then = planner.plan({'availability_zone': zone})
             change = f'availability_zone: {zone}'
-            yield planner.change('availability_zone', change, 1, then, kind=Kind.ASKERS)
+            kind = Kind.ASKERS
+            yield planner.change('availability_zone', change, 1, then, kind=kind, is_owners=True)
         if planner.resolved.request.availability_zone is not None:
-            then = planner.plan({'availability_zone': None})
-            yield planner.change('any_zone', 'no availability_zone', 1, then, kind=Kind.ASKERS)
+            change, then = 'no availability_zone', planner.plan(self.without(planner.resolved))
+            yield planner.change('any_zone', change, 1, then, kind=Kind.ASKERS, is_owners=True)
         carrying = planner.resolved.snapshot.zones.carried_by.get(asked, ())
         kept = kept_for_others(planner.resolved)
         found = more_hosts.joined(planner, self.name, carrying, kept)

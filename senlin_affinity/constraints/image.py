@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Assumption, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.reasons import own
 
 _GIB = 1024**3
 _ACTIVE = 'active'
@@ -33,18 +34,18 @@ class ImageConstraint:
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image.fits': Reason('the flavor is large enough for the image'),
-        'image.not_active': Reason(
+        'image.not_active': own(
             'the image is {status}, and Nova answers 400', advice='use an image that is active'
         ),
-        'image.min_ram': Reason(
+        'image.min_ram': own(
             'the image asks for {min_ram} MiB of memory, the flavor has {ram}: Nova answers 400',
             advice='use a flavor with the memory that the image asks for',
         ),
-        'image.min_disk': Reason(
+        'image.min_disk': own(
             'the image asks for a disk of {min_disk} GB, the flavor has {disk}: Nova answers 400',
             advice='use a flavor with the disk that the image asks for, or boot from a volume',
         ),
-        'image.size': Reason(
+        'image.size': own(
             'the image has {size} GB, the disk of the flavor {disk}: Nova answers 400',
             advice='use a flavor with a disk that holds the image, or boot from a volume',
         ),

@@ -22,6 +22,9 @@ from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.core.aggregates import membership as aggregates
 from senlin_affinity.core.planning import more_hosts
 
+#: Whatever the code is: which one it is tells of hosts.
+_FOR_OWNER = 'they must keep to member_of {member_of}'
+
 
 class MemberOfConstraint:
     """The request's own ``member_of``."""
@@ -39,10 +42,12 @@ class MemberOfConstraint:
         'member_of.forbidden': Reason(
             'is in {aggregates}, which member_of forbids',
             advice='take the host out of the aggregate, or leave the aggregate out of member_of',
+            for_owner=_FOR_OWNER,
         ),
         'member_of.required': Reason(
             'is not in {aggregates}, which member_of requires',
             advice='add the host to the aggregate, or name another one in member_of',
+            for_owner=_FOR_OWNER,
         ),
         'member_of.unknown': Reason('the aggregates of the host are not known'),
         'member_of.none': Reason('no member_of is asked for'),

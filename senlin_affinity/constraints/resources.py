@@ -232,7 +232,7 @@ def _smaller_flavor(planner: Replanner) -> Iterator[Change]:
 
     number, then = planner.smallest(len(smaller), 1, attempt)
     change = f'flavor: {smaller[number - 1].name}'
-    yield planner.change('flavor', change, planner.wanted, then, kind=Kind.ASKERS)
+    yield planner.change('flavor', change, planner.wanted, then, kind=Kind.ASKERS, is_owners=True)
 
 
 def _size(flavor: Flavor) -> tuple[int, ...]:

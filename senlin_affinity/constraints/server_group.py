@@ -80,10 +80,12 @@ class ServerGroupConstraint:
             'holds {members} servers of group {group}, '
             'max_server_per_host is {max_server_per_host}',
             advice='raise max_server_per_host, or add a host',
+            for_owner='a host may hold {max_server_per_host} of server group {group}',
         ),
         'server_group.other_host': Reason(
             'the servers of group {group} are on {hosts}, and its policy is affinity',
             advice='make room on the host of the group, or use soft-affinity',
+            for_owner='the servers of server group {group} must share a host',
         ),
         'server_group.members_here': Reason('the servers of group {group} are here'),
         'server_group.no_members': Reason('group {group} has no servers yet: any host will do'),
@@ -177,8 +179,8 @@ class ServerGroupConstraint:
             return
         if group.members:
             same = planner.plan(_new_group(planner, group))
-            yield planner.change('new_group', _NEW_GROUP, 1, same, kind=Kind.ASKERS)
-            if same.fits:
+            yield planner.change('new_group', _NEW_GROUP, 1, same, kind=Kind.ASKERS, is_owners=True)
+            if same.capacity >= planner.wanted:
                 return  # with the guarantees that are asked for
         yield from _higher_rule(planner, group)
         yield _soft_policy(planner, group)
@@ -265,7 +267,7 @@ def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
     guess = _guess_rule(planner, group) - now
     more, then = planner.smallest(planner.wanted, guess, attempt)
     change = f'{MAX_SERVER_PER_HOST}: {now + more}'
-    yield planner.change(MAX_SERVER_PER_HOST, change, more, then, kind=Kind.ASKERS)
+    yield planner.change(MAX_SERVER_PER_HOST, change, more, then, kind=Kind.ASKERS, is_owners=True)
 
 
 def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
@@ -284,4 +286,5 @@ def _soft_policy(planner: Replanner, group: ServerGroup) -> Change:
     policy = f'soft-{group.policy}'
     then = planner.plan(_new_group(planner, group, policy=policy, rules={}))
     change = f'policies: {policy}'
-    return planner.change('soft_policy', change, planner.wanted, then, kind=Kind.GIVEN_UP)
+    size, kind = planner.wanted, Kind.GIVEN_UP
+    return planner.change('soft_policy', change, size, then, kind=kind, is_owners=True)

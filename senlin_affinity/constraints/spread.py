@@ -17,6 +17,9 @@ from senlin_affinity.constraints.base import Data, Domain, Host, Reason, Resolve
 from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
 from senlin_affinity.core.spread import Spread
 
+#: Whatever the code is: which one it is tells of hosts.
+_FOR_OWNER = 'they must be spread by {spread}'
+
 
 class SpreadConstraint:
     """The spread of the request."""
@@ -35,19 +38,24 @@ class SpreadConstraint:
             'holds {servers} servers, max_per_domain is {max_per_domain} for each {by}',
             advice='raise max_per_domain, or add domains',
             detail='domain',
+            for_owner=_FOR_OWNER,
         ),
         'spread.skew': Reason(
             '{by} {domain} holds {servers} servers, and the emptiest can hold {least} '
             '(max_skew {max_skew})',
             advice='make room in the emptiest domain, or raise max_skew',
             detail='domain',
+            for_owner=_FOR_OWNER,
         ),
         'spread.no_domain': Reason(
-            'in no domain by {by}', advice='put the host into an aggregate with the key, or a zone'
+            'in no domain by {by}',
+            advice='put the host into an aggregate with the key, or a zone',
+            for_owner=_FOR_OWNER,
         ),
         'spread.several_domains': Reason(
             'in several domains by {by}: {domains}',
             advice='leave the host in one aggregate with the key',
+            for_owner=_FOR_OWNER,
         ),
         'spread.none': Reason('no spread is asked for that refuses hosts'),
         'spread.in_domain': Reason('in one domain of each criterion'),

@@ -46,6 +46,8 @@ def decide(
     now = evaluate(resolved, constraints)
     chosen = now.chosen()
     standing = None if resolved.snapshot.hosts is None else stand(now, chosen)
+    is_helped = remedies and now.fits is False
+    changed = changes.planned(now, standing) if is_helped else ()
     group = None if resolved.server_group is None else resolved.server_group.id
     return Decision(
         fits=now.fits,
@@ -59,7 +61,8 @@ def decide(
         request=now.request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
         standing=standing,
-        remedies=changes.find(now, standing) if remedies and now.fits is False else (),
+        remedies=changes.find(now, changed) if is_helped else (),
         assumptions=assumptions.mattering(assumptions.find(resolved, constraints), now.room),
         firm=now.room.firm,
+        tried=tuple(each.remedy for each in changed if each.remedy.is_owners),
     )

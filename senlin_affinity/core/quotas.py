@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from senlin_affinity.core.flavor import MEMORY_MB, VCPU, Demand
 from senlin_affinity.core.objects import Flavor, Quota
-from senlin_affinity.core.reasons import Reason
+from senlin_affinity.core.reasons import Reason, own
 from senlin_affinity.core.server_group import Member
 from senlin_affinity.core.verdict import Outcome, Verdict
 
@@ -27,36 +27,36 @@ SERVER_GROUPS = 'server_groups'
 SERVER_GROUP_MEMBERS = 'server_group_members'
 
 REASONS = {
-    'quota.server_groups': Reason(
+    'quota.server_groups': own(
         'the project has {used} of {limit} server groups: no room for one more',
         advice='delete a server group that is not in use, name an existing one, or raise the '
         'quota server_groups',
     ),
-    'quota.server_group_members': Reason(
+    'quota.server_group_members': own(
         'server group {group} has {members} of {limit} members allowed: no room for {wanted} more',
         advice='raise the quota server_group_members, or split the cluster over two groups',
     ),
-    'quota.instances': Reason(
+    'quota.instances': own(
         'the project has {used} of {limit} instances: no room for {wanted} more',
         advice='raise the quota instances, or delete servers',
     ),
-    'quota.cores': Reason(
+    'quota.cores': own(
         'the project uses {used} of {limit} cores: no room for {wanted} times {each} more',
         advice='raise the quota cores, delete servers, or use a smaller flavor',
     ),
-    'quota.ram': Reason(
+    'quota.ram': own(
         'the project uses {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
         advice='raise the quota ram, delete servers, or use a smaller flavor',
     ),
-    'quota.user_instances': Reason(
+    'quota.user_instances': own(
         'the user has {used} of {limit} instances: no room for {wanted} more',
         advice="raise the user's quota instances, or delete servers",
     ),
-    'quota.user_cores': Reason(
+    'quota.user_cores': own(
         'the user has {used} of {limit} cores: no room for {wanted} times {each} more',
         advice="raise the user's quota cores, delete servers, or use a smaller flavor",
     ),
-    'quota.user_ram': Reason(
+    'quota.user_ram': own(
         'the user has {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
         advice="raise the user's quota ram, delete servers, or use a smaller flavor",
     ),

@@ -24,11 +24,25 @@ class Reason:
     """The sentence of one code (a format string over the facts), and what would help.
 
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
+    ``for_owner`` is what the owner of a cluster is told who may not see the hosts: it is about
+    nothing but what is his own, and says so of a rule that he could try to do without
+    (``policy.tenant_words``). None: the code is the operators'.
     """
 
     sentence: str
     advice: str = ''
     detail: str = ''
+    for_owner: str | None = None
+
+
+def own(sentence: str, advice: str = '') -> Reason:
+    """The reason of a rule about the request as a whole, all of whose facts are the owner's own."""
+    return Reason(sentence, advice, for_owner=sentence)
+
+
+def is_for_owner(reasons: Mapping[str, Reason]) -> bool:
+    """Is it a rule that the owner may be told of?"""
+    return any(reason.for_owner is not None for reason in reasons.values())
 
 
 def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:

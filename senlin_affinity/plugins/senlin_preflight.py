@@ -21,13 +21,14 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.errors import AffinityError, CloudError, in_words, is_mistake
 from senlin_affinity.plugins import senlin_cloud
-from senlin_affinity.policy import hook
+from senlin_affinity.policy import hook, trial
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.hook import Growth, Seen
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import Properties
 
-LOG = logging.getLogger(__name__)
+#: All that is about hosts: whoever hands the engine's log on to its users leaves this logger out.
+OPERATORS = logging.getLogger('senlin_affinity.operators')
 
 opts.register(cfg.CONF)
 
@@ -63,7 +64,7 @@ def look(needs: api.Needs | None, open_eyes: Callable[[], Eyes]) -> Seen:
     except AffinityError as error:
         return error
     except Exception as error:
-        LOG.exception('affinity policy: the look at the cloud failed')
+        OPERATORS.exception('affinity policy: the look at the cloud failed')
         return CloudError(in_words(error))
 
 
@@ -83,14 +84,20 @@ def place(policy: str, name: str, asks: Growth, seen: Seen) -> Placement | Refus
     try:
         outcome = hook.decide(asks, seen)
     except Exception as error:
-        if not is_mistake(error) or asks.question.is_pinned:
+        if is_mistake(error) and not asks.question.is_pinned:
+            OPERATORS.exception('affinity policy %s: the preflight failed', policy)
+            return hook.unpinned(asks)
+        if not isinstance(seen, api.Look) or seen.is_owners:
             raise
-        LOG.exception('affinity policy %s: the preflight failed', policy)
-        return hook.unpinned(asks)
+        OPERATORS.warning('affinity policy %s, %s: refused', policy, name, exc_info=error)
+        raise trial.hidden(error) from None
+    line = 'affinity policy %s, %s: preflight: %s'
     if outcome.warning is not None:
-        LOG.warning('affinity policy %s, %s: preflight: %s', policy, name, outcome.warning)
+        OPERATORS.warning(line, policy, name, outcome.warning)
+    if outcome.refusal is not None:
+        OPERATORS.info(line, policy, name, outcome.refusal)
     if outcome.note is not None:
-        LOG.debug('affinity policy %s, %s: preflight: %s', policy, name, outcome.note)
+        OPERATORS.debug(line, policy, name, outcome.note)
     return outcome.answer
 
 
@@ -107,10 +114,10 @@ def warn_of_ceiling(
         why = hook.ceiling(asks, seen)
     except Exception as error:
         if is_mistake(error):
-            LOG.exception('affinity policy %s: the preflight failed', policy)
+            OPERATORS.exception('affinity policy %s: the preflight failed', policy)
         why = f'could not be found out: {in_words(error)}'
     if why is not None:
-        LOG.warning(
+        OPERATORS.warning(
             'affinity policy %s, cluster %s: whether it can grow to its max_size of %s: %s',
             policy,
             cluster.id,

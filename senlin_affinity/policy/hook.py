@@ -27,11 +27,11 @@ from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import ENFORCED_BY, NOVA, reads_images
 from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
-from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning import topology
 from senlin_affinity.core.planning.decision import FEWER, Decision
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.policy import placement, profile, question
+from senlin_affinity.policy import placement, profile, question, trial
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import DEFAULT_DRS_ZONE, NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import Properties
@@ -78,11 +78,16 @@ class Growth:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the nodes go, or why nowhere; what somebody should look at, and what is as usual."""
+    """Where the nodes go, or why nowhere; what somebody should look at, and what is as usual.
+
+    The answer is for the owner, the rest for operators: ``refusal`` is all of one that the owner
+    may not read.
+    """
 
     answer: Placement | Refusal
     warning: str | None = None
     note: str | None = None
+    refusal: str | None = None
 
 
 def needs(growth: Growth) -> Needs | None:
@@ -108,8 +113,11 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
     if asked.count == 0 or binding is None:
         return Outcome(Placement(0, ''))  # a growth by none is never refused
     if not placement.is_planned(properties):
-        hosts = _look(seen).snapshot.hosts or ()
-        return Outcome(placement.unplanned(asked, properties, binding, hosts))
+        look = _look(seen)
+        answer = placement.unplanned(asked, properties, binding, look.snapshot.hosts or ())
+        if isinstance(answer, Refusal) and not look.is_owners:
+            return Outcome(Refusal(NO_DRS_HOST), refusal=answer.reason)
+        return Outcome(answer)
     is_enforced = properties.preflight == 'enforce'
     freed, why = _freed(growth, seen)
     if why is not None:
@@ -125,17 +133,30 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         warning = f'could not find out whether {asked.count} node(s) fit: {error}'
         return Outcome(unpinned(growth), warning)
     if asked.is_pinned:
-        return Outcome(_pinned(decision, look.unknown, binding.servergroup_id, properties))
+        answer = _pinned(decision, look.unknown, binding.servergroup_id, properties)
+        return _said(growth, look, decision, answer)
     is_image_hidden = reads_images(asked.rules) and profile.image(asked.profile or {}) is None
     if decision.fits is False and is_enforced and not is_image_hidden:
-        return Outcome(Refusal(_words(decision)))
-    answer = _zoned(growth, growth.zones, look.snapshot, decision) if growth.zones else None
-    answer = answer or unpinned(growth)
+        return _said(growth, look, decision, Refusal(_words(decision)))
+    zoned = _zoned(growth, growth.zones, look.snapshot, decision) if growth.zones else None
+    answer = zoned or unpinned(growth)
     if properties.preflight == 'off' or isinstance(answer, Refusal):
         return Outcome(answer)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
         return Outcome(answer, _words(decision, look.unknown))
     return Outcome(answer, note=None if decision.certain else decision.line())
+
+
+def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Refusal) -> Outcome:
+    """A refusal as the owner may read it."""
+    if look.is_owners or not isinstance(answer, Refusal):
+        return Outcome(answer)
+    if decision.fits is None:
+        return Outcome(Refusal(trial.NOT_KNOWN), refusal=answer.reason)
+    shown = trial.shown(decision, _ask(growth, look), growth.constraints)
+    is_drs = growth.properties.is_drs_enabled and not shown.number
+    said = Refusal(NO_DRS_HOST, shown.line()) if is_drs else Refusal(shown.line())
+    return Outcome(said, refusal=answer.reason)
 
 
 def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:
@@ -177,8 +198,13 @@ def _decide(growth: Growth, look: Look, constraints: Sequence[Constraint]) -> De
     if asked.is_pinned and look.snapshot.hosts is None:
         why = look.unknown.get('hosts', 'the hosts are not known')
         raise CloudError(f'the policy has to choose the host of every node: {why}')
+    return planner.decide(_ask(growth, look), constraints)
+
+
+def _ask(growth: Growth, look: Look) -> ResolvedRequest:
+    """The question, with what the binding remembers."""
     look = replace(look, snapshot=_remembered(look.snapshot, growth.binding))
-    return planner.decide(question.ask(asked, look), constraints)
+    return question.ask(growth.question, look)
 
 
 def _zoned(

@@ -62,7 +62,8 @@ class Remedy:
     ``size`` is how much is changed: servers, hosts or values. Where ``capacity_is_upper_bound``,
     Nova may place fewer than the capacity with the change, too. ``data`` says all of the change in
     plain values (:mod:`~senlin_affinity.core.planning.actions`), ``commands`` are the lines that
-    carry it out, where there are such.
+    carry it out, where there are such. ``is_owners``: it names nothing but the asker's own, and the
+    asker could try it within the quotas that there are.
     """
 
     code: str
@@ -73,6 +74,7 @@ class Remedy:
     kind: Kind = Kind.OPERATORS
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
     commands: tuple[str, ...] = ()
+    is_owners: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The remedy as plain values, ready for JSON."""
@@ -91,8 +93,9 @@ class Decision:
 
     ``at_most`` says in words why Nova may place fewer than ``capacity``. ``placements`` are where
     the servers go, one by one: as many as certainly fit, of those wanted. ``remedies`` are what
-    would help, the smallest change first; empty where the request fits. ``assumptions`` are what
-    nobody told, and could change the capacity.
+    would help, the smallest change first; empty where the request fits. ``tried`` are the changes
+    that the asker could try, whether they help or not. ``assumptions`` are what nobody told, and
+    could change the capacity.
     """
 
     fits: bool | None
@@ -106,6 +109,7 @@ class Decision:
     remedies: tuple[Remedy, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     firm: int = 0
+    tried: tuple[Remedy, ...] = ()
 
     @property
     def capacity_is_upper_bound(self) -> bool:

@@ -20,6 +20,7 @@ from senlin_affinity.core.planning.decision import FEWER, TWO, Kind, Remedy
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.host_reports import Standing
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
+from senlin_affinity.core.reasons import is_for_owner
 
 #: Two changes are sought for so many of those that help most.
 _MOST_FIRSTS = 2
@@ -33,10 +34,15 @@ class Remedying(Protocol):
         """The changes that would lead to more room by this rule, each planned by the planner."""
 
 
-def find(now: Evaluation, standing: Standing | None) -> tuple[Remedy, ...]:
-    """What would help, the smallest change first; ``now`` is how it is."""
+def planned(now: Evaluation, standing: Standing | None) -> tuple[Change, ...]:
+    """Each change alone, whether it helps or not; ``now`` is how it is."""
     planner = Replanner(now)
-    changes = [*_satisfied(planner, planner.constraints), *_rules_given_up(planner, standing)]
+    return (*_satisfied(planner, planner.constraints), *_rules_given_up(planner, standing))
+
+
+def find(now: Evaluation, changes: Sequence[Change]) -> tuple[Remedy, ...]:
+    """What would help, the smallest change first."""
+    planner = Replanner(now)
     enough = [change.remedy for change in changes if change.then.fits]
     if enough:
         return (*sorted(enough, key=_effort), *_fewer(planner))
@@ -102,5 +108,11 @@ def _rules_given_up(planner: Replanner, standing: Standing | None) -> Iterator[C
                 without = getattr(constraint, 'without', None)
                 data = {'given_up': [constraint.name]} if without is None else without(now)
                 then = planner.plan(data)
-            change = f'without {constraint.name}'
-            yield planner.change('rule_given_up', change, planner.wanted, then, kind=Kind.GIVEN_UP)
+            yield planner.change(
+                'rule_given_up',
+                f'without {constraint.name}',
+                planner.wanted,
+                then,
+                kind=Kind.GIVEN_UP,
+                is_owners=is_for_owner(constraint.reasons),
+            )

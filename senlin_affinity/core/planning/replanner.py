@@ -118,11 +118,18 @@ class Replanner:
         return self.wanted - (self.now.capacity or 0)
 
     def change(
-        self, code: str, change: str, size: int, planned: Planned, *, kind: Kind = Kind.OPERATORS
+        self,
+        code: str,
+        change: str,
+        size: int,
+        planned: Planned,
+        *,
+        kind: Kind = Kind.OPERATORS,
+        is_owners: bool = False,
     ) -> Change:
         """A change that was planned; ``size`` is how many servers, hosts or values it changes."""
         then = planned.then
         lines = commands.of(planned.data, self.resolved)
         is_bound = bool(then.room.at_most)
         remedy = Remedy(code, change, planned.capacity, size, is_bound, kind, planned.data, lines)
-        return Change(remedy, then)
+        return Change(replace(remedy, is_owners=is_owners), then)

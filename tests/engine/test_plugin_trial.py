@@ -1,0 +1,151 @@
+"""What the owner of a cluster can read who may not see the hosts, and what operators can."""
+
+import dataclasses
+import json
+import logging
+
+import pytest
+from senlin import objects
+from senlin.common import consts
+
+from senlin_affinity.core import planner
+from senlin_affinity.core.errors import ConstraintError
+from senlin_affinity.plugins import senlin_preflight
+from senlin_affinity.policy import trial
+from tests.engine.support import PROJECT, USER, Desk, done, spec
+from tests.support.edge import Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeAggregate, FakeHost
+
+OUT, CREATE = consts.CLUSTER_SCALE_OUT, consts.NODE_CREATE
+OPERATORS = 'senlin_affinity.operators'
+SECRETS = ('cmp-', 'win-1', 'hosts left', 'hidden-agg', 'more host', 'Nova answered')
+
+
+HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'))
+
+
+@pytest.fixture
+def desk(_database, monkeypatch):
+    """What is known of hosts was not seen by the owner."""
+    see = senlin_preflight.api.see
+
+    def seen(*arguments):
+        return dataclasses.replace(see(*arguments), is_owners=False)
+
+    monkeypatch.setattr(senlin_preflight.api, 'see', seen)
+    aggregates = (FakeAggregate('hidden-agg', ('cmp-1',)),)
+    services = ('compute', 'placement')
+    images = FakeGlance(FakeImage('cirros'))
+    with Edge(hosts=HOSTS, aggregates=aggregates, services=services, glance=images) as edge:
+        edge.nova.limits['maxServerGroupMembers'] = 10
+        yield Desk(edge)
+
+
+class Read:
+    """An action after the hook: its data, all that its owner may read, and what operators read."""
+
+    def __init__(self, desk, caplog, wanted, action=OUT, count=5, size=0):
+        group = desk.edge.nova.add_group('web', 'anti-affinity', project_id=PROJECT)
+        for host in HOSTS if action == CREATE else ():
+            desk.edge.nova.boot(group, host.host, project=PROJECT, user=USER)
+        made, policy = desk.bound(wanted, group)
+        running = desk.action(
+            desk.node(made) if action == CREATE else made, action, {'count': count}
+        )
+        with caplog.at_level(logging.DEBUG):
+            policy.pre_op(made.id, running)
+        row, cluster = desk.row(running), objects.Cluster.get(desk.context, made.id)
+        nodes = objects.Node.get_all_by_cluster(desk.context, made.id)
+        shown = [row.data, row.outputs, row.status_reason, cluster.data, cluster.status_reason]
+        shown += [(each.data, each.status_reason) for each in nodes]
+        self.data = row.data
+        self.log = [*_lines(caplog, lambda name: name != OPERATORS)]
+        self.all = '\n'.join((json.dumps(shown), *self.log))
+        self.operators = '\n'.join(_lines(caplog, lambda name: name == OPERATORS))
+
+
+def _lines(caplog, is_read):
+    for record in caplog.records:
+        if record.name.startswith('senlin') and is_read(record.name):
+            yield f'{record.levelname} {caplog.handler.format(record)}'
+
+
+SAID = 'does not fit: at most 0 of 1; a host may hold 1 of server group web; would help: '
+
+
+@pytest.mark.parametrize(
+    ('action', 'said'), [(OUT, SAID.replace('0 of 1', '2 of 5')), (CREATE, SAID)]
+)
+def test_a_refusal_is_the_owners_and_the_whole_line_the_operators(desk, caplog, action, said):
+    read = Read(desk, caplog, spec(availability_zone='nova'), action)
+    assert read.data['reason'].startswith(said)
+    assert read.data['reason'] == read.data['status_reason']
+    (line,) = (line for line in read.log if line.startswith('INFO') and ' cluster ' in line)
+    assert f'{action}: refuses: {said}' in line
+    assert [secret for secret in SECRETS if secret in read.all] == []
+    assert 'INFO ' in read.operators
+    assert '0/2 hosts left: server_group.host_full on 2; would help: ' in read.operators
+
+
+def test_what_is_warned_of_is_for_operators(desk, caplog):
+    read = Read(desk, caplog, spec(preflight='warn'))
+    assert read.data['status'] == 'NONE'
+    assert [secret for secret in SECRETS if secret in read.all] == []
+    assert 'does not fit: 2 of 5 placed; 0/2 hosts left' in read.operators
+
+
+def test_a_mistake_that_names_a_host_is_for_operators(desk, caplog, monkeypatch):
+    """Also where a host must be chosen, so that the growth is refused."""
+
+    def mistaken(*_arguments):
+        raise ConstraintError('odd', 'check_host', "KeyError: 'win-1'", 'host cmp-1')
+
+    monkeypatch.setattr(planner, 'decide', mistaken)
+    for wanted, status in ((spec(), 'NONE'), (spec(pin_hosts=True), 'ERROR')):
+        caplog.clear()
+        read = Read(desk, caplog, wanted, count=1)
+        assert read.data['status'] == status
+        assert [secret for secret in SECRETS if secret in read.all] == []
+        assert "KeyError: 'win-1'" in read.operators
+    assert read.data['reason'] == trial.NOT_KNOWN
+
+
+def test_the_ceiling_is_for_operators(desk, caplog):
+    cluster = desk.cluster(max_size=9)
+    with caplog.at_level(logging.DEBUG):
+        done(desk.policy(spec()).attach(cluster))
+    said = '\n'.join(_lines(caplog, lambda name: name != OPERATORS))
+    assert 'attach' in said
+    assert [secret for secret in SECRETS if secret in said] == []
+    assert 'does not fit: 2 of 9 placed; 0/2 hosts left' in caplog.text
+    assert cluster.status_reason == 'Initializing'
+
+
+# -- the operators' ceiling of what a spec asks for
+
+CEILINGS = [
+    ('enforce', 'enforce', 'ERROR', True),
+    ('enforce', 'warn', 'NONE', True),
+    ('warn', 'enforce', 'NONE', True),
+    ('off', 'enforce', 'NONE', False),
+    ('warn', 'off', 'NONE', False),
+]
+
+
+@pytest.mark.parametrize(('ceiling', 'asked', 'status', 'is_asked'), CEILINGS)
+def test_a_spec_can_ask_for_less_than_the_option_and_not_for_more(
+    desk, caplog, option, ceiling, asked, status, is_asked
+):
+    option('preflight', ceiling)
+    read = Read(desk, caplog, spec(preflight=asked))
+    assert read.data['status'] == status
+    assert bool(desk.edge.nova.requests()) == is_asked
+    assert bool(read.operators) == is_asked
+
+
+def test_where_a_host_must_be_chosen_the_cloud_is_asked_all_the_same(desk, caplog, option):
+    option('preflight', 'off')
+    read = Read(desk, caplog, spec(pin_hosts=True), count=2)
+    zones = [entry['zone'] for entry in read.data['placement']['placements']]
+    assert zones == ['nova:cmp-1', 'nova:cmp-2']
