@@ -62,12 +62,15 @@ def look(connection: Any, question: Question | None = None, timeout: float | Non
     return see(eyes_of(connection), needed, timeout)
 
 
-def read(path: str | os.PathLike[str]) -> Look:
-    """See the cloud in a file of ``senlin-affinity snapshot save``."""
-    from senlin_affinity.cloud import snapshot_file
+def read(path: str | os.PathLike[str], largest: int | None = None) -> Look:
+    """See the cloud in a file of ``senlin-affinity snapshot save``.
+
+    :param largest: how many MiB it may have; None: 256.
+    """
+    from senlin_affinity.cloud import input_file, snapshot_file
 
     try:
-        return Look(snapshot_file.load(path))
+        return Look(snapshot_file.load(path, largest or input_file.LARGEST))
     except InvalidSpec as error:
         if isinstance(error.__cause__, OSError):  # it names the file already
             raise

@@ -133,6 +133,16 @@ class Cell(columns.FormattableColumn):  # type: ignore[misc]
         return self._value
 
 
+def add_file_size(add: Add) -> None:
+    """Add the option of the commands that read a snapshot: MiB, or None."""
+    add(
+        '--max-file-size',
+        metavar='MIB',
+        type=_size,
+        help='how large the snapshot may be (default: 256)',
+    )
+
+
 def add_timeout(add: Add) -> None:
     """Add the options of the commands that ask a cloud: seconds and MiB, or None."""
     add(

@@ -18,6 +18,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 
 from senlin_affinity.cli import base
+from senlin_affinity.cloud import input_file
 from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.errors import InvalidSpec
@@ -62,6 +63,7 @@ def read(
 
     from senlin_affinity.conf import nova_conf, opts
 
+    input_file.check(path)
     conf = cfg.ConfigOpts()
     opts.register(conf, constraints)
     conf.register_opt(cfg.ListOpt(FILTERS), group=_NOVAS)
@@ -97,6 +99,8 @@ def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) ->
     """What Nova's own files say, and a warning if that is nothing."""
     from senlin_affinity.conf import nova_conf
 
+    for path in paths:
+        input_file.check(path)
     try:
         said = nova_conf.read(paths, constraints)
     except OSError as error:

@@ -7,13 +7,13 @@ that is not there, and for a project that is not an id.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
 from senlin_affinity import api
 from senlin_affinity.cli.base import UsageError
+from senlin_affinity.cloud import input_file
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.policy.matching import is_project_id
@@ -24,11 +24,13 @@ T = TypeVar('T')
 def spec(path: str, reader: Callable[[Any], T]) -> T:
     """What the reader makes of the one document in a YAML (or JSON) file."""
     try:
-        document = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+        document = yaml.safe_load(input_file.read(path, input_file.LARGEST_TEXT).decode())
     except OSError as error:
         raise UsageError(f'{path} can not be read: {error.strerror}') from error
     except UnicodeDecodeError as error:
         raise InvalidSpec('is not UTF-8 text', path) from error
+    except InvalidSpec as error:
+        raise InvalidSpec(str(error), path) from error
     except yaml.YAMLError as error:
         mark = getattr(error, 'problem_mark', None)
         where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
@@ -43,16 +45,20 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
         raise InvalidSpec(str(error), path) from error
 
 
-def look(path: str, stdin: Any) -> api.Look:
-    """The snapshot in a file; ``stdin`` is read where the path is ``-``."""
+def look(path: str, stdin: Any, largest: int | None = None) -> api.Look:
+    """The snapshot in a file; ``stdin`` is read where the path is ``-``.
+
+    :param largest: how many MiB are read; None: 256.
+    """
     if path != '-':
-        return api.read(path)
+        return api.read(path, largest)
     from senlin_affinity.cloud import snapshot_file
 
     if stdin is None:
         raise UsageError('standard input: it is closed')
     try:
-        return api.Look(snapshot_file.parse(snapshot_file.decoded(stdin.buffer.read())))
+        data = input_file.all_of(stdin.buffer, largest or input_file.LARGEST)
+        return api.Look(snapshot_file.parse(snapshot_file.decoded(data)))
     except InvalidSpec as error:
         raise InvalidSpec(str(error), 'standard input') from error
 

@@ -131,6 +131,7 @@ class Plan(base.ShowOne):
             help='exit status 0, not 4, for servers that only fit if the host takes as many as '
             '"at most" says',
         )
+        base.add_file_size(add)
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
@@ -177,7 +178,7 @@ class Plan(base.ShowOne):
         project, timeout = parsed_args.project, parsed_args.timeout
         if parsed_args.snapshot is not None:
             given.check_image(question.image)
-            look = given.look(parsed_args.snapshot, self.app.stdin)
+            look = given.look(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
             given.check_project(project, look.snapshot)
             return question, look
         connection = self.cloud_in_place_of_file(timeout)

@@ -59,6 +59,7 @@ class Recipe(base.Command):
             metavar='FILE',
             help='look the hosts up in a saved snapshot ("-": from standard input)',
         )
+        base.add_file_size(add)
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -90,7 +91,7 @@ class Recipe(base.Command):
 
     def _look(self, parsed_args: argparse.Namespace) -> api.Look:
         if parsed_args.snapshot is not None:
-            return given.look(parsed_args.snapshot, self.app.stdin)
+            return given.look(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
         timeout = parsed_args.timeout
         connection = self.cloud_in_place_of_file(timeout)
         return api.see(api.eyes_of(connection), api.Needs(server_groups=()), timeout)

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from senlin_affinity.cloud import input_file
 from senlin_affinity.cloud.json_fields import below, twice, wrong
 from senlin_affinity.cloud.snapshot_fields import Hosts, Snapshots
 from senlin_affinity.core.answered import queries
@@ -41,16 +42,16 @@ FORMATS = 1, 2
 _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 
 
-def load(path: str | os.PathLike[str]) -> CloudSnapshot:
-    """Read and check the snapshot in a file."""
+def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
+    """Read and check the snapshot in a file, of so many MiB at most."""
     try:
-        text = decoded(Path(path).read_bytes())
+        text = decoded(input_file.read(path, largest))
     except OSError as error:
         raise InvalidSpec(f'{os.fspath(path)} can not be read: {error.strerror}') from error
     return parse(text)
 
 
-def decoded(data: bytes) -> str:
+def decoded(data: bytes | bytearray) -> str:
     """The text in the bytes of a file; a byte order mark before it is passed over."""
     if data.startswith(_COMPRESSED):
         raise InvalidSpec('is compressed: unpack it first')

@@ -24,6 +24,7 @@ from typing import Any
 
 import yaml
 
+from senlin_affinity.cloud import input_file
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.suggestion import nearest
 from senlin_affinity.sandbox.blueprint import (
@@ -42,9 +43,11 @@ FILE_KEYS = ('hosts', 'aggregates', 'flavors', 'quotas', 'default_availability_z
 def read_file(path: str | Path) -> dict[str, Any]:
     """Read the top level of a cloud's YAML file; only its keys are looked at here."""
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+        data = yaml.safe_load(input_file.read(path, input_file.LARGEST_TEXT).decode())
     except OSError as error:
         raise InvalidSpec(f'cannot be read: {error.strerror}', path=str(path)) from error
+    except InvalidSpec as error:
+        raise InvalidSpec(str(error), path=str(path)) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InvalidSpec(f'is not YAML: {error}', path=str(path)) from error
     if not isinstance(data, Mapping):
