@@ -25,7 +25,7 @@ from functools import cache
 from operator import le
 from typing import ClassVar
 
-from senlin_affinity.core.answered import NOT_ASKED, answered
+from senlin_affinity.core.answered import NOT_ASKED, answered, may_take_of_pools
 from senlin_affinity.core.candidate_query import are_aggregates_asked
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Flavor
@@ -91,6 +91,7 @@ class ResourcesConstraint:
         grant = host.grant(asked.query)
         if grant is not None and grant.room:
             is_at_most = grant.room != grant.certain or host.is_vsphere
+            is_at_most = is_at_most or may_take_of_pools(resolved, host)
             return resolved.once(_enough)(grant.room, is_at_most)
         modelled = self._by_model(resolved, host)
         if modelled.outcome is Outcome.REJECT or asked.query is None or not host.enabled:
@@ -174,7 +175,7 @@ class ResourcesConstraint:
         if host.grants is not None:
             grant = host.grant(resolved.once(answered).query)
             if grant is not None and grant.room:
-                return grant, host.hypervisor_type
+                return grant, host.hypervisor_type, may_take_of_pools(resolved, host)
         has = host.resources
         return (
             None

@@ -6,10 +6,11 @@ figures of the resources have to do.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 from senlin_affinity.core import candidate_query
-from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
+from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 
 
 class Answered(NamedTuple):
@@ -40,3 +41,18 @@ def queries(snapshot: CloudSnapshot) -> frozenset[str]:
     """What Placement was asked, whether or not all of the answer is known."""
     every = {id(host.grants): host.grants for host in snapshot.hosts or () if host.grants}
     return snapshot.answered.union(grant.query for grants in every.values() for grant in grants)
+
+
+def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
+    """May servers here take from a pool of other hosts, though this one has more of the class?
+
+    Which provider it is, is Placement's choice: the hosts of the pool may get less of it.
+    """
+    has = host.resources or {}
+    return any(name in has and has[name].is_sum for name in resolved.once(_pooled))
+
+
+def _pooled(resolved: ResolvedRequest) -> frozenset[str]:
+    """The classes that are asked for and that some pool gives."""
+    asked = {} if resolved.demand is None else resolved.demand.amounts
+    return frozenset(asked).intersection(chain(*resolved.snapshot.pools.values()))

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from senlin_affinity.core.answered import answered
+from senlin_affinity.core.answered import answered, may_take_of_pools
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.assessment import Row, tally
 from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
+
+#: In words, why a number is "at most" that Placement's answers do not determine.
+CHOICE = 'resources of several providers (Placement chooses)'
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,10 @@ def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]
         grant = host.grant(answer.query)
         is_exact = grant is not None and grant.room == grant.certain and not host.is_vsphere
         resources = () if is_exact else (host.resources or {}).items()
-        if grant is None and host.grants is not None and answer.is_cut:
+        is_choice = not is_exact or may_take_of_pools(resolved, host)
+        if grant is not None and is_choice and not host.is_vsphere:
+            yield CHOICE
+        elif grant is None and host.grants is not None and answer.is_cut:
             yield "Placement's answer, which may be cut"
         elif host.is_nested and not is_exact:
             yield 'hosts with nested resource providers'
