@@ -22,6 +22,7 @@ from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstr
 from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
@@ -108,6 +109,7 @@ _OURS: tuple[Any, ...] = (
     CandidatesConstraint,
     DrsConstraint,
     ImageAggregatesConstraint,
+    ImageHypervisorConstraint,
     IsolatedHostsConstraint,
     ReservationsConstraint,
     ResourcesConstraint,

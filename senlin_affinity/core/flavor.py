@@ -54,8 +54,10 @@ _SHAPING = """
 _ASKING = ('hw:', 'os:', 'pci_passthrough:', 'accel:')
 #: ... but for those that only shape the guest, as the image's properties of the same names do.
 _HARMLESS = frozenset(_SHAPING.split())
-#: Properties of an image by which Nova chooses hosts.
-_CHOOSING = ('hw_', 'img_hv_', 'os_secure_boot', 'architecture', 'hypervisor_', 'vm_mode')
+#: Properties of an image by which Nova chooses hosts ...
+_CHOOSING = ('hw_', 'os_secure_boot')
+#: ... but for those that a constraint holds against the hypervisor.
+_OF_HYPERVISOR = ('hw_architecture', 'hw_vm_mode')
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,8 @@ def _keys(asked: features.Asked) -> Iterator[tuple[str, str]]:
             yield key, f'extra spec {key}'
     for key, value in sorted(asked.properties.items()):
         as_spec = key.replace('_', ':', 1)
-        if key.startswith(_CHOOSING) and not _is_harmless(as_spec, value):
+        is_choosing = key.startswith(_CHOOSING) and key not in _OF_HYPERVISOR
+        if is_choosing and not _is_harmless(as_spec, value):
             yield as_spec, f'image property {key}'
 
 

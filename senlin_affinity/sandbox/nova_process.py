@@ -25,6 +25,13 @@ from senlin_affinity.sandbox.template_databases import flush, provide
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
 #: An inventory whose rest is as usual; all fields, or Nova would write it again with every server.
 _USUAL = {'reserved': 0, 'min_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}
+#: What a driver says that it supports, by the type of its hypervisor: as with libvirt's KVM, and
+#: as with vSphere.
+_SUPPORTED = {
+    'QEMU': [(arch, kind, 'hvm') for arch in ('x86_64', 'i686') for kind in ('qemu', 'kvm')],
+    'VMware vCenter Server': [(arch, 'vmware', 'hvm') for arch in ('i686', 'x86_64')],
+}
+_FAKE = [('x86_64', 'fake', 'hvm')]
 #: The pipelines that end in Nova's API itself, not those of the version documents.
 _PIPELINE = re.compile(r'^(keystone = .*) (osapi_compute_app_v21)$', re.MULTILINE)
 
@@ -108,7 +115,9 @@ def _install_driver(specs: Mapping[str, HostSpec]) -> None:
             self.vcpus, self.memory_mb = spec.vcpus, spec.memory_mb
             self.local_gb = spec.disk_gb
             self.resources = fake.Resources(spec.vcpus, spec.memory_mb, spec.disk_gb)
-            self.host_status_base['hypervisor_type'] = spec.hypervisor_type
+            status = self.host_status_base
+            status['hypervisor_type'] = spec.hypervisor_type
+            status['supported_instances'] = _SUPPORTED.get(spec.hypervisor_type, _FAKE)
 
         def update_provider_tree(self, tree: Any, node: str, allocations: Any = None) -> None:
             super().update_provider_tree(tree, node, allocations)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
@@ -139,3 +140,57 @@ def test_the_same_hosts_pass(nova, rule, metadata, drawn, options, image, flavor
         if verdict and verdict.is_known and not verdict.is_at_most
     }
     assert sure <= set(passing)
+
+
+#: Hypervisors with their traits, and what Nova's drivers make of them (``supported_instances``).
+HYPERVISORS = (
+    ('QEMU', 'HW_ARCH_X86_64 COMPUTE_ARCH_X86_64', 'x86_64,qemu x86_64,kvm i686,qemu i686,kvm'),
+    ('QEMU', 'HW_ARCH_X86_64 COMPUTE_ARCH_AARCH64', 'x86_64,qemu aarch64,qemu'),
+    ('QEMU', 'HW_ARCH_X86_64', 'x86_64,qemu x86_64,kvm aarch64,qemu'),
+    ('QEMU', 'HW_ARCH_AARCH64 COMPUTE_ARCH_AARCH64', 'aarch64,qemu aarch64,kvm'),
+    ('QEMU', '', 'x86_64,qemu x86_64,kvm'),
+    ('VMware vCenter Server', 'HW_ARCH_X86_64', 'i686,vmware x86_64,vmware'),
+    ('fake', '', 'x86_64,fake'),
+    ('ironic', '', 'x86_64,baremetal'),
+    ('ironic', '', ''),
+    ('Parallels', 'HW_ARCH_X86_64', 'x86_64,parallels'),
+)
+_ASKING = """
+    hw_architecture=amd64 hw_architecture=aarch64 architecture=i386 hw_architecture=ppc64le
+    img_hv_type=qemu img_hv_type=kvm img_hv_type=vmware hypervisor_type=fake img_hv_type=baremetal
+    hw_vm_mode=hvm hw_vm_mode=xen vm_mode=hv hw_vm_mode=exe img_hv_requested_version=>=6.0
+    hw_maxphysaddr_bits=46
+"""
+
+
+@settings(max_examples=60)
+@given(some_of(_ASKING), st.sampled_from([None, 'x86_64', 'aarch64']))
+def test_the_same_hypervisors_pass(nova, properties, architecture):
+    options = {'image_properties_default_architecture': architecture}
+    hosts = {
+        Host(f'cmp-{i}', f'cmp-{i}', kind, traits=frozenset(traits.split())): [
+            (*each.split(','), 'hvm') for each in supports.split()
+        ]
+        for i, (kind, traits, supports) in enumerate(HYPERVISORS)
+    }
+    rule = ImageHypervisorConstraint()
+    passing = nova(
+        'passing',
+        filters=rule.filters,
+        options=options,
+        hosts=[
+            {'name': host.host, 'servers': 0, 'aggregates': [], 'supports': supports}
+            for host, supports in hosts.items()
+        ],
+        flavor=dataclasses.asdict(flavor_of({})),
+        image={'id': 'i1', 'properties': properties},
+        project='p1',
+    )
+    assume(passing is not None)
+    request = PlacementRequest(1, 'f', image_properties=properties, enabled_filters=rule.filters)
+    asked = ResolvedRequest(request, CloudSnapshot(tuple(hosts)), rules=Rules(options=options))
+    verdicts = {host.host: rule.check_host(asked, host) for host in hosts}
+    refused = {name for name, verdict in verdicts.items() if not verdict}
+    sure = {name for name, verdict in verdicts.items() if not verdict.is_at_most}
+    assert set(passing) & sure == sure - refused
+    assert refused.isdisjoint(passing)

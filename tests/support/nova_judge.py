@@ -219,8 +219,9 @@ def passing(given):
     hosts = []
     for item in given['hosts']:
         host = HostState(item['name'], item['name'], None)
-        host.num_instances = item['servers']
+        host.num_instances, host.cpu_info = item['servers'], {}
         host.hypervisor_type = item.get('type', 'QEMU')
+        host.supported_instances = [tuple(each) for each in item.get('supports', ())]
         host.aggregates = [objects.Aggregate(metadata=each) for each in item['aggregates']]
         hosts.append(host)
     options = {'isolated_hosts': [], **given['options']}

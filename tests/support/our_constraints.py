@@ -5,6 +5,7 @@ from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
 from senlin_affinity.constraints.image import ImageConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
@@ -17,6 +18,7 @@ OTHERS = (
     CandidatesConstraint,
     FlavorAggregatesConstraint,
     ImageAggregatesConstraint,
+    ImageHypervisorConstraint,
     IsolatedHostsConstraint,
     TenantIsolationConstraint,
     ReservationsConstraint,

@@ -14,7 +14,11 @@ RULES = {rule.name: rule for rule in OURS}
 
 @pytest.mark.parametrize('row', rows('assumptions_of_rules'))
 def test_assumed(row):
-    hosts = tuple(host_of(f'cmp-{i}', {'zone': zone}) for i, zone in enumerate(row['zones']))
+    traits = row.get('traits', [[]] * len(row['zones']))
+    hosts = tuple(
+        host_of(f'cmp-{i}', {'zone': zone, 'traits': has})
+        for i, (zone, has) in enumerate(zip(row['zones'], traits, strict=True))
+    )
     snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
     told = row.get('told', {})
     rules = rules_of(row)

@@ -11,6 +11,7 @@ from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.flavor_aggregates import FlavorAggregatesConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
+from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
@@ -58,6 +59,7 @@ OF_HOSTS = {
     'tenant_isolation': TenantIsolationConstraint,
     'flavor_aggregates': FlavorAggregatesConstraint,
     'image_aggregates': ImageAggregatesConstraint,
+    'image_hypervisor': ImageHypervisorConstraint,
     'isolated_hosts': IsolatedHostsConstraint,
 }
 
