@@ -20,13 +20,26 @@ from tests.accuracy.stage import Stage
 
 #: Nobody tries more, whatever is said: a case has room for fewer.
 MOST_TRIED = 16
-EXACT, EQUAL, FEWER, ASSUMED, WRONG = 'exact', 'most', 'fewer', 'assumed', 'wrong'
+EXACT, HELD, EQUAL = 'exact', 'held', 'most'
+FEWER, ASSUMED, WRONG = 'fewer', 'assumed', 'wrong'
+#: How the words begin for what no answer of Nova and of Placement determines.
+UNDETERMINED = (
+    # The first server goes where the weighers say, and the others follow it.
+    'affinity without members',
+    # Any of the alternatives may be taken.
+    'resources of several providers',
+    # The NUMA cells of a host, from which Nova's compute service takes pinned CPUs.
+    'image property hw_cpu_policy',
+    'extra spec hw:cpu_policy',
+    # What libvirt supports besides QEMU itself and the host's architecture.
+    'constraint image_hypervisor',
+)
 
 
 @dataclass(frozen=True)
 class Result:
     """``capacity`` is what was said, ``firm`` what of it was said to be sure, ``placed`` what
-    really came; ``assumed`` are codes.
+    really came; ``assumed`` are codes, ``at_most`` words.
     """
 
     kind: str
@@ -39,6 +52,13 @@ class Result:
     assumed: tuple[str, ...] = ()
     is_told: bool = True
     firm: int = 0
+    at_most: tuple[str, ...] = ()
+
+    @property
+    def is_determined(self) -> bool:
+        """Do the answers of Nova and of Placement, and what was told, determine the number?"""
+        is_left_open = any(words.startswith(UNDETERMINED) for words in self.at_most)
+        return not is_left_open and (self.is_told or not self.assumed)
 
     @property
     def outcome(self) -> str:
@@ -47,7 +67,7 @@ class Result:
             return WRONG
         said = min(self.capacity, MOST_TRIED)
         if self.placed == said:
-            return EQUAL if self.is_at_most else EXACT
+            return EQUAL if self.is_at_most else HELD if self.assumed else EXACT
         if self.placed > said:
             return WRONG
         if self.is_at_most and self.placed >= min(self.firm, MOST_TRIED):
@@ -99,6 +119,7 @@ def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iter
         is_at_most=remedy.capacity_is_upper_bound,
         line=f'{remedy.code}: {remedy.change}',
         firm=0,
+        at_most=decision.at_most if remedy.capacity_is_upper_bound else (),
     )
 
 
@@ -114,6 +135,7 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
         tuple(item.code for item in decision.assumptions),
         case.asks[number].is_told,
         decision.firm,
+        decision.at_most,
     )
 
 

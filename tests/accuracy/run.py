@@ -1,7 +1,8 @@
 """Asks about many random clouds of every kind, and writes the table of the manual.
 
 Run: ``make accuracy``, or with ARGS='--kinds plain,images --clouds 5'. ``make nightly`` has other
-clouds each time (``--first``), and keeps those that differ (``--keep``).
+clouds each time (``--first``), and keeps those that differ (``--keep``). With ``--out FILE`` a run
+that ended goes on, and ``--sum FILE...`` makes the table of several.
 
 Data flow: cases go in batches to worker processes, each of which has one sandbox that is every
 cloud of the batch; results come back and are counted by kind. The exit status is 1 if a single
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from tests.accuracy import comparison, table
+from tests.accuracy import comparison, kept, table
 from tests.accuracy.case import Case, Generator
 from tests.accuracy.comparison import Result
 from tests.accuracy.kinds import KINDS
@@ -35,11 +36,15 @@ BATCH = 12
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, tell, and write."""
     given = parse(arguments)
-    cases = list(drawn(given))
-    results: list[Result] = []
-    begin = time.monotonic()
-    for case, result in compare(cases, given.jobs, given.until):
+    results = [result for path in given.sum for result in kept.read(path)]
+    results += kept.read(given.out) if given.out is not None else []
+    done = {(result.kind, result.seed) for result in results}
+    cases = [case for case in drawn(given) if (case.kind, case.seed) not in done]
+    begin, before = time.monotonic(), len(results)
+    for case, result in compare([] if given.sum else cases, given.jobs, given.until):
         results.append(result)
+        if given.out is not None:
+            kept.add(given.out, [result])
         print(f'{len(results):4} {result.outcome:7} {result}'.partition('\n')[0], flush=True)
         if given.keep is not None and not result.is_right:
             tables.keep(given.keep, row(case, result))
@@ -50,9 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = table.text(results)
     print(text)
     print(f'{len(results)} questions; seeds from {given.first}', end='')
-    if results:
-        cpu = sum(os.times()[2:4]) / len(results)  # of the workers, which have ended
-        rate = f'{len(results) / minutes:.0f} a minute, {given.jobs} at a time'
+    asked = len(results) - before
+    if asked:
+        cpu = sum(os.times()[2:4]) / asked  # of the workers, which have ended
+        rate = f'{asked / minutes:.0f} a minute, {given.jobs} at a time'
         print(f'; {rate}; {cpu:.2f} s of CPU each', end='')
     print()
     if given.write is not None and not wrong:
@@ -71,6 +77,17 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1, help='at a time')
     parser.add_argument('--write', metavar='FILE', type=Path, help='the table, for the manual')
     parser.add_argument('--keep', metavar='TABLE', type=Path, help='takes a row for a wrong one')
+    parser.add_argument(
+        '--out', metavar='FILE', type=Path, help='takes the results; those it has stay'
+    )
+    parser.add_argument(
+        '--sum',
+        metavar='FILE',
+        type=Path,
+        nargs='+',
+        default=(),
+        help='of --out: asks nothing, and adds them up',
+    )
     parser.add_argument('--until', type=float, default=float('inf'), help='time.time() of the end')
     return parser.parse_args(arguments)
 

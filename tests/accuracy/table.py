@@ -1,4 +1,7 @@
-"""The table of the manual: a row for each kind of cloud, with how right the answers were."""
+"""The table of the manual: a row for each kind of cloud, with how right the answers were.
+
+The last two columns are about the answers that Nova's and Placement's own determine.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,26 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib import metadata
 
-from tests.accuracy.comparison import ASSUMED, EQUAL, EXACT, FEWER, WRONG, Result
+from tests.accuracy.comparison import (
+    ASSUMED,
+    EQUAL,
+    EXACT,
+    FEWER,
+    HELD,
+    WRONG,
+    Result,
+)
 
 SERVICES = ('nova', 'openstack-placement')
 _COLUMNS = {
     EXACT: 'Exact',
+    HELD: 'Exact, as assumed',
     EQUAL: '"At most", and as many',
     FEWER: '"At most", and fewer',
     ASSUMED: 'Assumed, and fewer',
     WRONG: 'Wrong',
 }
+_OF_DETERMINED = ('Determined', 'Exact of these')
 
 
 def text(results: Iterable[Result]) -> str:
@@ -24,7 +37,11 @@ def text(results: Iterable[Result]) -> str:
     counts: dict[str, Counter[str]] = {}
     results = tuple(results)
     for result in sorted(results, key=lambda result: result.kind):
-        counts.setdefault(result.kind, Counter())[result.outcome] += 1
+        count = counts.setdefault(result.kind, Counter())
+        count[result.outcome] += 1
+        if result.is_determined:
+            count['determined'] += 1
+            count['right'] += result.outcome in (EXACT, HELD)
     total = sum(counts.values(), Counter())
     clouds = len({(result.kind, result.seed) for result in results})
     versions = ', '.join(f'{name} {metadata.version(name)}' for name in SERVICES)
@@ -33,12 +50,15 @@ def text(results: Iterable[Result]) -> str:
     lines = [
         f'.. list-table:: {about} ({versions}; {day})',
         '   :header-rows: 1',
-        '   :widths: 28 12 12 12 12 12 12',
+        '   :widths: 20 10 10 10 10 10 10 10 10 10',
         '',
-        *_row(['Clouds', 'Questions', *_COLUMNS.values()]),
+        *_row(['Clouds', 'Questions', *_COLUMNS.values(), *_OF_DETERMINED]),
     ]
     for kind, count in [*counts.items(), ('all', total)]:
-        lines += _row([kind, count.total(), *(count[column] for column in _COLUMNS)])
+        outcomes = [count[column] for column in _COLUMNS]
+        known, right = count['determined'], count['right']
+        share = f'{100 * right // known} %' if known else ''
+        lines += _row([kind, sum(outcomes), *outcomes, known, share])
     return '\n'.join([*lines, ''])
 
 
