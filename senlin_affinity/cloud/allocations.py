@@ -10,7 +10,8 @@ for, and those without one have no room as far as the look at the cloud goes. Wh
 it, is not known.
 
 Units: numbers of servers. A provider that shares with a host, and is not one of the snapshot's
-pools, may be used up by other hosts: what is certain is counted without it.
+pools, may be used up by other hosts: what is certain is counted without it, unless it has enough
+for all that its hosts could take.
 
 Source: the placement API reference; Nova asks with microversion 1.36.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -29,7 +31,7 @@ from senlin_affinity.cloud.providers import CANDIDATES, SHARING
 from senlin_affinity.cloud.rest import CloudsRest, Microversion
 from senlin_affinity.core import candidate_query
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.grants import Count, Grant, Takes, count
+from senlin_affinity.core.grants import Count, Grant, Key, Takes, count
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host
 
@@ -80,17 +82,29 @@ def ask(
                     found[uuid].append(request['allocations'])
         is_whole = len(requests) < longest or _is_whole(query, hosts, roots, found, summaries)
         as_grants: Any = cache(lambda counted: (Grant(query, *counted),))
-        counts = (
-            _count(found[root], summaries, root, host) if found[root] else None
-            for root, host in zip(roots, hosts, strict=True)
+        counts = _counts(
+            [
+                _taking(found[root], summaries, root, host) if found[root] else None
+                for root, host in zip(roots, hosts, strict=True)
+            ],
+            is_whole=is_whole,
         )
         return Answer(tuple(as_grants(each) if each else () for each in counts), is_whole)
 
 
-def _count(
+class _Taking(NamedTuple):
+    """What servers may take on a host, what is free of it, and what others share with the host."""
+
+    taken: list[Takes]
+    free: Mapping[Key, int]
+    lent: tuple[Key, ...]
+    counted: Count
+
+
+def _taking(
     found: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
-) -> Count:
-    """How many servers one host takes by these alternatives."""
+) -> _Taking:
+    """The alternatives of one host."""
     taken: list[Takes] = [
         {
             (uuid, name): amount
@@ -100,15 +114,32 @@ def _count(
         for allocations in found
     ]
     free = {key: _free(summaries[key[0]], key[1]) for takes in taken for key in takes}
-    counted = count(taken, free)
-    lent = [
+    lent = tuple(
         key
         for key in free
         if summaries[key[0]]['root_provider_uuid'] != root and not _is_pooled(host, *key)
-    ]
-    if not lent:
-        return counted
-    return Count(counted.room, count(taken, free | dict.fromkeys(lent, 0)).certain)
+    )
+    return _Taking(taken, free, lent, count(taken, free))
+
+
+def _counts(hosts: Sequence[_Taking | None], *, is_whole: bool) -> Iterator[Count | None]:
+    """How many servers each host takes; certain is what others cannot take away."""
+    known = [each for each in hosts if each is not None]
+    lent = {key for each in known for key in each.lent}
+    wanted: Counter[Key] = Counter()
+    for each in known if lent else ():
+        for key in lent.intersection(each.free):
+            wanted[key] += each.counted.room * max(takes.get(key, 0) for takes in each.taken)
+    for host in hosts:
+        if host is None:
+            yield None
+            continue
+        scarce = [key for key in host.lent if not is_whole or wanted[key] > host.free[key]]
+        certain = host.counted.certain
+        if scarce:
+            left = {**host.free, **dict.fromkeys(scarce, 0)}
+            certain = count(host.taken, left).certain
+        yield Count(host.counted.room, certain)
 
 
 def _free(summary: Mapping[str, Any], name: str) -> int:

@@ -6,6 +6,7 @@ figures of the resources have to do.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 from typing import NamedTuple
 
@@ -44,15 +45,36 @@ def queries(snapshot: CloudSnapshot) -> frozenset[str]:
 
 
 def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
-    """May servers here take from a pool of other hosts, though this one has more of the class?
+    """May servers here use up a pool of other hosts, though this one has more of the class?
 
     Which provider it is, is Placement's choice: the hosts of the pool may get less of it.
     """
     has = host.resources or {}
-    return any(name in has and has[name].is_sum for name in resolved.once(_pooled))
+    return any(name in has and has[name].is_sum for name in resolved.once(_scarce))
 
 
-def _pooled(resolved: ResolvedRequest) -> frozenset[str]:
-    """The classes that are asked for and that some pool gives."""
-    asked = {} if resolved.demand is None else resolved.demand.amounts
-    return frozenset(asked).intersection(chain(*resolved.snapshot.pools.values()))
+def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
+    """The classes of pools that have too little for all that the hosts would take of them."""
+    pools = resolved.snapshot.pools
+    if not pools or resolved.demand is None:
+        return frozenset()
+    asked, answer = resolved.demand.amounts, resolved.once(answered)
+    names = frozenset(asked).intersection(chain(*pools.values()))
+    wanted: Counter[tuple[str | None, str]] = Counter()
+    for host in resolved.snapshot.hosts or ():
+        grant = host.grant(answer.query)
+        if grant is None:
+            if not answer.is_whole:
+                return names
+            continue
+        for name in names:
+            has = (host.resources or {}).get(name)
+            if has is None or has.is_sum or has.pool:
+                wanted[None if has is None else has.pool, name] += grant.room
+    return frozenset(
+        name
+        for uuid, given in pools.items()
+        for name in names.intersection(given)
+        if (wanted[uuid, name] + wanted[None, name]) * asked[name]
+        > given[name].capacity - given[name].used
+    )

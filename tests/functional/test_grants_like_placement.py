@@ -120,6 +120,18 @@ def test_as_many_fit_as_are_granted_in_more_forests(judge, hosts, disk, query, c
     check_counts(judge, hosts, disk, query, choices)
 
 
+@pytest.mark.parametrize(('disk', 'granted'), [(5, [(2, 2), (3, 3)]), (4, [(2, 1), (3, 3)])])
+def test_what_is_shared_is_certain_where_there_is_enough_for_all(judge, disk, granted):
+    """A CPU each: 5 servers; the first host has a disk for one, the second for all of its own."""
+    with Forest(judge) as forest:
+        roots = build(forest, [(2, 1, []), (3, 9, [])], (disk, {0, 1}))
+        query = urlencode({'resources': 'VCPU:1,DISK_GB:1'})
+        found = asked(forest, roots, query)
+        assert found == allocations.Answer(
+            tuple((allocations.Grant(query, *counts),) for counts in granted), is_whole=True
+        )
+
+
 def check_cut(judge, hosts, disk, query):
     with Forest(judge) as forest:
         roots = build(forest, hosts, disk)
