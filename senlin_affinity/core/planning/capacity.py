@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.core.answered import answered, may_take_of_pools
+from senlin_affinity.core.flavor import DISK_GB
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.assessment import Row, tally
 from senlin_affinity.core.planning.domains import Survey
@@ -70,8 +71,10 @@ def measure(
     if most == 0:
         return Capacity(0, 0)
     at_most = dict.fromkeys(unmodelled)
+    firm = 0 if unmodelled or resolved.has_hidden_quotas else _firm(resolved, counted, found)
     if is_open_affinity(resolved):
-        at_most['affinity without members (Nova chooses the host)'] = None
+        if most is None or firm < most:  # it matters which of the hosts it is
+            at_most['affinity without members (Nova chooses the host)'] = None
     elif any(row.is_at_most for row, _number in counted):
         at_most |= dict.fromkeys(_vague(resolved, hosts or (), rows))
     if most is not None and certain < most:
@@ -84,7 +87,6 @@ def measure(
         certain = min(certain, sure)
     if resolved.has_hidden_quotas:
         at_most["the project's quotas, which are not known"] = None
-    firm = 0 if unmodelled or resolved.has_hidden_quotas else _firm(resolved, counted, found)
     # Of a number that is not known, only what is certain of it can have a condition.
     reasons = tuple(at_most) if certain or most is not None else ()
     return Capacity(most, certain, reasons, min(certain, firm))
@@ -137,7 +139,9 @@ def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]
         resources = () if is_exact else (host.resources or {}).items()
         is_choice = not is_exact or may_take_of_pools(resolved, host)
         if grant is not None and is_choice and not host.is_vsphere:
-            yield CHOICE
+            disk = (host.resources or {}).get(DISK_GB)
+            is_shared = disk is not None and disk.is_sum and DISK_GB in asked
+            yield 'shared resources' if is_shared else CHOICE
         elif grant is None and host.grants is not None and answer.is_cut:
             yield "Placement's answer, which may be cut"
         elif host.is_nested and not is_exact:
