@@ -28,6 +28,7 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.aggregates import membership as aggregates
+from senlin_affinity.core.answered import answered
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.nova_options import ISOLATION as ISOLATION
 from senlin_affinity.core.nova_options import TENANT_AGGREGATE as TENANT_AGGREGATE
@@ -97,6 +98,8 @@ class _Part:
         """Does a host keep to it? The aggregates are known here, and so are the host's."""
         if self.opens and self.member_of.forbidden & host.aggregates:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
+        if self.forbidden == ISOLATED and _is_granted(resolved, host):
+            return Verdict.passed(ADMITTED)
         lost = [aggregates.unmirrored(host, any_of) for any_of in self.mirrored]
         if any(lost):
             names = aggregates.names(resolved, frozenset().union(*lost))
@@ -167,6 +170,8 @@ class ReservationsConstraint:
         parts = resolved.once(_parts)
         asked = [part.member_of for part in parts if isinstance(part, _Part)]
         shape = aggregates.shape(resolved, host, *asked) if asked else None
+        if resolved.option(ISOLATION) and host.aggregates:
+            shape = shape, _is_granted(resolved, host)
         return (shape, host.unmirrored) if host.unmirrored else shape
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
@@ -193,6 +198,14 @@ class ReservationsConstraint:
             change = f'without the reservation {", ".join(keys)}'
             size, then = planner.wanted, planner.plan(actions)
             yield planner.change('no_reservation', change, size, then, kind=Kind.GIVEN_UP)
+
+
+def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
+    """Does Placement, which was asked to leave out what is isolated, answer with the host?"""
+    if host.grants is None or resolved.image_properties is None:
+        return False
+    grant = host.grant(resolved.once(answered).query)
+    return grant is not None and grant.room > 0
 
 
 def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
