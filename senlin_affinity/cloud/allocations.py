@@ -92,6 +92,22 @@ def ask(
         return Answer(tuple(as_grants(each) if each else () for each in counts), is_whole)
 
 
+def some(placement: CloudsRest, query: str, limit: int) -> dict[str, int]:
+    """How many servers some of the hosts take for certain, by their root providers. One request."""
+    body = placement.get(f'/allocation_candidates?{query}&limit={limit}', CANDIDATES, MICROVERSION)
+    with reading(CANDIDATES):
+        summaries = body['provider_summaries']
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for request in body['allocation_requests']:
+            for uuid in request['allocations']:
+                summary = summaries[uuid]
+                if summary['root_provider_uuid'] == uuid and SHARING not in summary['traits']:
+                    found.setdefault(uuid, []).append(request['allocations'])
+        taking = [_taking(each, summaries, root, Host(root, root)) for root, each in found.items()]
+        counts = _counts(taking, is_whole=False)
+        return {root: each.certain for root, each in zip(found, counts, strict=True) if each}
+
+
 class _Taking(NamedTuple):
     """What servers may take on a host, what is free of it, and what others share with the host."""
 

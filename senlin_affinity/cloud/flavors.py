@@ -34,8 +34,13 @@ def flavors(compute: OwnersRest) -> tuple[Flavor, ...] | None:
         return tuple(sorted(map(_flavor, found), key=lambda flavor: (flavor.name, flavor.id)))
 
 
-def flavor(compute: OwnersRest, name_or_id: str) -> Flavor | None:
-    """The one with this id, or else this name; one that hides its extra specs shows none."""
+def flavor(
+    compute: OwnersRest, name_or_id: str, *, are_specs_needed: bool = False
+) -> Flavor | None:
+    """The one with this id, or else this name.
+
+    One that hides its extra specs shows none; where they are needed, it is not there.
+    """
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)
     body = None
@@ -47,7 +52,7 @@ def flavor(compute: OwnersRest, name_or_id: str) -> Flavor | None:
             return None
         if microversion < EXTRA_SPECS:
             item |= compute.get(f'{_path(item["id"])}/os-extra_specs', what, microversion)
-        return _flavor(item)
+        return None if are_specs_needed and 'extra_specs' not in item else _flavor(item)
 
 
 def _named(compute: OwnersRest, name: str, microversion: Microversion) -> dict[str, Any] | None:

@@ -54,6 +54,7 @@ class AvailabilityZoneConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    is_in_placement = True
     options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),

@@ -41,6 +41,7 @@ class CandidatesConstraint:
     needs = ('hosts',)
     is_by_name = False
     is_by_resources = False
+    is_in_placement = True
     filters: tuple[str, ...] = ()
     options = (LIMIT,)
     reasons: ClassVar[Mapping[str, Reason]] = {

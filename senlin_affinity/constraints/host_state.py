@@ -31,6 +31,7 @@ class HostStateConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    is_in_placement = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason('the compute service is enabled and up'),
         'host_state.disabled': Reason(

@@ -51,6 +51,7 @@ class ResourcesConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = True
+    is_in_placement = True
     is_about_room = True
     is_joint = False
     options = (FALLBACK_OFF,)

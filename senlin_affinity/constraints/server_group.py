@@ -69,6 +69,7 @@ class ServerGroupConstraint:
     needs = ('server_groups',)
     is_by_name = True
     is_by_resources = False
+    is_in_placement = True
     is_about_room = True
     is_joint = False
     #: Whatever filters run, Nova's late check on the compute host enforces the policy.

@@ -51,6 +51,7 @@ class TraitsConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    is_in_placement = True
     may_be_given_up = True
     options = IMAGE_TYPES, IMAGE_METADATA
     reasons: ClassVar[Mapping[str, Reason]] = {

@@ -34,6 +34,8 @@ class Constraint(Protocol):
     others, and not where it is not declared. ``without(resolved)``, where it is declared, is the
     change that gives it up (:mod:`~senlin_affinity.core.planning.actions`). What else would satisfy
     it is its ``remedies`` (see :class:`~senlin_affinity.core.planning.remedies.Remedying`).
+    ``is_in_placement``, where it is declared: a host that Placement has for the very request keeps
+    to the rule, as far as a yes needs it (:mod:`senlin_affinity.policy.certificate`).
     ``options`` are what an operator can set (:class:`~senlin_affinity.core.options.Option`);
     ``resolved.option`` has their values.
     ``unmodelled(resolved)``, where it is declared, says in words why Nova may place fewer than the

@@ -70,8 +70,10 @@ def look(needs: api.Needs | None, open_eyes: Callable[[], Eyes]) -> Seen:
 
 def _see(eyes: Eyes, needs: api.Needs, timeout: float) -> api.Look:
     """What both eyes see, or where the cloud's do not see, the owner's alone."""
+    from senlin_affinity.cloud import narrow  # with openstacksdk
+
     try:
-        return api.see(eyes, needs, timeout)
+        return narrow.see(eyes, needs, timeout) or api.see(eyes, needs, timeout)
     except CloudError as error:
         if eyes.are_one:
             raise

@@ -35,7 +35,7 @@ from senlin_affinity.policy import placement, profile, question, trial
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import DEFAULT_DRS_ZONE, NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.policy.question import IMAGE, Look, Needs, Question
+from senlin_affinity.policy.question import IMAGE, Look, Narrow, Needs, Question
 
 #: What was seen of the cloud, or why nothing was.
 Seen: TypeAlias = Look | AffinityError
@@ -101,10 +101,18 @@ def needs(growth: Growth) -> Needs | None:
             'detach the policy and attach it again'
         )
     if placement.is_planned(properties):
-        return question.needs(asked)
+        return replace(question.needs(asked), narrow=_narrow(growth, growth.binding))
     if properties.is_drs_enabled:
         return Needs(drs_pattern=asked.rules.value(PATTERN))
     return None
+
+
+def _narrow(growth: Growth, binding: Binding) -> Narrow | None:
+    """What a few hosts can answer; None where a host or a zone is chosen, or no rule is asked."""
+    asked = growth.question
+    if asked.is_pinned or asked.spreads or not growth.constraints:
+        return None
+    return Narrow(asked, growth.constraints, binding.rules)
 
 
 def decide(growth: Growth, seen: Seen) -> Outcome:
@@ -118,6 +126,9 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
         if isinstance(answer, Refusal) and not look.is_owners:
             return Outcome(Refusal(NO_DRS_HOST), refusal=answer.reason)
         return Outcome(answer)
+    if isinstance(seen, Look) and seen.is_yes:
+        number = len(seen.snapshot.hosts or ())
+        return Outcome(unpinned(growth), note=f'fits, on {number} of the hosts that would do')
     is_enforced = properties.preflight == 'enforce'
     freed, why = _freed(growth, seen)
     if why is not None:
@@ -178,6 +189,8 @@ def unpinned(growth: Growth) -> Placement:
 
 def ceiling(growth: Growth, seen: Seen) -> str | None:
     """Why the cluster can never have so many nodes, whatever hosts are freed; None where it can."""
+    if isinstance(seen, Look) and seen.is_yes:
+        return None
     lasting = [item for item in growth.constraints if item.name in _LASTING]
     decision = _decide(_freed(growth, seen)[0], _look(seen), lasting)
     return _words(decision) if decision.fits is False else None

@@ -12,10 +12,11 @@ Errors: InvalidSpec where a spec is not right, or the snapshot has something els
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.reservations import pins_reserved, reads_images
 from senlin_affinity.core import spread as spreads
 from senlin_affinity.core.errors import InvalidSpec
@@ -107,6 +108,18 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Narrow:
+    """What a look at a few hosts must answer for, to be enough: every rule has to let all in.
+
+    ``rules`` are those of the group that the binding remembers.
+    """
+
+    question: Question
+    constraints: Sequence[Constraint]
+    rules: Mapping[str, int] | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True)
 class Needs:
     """What must be seen of the cloud.
 
@@ -114,6 +127,7 @@ class Needs:
     ``project_id`` is whose it is. ``image`` is the image that counts; one that
     ``is_image_needed`` must be there. ``drs_pattern`` asks for no more than the hosts with this in
     their names. ``question`` is what Placement is asked about beside all this, in Nova's words.
+    ``narrow`` is for whom a yes is enough, if it can be had for less.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -122,19 +136,22 @@ class Needs:
     is_image_needed: bool = False
     drs_pattern: str | None = None
     question: Question | None = None
+    narrow: Narrow | None = None
 
 
 @dataclass(frozen=True)
 class Look:
     """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are by their
     names or ids, as they were asked for. ``is_owners``: what is known of hosts is what the owner
-    may see himself, and so may be told.
+    may see himself, and so may be told. ``is_yes``: of the hosts only some are in the snapshot, and
+    they are enough.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
     unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
     images: Mapping[str, Image] = field(default_factory=dict, hash=False)
     is_owners: bool = True
+    is_yes: bool = False
 
 
 def needs(question: Question) -> Needs:

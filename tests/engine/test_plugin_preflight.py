@@ -110,25 +110,44 @@ def test_what_fits_is_placed_as_ever_and_nobody_is_warned(desk, caplog):
     assert warnings(caplog) == []
 
 
-def test_what_the_hook_asks(desk):
-    """A constant number, whatever the count is."""
-    for count in (1, 3):
-        desk.edge.nova.asked.clear()
-        desk.edge.placement.asked.clear()
-        desk.edge.glance.asked.clear()
-        _action, group = run(desk, spec(), count)
-        assert desk.edge.nova.requests() == [
-            f'GET /os-server-groups/{group}',
-            'GET /os-hypervisors/detail',
-            'GET /os-aggregates',
-            'GET /os-services',
-            'GET /servers/detail',
-            'GET /flavors/detail',
-            'GET /limits',
-            f'GET /os-quota-sets/{PROJECT}/detail',
-        ]
-        assert len(desk.edge.placement.asked) == 3
-        assert desk.edge.glance.asked == ['GET /v2/images']
+@pytest.mark.parametrize('count', [1, 3])
+def test_what_the_hook_asks_for_a_yes(desk, count):
+    """Nothing that grows with the cloud; of Placement only the first part of one answer."""
+    _action, group = run(desk, spec(), count)
+    assert desk.edge.nova.requests() == asked_of_the_owner(group)
+    (candidates,) = desk.edge.placement.asked
+    assert candidates.startswith('GET /allocation_candidates?')
+    assert candidates.endswith(f'&limit={count + 10}')
+    assert desk.edge.glance.asked == ['GET /v2/images']
+
+
+def test_what_the_hook_asks_for_a_no(desk):
+    """A refusal is that of the whole look."""
+    action, group = run(desk, spec(), 4)
+    refusal(action)
+    assert desk.edge.nova.requests() == [
+        *asked_of_the_owner(group),
+        f'GET /os-server-groups/{group}',
+        'GET /os-hypervisors/detail',
+        'GET /os-aggregates',
+        'GET /os-services',
+        'GET /servers/detail',
+        'GET /flavors/detail',
+        'GET /limits',
+        f'GET /os-quota-sets/{PROJECT}/detail',
+    ]
+    assert len(desk.edge.placement.asked) == 4
+    assert desk.edge.glance.asked == ['GET /v2/images'] * 2
+
+
+def asked_of_the_owner(group):
+    return [
+        f'GET /os-server-groups/{group}',
+        'GET /flavors/m1.tiny',  # it is called by its name
+        'GET /flavors/detail',
+        'GET /limits',
+        f'GET /os-quota-sets/{PROJECT}/detail',
+    ]
 
 
 @pytest.mark.parametrize('is_novas', [True, False])
@@ -198,11 +217,12 @@ def test_a_group_that_is_gone_is_refused_as_nova_would(desk):
 @pytest.mark.parametrize('url', ['/os-hypervisors/detail', '/limits', '/allocation_candidates'])
 def test_what_could_not_be_found_out_is_no_reason(desk, url, failure, caplog):
     desk.edge.fail('GET', url, failure)
-    action, _group = run(desk, spec(), 2)
-    assert zones(action) == [None] * 2
+    count = 5 if url == '/os-hypervisors/detail' else 2  # for a yes it is not asked
+    action, _group = run(desk, spec(), count)
+    assert zones(action) == [None] * count
     if failure is not FORBIDDEN:
         (said,) = warnings(caplog)
-        assert 'could not find out whether 2 node(s) fit: could not ' in said
+        assert f'could not find out whether {count} node(s) fit: could not ' in said
         assert failure.words in said
 
 
@@ -257,8 +277,8 @@ def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, capl
         raise error
 
     monkeypatch.setattr(planner, 'decide', mistaken)
-    action, _group = run(desk, spec())
-    assert zones(action) == [None] * 2
+    action, _group = run(desk, spec(), 4)
+    assert zones(action) == [None] * 4
     assert f'{type(error).__name__}: {error}' in caplog.text
     caplog.clear()
     action, _group = run(desk, PINNED)

@@ -1,7 +1,7 @@
 """A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
 
-It knows what a snapshot asks: unit queries, trees, sharing providers, required traits, and an
-answer that is cut. Aggregates and numbered groups are passed over.
+It knows what a snapshot asks: unit queries, trees, sharing providers, required traits, a limit, and
+an answer that is cut. Aggregates and numbered groups are passed over.
 ``tests/functional/test_snapshot`` holds it against the real Placement. A request that the real one
 would refuse, or answer without trees, is a mistake of the code under test, and fails at once.
 """
@@ -89,12 +89,16 @@ class FakePlacement:
         asked = filter(None, single.get('resources', '').split(','))
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
-            return self._candidates(wanted, {*filter(None, single.get('required', '').split(','))})
+            required = {*filter(None, single.get('required', '').split(','))}
+            return self._candidates(wanted, required, int(single.get('limit', 0)) or None)
         if path == '/resource_providers':
             return self._listed(wanted, single.get('required'), single.get('member_of'))
         raise NoRoute(f'the fake Placement has no {path}')
 
-    def _candidates(self, wanted: Mapping[str, int], required: set[str]) -> Reply:
+    def _candidates(
+        self, wanted: Mapping[str, int], required: set[str], limit: int | None = None
+    ) -> Reply:
+        cuts = [number for number in (self.cut, limit) if number is not None]
         by_root: dict[str, list[FakeProvider]] = {}
         for provider in self.providers:
             by_root.setdefault(self._root(provider), []).append(provider)
@@ -110,7 +114,7 @@ class FakePlacement:
                 for name, provider in zip(wanted, chosen, strict=True):
                     inner = allocations.setdefault(provider.uuid, {'resources': {}})
                     inner['resources'][name] = wanted[name]
-                if self.cut is not None and len(requests) == self.cut:
+                if len(requests) in cuts:
                     break
                 taken = ((name, item.uuid) for name, item in zip(wanted, chosen, strict=True))
                 requests[frozenset(taken)] = {'allocations': allocations}

@@ -1,0 +1,98 @@
+"""A look at as little of the cloud as can show that the servers fit: its cost does not grow.
+
+Data flow: the owner's eyes see his group, flavor, image and quotas; by that the cloud's eyes ask
+Placement once for a few candidates (:mod:`senlin_affinity.policy.certificate` says for what, and
+whether they are enough). A yes comes out, or None: only the whole look tells.
+
+Units: 5 requests, and one more each for a flavor that is called by its name, an image, and a zone.
+
+Errors: CloudError where a service does not answer. What it refuses is None: the whole look says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from senlin_affinity.cloud import allocations, flavors, hosts, images
+from senlin_affinity.cloud import connection as clouds
+from senlin_affinity.cloud.eyes import Eyes
+from senlin_affinity.cloud.inventory import NovaInventory
+from senlin_affinity.cloud.server_groups import NovaServerGroups
+from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Quota
+from senlin_affinity.policy import certificate, profile
+from senlin_affinity.policy.question import Look, Narrow, Needs
+
+#: A user's quotas that may not be seen, or of a user that Nova does not know.
+_HIDDEN = (403, 404)
+
+
+def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look | None:
+    """The look of a yes; None where this is not enough for one."""
+    if needed.narrow is None:
+        return None
+    try:
+        look = _owners(eyes, needed, needed.narrow, timeout)
+        return None if look is None else _certified(eyes, needed.narrow, look, timeout)
+    except InvalidSpec:
+        return None
+    except CloudError as error:
+        if error.status is None:
+            raise
+        return None
+
+
+def _owners(eyes: Eyes, needed: Needs, asked: Narrow, timeout: float | None) -> Look | None:
+    """What is the owner's: the group, the flavor, the image and the quotas."""
+    compute = clouds.compute(eyes.owner, timeout)
+    user, project = clouds.ids(eyes.owner)
+    flavor_name = profile.flavor(asked.question.profile or {})
+    if needed.project_id not in (None, project) or not needed.server_groups or not flavor_name:
+        return None
+    group = NovaServerGroups(compute).get(needed.server_groups[0])
+    flavor = flavors.flavor(compute, flavor_name, are_specs_needed=True)
+    if group is None or flavor is None:
+        return None
+    image = needed.image
+    known = {} if image is None else {image: images.find(eyes.owner, image, timeout)}
+    snapshot = CloudSnapshot(
+        flavors=(flavor,),
+        server_groups=(group,),
+        quotas=_quotas(clouds.ports(eyes, timeout).inventory, project, user),
+        user_id=user,
+        project_id=project,
+    )
+    return Look(snapshot, images=known)
+
+
+def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> Mapping[str, Quota]:
+    """The project's, with those of the user, unless they may not be seen."""
+    known = inventory.quotas()
+    if project is None or user is None:
+        return known
+    try:
+        return inventory.with_user(known, project, user)
+    except CloudError as error:
+        if error.status not in _HIDDEN:
+            raise
+        return known
+
+
+def _certified(eyes: Eyes, asked: Narrow, look: Look, timeout: float | None) -> Look | None:
+    """The look with its hosts, if they are enough."""
+    if certificate.zone(asked, look) is not None:
+        compute = clouds.clouds_compute(eyes, clouds.compute(eyes.owner, timeout), timeout)
+        if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
+            return None
+        known, _of_hosts = hosts.aggregates(compute)
+        look = replace(look, snapshot=replace(look.snapshot, aggregates=known))
+    query = certificate.query(asked, look)
+    placement = clouds.placement(eyes.cloud, timeout)
+    if query is None or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
+        return None
+    rooms = allocations.some(placement, query.text, query.limit)
+    found = tuple(query.host(root, room) for root, room in rooms.items() if room)
+    if not certificate.is_enough(asked, look, found):
+        return None
+    return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)

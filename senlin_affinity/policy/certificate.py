@@ -1,0 +1,145 @@
+"""A yes at the cost of a few hosts: enough room among some of those that Placement has.
+
+Data flow: what the owner sees of what is his (group, flavor, image, quotas) says what Placement is
+asked (:func:`query`). What it grants on the hosts of its answer, of which nothing else is known, is
+enough or not (:func:`is_enough`); where it is not, the whole cloud is looked at.
+
+It never refuses. A yes holds as far as Placement answers for the rules (``is_in_placement``) and as
+no other rule has anything to say; the hosts of the group's members are not known, and taken to be
+those where they are most in the way. It can be wrong where Placement is: about a compute service
+that is down, a member that moves, or hypervisors that share a service host. Nova then refuses.
+
+Units: ``limit`` is a number of Placement's allocation requests, most of which are a host each.
+
+Errors: InvalidSpec for a question that is not right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, repeat, zip_longest
+
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.core import candidate_query
+from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+from senlin_affinity.core.server_group import AFFINITY, ServerGroup
+from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.core.wanted_zone import wanted_zone
+from senlin_affinity.policy import question
+from senlin_affinity.policy.question import Look, Narrow
+
+#: So many candidates more than each server and each member could need.
+_MARGIN = 10
+#: A rule that reads nothing else of the cloud has read all of it here.
+_SEEN = frozenset({'flavors', 'server_groups', 'quotas'})
+
+
+@dataclass(frozen=True)
+class Query:
+    """What Placement is asked, for how much of its answer, and the zone of the hosts in it.
+
+    ``name`` is the query that the rules know the grants by: without what the aggregates add.
+    """
+
+    text: str
+    limit: int
+    name: str
+    zone: str | None = None
+
+    def host(self, identity: str, room: int) -> Host:
+        """A host that takes so many servers for certain, known by its root provider."""
+        grants = (Grant(self.name, room, room),)
+        return Host(identity, identity, availability_zone=self.zone, grants=grants)
+
+
+def zone(asked: Narrow, look: Look) -> str | None:
+    """The zone, whose aggregates must then be in the look."""
+    return wanted_zone(_resolved(asked, look, None))
+
+
+def query(asked: Narrow, look: Look) -> Query | None:
+    """What Placement is asked; None where no few hosts would do, however much room they have."""
+    resolved = _resolved(asked, look, None)
+    text = _text(asked, look)
+    name = candidate_query.query(resolved)
+    wanted, group = resolved.request.count, resolved.server_group
+    members = () if group is None else group.members
+    is_bound = group is not None and group.policy == AFFINITY and members
+    if text is None or name is None or is_bound:
+        return None
+    most = wanted + len(members)
+    found = Query(text, most + _MARGIN, name, wanted_zone(resolved))
+    best = [found.host(str(number), wanted) for number in range(most)]
+    return found if is_enough(asked, look, best) else None
+
+
+def is_enough(asked: Narrow, look: Look, hosts: Sequence[Host]) -> bool:
+    """Is there room for all servers on these hosts, wherever the members of the group are?"""
+    resolved = _resolved(asked, look, hosts)
+    said = evaluate(resolved, asked.constraints)
+    return said.fits is True and all(_is_settled(each, said) for each in asked.constraints)
+
+
+def _text(asked: Narrow, look: Look) -> str | None:
+    """With the aggregates of the zone; None where nothing holds Nova to one."""
+    resolved = question.ask(asked.question, look)
+    wanted = wanted_zone(resolved)
+    if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
+        return None
+    return candidate_query.query(resolved)
+
+
+def _resolved(asked: Narrow, look: Look, hosts: Sequence[Host] | None) -> ResolvedRequest:
+    """The question of these hosts, of whose aggregates nothing is known."""
+    known = look.snapshot.server_groups or ()
+    snapshot = dataclasses.replace(
+        look.snapshot,
+        hosts=None if hosts is None else tuple(hosts),
+        aggregates=None,
+        server_groups=tuple(_standing(each, asked, hosts or ()) for each in known),
+    )
+    return question.ask(asked.question, dataclasses.replace(look, snapshot=snapshot))
+
+
+def _standing(group: ServerGroup, asked: Narrow, hosts: Iterable[Host]) -> ServerGroup:
+    """The group with the rules that are remembered, its members where they are most in the way."""
+    group = dataclasses.replace(group, rules=asked.rules or group.rules)
+    most = group.max_server_per_host
+    if most is None:
+        return group
+    roomiest = sorted(hosts, key=_room, reverse=True)
+    places = chain.from_iterable(repeat(host.host, most) for host in roomiest)
+    members = zip_longest(group.members, islice(places, len(group.members)))
+    placed = (dataclasses.replace(member, host=place) for member, place in members)
+    return dataclasses.replace(group, members=tuple(placed))
+
+
+def _room(host: Host) -> int:
+    return sum(grant.certain for grant in host.grants or ())
+
+
+def _is_settled(constraint: Constraint, said: Evaluation) -> bool:
+    """Has the rule nothing to say that Placement, or what is known, does not answer for?"""
+    if getattr(constraint, 'is_in_placement', False):
+        return True
+    if is_of_domains(constraint) and _has_domains(constraint, said.resolved):
+        return False
+    if not is_of_hosts(constraint) and _SEEN.issuperset(constraint.needs):
+        return True
+    return all(verdict.outcome is Outcome.SKIP for verdict in _verdicts(constraint.name, said))
+
+
+def _has_domains(constraint: Constraint, resolved: ResolvedRequest) -> bool:
+    has_domains = getattr(constraint, 'has_domains', None)
+    return has_domains is None or has_domains(resolved)
+
+
+def _verdicts(name: str, said: Evaluation) -> Iterator[Verdict]:
+    """All that a rule says of the hosts, and of the request."""
+    every = chain((row.verdicts for row in said.rows), (said.request,))
+    return (verdicts[name] for verdicts in every if name in verdicts)

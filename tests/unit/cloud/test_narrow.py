@@ -1,0 +1,129 @@
+"""The look of a yes at the HTTP edge: what it asks, and what is left to the whole look."""
+
+import pytest
+
+from senlin_affinity.cloud import eyes, narrow
+from senlin_affinity.core.errors import CloudError
+from senlin_affinity.policy import hook
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.question import Question
+from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeAggregate, FakeHost
+from tests.support.fake_placement import SHARING, FakeProvider
+from tests.support.our_constraints import OURS
+
+PROJECT = 'admin-project'
+HOSTS = tuple(FakeHost(f'cmp-{number}') for number in range(4))
+ZONE = FakeAggregate('one', ('cmp-1',), {'availability_zone': 'az1'})
+RULES = tuple(rule() for rule in OURS)
+
+
+@pytest.fixture
+def cloud():
+    with make() as edge:
+        yield edge
+
+
+def make(**more):
+    images = FakeGlance(FakeImage('cirros'))
+    given = {'hosts': HOSTS, 'services': ('compute', 'placement'), 'glance': images}
+    return Edge(**given | more)
+
+
+def needs(cloud, count=2, *, members=(), group=None, project=PROJECT, flavor='m1.tiny', **wanted):
+    nova = cloud.nova
+    group = group or nova.add_group('web', project_id=PROJECT)
+    for host in members:
+        nova.boot(group, host, project=PROJECT)
+    question = Question(
+        count,
+        server_group=group,
+        policy={'type': TYPE, 'version': '1.1', 'properties': wanted},
+        profile={'properties': {'flavor': flavor, 'image': 'cirros'}},
+        project_id=project,
+    )
+    return hook.needs(hook.Growth(question, Binding(group, is_inherited=True), RULES))
+
+
+def see(cloud, *arguments, **more):
+    return narrow.see(eyes.of(cloud.connection()), needs(cloud, *arguments, **more))
+
+
+def test_a_yes(cloud):
+    look = see(cloud, 2, members=['cmp-1'])
+    assert look.is_yes
+    assert len(look.snapshot.hosts) == 4
+    assert look.snapshot.quotas['instances'].of_user is not None
+
+
+def test_a_yes_in_a_zone(cloud):
+    cloud.nova.aggregates = (ZONE,)
+    assert see(cloud, 2, availability_zone='az1').is_yes
+    assert 'GET /os-aggregates' in cloud.nova.requests()
+    assert ZONE.id in cloud.placement.asked[0]
+
+
+def test_members_may_be_where_the_answer_is(cloud):
+    assert see(cloud, 2, members=['cmp-1'] * 3) is None
+
+
+def test_what_hosts_share_is_nobodys_for_certain(cloud):
+    """One that shares is no host, either."""
+    cpus = {'VCPU': (4, 0), 'MEMORY_MB': (4096, 0)}
+    cloud.placement.providers = [FakeProvider(f'cmp-{number}', cpus) for number in range(4)]
+    roots = tuple(each.uuid for each in cloud.placement.providers)
+    disk = {'DISK_GB': (99, 0)}
+    cloud.placement.providers.append(
+        FakeProvider('nfs', disk, (SHARING,), shares_with=roots, name='nfs')
+    )
+    assert see(cloud, 1) is None
+
+
+# what, and what it needs
+UNSEEN = [
+    ('a group that is gone', {'group': '7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1'}),
+    ('another project', {'project': 'another'}),
+    ('no such flavor', {'flavor': 'm1.none'}),
+    ('no flavor', {'flavor': ''}),
+]
+
+
+@pytest.mark.parametrize(('name', 'more'), UNSEEN, ids=[row[0] for row in UNSEEN])
+def test_what_is_not_there_is_left_to_the_whole_look(cloud, name, more):
+    assert see(cloud, **more) is None
+    assert cloud.placement.asked == []
+
+
+@pytest.mark.parametrize('wanted', [{'pin_hosts': True}, {'spread': [{'by': 'rack'}]}])
+def test_who_chooses_hosts_needs_all_of_them(cloud, wanted):
+    assert see(cloud, **wanted) is None
+    assert cloud.nova.requests() == []
+
+
+@pytest.mark.parametrize('url', ['/flavors/m1.tiny', '/limits', '/allocation_candidates'])
+@pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR], ids=str)
+def test_what_is_refused_is_left_to_the_whole_look(cloud, url, failure):
+    needed = needs(cloud)
+    cloud.fail('GET', url, failure)
+    assert narrow.see(eyes.of(cloud.connection()), needed) is None
+
+
+def test_who_does_not_answer_is_not_waited_for_twice(cloud):
+    needed = needs(cloud)
+    cloud.fail('GET', '/allocation_candidates', TIMEOUT)
+    with pytest.raises(CloudError, match='timed out'):
+        narrow.see(eyes.of(cloud.connection()), needed)
+
+
+def test_an_older_placement_is_not_asked(cloud):
+    cloud.placement.newest = '1.35'
+    assert see(cloud) is None
+    assert cloud.placement.asked == []
+
+
+def test_the_users_quota_counts_and_may_be_hidden(cloud):
+    needed = needs(cloud)
+    cloud.fail('GET', f'/os-quota-sets/{PROJECT}/detail', FORBIDDEN)
+    assert narrow.see(eyes.of(cloud.connection()), needed).is_yes
