@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from senlin_affinity.cloud.eyes import Eyes
+from senlin_affinity.cloud.eyes import Eyes, OwnersEyes
 from senlin_affinity.cloud.eyes import of as eyes_of
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
@@ -43,6 +43,7 @@ __all__ = (
     'Question',
     'answer',
     'eyes_of',
+    'lets_choose_hosts',
     'look',
     'read',
     'save',
@@ -117,8 +118,10 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
     from senlin_affinity.cloud.connection import ports
 
     if needed.drs_pattern is not None:
-        found = ports(eyes, timeout).inventory.hosts_named_like(needed.drs_pattern)
-        return Look(CloudSnapshot(hosts=tuple(found)))
+        inventory = ports(eyes, timeout).inventory
+        found = inventory.hosts_named_like(needed.drs_pattern)
+        is_owners = eyes.are_one or inventory.shows_hosts()
+        return Look(CloudSnapshot(hosts=tuple(found)), is_owners=is_owners)
     taken = snapshot.take(
         eyes,
         server_groups=needed.server_groups,
@@ -150,6 +153,13 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
         return replace(seen, snapshot=snapshot.answered(eyes.cloud, taken, query, timeout))
     except CloudError as error:
         return replace(seen, unknown={**seen.unknown, ANSWER: str(error)})
+
+
+def lets_choose_hosts(owner: OwnersEyes, timeout: float | None = None) -> bool:
+    """Does Nova let the owner choose the hosts of servers? One request."""
+    from senlin_affinity.cloud.connection import ports
+
+    return ports(eyes_of(owner.connection), timeout).inventory.lets_choose_hosts()
 
 
 def _resolved(question: Question | None, seen: Look) -> ResolvedRequest | None:

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import Room
-from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
 from senlin_affinity.core.member_of import all_spelt
 from senlin_affinity.core.objects import Aggregate, Host
@@ -29,8 +28,7 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: What a hypervisor calls its size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
-_FORBIDDEN = 403
-_PATH = '/os-hypervisors/detail'
+PATH = '/os-hypervisors/detail'
 _HYPERVISORS = 'list the hypervisors'
 _AGGREGATES = 'list the aggregates'
 _SERVICES = 'list the compute services'
@@ -60,19 +58,8 @@ def hypervisors(compute: CloudsRest, servers: Collection[str] = ()) -> tuple[Hyp
     with reading(_HYPERVISORS):
         return tuple(
             _hypervisor(item, servers)
-            for item in by_marker(compute, _PATH, 'hypervisors', _HYPERVISORS, UUIDS, **query)
+            for item in by_marker(compute, PATH, 'hypervisors', _HYPERVISORS, UUIDS, **query)
         )
-
-
-def are_shown(compute: OwnersRest) -> bool:
-    """Does Nova show the owner the hypervisors? One request, which lists one of them."""
-    try:
-        compute.get(_PATH, _HYPERVISORS, compute.pick(UUIDS), params={'limit': 1})
-    except CloudError as error:
-        if error.status != _FORBIDDEN:
-            raise
-        return False
-    return True
 
 
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:

@@ -22,6 +22,9 @@ from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
 from senlin_affinity.core.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS, SERVER_GROUPS
 
 PATTERN_QUERY: Microversion = (2, 53)
+_BAD_REQUEST, _FORBIDDEN = 400, 403
+#: A flavor, an image and a host that there are not.
+_NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
 #: The quotas of the servers themselves, and the names that Nova gives limit and use.
 _OF_SERVERS = (
     (INSTANCES, 'maxTotalInstances', 'totalInstancesUsed'),
@@ -114,6 +117,35 @@ class NovaInventory:
     def flavor(self, name_or_id: str) -> Flavor | None:
         """See :meth:`Inventory.flavor`."""
         return flavors.flavor(self._compute, name_or_id)
+
+    def shows_hosts(self) -> bool:
+        """Does Nova show the owner the hosts? One request, which lists one of them."""
+        what = 'list the hypervisors'
+        microversion = self._compute.pick(hosts.UUIDS)
+        try:
+            self._compute.get(hosts.PATH, what, microversion, params={'limit': 1})
+        except CloudError as error:
+            if error.status != _FORBIDDEN:
+                raise
+            return False
+        return True
+
+    def lets_choose_hosts(self) -> bool:
+        """See :meth:`Inventory.lets_choose_hosts`."""
+        what = 'find out whether the owner may choose the hosts of servers'
+        server = {
+            'name': 'senlin-affinity',
+            'imageRef': _NOTHING,
+            'flavorRef': _NOTHING,
+            'availability_zone': f'nova:{_NOTHING}',
+        }
+        try:
+            self._compute.post('/servers', what, BASE, {'server': server})
+        except CloudError as error:
+            if error.status not in (_FORBIDDEN, _BAD_REQUEST):
+                raise
+            return error.status == _BAD_REQUEST
+        raise CloudError(f'could not {what}: Nova takes a flavor that there is not')
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """See :meth:`Inventory.hosts_named_like`."""

@@ -4,8 +4,8 @@ An administrator who wants all groups gets the servers of each host with the hyp
 without a host by their states. Who wants one group lists the servers of its project, which are few
 beside the cloud's. A plain user lists those of the own project, and sees a ``hostId`` in place of
 the host: equal for servers on one host. It is a hash of the project and the host (``hostId`` in the
-compute API reference), so where the cloud's eyes list the hosts, it names one of them; what the
-user does not see of the own group is looked for on the hypervisors.
+compute API reference), so where the cloud's eyes list the hosts, it names one of them. Servers of
+another project, which only an administrator can put into a group, the group does not show the user.
 
 Nova counts some servers elsewhere, too, where the policy is anti-affinity: what moves on both
 hosts, and what is soft-deleted though no group shows it. One list of each tells an administrator.
@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from senlin_affinity.cloud.answers import LIMIT, by_marker, list_of, reading
-from senlin_affinity.cloud.hosts import Hypervisor, hypervisors
+from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest, Rest
 from senlin_affinity.core.server_group import (
     ANTI_AFFINITY,
@@ -68,18 +68,13 @@ def listed(
     return _by_id(compute, _SERVERS, **query)
 
 
-def traced(
-    owners: OwnersRest, clouds: CloudsRest, groups: Iterable[ServerGroup], hosts: Collection[str]
-) -> dict[str, Member]:
-    """The members of a plain user's groups, each on one of the hosts that the cloud's eyes see."""
-    groups = tuple(groups)
-    servers = _servers(owners, _SERVERS)
+def traced(compute: OwnersRest, hosts: Collection[str]) -> dict[str, Member]:
+    """The servers of a plain user's project, each on one of the hosts that the cloud's eyes see."""
+    servers = _servers(compute, _SERVERS)
     with reading(_SERVERS):
         projects = {server['tenant_id'] for server in servers}
         names = {_host_id(project, host): host for project in projects for host in hosts}
-        found = {server['id']: _member(server, names) for server in servers}
-    lost = {member.server for group in groups for member in group.members} - set(found)
-    return found | on_hypervisors(hypervisors(clouds, lost)) if lost else found
+        return {server['id']: _member(server, names) for server in servers}
 
 
 def _host_id(project: str, host: str) -> str:

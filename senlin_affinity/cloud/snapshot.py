@@ -110,7 +110,7 @@ class _Taking:
         servers = {member.server for group in groups or () for member in group.members}
         read = partial(hosts.hypervisors, self._clouds, servers if wanted is None else ())
         found = self._part('hosts', read, hosts.UUIDS)
-        is_owners = self._eyes.are_one or hosts.are_shown(self._owners)
+        is_owners = self._eyes.are_one or inventory.shows_hosts()
         is_administrator = is_owners and found is not None
         aggregates, aggregates_of = self._part(
             'aggregates', lambda: hosts.aggregates(self._clouds), hosts.AGGREGATE_UUIDS
@@ -257,9 +257,7 @@ class _Taking:
             owned = partial(members.listed, self._owners, groups, is_administrator=is_administrator)
             return self._part('members', owned)
         names = {hypervisor.service_host for hypervisor in found}
-        return self._part(
-            'members', lambda: members.traced(self._owners, self._clouds, groups, names)
-        )
+        return self._part('members', lambda: members.traced(self._owners, names))
 
     def _elsewhere(
         self, groups: tuple[ServerGroup, ...]

@@ -50,6 +50,11 @@ class Inventory(Protocol):
         One request for an id, and for a name one more a page. One more below microversion 2.61.
         """
 
+    def lets_choose_hosts(self) -> bool:
+        """Does the cloud let the owner choose the hosts of servers? One request, which is for a
+        server that there can not be.
+        """
+
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         """Compute hosts with this text in the hypervisor's or the service host's name, any case.
 

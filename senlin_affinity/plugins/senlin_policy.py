@@ -27,6 +27,7 @@ from senlin.common import constraints, consts, schema
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
+from senlin_affinity.cloud import eyes as both
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.core import errors
 from senlin_affinity.core.errors import CloudError, InvalidSpec
@@ -81,13 +82,14 @@ class AffinityPolicy(base.Policy):
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
 
-        Who may not list aggregates is not refused here: attach says so, in words.
+        Who may not list aggregates is not refused here: attach says so, in words. So the cloud's
+        eyes are not used: they would tell anybody which aggregates there are.
         """
         try:
             wanted = self._wanted()
             if validate_props and (wanted.availability_zone is not None or wanted.member_of):
                 with _operation():
-                    cloud = self._ports(context.user_id, context.project_id)
+                    cloud = self._ports(context.user_id, context.project_id, both.of)
                     affinity.validate(wanted, cloud.inventory)
                     self._look_up_aggregates(wanted, cloud)
         except InvalidSpec as error:
@@ -121,6 +123,7 @@ class AffinityPolicy(base.Policy):
             wanted, spec = self._wanted(), cluster.rt['profile'].spec
             profile.check_zone(spec, wanted.spread)
             cloud = self._ports(cluster.user, cluster.project)
+            affinity.check_choice(wanted, cloud.inventory)
             affinity.member_of(wanted, cloud.inventory, cloud.candidates)
             attached = affinity.attach(
                 wanted,
@@ -217,10 +220,12 @@ class AffinityPolicy(base.Policy):
                     'detach it first'
                 )
 
-    def _ports(self, user: str, project: str) -> Any:
+    def _ports(
+        self, user: str, project: str, see: Callable[[Any], Eyes] = senlin_cloud.eyes
+    ) -> Any:
         from senlin_affinity.cloud.connection import ports  # with openstacksdk
 
-        eyes = senlin_cloud.eyes(self._connection(user, project))
+        eyes = see(self._connection(user, project))
         return ports(eyes, cfg.CONF.affinity.request_timeout)
 
     def _connection(self, user: str, project: str) -> Any:

@@ -73,12 +73,17 @@ def _see(eyes: Eyes, needs: api.Needs, timeout: float) -> api.Look:
     from senlin_affinity.cloud import narrow  # with openstacksdk
 
     try:
-        return narrow.see(eyes, needs, timeout) or api.see(eyes, needs, timeout)
+        seen = narrow.see(eyes, needs, timeout) or api.see(eyes, needs, timeout)
     except CloudError as error:
         if eyes.are_one:
             raise
         senlin_cloud.warn(error)
         return api.see(api.eyes_of(eyes.owner.connection), needs, timeout)
+    asked = needs.question
+    is_chosen = needs.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
+    if is_chosen and not seen.is_owners and not api.lets_choose_hosts(eyes.owner, timeout):
+        raise CloudError('Nova does not let the owner of the cluster choose the hosts of its nodes')
+    return seen
 
 
 def place(policy: str, name: str, asks: Growth, seen: Seen) -> Placement | Refusal:

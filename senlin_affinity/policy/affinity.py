@@ -10,8 +10,8 @@ not; else one is created under a name of the cluster's own, by which the next at
 crashed one left behind. A name that is a UUID is an id, never a name.
 
 Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
-with a given name 4 (the list again); taking up a kept group 1; 1 or 2 more for the flavor. Detach
-2, or none where the group is kept.
+with a given name 4 (the list again); taking up a kept group 1; 1 or 2 more for the flavor, and 1
+for a spec that chooses hosts. Detach 2, or none where the group is kept.
 
 Errors: PolicyMismatch, QuotaExceeded, InvalidSpec, InvalidExtraSpec, CloudError; each names what
 was tried.
@@ -28,6 +28,7 @@ from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpe
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.ports import Candidates, Inventory, ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import ZONE
 from senlin_affinity.policy import creation, flavor
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.matching import is_uuid, mismatch, saying
@@ -75,6 +76,22 @@ def validate(properties: Properties, inventory: Inventory) -> None:
         raise InvalidSpec(
             f"The specified availability_zone '{zone}' could not be found.",
             'properties.availability_zone',
+        )
+
+
+def check_choice(properties: Properties, inventory: Inventory) -> None:
+    """InvalidSpec where the policy has to choose hosts, and Nova does not let the owner: 1 request.
+
+    None for a spec that chooses none; and a DRS host is not looked at before there are nodes.
+    """
+    if properties.pins_hosts and not inventory.lets_choose_hosts():
+        asks = [f'a spread by {item.by}' for item in properties.spread if item.by != ZONE]
+        asks = ['member_of', *asks] if properties.member_of else asks
+        raise InvalidSpec(
+            f'{" and ".join(asks) or "pin_hosts"} needs the host of every node to be chosen, which '
+            'Nova does not let the owner of the cluster do (its rule '
+            'os_compute_api:servers:create:forced_host)',
+            'properties',
         )
 
 

@@ -24,7 +24,11 @@ from typing import TypeAlias, cast
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
-from senlin_affinity.constraints.reservations import ENFORCED_BY, NOVA, reads_images
+from senlin_affinity.constraints.reservations import (
+    FORBIDDEN_PREFIXES,
+    REQUIRED_PREFIX,
+    reads_images,
+)
 from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
@@ -171,13 +175,20 @@ def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Re
 
 
 def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:
-    """Reservations left to Nova, if their owner cannot be held to them; the words of a warning."""
+    """Without reservations, if their owner cannot be held to them; the words of a warning.
+
+    Nova, which does not know of them, may take a reserved host for these nodes: it counts as room.
+    """
     asked = growth.question
-    freed = replace(asked, options={**asked.options, ENFORCED_BY.key: NOVA})
-    is_for_these = asked.is_pinned and not freed.is_pinned
-    if is_for_these and isinstance(seen, Look) and 'hosts' in seen.unknown:
+    is_for_these = asked.is_pinned and not asked.chooses_hosts
+    hidden = seen.unknown.get('hosts') if isinstance(seen, Look) else None
+    if hidden is None and isinstance(seen, Look) and not seen.is_owners:
+        hidden = 'Nova does not let the owner choose hosts'
+    if is_for_these and hidden is not None:
+        none = {REQUIRED_PREFIX.key: None, FORBIDDEN_PREFIXES.key: ()}
+        freed = replace(asked, options={**asked.options, **none})
         why = 'reserved hosts are not kept free of these nodes, as Nova does not do so'
-        return replace(growth, question=freed), f'{why}: {seen.unknown["hosts"]}'
+        return replace(growth, question=freed), f'{why}: {hidden}'
     return growth, None
 
 

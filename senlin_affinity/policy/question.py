@@ -90,13 +90,18 @@ class Question:
     def is_pinned(self) -> bool:
         """Must somebody choose the host of every server, since Nova does not keep to what is asked?
 
-        It does not keep to a policy's ``member_of``, to a spread over anything but zones, to a DRS
-        host, or beside a policy, unless an option says that it does, to reservations.
+        It does not keep to what :attr:`chooses_hosts`, or beside a policy, unless an option says
+        that it does, to reservations.
         """
+        is_reserved = self.properties is not None and pins_reserved(self.rules)
+        return self.chooses_hosts or is_reserved
+
+    @property
+    def chooses_hosts(self) -> bool:
+        """Does it ask for a host itself, by ``member_of``, a spread over racks, DRS or pinning?"""
         wanted = self.properties
         return any(item.by != ZONE for item in self.spreads) or (
-            wanted is not None
-            and (wanted.pins_hosts or wanted.is_drs_enabled or pins_reserved(self.rules))
+            wanted is not None and (wanted.pins_hosts or wanted.is_drs_enabled)
         )
 
     @property

@@ -11,12 +11,14 @@ Shapes: a list is one line with commas, a tuple one line per value, for options 
 from __future__ import annotations
 
 import importlib.metadata
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from senlin_affinity.conf import files
 from senlin_affinity.sandbox.blueprint import Plan
-from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, REGION, SERVICE, USERS
+from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, EYES, REGION, SERVICE, USERS
 
 Sections = Mapping[str, Mapping[str, Any]]
 
@@ -81,9 +83,17 @@ def _of_every_service(plan: Plan, username: str) -> Sections:
             'service_token_roles': 'service',
             'service_token_roles_required': True,
         },
-        'oslo_policy': {'policy_file': f'{plan.directory}/no-policy.yaml'},
+        'oslo_policy': {'policy_file': _policy_file(plan, username)},
         'oslo_messaging_notifications': {'driver': 'noop'},
     }
+
+
+def _policy_file(plan: Plan, service: str) -> Path:
+    """Give the path of a service's policy.yaml: the rights of the policy's own log-in, if any."""
+    path = plan.directory / f'{service}-policy.yaml'
+    if service in ('nova', 'placement'):
+        shutil.copyfile(files.example(f'rights/{service}.yaml'), path)
+    return path
 
 
 def write_nova(plan: Plan) -> Path:
@@ -172,6 +182,8 @@ def write_senlin(plan: Plan) -> Path:
             'service_user_domain': DOMAIN_NAME,
             'service_project_domain': DOMAIN_NAME,
         },
+        # For the auth_section of [senlin_affinity_cloud], which is empty unless somebody fills it.
+        'cloud_eyes': _credentials(plan, EYES.name),
     }
     path = plan.directory / 'senlin.conf'
     write(path, _of_every_service(plan, 'senlin'), sections, plan.blueprint.senlin_options)

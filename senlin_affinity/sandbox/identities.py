@@ -24,6 +24,8 @@ DOMAIN_NAME = 'Default'
 ADMIN_ROLES = ('admin', 'manager', 'member', 'reader')
 MEMBER_ROLES = ('member', 'reader')
 SERVICE_ROLES = (*ADMIN_ROLES, 'service')
+#: What the files in etc/senlin-affinity/rights give their rights to.
+READER_ROLES = ('senlin_affinity',)
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,10 @@ ADMIN = User('admin', Project('admin'), ADMIN_ROLES)
 DEMO = User('demo', Project('demo'), MEMBER_ROLES)
 SERVICE = Project('service')
 SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placement', 'senlin'))
+#: The cloud's eyes of the policy in Senlin, with the least rights.
+EYES = User('senlin_affinity', SERVICE, READER_ROLES)
 
-USERS = {user.name: user for user in (ADMIN, DEMO, *SERVICES)}
+USERS = {user.name: user for user in (ADMIN, DEMO, EYES, *SERVICES)}
 PROJECTS = {user.project.name: user.project for user in USERS.values()}
 
 #: service type -> (name, path below the base URL)

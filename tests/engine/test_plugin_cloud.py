@@ -165,3 +165,28 @@ def test_the_engines_bounds_count_for_it(edge, configured, option):
         requests.Session.get_adapter(made.session.session, 'http://nova').send(
             requests.Request('DELETE', 'http://nova/servers/1').prepare()
         )
+
+
+PINNED = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': {'pin_hosts': True}}
+
+
+@pytest.mark.parametrize(
+    'needs',
+    [api.Needs((), question=api.Question(1, policy=PINNED)), api.Needs(drs_pattern='cmp')],
+    ids=['pinned', 'DRS'],
+)
+def test_hosts_are_chosen_for_those_only_whom_nova_lets(edge, configured, needs):
+    configured(**LOGIN)
+
+    def look(owner):
+        owns = edge.connection(owner)
+        return senlin_preflight.look(needs, lambda: senlin_cloud.eyes(owns))
+
+    assert 'Nova does not let the owner of the cluster choose the hosts' in str(look('demo'))
+    asked = [(each.user, each.body) for each in edge.nova.asked if each.method == 'POST']
+    assert [(user, body['server']['availability_zone'][:5]) for user, body in asked] == [
+        ('demo', 'nova:')
+    ]
+    seen = look('admin')
+    assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
+    assert len(asked) == 1

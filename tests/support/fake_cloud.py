@@ -42,6 +42,7 @@ class FakeCloud:
     flavors: tuple[Flavor, ...] = ()
     known_aggregates: tuple[Aggregate, ...] = ()
     has_old_placement: bool = False
+    is_choice: bool = True
     faults: tuple[Fault, ...] = ()
     requests: list[str] = field(default_factory=list)
     before_request: Callable[[str], None] = lambda _what: None
@@ -87,6 +88,9 @@ class FakeCloud:
     def flavor(self, name_or_id: str) -> Flavor | None:
         found = (each for each in self.flavors if name_or_id in (each.id, each.name))
         return self._send('flavor', lambda: next(found, None))
+
+    def lets_choose_hosts(self) -> bool:
+        return self._send('choice', lambda: self.is_choice)
 
     def hosts_named_like(self, pattern: str) -> tuple[Host, ...]:
         return self._send('hosts', lambda: self.hosts)

@@ -335,6 +335,16 @@ class FakeNova:
         self.groups.remove(self._group(question.found[0]) or {})
         return Reply(204, None)
 
+    def _boot(self, question: _Question) -> Reply:
+        """No flavor is ever found; but first, as in Nova, who chooses a host must be allowed to."""
+        server = question.body['server']
+        if ':' in server.get('availability_zone', '') and question.user != 'admin':
+            rule = 'os_compute_api:servers:create:forced_host'
+            message = f"Policy doesn't allow {rule} to be performed."
+            return Reply(403, {'forbidden': {'code': 403, 'message': message}})
+        message = f'Flavor {server["flavorRef"]} could not be found.'
+        return Reply(400, {'badRequest': {'code': 400, 'message': message}})
+
     def _limits(self, question: _Question) -> Reply:
         reply = self._recorded('limits', question.microversion)
         absolute = reply.body['limits']['absolute']
@@ -561,6 +571,7 @@ _ROUTES = (
     ('GET', '/os-hypervisors/detail', '_hypervisors'),
     ('GET', '/os-aggregates', '_aggregates'),
     ('GET', '/servers/detail', '_servers'),
+    ('POST', '/servers', '_boot'),
     ('GET', '/os-migrations', '_migrations'),
 )
 

@@ -5,7 +5,13 @@ import itertools
 import greenlet
 import pytest
 
-from senlin_affinity.core.errors import AffinityError, CloudError, GroupMayExist, PolicyMismatch
+from senlin_affinity.core.errors import (
+    AffinityError,
+    CloudError,
+    GroupMayExist,
+    InvalidSpec,
+    PolicyMismatch,
+)
 from senlin_affinity.core.objects import Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy import affinity, binding
@@ -274,3 +280,28 @@ def test_a_lost_answer_beside_a_left_behind_group_with_members():
     cloud = FakeCloud([left], faults=(Fault(2, is_done=True, is_uncertain=True),))
     attached = affinity.attach(Properties('1.1'), Cluster('c1'), cloud, cloud)
     assert (attached.group.id, attached.binding.is_inherited) == ('made-1', False)
+
+
+@pytest.mark.parametrize(
+    ('properties', 'words'),
+    [
+        ({'pin_hosts': True}, 'properties: pin_hosts needs the host of every node to be chosen, '),
+        ({'member_of': ['a']}, 'properties: member_of needs'),
+        ({'spread': [{'by': 'rack'}]}, 'properties: a spread by rack needs'),
+        ({'member_of': ['a'], 'spread': [{'by': 'rack'}]}, 'member_of and a spread by rack need'),
+        ({'spread': [{'by': 'availability_zone'}]}, None),
+        ({'enable_drs_extension': True}, None),
+        ({}, None),
+    ],
+)
+def test_a_spec_that_chooses_hosts_is_for_owners_who_may(properties, words):
+    wanted, cloud = properties_of({'properties': properties}), cloud_of({})
+    affinity.check_choice(wanted, cloud)
+    assert cloud.requests == ['choice'] * (words is not None)
+    cloud.is_choice = False
+    if words is None:
+        affinity.check_choice(wanted, cloud)
+    else:
+        with pytest.raises(InvalidSpec, match='os_compute_api:servers:create:forced_host') as it:
+            affinity.check_choice(wanted, cloud)
+        assert words in str(it.value)

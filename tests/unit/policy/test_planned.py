@@ -58,7 +58,7 @@ class Story:
                 images[needs.image] = Image(**self.row.get('image', {}))
             else:
                 unknown = {**unknown, IMAGE: self.row['image_fails']}
-        return Look(snapshot, unknown, images)
+        return Look(snapshot, unknown, images, self.row.get('is_owners', True))
 
     def place(self):
         outcome = hook.decide(self.growth(RULES), self.seen())

@@ -1,0 +1,152 @@
+"""A plain user's clusters in the real Senlin, looked at by a user who has the least rights.
+
+What Nova lets nobody but an administrator do stays so: a plain user chooses no hosts.
+"""
+
+import pytest
+
+from senlin_affinity import api
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
+from tests.support.cloud_fixtures import Tenant, Truth, asked
+from tests.support.sandbox import SandboxCloud
+
+pytestmark = pytest.mark.long
+
+HOSTS = 4
+EYES = 'senlin_affinity'
+KEPT = {'placement_req_default_forbidden_member_prefix': 'reservation:'}
+OPTIONS = {'senlin_affinity_cloud': {'auth_section': 'cloud_eyes'}, 'scheduler': KEPT}
+FLAVORS = {'m1.tiny': {}, 'm1.small': {'ram': 128}}
+#: All that the user with the least rights may ask for.
+MAY = [
+    ('compute', '/os-hypervisors/detail', '2.53'),
+    ('compute', '/os-services', '2.1'),
+    ('compute', '/os-aggregates', '2.41'),
+    ('compute', '/os-migrations', '2.59'),
+    ('placement', '/resource_providers', '1.36'),
+    ('placement', '/allocation_candidates?resources=VCPU:1', '1.36'),
+]
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    names = [f'cmp-{number + 1}' for number in range(HOSTS)]
+    aggregates = {'pool': {'hosts': ['cmp-1'], 'metadata': {'reservation:f3a9': 'free'}}}
+    more = {'aggregates': aggregates, 'flavors': FLAVORS}
+    with SandboxCloud(names, senlin=True, senlin_options=OPTIONS, **more) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def demo(cloud):
+    return Tenant(cloud.connection('demo'))
+
+
+def look(cloud, group, owner='demo'):
+    eyes = Eyes(OwnersEyes(cloud.connection(owner)), CloudsEyes(cloud.connection(EYES)))
+    return api.see(eyes, api.Needs((group,)))
+
+
+def log(cloud):
+    return (cloud.log_dir / 'senlin.log').read_text(encoding='utf-8')
+
+
+def test_rx_02_six_of_a_plain_users_nodes_for_four_hosts(cloud, demo):
+    """Refused at once, with what would help, and no server is created."""
+    cluster, policy, group = demo.bound()
+    cloud.clear_requests()
+    reason = demo.scale_out(cluster, HOSTS + 2).failed()
+    assert 'does not fit: ' in reason
+    assert 'server_group.' in reason
+    assert 'max_server_per_host: 2' in reason
+    assert not [each for each in asked(cloud, 'servers') if each[0] == 'POST']
+    assert demo.nodes(cluster) == []
+    assert 'with the log-in of [cloud_eyes]' in log(cloud)
+    warned = 'reserved hosts are not kept free of these nodes, as Nova does not do so: '
+    assert f'{warned}Nova does not let the owner choose hosts' in log(cloud)
+
+    demo.scale_out(cluster, HOSTS).succeeded()
+    assert Truth(cloud.connection()).spread(group) == {
+        f'cmp-{number + 1}': 1 for number in range(HOSTS)
+    }
+    assert 'does not fit: ' in demo.scale_out(cluster, 1).failed()
+
+
+@pytest.mark.parametrize(
+    ('properties', 'what'),
+    [
+        ({'pin_hosts': True}, 'pin_hosts'),
+        ({'member_of': ['!pool']}, 'member_of'),
+        ({'member_of': ['no-such']}, 'member_of'),
+        ({'spread': [{'by': 'rack'}]}, 'a spread by rack'),
+    ],
+    ids=lambda value: value if isinstance(value, str) else '',
+)
+def test_r3_25_what_needs_chosen_hosts_is_refused_at_attach(demo, properties, what):
+    reason = demo.attach(demo.cluster(), demo.policy(**properties)).failed()
+    assert f'{what} needs the host of every node to be chosen' in reason
+    assert 'os_compute_api:servers:create:forced_host' in reason
+
+
+def test_members_are_where_nova_says_that_they_are(cloud, demo):
+    """In VERIFY_RESIZE on both hosts. One of another project is not shown to the group's owner."""
+    admin, nova = cloud.connection(), Truth(cloud.connection())
+    group = demo.compute.create_server_group(name='members', policy='anti-affinity').id
+    servers = [boot(demo.compute, cloud, group), boot(demo.compute, cloud, group)]
+    stranger = boot(admin.compute, cloud, group)
+    resized = demo.compute.wait_for_server(demo.compute.get_server(servers[0]))
+    source = nova.server(resized.id).compute_host
+    small = demo.compute.find_flavor('m1.small').id
+    demo.compute.resize_server(resized, small)
+    demo.compute.wait_for_server(resized, status='VERIFY_RESIZE', interval=1)
+
+    cloud.clear_requests()
+    seen = look(cloud, group)
+    (known,) = seen.snapshot.server_groups
+    found = {member.server: member for member in known.members}
+    assert {name: each.host for name, each in found.items()} == {
+        each: nova.server(each).compute_host for each in servers
+    }
+    both = {source, nova.server(resized.id).compute_host}
+    assert set(found[resized.id].also_on) == both
+    assert len(both) == 2
+    assert not seen.is_owners
+    assert look(cloud, group, 'admin').is_owners
+    for server in (*servers, stranger):
+        admin.compute.delete_server(server, force=True)
+
+
+def boot(compute, cloud, group):
+    made = compute.create_server(
+        name='member',
+        flavor_id=compute.find_flavor('m1.tiny').id,
+        image_id=cloud.image_id,
+        networks='none',
+        scheduler_hints={'group': group},
+    )
+    compute.wait_for_server(made, interval=1)
+    return made.id
+
+
+def test_the_least_rights_are_these(cloud):
+    """Which are documented, and no more: whoever has them sees no server, and changes nothing."""
+    reader = cloud.connection(EYES)
+    for service, path, microversion in MAY:
+        answer = getattr(reader, service).get(path, microversion=microversion)
+        assert answer.status_code == 200, (path, answer.text)
+    server = {'name': 'x', 'imageRef': cloud.image_id, 'flavorRef': '1', 'networks': 'none'}
+    may_not = [
+        ('compute', 'GET', '/servers/detail', None),
+        ('compute', 'GET', '/servers/detail?all_tenants=1', None),
+        ('compute', 'GET', '/os-server-groups', None),
+        ('compute', 'POST', '/servers', {'server': server}),
+        ('compute', 'POST', '/os-aggregates', {'aggregate': {'name': 'x'}}),
+        ('placement', 'POST', '/resource_providers', {'name': 'x'}),
+        ('placement', 'GET', '/resource_classes', None),
+    ]
+    newest = {'compute': '2.79', 'placement': '1.36'}
+    for service, method, path, body in may_not:
+        answer = getattr(reader, service).request(
+            path, method, json=body, microversion=newest[service]
+        )
+        assert answer.status_code == 403, (path, answer.text)
