@@ -9,30 +9,30 @@ Source: Senlin 16.0.0, ``engine/actions``; the points listed in ``senlin_policy`
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from oslo_log import log as logging
 from senlin.common import consts, scaleutils
 from senlin.common.context import get_admin_context
 from senlin.db.sqlalchemy import api as database
-from senlin.db.sqlalchemy import models
 from senlin.objects import action as action_object
 from senlin.objects import cluster as cluster_object
 from senlin.objects import cluster_policy as binding_object
 from senlin.objects import node as node_object
+from sqlalchemy import Text, column, select, table
 
-from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.numbers import whole
-from senlin_affinity.policy import binding, ownership, placement, profile
+from senlin_affinity.plugins import senlin_ledger as ledger
+from senlin_affinity.policy import binding, notes, ownership, placement, profile
+from senlin_affinity.policy.notes import CREATING, KEPT
 
 LOG = logging.getLogger(__name__)
 
-#: The key of this project in a cluster's data, and what may be noted under it.
-_NOTE = 'senlin_affinity'
-CREATING, KEPT = 'creating', 'kept'
+#: The nodes, with their data as they are stored.
+_NODES = table('node', column('id'), column('project'), column('cluster_id'), column('data', Text))
 
 
 def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
@@ -41,25 +41,18 @@ def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
     return None if stored is None else binding.read(stored.data)
 
 
-def noted(cluster: Any, what: str) -> str | None:
-    """What the cluster's data remember of a server group without binding.
-
-    :param what: ``CREATING``, the name of one that an attach was about to create when it broke
-        off; ``KEPT``, the id of one that a detach kept.
-    """
-    note = (cluster.data or {}).get(_NOTE)
-    return note.get(what) if isinstance(note, Mapping) else None
-
-
 def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
-    """A function that stores such a note in the cluster's data; None takes it out."""
+    """A function that stores such a note in the cluster's data; None takes it out.
+
+    :param what: see ``senlin_ledger.noted``.
+    """
 
     def note(group: str | None) -> None:
-        known = {CREATING: noted(cluster, CREATING), KEPT: noted(cluster, KEPT), what: group}
-        notes = {key: value for key, value in known.items() if value is not None}
+        known = {kind: ledger.noted(cluster.data, kind) for kind in (CREATING, KEPT)}
+        found = {key: value for key, value in {**known, what: group}.items() if value is not None}
         forget_notes(cluster)
-        if notes:
-            cluster.data = {**cluster.data, _NOTE: notes}
+        if found:
+            cluster.data = {**cluster.data, notes.KEY: found}
         cluster_object.Cluster.update(get_admin_context(), cluster.id, {'data': cluster.data})
 
     return note
@@ -67,43 +60,46 @@ def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
 
 def forget_notes(cluster: Any) -> None:
     """Take the notes out of what the engine stores of the cluster, once the binding is stored."""
-    cluster.data = {key: value for key, value in (cluster.data or {}).items() if key != _NOTE}
+    cluster.data = {key: value for key, value in (cluster.data or {}).items() if key != notes.KEY}
 
 
-def is_being_deleted(cluster: Any) -> bool:
-    """Whether the action that holds the cluster's lock deletes the cluster."""
-    with database.session_for_read() as session:
-        lock = session.query(models.ClusterLock).get(cluster.id)
-        holders = () if lock is None else tuple(lock.action_ids)
-    actions = (action_object.Action.get(get_admin_context(), each) for each in holders)
-    return any(action and action.action == consts.CLUSTER_DELETE for action in actions)
-
-
-def other_clusters(cluster: Any, group_id: str) -> list[str]:
-    """Names of the project's other clusters whose affinity policy is bound to this group."""
-    context = get_admin_context()
-    found = []
-    for other in cluster_object.Cluster.get_all(context, filters={'project': cluster.project}):
-        for bound in binding_object.ClusterPolicy.get_all(context, other.id):
-            with contextlib.suppress(BindingError):  # it holds no group, so not this one
-                theirs = binding.read(bound.data)
-                if theirs and theirs.servergroup_id == group_id and other.id != cluster.id:
-                    found.append(str(other.name))
-    return found
-
-
-def known(cluster: Any, hint: str | None = None, flavor: str | None = None) -> ownership.Cluster:
+def known(
+    cluster: Any, policy: str, hint: str | None = None, flavor: str | None = None
+) -> ownership.Cluster:
     """What the policy must know of a cluster; a node without a server is in no group."""
+    in_cluster, in_policy = noting(cluster, CREATING), ledger.noting(cluster.id, policy)
+    noted = ledger.read(cluster.project).all_notes()
+    pending = {each.group for each in noted if (each.cluster, each.kind) == (cluster.id, CREATING)}
+
+    def note(name: str | None) -> None:
+        in_policy(name)
+        in_cluster(name)
+
     return ownership.Cluster(
         cluster.id,
         hint,
-        noted(cluster, CREATING),
-        noting(cluster, CREATING),
-        lambda group_id: other_clusters(cluster, group_id),
+        pending | {*filter(None, (ledger.noted(cluster.data, CREATING),))},
+        note,
+        lambda group_id: ledger.read(cluster.project).users(group_id, cluster.id, policy),
         flavor,
-        noted(cluster, KEPT),
+        ledger.noted(cluster.data, KEPT),
         [node.physical_id for node in cluster.nodes],
+        lambda group_id: [node.physical_id for node in placed(cluster, group_id, is_left=True)],
+        lambda group_id: ledger.read(cluster.project).is_made(group_id),
+        ledger.remembering(cluster.id, policy),
+        ledger.leaving(cluster, policy),
+        lambda group_id: ledger.alone(cluster.id, group_id),
     )
+
+
+def keeping(cluster: Any, policy: str) -> Callable[[str], None]:
+    """A function that notes a group which stays for the cluster's next policy."""
+
+    def keep(group_id: str) -> None:
+        ledger.remembering(cluster.id, policy, KEPT)(group_id)
+        noting(cluster, KEPT)(group_id)
+
+    return keep
 
 
 def warn_of_outside(policy: str, cluster_id: str, entity: Any, group_id: str) -> None:
@@ -135,15 +131,32 @@ def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
 
 
 def forget_group(cluster: Any, group_id: str | None) -> None:
-    """Take a group that is gone (None: there is none) out of the data of a cluster's nodes.
+    """Take a group that is gone (None: there is none) out of all that is remembered of it.
 
-    Otherwise a later RECREATE of such a node deletes its server and can not boot it again.
+    Otherwise a later RECREATE of a node that was placed into it deletes its server and can not boot
+    it again; also of one that has left the cluster.
     """
-    for node in cluster.nodes if group_id is not None else ():
-        if _placement(node).get('servergroup') == group_id:
-            rest = {key: value for key, value in _placement(node).items() if key != 'servergroup'}
-            node.data = {**node.data, 'placement': rest}
-            node_object.Node.update(get_admin_context(), node.id, {'data': node.data})
+    if group_id is None:
+        return
+    ledger.forget(cluster.project, lambda note: note.group == group_id)
+    loaded = {node.id: node for node in getattr(cluster, 'nodes', ())}
+    for row in placed(cluster, group_id):
+        rest = {key: value for key, value in _placement(row).items() if key != 'servergroup'}
+        data = {**row.data, 'placement': rest}
+        node_object.Node.update(get_admin_context(), row.id, {'data': data})
+        if row.id in loaded:
+            loaded[row.id].data = data
+
+
+def placed(cluster: Any, group_id: str, *, is_left: bool = False) -> list[Any]:
+    """Nodes of the cluster's project that were placed into a group; those that left a cluster."""
+    where = [_NODES.c.project == cluster.project, _NODES.c.data.contains(group_id)]
+    if is_left:
+        where.append(_NODES.c.cluster_id == '')
+    with database.session_for_read() as session:
+        ids = session.execute(select(_NODES.c.id).where(*where)).scalars().all()
+    nodes = [node_object.Node.get(get_admin_context(), each) for each in ids]
+    return [node for node in nodes if node and _placement(node).get('servergroup') == group_id]
 
 
 def _placement(node: Any) -> dict[str, Any]:

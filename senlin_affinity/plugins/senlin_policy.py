@@ -31,8 +31,10 @@ from senlin_affinity.cloud import eyes as both
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.core import errors
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.plugins import senlin_cloud, senlin_registry
+from senlin_affinity.plugins import senlin_bound, senlin_cloud, senlin_registry
 from senlin_affinity.plugins import senlin_engine as engine
+from senlin_affinity.plugins import senlin_ledger as ledger
+from senlin_affinity.plugins import senlin_orphans as orphans
 from senlin_affinity.plugins import senlin_preflight as preflight
 from senlin_affinity.policy import affinity, binding, hook, ownership, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
@@ -125,9 +127,10 @@ class AffinityPolicy(base.Policy):
             cloud = self._ports(cluster.user, cluster.project)
             affinity.check_choice(wanted, cloud.inventory)
             affinity.member_of(wanted, cloud.inventory, cloud.candidates)
+            orphans.clean(cluster, self.id, lambda: cloud.server_groups)
             attached = affinity.attach(
                 wanted,
-                engine.known(cluster, profile.group_hint(spec), profile.flavor(spec)),
+                engine.known(cluster, self.id, profile.group_hint(spec), profile.flavor(spec)),
                 cloud.server_groups,
                 cloud.inventory,
                 prefix=cfg.CONF.affinity.group_name_prefix,
@@ -151,19 +154,23 @@ class AffinityPolicy(base.Policy):
 
         def is_kept() -> bool:
             # Nobody comes after the cluster.
-            return not engine.is_being_deleted(cluster) and ownership.is_kept(
+            return not ledger.is_running(cluster.id, consts.CLUSTER_DELETE) and ownership.is_kept(
                 cluster.metadata or {}, self._wanted
             )
 
         def decide() -> Any:
+            bound = engine.read_binding(cluster.id, self.id)
             detached = affinity.detach(
-                engine.read_binding(cluster.id, self.id),
-                engine.known(cluster),
-                lambda: self._ports(cluster.user, cluster.project).server_groups,
+                bound,
+                engine.known(cluster, self.id, self._hint(cluster)),
+                lambda: self._groups(cluster),
                 is_kept=is_kept,
-                keep=engine.noting(cluster, engine.KEPT),
+                keep=engine.keeping(cluster, self.id),
             )
             engine.forget_group(cluster, detached.gone)
+            if detached.left is not None:
+                senlin_bound.tell(cluster, detached.said)
+            orphans.clean(cluster, self.id, lambda: self._groups(cluster))
             return detached.said, detached.said
 
         return self._answer('detach', cluster.id, decide)
@@ -195,6 +202,12 @@ class AffinityPolicy(base.Policy):
         bound = engine.read_binding(cluster_id, self.id) if count else None
         asks = preflight.growth(entity, count, self._wanted(), bound)
         seen = preflight.look(hook.needs(asks), self._eyes(entity))
+        if bound is not None:
+            refusal = senlin_bound.refusal(
+                self, cluster_id, bound, seen, entity, lambda: self._groups(entity)
+            )
+            if refusal is not None:
+                return refusal
         answer = preflight.place(self.name, entity.name, asks, seen)
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
@@ -219,6 +232,16 @@ class AffinityPolicy(base.Policy):
                     f'the cluster has an affinity policy already: {other.name} ({other.type}); '
                     'detach it first'
                 )
+
+    def _hint(self, cluster: Any) -> str | None:
+        """The group that the profile names; one that can not be read is one, too."""
+        try:
+            return profile.group_hint(cluster.rt['profile'].spec)
+        except InvalidSpec as error:
+            return str(error)
+
+    def _groups(self, entity: Any) -> Any:
+        return self._ports(entity.user, entity.project).server_groups
 
     def _ports(
         self, user: str, project: str, see: Callable[[Any], Eyes] = senlin_cloud.eyes

@@ -9,9 +9,10 @@ is inherited, and must exist; else one that the spec names is inherited if it ex
 not; else one is created under a name of the cluster's own, by which the next attach finds what a
 crashed one left behind. A name that is a UUID is an id, never a name.
 
-Requests: attach by id 1, by name 1 a page; creating a group of its own 3 (list, quota, create), one
-with a given name 4 (the list again); taking up a kept group 1; 1 or 2 more for the flavor, and 1
-for a spec that chooses hosts. Detach 2, or none where the group is kept.
+Requests: attach by id 1, by name 1 a page, and 1 more for a group that another policy made;
+creating a group of its own 3 (list, quota, create), one with a given name 4 (the list again);
+taking up a kept group 1; 1 or 2 more for the flavor, and 1 for a spec that chooses hosts. Detach 2,
+or none where the group stays.
 
 Errors: PolicyMismatch, QuotaExceeded, InvalidSpec, InvalidExtraSpec, CloudError; each names what
 was tried.
@@ -63,10 +64,11 @@ class Attached:
 
 @dataclass(frozen=True)
 class Detached:
-    """The outcome of a detach: what to say, and the id of a group that is gone by now."""
+    """The outcome of a detach: what to say, and the id of a group that is gone, or left, by now."""
 
     said: str
     gone: str | None = None
+    left: str | None = None
 
 
 def validate(properties: Properties, inventory: Inventory) -> None:
@@ -131,32 +133,46 @@ def _attach(
     properties: Properties, cluster: Cluster, groups: ServerGroups, inventory: Inventory, own: str
 ) -> Attached:
     found = find(properties, cluster.group_hint, groups)
+    if found is not None and cluster.is_made(found.id):
+        found = _claimed(found, cluster, groups) or find(properties, cluster.group_hint, groups)
     if found is not None:
-        is_ours = (
-            cluster.pending == found.name
-            and not cluster.group_hint
-            and mismatch(found, properties, is_ours=True) is None
-            and cluster.may_own(found)
-        )
-        return _attached(found, properties, AGAIN if is_ours else INHERITS)
+        return _found(found, properties, cluster)
     if properties.server_group_name:
-        cluster.note(properties.server_group_name)
-        try:
-            return _created(properties.server_group_name, properties, groups, inventory)
-        except GroupMayExist:
-            raise
-        except AffinityError:
-            cluster.note(None)
-            raise
+        return _created(properties.server_group_name, properties, cluster, groups, inventory)
     with saying(f"Failed in retrieving servergroup '{own}'."):
         left_behind = groups.named(own)
     for group in left_behind:
+        is_ours = own in cluster.pending or cluster.is_made(group.id)
         if mismatch(group, properties, is_ours=True) is None:
-            return _attached(group, properties, AGAIN)
-        if cluster.may_own(group):  # ours by its name, of an earlier spec
-            with saying(f"Failed in deleting servergroup '{own}'."):
-                groups.delete(group.id)
-    return _created(own, properties, groups, inventory)
+            return _attached(group, properties, AGAIN if is_ours else INHERITS)
+        with cluster.alone(group.id):
+            if is_ours and cluster.may_own(group):  # of an earlier spec
+                with saying(f"Failed in deleting servergroup '{own}'."):
+                    groups.delete(group.id)
+    return _created(own, properties, cluster, groups, inventory)
+
+
+def _claimed(group: ServerGroup, cluster: Cluster, groups: ServerGroups) -> ServerGroup | None:
+    """The group, which no policy that leaves it deletes from now on; None if one just has."""
+    cluster.claim(group.id)
+    with cluster.alone(group.id), saying(f"Failed in retrieving servergroup '{group.name}'."):
+        return groups.get(group.id)
+
+
+def _found(group: ServerGroup, properties: Properties, cluster: Cluster) -> Attached:
+    """Inherited, or taken up as the policy's own: where a policy made it and nobody else uses it.
+
+    One that the profile names stays when the policy goes, whoever made it.
+    """
+    if cluster.group_hint:
+        return _attached(group, properties, INHERITS)
+    is_made = cluster.is_made(group.id)
+    is_ours = is_made or (
+        group.name in cluster.pending and mismatch(group, properties, is_ours=True) is None
+    )
+    if is_ours and cluster.may_own(group):
+        return _attached(group, properties, AGAIN)
+    return _attached(group, properties, INHERITS, is_made=is_made)
 
 
 def find(properties: Properties, hint: str | None, groups: ServerGroups) -> ServerGroup | None:
@@ -192,33 +208,44 @@ def detach(
     is_kept: Callable[[], bool] = lambda: False,
     keep: Callable[[str], None] = lambda _group_id: None,
 ) -> Detached:
-    """Delete the group if the policy created it and nobody else uses it, or keep it.
+    """Delete the group if a policy made it and nobody else uses it any more, or keep it.
 
     :param groups: makes the connection; called only for a group that may have to be deleted.
-    :param is_kept: whether a group that the policy created stays for the next policy of the
+    :param is_kept: whether a group that a policy made stays for the next policy of the
         cluster; ``keep`` then notes its id.
     """
     if binding is None:
         return Detached('no server group is bound: nothing to delete')
     group_id = binding.servergroup_id
-    if binding.is_inherited:
-        return Detached(f'server group {group_id} was inherited: it stays')
+    is_ours = binding.is_ours or (not cluster.group_hint and cluster.is_made(group_id))
+    if not is_ours:
+        return Detached(f'server group {group_id} was inherited: it stays', left=group_id)
     if is_kept():
         keep(group_id)
-        return Detached(f'server group {group_id} is kept for the next policy of the cluster')
-    others = sorted(cluster.other_clusters(group_id))
-    if others:
-        return Detached(f'server group {group_id} stays: cluster {", ".join(others)} uses it')
+        said = f'server group {group_id} is kept for the next policy of the cluster'
+        return Detached(said, left=group_id)
+    with cluster.alone(group_id):
+        others = sorted(cluster.other_clusters(group_id))
+        if others:
+            cluster.leave(group_id)
+            said = f'server group {group_id} stays: cluster {", ".join(others)} uses it'
+            return Detached(said, left=group_id)
+        return _deleted(group_id, cluster, groups)
+
+
+def _deleted(group_id: str, cluster: Cluster, groups: Callable[[], ServerGroups]) -> Detached:
     with saying('Failed in deleting servergroup.'):
         existing = groups()
         group = existing.get(group_id)
     if group is None:
         return Detached(f'server group {group_id} is gone already', group_id)
-    strangers = sorted({member.server for member in group.members} - set(cluster.own_servers))
+    strangers = cluster.strangers(group)
     if strangers:
+        cluster.leave(group_id)
         return Detached(
             f'server group {group.name} ({group_id}) stays: '
-            f'server {", ".join(strangers)} of others is a member'
+            f'server {", ".join(strangers)} of others is a member',
+            left=group_id,
         )
     with saying('Failed in deleting servergroup.'):
         is_deleted = existing.delete(group_id)
@@ -246,13 +273,31 @@ def _inherit(name: str, properties: Properties, groups: ServerGroups) -> ServerG
 
 
 def _created(
-    name: str, properties: Properties, groups: ServerGroups, inventory: Inventory
+    name: str,
+    properties: Properties,
+    cluster: Cluster,
+    groups: ServerGroups,
+    inventory: Inventory,
 ) -> Attached:
-    group, is_ours = creation.create(name, properties, groups, inventory)
-    return _attached(group, properties, CREATED if is_ours else INHERITS)
+    cluster.note(name)
+    try:
+        group, is_ours = creation.create(name, properties, groups, inventory, cluster.claim)
+    except GroupMayExist:
+        raise
+    except AffinityError:
+        cluster.note(None)
+        raise
+    if is_ours:
+        return _attached(group, properties, CREATED)
+    return _attached(group, properties, INHERITS, is_made=cluster.is_made(group.id))
 
 
-def _attached(group: ServerGroup, properties: Properties, how: str) -> Attached:
+def _attached(
+    group: ServerGroup, properties: Properties, how: str, *, is_made: bool = False
+) -> Attached:
     rules = dict(group.rules)
-    binding = Binding(group.id, how == INHERITS, properties.version, group.policy, rules)
+    is_inherited = how == INHERITS
+    binding = Binding(
+        group.id, is_inherited, properties.version, group.policy, rules, is_inherited and is_made
+    )
     return Attached(binding, group, how)

@@ -6,6 +6,8 @@ Shapes (document 003, S1; ``policy`` and ``rules`` are written for spec 1.1)::
                         'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
+A spec 1.1 adds ``made_by_policy: True`` to an inherited group that another binding's policy made.
+
 Any version is read: the document's number 1.0, Senlin's own '1.0', '1.1', and newer ones.
 
 Errors: BindingError where data of this policy are there and can not be read. Data of another kind,
@@ -27,8 +29,9 @@ KEY = 'AffinityPolicy'
 class Binding:
     """The server group of a cluster.
 
-    ``is_inherited`` is False for a group that the policy created, and so deletes at detach.
-    ``policy`` and ``rules`` are the group's own, None where an older form does not tell.
+    ``is_inherited`` is False for a group that the policy created. ``is_made`` says that another
+    policy of the project created it. ``policy`` and ``rules`` are the group's own, None where an
+    older form does not tell.
     """
 
     servergroup_id: str
@@ -36,6 +39,12 @@ class Binding:
     version: str = '1.1'
     policy: str | None = None
     rules: Mapping[str, int] | None = field(default=None, hash=False)
+    is_made: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Does it say that a policy made the group, which the last one out then deletes?"""
+        return self.is_made or not self.is_inherited
 
 
 def write(binding: Binding) -> dict[str, Any]:
@@ -46,6 +55,8 @@ def write(binding: Binding) -> dict[str, Any]:
     }
     if binding.version != '1.0':
         data |= {'policy': binding.policy, 'rules': dict(binding.rules or {})}
+        if binding.is_made:
+            data['made_by_policy'] = True
     return {KEY: {'version': binding.version, 'data': data}}
 
 
@@ -69,4 +80,5 @@ def read(stored: object) -> Binding | None:
         str(entry.get('version', '1.0')),
         policy if isinstance(policy, str) else None,
         rules if isinstance(rules, Mapping) else None,
+        data.get('made_by_policy') is True,
     )

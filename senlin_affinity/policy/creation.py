@@ -5,12 +5,15 @@ the groups are listed again: when two attaches create a group of one name at onc
 its own up for the first. The group to use goes out, and whether it is ours to delete later.
 
 Nothing is leaked: when it can not be known whether Nova created the group (a timeout, a reset, a
-5xx), the groups are listed, and one that is there now is adopted.
+5xx), the groups are listed, and one that is there now is adopted. Whoever creates has noted the
+name before; the id is noted as soon as it is known.
 
 Errors: QuotaExceeded before anything is created, CloudError, PolicyMismatch.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from senlin_affinity.core import quotas
 from senlin_affinity.core.errors import CloudError, GroupMayExist, PolicyMismatch, QuotaExceeded
@@ -25,11 +28,15 @@ FAILED = 'Failed in creating servergroup.'
 
 
 def create(
-    name: str, properties: Properties, groups: ServerGroups, inventory: Inventory
+    name: str,
+    properties: Properties,
+    groups: ServerGroups,
+    inventory: Inventory,
+    claim: Callable[[str], None],
 ) -> tuple[ServerGroup, bool]:
     """Create the group; False beside it when it turned out to be somebody else's.
 
-    The caller has seen that no group of this name exists.
+    The caller has seen that no group of this name exists. ``claim`` notes the id of ours.
     """
     with saying(FAILED):
         known = inventory.quotas()
@@ -44,7 +51,11 @@ def create(
         except CloudError as error:
             if not error.is_uncertain:
                 raise
-            return _find_created(name, properties, groups, error)
+            found, is_ours = _find_created(name, properties, groups, error)
+            if is_ours:
+                claim(found.id)
+            return found, is_ours
+        claim(group.id)
         if name != properties.server_group_name:
             return group, True  # a name of the cluster's own: nobody else writes it
         return _settle(group, properties, groups)

@@ -1,4 +1,7 @@
-"""A server group that the policy created: deleted at detach, or kept for the cluster's next policy.
+"""A server group that a policy made: deleted by the last that leaves it, or kept for the next.
+
+*Ours* is a group of which a binding says that a policy made it, or that a note names (``notes``);
+a name alone is never a reason to delete a group.
 
 Shapes: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. It goes before
 ``servergroup.on_detach`` of the spec, since the spec of a policy in use cannot be changed.
@@ -14,6 +17,7 @@ Source: document 003, S2, deletes at detach; keeping is this project's.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +25,7 @@ from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.core.ports import ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy.matching import mismatch, saying
+from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import Properties
 from senlin_affinity.policy.schema import DELETE, KEEP
 
@@ -41,28 +46,56 @@ def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a policy must know of a cluster.
+    """What a policy must know of a cluster, and where it writes down what it does.
 
-    ``group_hint`` is its profile's scheduler hint. ``pending`` is the name of a group that an
-    earlier attach was about to create when it broke off, and ``note`` remembers one (None: none),
-    so that the group is deleted at detach though a later attach finds it there.
-    ``other_clusters`` gives the names of other clusters whose bindings hold a group's id.
-    ``flavor`` is the name or the id of its profile's flavor. ``kept`` is the id of a group of its
-    own that an earlier detach kept; ``own_servers`` are the ids of its nodes' servers.
+    ``group_hint`` is its profile's scheduler hint, ``flavor`` the name or the id of its profile's
+    flavor. ``kept`` is the id of a group that an earlier detach kept; ``own_servers`` are the ids
+    of its nodes' servers, ``former_servers`` those of nodes that are in no cluster any more and
+    were placed into the group.
+
+    ``pending`` are the names of groups that an earlier attach was about to create when it broke
+    off, and ``note`` remembers one (None: none); ``claim`` remembers the id of one that a policy
+    made and the cluster is about to be bound to. ``leave`` remembers one that stays behind, and
+    takes the cluster out of its users. ``is_made`` says whether a policy made the group with this
+    id. ``other_clusters`` gives the names of others that use it; ``alone`` keeps the policies that
+    leave it from doing so at the same time.
     """
 
     id: str
     group_hint: str | None = None
-    pending: str | None = None
+    pending: Collection[str] = ()
     note: Callable[[str | None], None] = lambda _name: None
     other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
     flavor: str | None = None
     kept: str | None = None
     own_servers: Collection[str] = ()
+    former_servers: Callable[[str], Collection[str]] = lambda _group_id: ()
+    is_made: Callable[[str], bool] = lambda _group_id: False
+    claim: Callable[[str], None] = lambda _group_id: None
+    leave: Callable[[str], None] = lambda _group_id: None
+    alone: Callable[[str], AbstractContextManager[object]] = lambda _group_id: nullcontext()
 
     def may_own(self, group: ServerGroup) -> bool:
         """Does nobody else use this group: no server, no other cluster?"""
-        return not group.members and not self.other_clusters(group.id)
+        return not self.strangers(group) and not self.other_clusters(group.id)
+
+    def strangers(self, group: ServerGroup) -> list[str]:
+        """The members of a group that are servers of nobody's, or of others."""
+        members = {member.server for member in group.members} - set(self.own_servers)
+        return sorted(members - set(self.former_servers(group.id))) if members else []
+
+
+def gone(group_id: str, groups: Collection[ServerGroup] | None) -> Refusal | None:
+    """Why no node is created in a group that Nova does not have; None where it has it.
+
+    :param groups: those that were looked at; None: nobody could see any.
+    """
+    if groups is None or any(group.id == group_id for group in groups):
+        return None
+    return Refusal(
+        f'server group {group_id}, which the policy is bound to, does not exist any more: '
+        'detach the policy and attach it again'
+    )
 
 
 def kept_group(
@@ -81,19 +114,20 @@ def kept_group(
     why_not = _difference(group, properties, cluster.group_hint)
     if why_not is None:
         return group, None
-    members, own = {member.server for member in group.members}, set(cluster.own_servers)
-    is_shared = bool(cluster.other_clusters(group_id)) or not members <= own
-    if members & own:
-        give_up = f', or give it up with "openstack server group delete {group_id}"'
-        raise PolicyMismatch(
-            f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was kept "
-            'when its policy was detached: attach a policy that matches it'
-            f'{"" if is_shared else give_up}'
-        )
-    if is_shared:
-        return None, None
-    with saying(f"Failed in deleting servergroup '{group.name}'."):
-        groups.delete(group_id)
+    members = {member.server for member in group.members}
+    with cluster.alone(group_id):
+        is_shared = not cluster.may_own(group)
+        if members & set(cluster.own_servers):
+            give_up = f', or give it up with "openstack server group delete {group_id}"'
+            raise PolicyMismatch(
+                f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was "
+                'kept when its policy was detached: attach a policy that matches it'
+                f'{"" if is_shared else give_up}'
+            )
+        if is_shared:
+            return None, None
+        with saying(f"Failed in deleting servergroup '{group.name}'."):
+            groups.delete(group_id)
     return None, group_id
 
 

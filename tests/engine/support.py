@@ -168,6 +168,8 @@ class Desk:
         self, wanted: Mapping[str, Any] | None = None, group: str = 'XYZ-ABCD', **cluster: Any
     ) -> tuple[Any, AffinityPolicy]:
         """A cluster and a policy that is bound to it with an inherited group."""
+        if group not in self.groups():
+            self.edge.nova.add_group(group, id=group)
         made, policy = self.cluster(**cluster), self.policy(wanted)
         self.bind(made, policy, binding(group))
         return made, policy

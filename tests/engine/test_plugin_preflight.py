@@ -185,11 +185,11 @@ def test_rx_03_no_growth_asks_nobody(desk, wanted):
 
 
 @pytest.mark.parametrize('wanted', [spec('1.0'), spec(preflight='off')])
-def test_q3_7_off_and_the_old_spec_ask_nothing(desk, reserved, wanted, caplog):
+def test_q3_7_off_and_the_old_spec_ask_only_for_the_group(desk, reserved, wanted, caplog):
     """Reservations are not kept then, either."""
-    action, _group = run(desk, wanted, 9)
+    action, group = run(desk, wanted, 9)
     assert zones(action) == [None] * 9
-    assert desk.edge.nova.requests() == []
+    assert desk.edge.nova.requests() == [f'GET /os-server-groups/{group}']
     assert warnings(caplog) == []
 
 
@@ -200,14 +200,6 @@ def test_r3_08_a_node_by_itself(desk):
     action, _group = run(desk, spec(), on=['cmp-1', 'cmp-2', 'win-1'], action=CREATE)
     assert 'does not fit: 0 of 1 placed' in refusal(action)
     assert desk.node_data(action.entity.id) == {}
-
-
-def test_a_group_that_is_gone_is_refused_as_nova_would(desk):
-    for mode, is_refused in (('enforce', True), ('warn', False)):
-        made, policy = desk.bound(spec(preflight=mode), '7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1')
-        action = desk.action(made, OUT, {'count': 1})
-        policy.pre_op(made.id, action)
-        assert (action.data['status'] == 'ERROR') == is_refused, action.data
 
 
 # -- what is not known

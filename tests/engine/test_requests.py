@@ -36,10 +36,10 @@ def test_attach_asks_at_most_four_times_and_detach_twice(demo, cloud):
         assert len(asked(cloud)) == number, asked(cloud)
 
 
-def test_plain_hook_asks_nothing(demo, cloud):
-    """With a node to create, Nova gets what the same scale-out asks without a policy."""
+def test_plain_hook_asks_whether_the_group_is_there(demo, cloud):
+    """With a node to create; else Nova gets what the same scale-out asks without a policy."""
     without, profile = demo.cluster(), demo.profile()
-    cluster, _policy, _group = demo.bound(demo.policy(preflight='off'), profile=profile)
+    cluster, _policy, group = demo.bound(demo.policy(preflight='off'), profile=profile)
     cloud.clear_requests()
     demo.resize(cluster, 'EXACT_CAPACITY', 0).succeeded()
     assert cloud.requests() == []
@@ -52,4 +52,7 @@ def test_plain_hook_asks_nothing(demo, cloud):
     assert ('POST', 'servers') in plain
     cloud.clear_requests()
     demo.scale_out(cluster).succeeded()
-    assert kinds() == plain
+    assert kinds() == plain | {('GET', 'os-server-groups')}
+    assert [path for _method, path, _query in asked(cloud) if 'os-server-groups' in path] == [
+        f'/v2.1/os-server-groups/{group}'
+    ]

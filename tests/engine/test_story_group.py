@@ -116,8 +116,8 @@ def test_node_create_waits_for_the_attach_and_joins(demo, truth, cloud):
     assert truth.members(demo.group_id(cluster, policy)) == {physical_id}
 
 
-def test_q3_9_group_of_two_clusters_stays(demo, truth, cloud):
-    """The second cluster inherits what the first one's policy has created."""
+def test_q3_9_group_of_two_clusters_is_deleted_by_the_last(demo, truth, cloud):
+    """The second cluster inherits what the first one's policy has created; its node leaves."""
     policy = demo.policy(servergroup={'name': 'of-two'})
     first, _, group = demo.bound(policy)
     second, _, same = demo.bound(policy)
@@ -126,9 +126,19 @@ def test_q3_9_group_of_two_clusters_stays(demo, truth, cloud):
     demo.detach(first, policy).succeeded()
     assert truth.group_by_id(group) is not None
     name = demo.clustering.get_cluster(second).name
-    assert f'server group {group} stays: cluster {name} uses it' in cloud.logs(200)
+    said = f'server group {group} stays: cluster {name} uses it'
+    assert said in cloud.logs(200)
+    assert demo.clustering.get_cluster(first).status_reason == said
+    (told,) = [
+        each for each in demo.clustering.events(cluster_id=first) if each.status_reason == said
+    ]
+    assert (told.action, told.obj_id) == ('CLUSTER_DETACH_POLICY', first)
     node = demo.node(second)
     assert truth.members(group) == {node.physical_id}
+    demo.act(second, 'del_nodes', nodes=[node.id]).succeeded()
+    demo.detach(second, policy).succeeded()
+    assert truth.group_by_id(group) is None
+    assert 'servergroup' not in demo.node_data(node.id)['placement']
 
 
 def test_q3_9_group_with_servers_of_strangers_stays(demo, truth):

@@ -35,11 +35,14 @@ def test_attach(row):
     if 'meanwhile' in row:
         rival = group_of(row['meanwhile'])
         cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
-    wanted = properties_of(row)
+    wanted, claimed = properties_of(row), []
     cluster = Cluster(
         'c1',
         row.get('hint'),
+        row.get('pending', ()),
         other_clusters=lambda _group_id: row.get('others', ()),
+        is_made=lambda group_id: group_id in row.get('made', ()),
+        claim=claimed.append,
         kept=row.get('kept'),
         own_servers=row.get('own', ()),
     )
@@ -59,6 +62,7 @@ def test_attach(row):
         assert attached.gone == row.get('gone')
         if 'stored' in row:
             assert binding.write(attached.binding) == row['stored']
+        assert claimed == row.get('claimed', ['made-1'] * is_created)
         for key, value in row.get('binding', {}).items():
             assert getattr(attached.binding, key) == value
         for key, value in row.get('group', {}).items():
@@ -76,9 +80,16 @@ def test_what_was_tried_is_said_and_the_rest_is_kept():
 
 @pytest.mark.parametrize('row', rows('policy_detach'))
 def test_detach(row):
-    cloud, kept, connected = cloud_of(row.get('cloud', {})), [], []
-    others = row.get('others', ())
-    cluster = Cluster('c1', other_clusters=lambda _id: others, own_servers=row.get('own', ()))
+    cloud, kept, left, connected = cloud_of(row.get('cloud', {})), [], [], []
+    cluster = Cluster(
+        'c1',
+        row.get('hint'),
+        other_clusters=lambda _id: row.get('others', ()),
+        own_servers=row.get('own', ()),
+        former_servers=lambda _id: row.get('former', ()),
+        is_made=lambda group_id: group_id in row.get('made', ()),
+        leave=left.append,
+    )
 
     def detach():
         return affinity.detach(
@@ -97,7 +108,9 @@ def test_detach(row):
         answer = detach()
         assert answer.said == row['outcome']
         assert answer.gone == row.get('gone')
+        assert (answer.left is None) == ('gone' in row or row.get('stored', ...) is None)
     assert kept == row.get('kept', [])
+    assert left == row.get('noted', [])
     assert bool(connected) == bool(cloud.requests)
     if 'requests' in row:
         assert cloud.requests == row['requests']
@@ -145,16 +158,18 @@ def test_one_failure_leaks_nothing(spec, number, kind):
     def own():
         return [group.id for group in cloud.groups if group not in strangers]
 
+    noted = []
     try:
-        first = affinity.attach(SPECS[spec], Cluster('c1'), cloud, cloud)
+        first = affinity.attach(SPECS[spec], Cluster('c1', note=noted.append), cloud, cloud)
     except AffinityError:
         assert len(own()) <= 1
     else:
         assert own() == [first.binding.servergroup_id]
         assert not first.binding.is_inherited
     cloud.faults = ()
-    again = affinity.attach(SPECS[spec], Cluster('c1'), cloud, cloud)
+    again = affinity.attach(SPECS[spec], Cluster('c1', pending=noted[-1:]), cloud, cloud)
     assert own() == [again.binding.servergroup_id]
+    assert not again.binding.is_inherited
     assert cloud.groups[:2] == strangers
 
 
@@ -241,7 +256,7 @@ def test_an_engine_that_dies_before_it_stores_the_binding_leaks_no_group():
     noted, cloud = [], FakeCloud()
     affinity.attach(NAMED, Cluster('c1', note=noted.append), cloud, cloud)
     assert noted == ['web']
-    again = affinity.attach(NAMED, Cluster('c1', pending='web'), cloud, cloud)
+    again = affinity.attach(NAMED, Cluster('c1', pending={'web'}), cloud, cloud)
     assert (again.how, again.binding.is_inherited) == ('takes up again', False)
 
 
@@ -253,19 +268,19 @@ def test_a_refused_create_is_not_remembered(fault, is_noted):
         affinity.attach(NAMED, Cluster('c1', note=noted.append), cloud, cloud)
     assert noted == ['web'] if is_noted else ['web', None]
     cloud.groups.append(ServerGroup('late', 'web', 'anti-affinity'))
-    again = affinity.attach(NAMED, Cluster('c1', pending=noted[-1]), cloud, cloud)
+    again = affinity.attach(NAMED, Cluster('c1', pending=noted[-1:]), cloud, cloud)
     assert (again.group.id, again.binding.is_inherited) == ('late', not is_noted)
 
 
 @pytest.mark.parametrize(
     ('hint', 'has', 'pending', 'others'),
     [
-        ('web', {}, 'web', ()),
-        (None, {'members': (Member('s1'),)}, 'web', ()),
-        (None, {'rules': {'max_server_per_host': 2}}, 'web', ()),
-        (None, {}, 'other', ()),
-        (None, {}, None, ()),
-        (None, {}, 'web', ['c2']),
+        ('web', {}, ['web'], ()),
+        (None, {'members': (Member('s1'),)}, ['web'], ()),
+        (None, {'rules': {'max_server_per_host': 2}}, ['web'], ()),
+        (None, {}, ['other'], ()),
+        (None, {}, [], ()),
+        (None, {}, ['web'], ['c2']),
     ],
 )
 def test_only_an_empty_pending_group_is_ours_again(hint, has, pending, others):

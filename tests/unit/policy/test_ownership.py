@@ -3,7 +3,8 @@
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.policy.ownership import KEY, is_kept
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.policy.ownership import KEY, gone, is_kept
 from senlin_affinity.policy.properties import Properties
 
 
@@ -32,3 +33,15 @@ def test_another_value_is_an_error(said):
     with pytest.raises(InvalidSpec, match='must be delete or keep, not') as caught:
         is_kept({KEY: said}, Properties)
     assert caught.value.path == 'metadata.senlin_affinity_on_detach'
+
+
+def test_a_bound_group_that_is_gone_is_refused_with_what_to_do():
+    group = ServerGroup('g1', 'web', 'affinity')
+    assert gone('g1', None) is None, 'nobody could see any'
+    assert gone('g1', [group]) is None
+    refusal = gone('g2', [group])
+    assert refusal is not None
+    assert refusal.reason == (
+        'server group g2, which the policy is bound to, does not exist any more: detach the policy '
+        'and attach it again'
+    )
