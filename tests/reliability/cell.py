@@ -62,8 +62,13 @@ class Result:
 
 def prepare() -> None:
     """What a process needs once."""
-    cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
+    set_options()
     make_database()
+
+
+def set_options() -> None:
+    """The options of every case."""
+    cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
     cfg.CONF.set_override('max_answer_size', 1, group='affinity')
 
 

@@ -6,14 +6,12 @@ follow from them. Processes of a pool run the cells; the results become a :class
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import time
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from tests.reliability import cell, missed, operations, report
+from tests.reliability import cell, missed, operations, quiet, report
 from tests.reliability.cell import OUTCOMES, TRIES, Cell, Result
 from tests.reliability.faults import FAULTS
 from tests.reliability.report import Part
@@ -51,9 +49,7 @@ def run(
 
 
 def _prepare() -> None:
-    warnings.simplefilter('ignore')
-    for name in ('keystoneauth', 'senlin', 'openstack'):  # what fails is what is asked for
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    quiet.down()
     cell.prepare()
 
 

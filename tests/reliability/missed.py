@@ -15,8 +15,15 @@ _UNNOTED = (
     'the group has the name that is made of the cluster, and no note: the next attach to the '
     'cluster takes it up, but nothing does once the cluster is deleted'
 )
+_UNBOUND = (
+    'a group that was made and not bound, or kept, is known to the cluster only: nothing takes it '
+    'up once the cluster is deleted'
+)
 #: Which cases, which promise, and why.
-MISSED = ((r'attach: (own group|with max_size); POST /compute.*; drip; ', LEAK, _UNNOTED),)
+MISSED = (
+    (r'attach: (own group|with max_size); POST /compute.*; drip; ', LEAK, _UNNOTED),
+    (r'; before \d+\. .*; (again|cluster deleted)$', LEAK, _UNBOUND),
+)
 
 
 def sorted_out(broken: Iterable[Broken]) -> tuple[tuple[Broken, ...], tuple[Broken, ...]]:

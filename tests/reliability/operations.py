@@ -17,6 +17,7 @@ from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
+from senlin_affinity.policy import ownership
 from tests.engine.support import PROJECT, USER, Desk, plain, profile, spec
 from tests.reliability.faulty_cloud import FaultyCloud
 from tests.support.edge import Edge
@@ -37,7 +38,10 @@ FOREIGN = ('web', 'other', 'senlin-affinity-of-nobody')
 
 @dataclass(frozen=True)
 class Operation:
-    """One of them: attach, detach, or the hook before an action."""
+    """One of them: attach, detach, or the hook before an action.
+
+    With ``is_kept`` the cluster has a group that an earlier detach kept.
+    """
 
     name: str
     kind: str
@@ -46,6 +50,7 @@ class Operation:
     cluster: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=lambda: {'count': 2})
     wanted: int = 2
+    is_kept: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -55,15 +60,18 @@ def _hook(name: str, policy: Mapping[str, Any], **more: Any) -> Operation:
     return Operation(f'hook: {name}', 'hook', policy, **more)
 
 
+_KEEPING = plain(servergroup={'on_detach': 'keep'})
 _RESIZE = {'adjustment_type': 'CHANGE_IN_CAPACITY', 'number': 3, 'strict': False}
 OPERATIONS = (
     Operation('attach: own group', 'attach', plain(servergroup={'policies': 'anti-affinity'})),
     Operation('attach: named group', 'attach', spec(servergroup={'name': 'new'})),
     Operation('attach: existing group', 'attach', plain(servergroup={'name': FOREIGN[0]})),
     Operation('attach: with max_size', 'attach', spec(), cluster={'max_size': 3}),
+    Operation('attach: kept group', 'attach', _KEEPING, is_kept=True),
     Operation('attach: version 1.0', 'attach', plain('1.0', servergroup={'name': 'new'})),
     Operation('detach: own group', 'detach', plain()),
-    Operation('detach: kept group', 'detach', plain(servergroup={'on_detach': 'keep'})),
+    Operation('detach: version 1.0', 'detach', plain('1.0', servergroup={'name': 'new'})),
+    Operation('detach: kept group', 'detach', _KEEPING),
     Operation('detach: existing group', 'detach', plain(servergroup={'name': FOREIGN[0]})),
     _hook('plain', plain()),
     _hook('plain, a node', plain(), action='NODE_CREATE', inputs={}, wanted=1),
@@ -106,8 +114,10 @@ class Stage:
         self.cluster = made.id
         policy = AffinityPolicy('web', dict(operation.spec), user=USER, project=PROJECT, domain='')
         self.policy = policy.store(self.desk.context)
-        if operation.kind != 'attach':
+        if operation.kind != 'attach' or operation.is_kept:
             assert self.attach() is None
+        if operation.is_kept:
+            assert self.detach() is None
 
     def run(self) -> str | None:
         """Carry the operation out; None, or why it was refused."""
@@ -143,6 +153,17 @@ class Stage:
         self.data = dict(self.desk.row(action).data)
         self.data['status'] = action.data['status']
         return str(action.data['reason']) if action.data['status'] == 'ERROR' else None
+
+    def forget_to_keep(self) -> None:
+        """From now on a detach deletes the group: the cluster says so."""
+        values = {'metadata': {ownership.KEY: 'delete'}}
+        objects.Cluster.update(self.desk.context, self.cluster, values)
+
+    def clean_up(self) -> list[str]:
+        """What an operator does for a policy whose cluster is gone; what failed."""
+        self.cluster = self.desk.cluster(profile=profile()).id
+        self.forget_to_keep()
+        return [why for why in (self.attach(), self.detach()) if why is not None]
 
     def is_attached(self) -> bool:
         """Whether there is a binding."""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reliability import matrix, report
+from tests.reliability import kills, matrix, report
 from tests.reliability.report import Part
 
 
@@ -19,9 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts, and say what they came to."""
     parser = argparse.ArgumentParser(prog='make soak')
     parser.add_argument('--parts', nargs='*', default=[*PARTS], choices=[*PARTS])
-    parser.add_argument('--workers', type=int, default=4, help='processes of the fault matrix')
-    parser.add_argument('--every', type=int, default=1, help='one cell of so many')
-    parser.add_argument('--only', default='', help='cells of the fault matrix that hold this')
+    parser.add_argument('--workers', type=int, default=4, help='processes (default: 4)')
+    parser.add_argument('--every', type=int, default=1, help='one case of so many')
+    parser.add_argument('--only', default='', help='cases that hold this')
     parser.add_argument('--write', type=Path, help='the page of the manual')
     given = parser.parse_args(arguments)
     parts = []
@@ -41,7 +41,11 @@ def _matrix(given: argparse.Namespace) -> Part:
     return matrix.run(given.workers, given.every, given.only, tell)[0]
 
 
-PARTS = {'matrix': _matrix}
+def _kills(given: argparse.Namespace) -> Part:
+    return kills.run(given.workers, given.every, given.only, tell)
+
+
+PARTS = {'matrix': _matrix, 'kills': _kills}
 tell = functools.partial(print, flush=True)
 
 if __name__ == '__main__':

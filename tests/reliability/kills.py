@@ -1,0 +1,143 @@
+"""Kill points: the engine dies between every two steps of an attach and of a detach.
+
+Data flow: a run that is not killed says which steps there are, of Senlin's own as well; then each
+of them is where a process is killed. What follows is either the same action again, and a detach; or
+the deletion of the cluster, and the clean-up of what is left. Then nothing of ours may be left.
+
+Shapes: an outcome is ``recovered``, or ``stuck`` where an action afterwards fails.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from senlin.common import consts
+
+from tests.reliability import cell, engine, missed, operations, promises, quiet, report
+from tests.reliability.operations import Stage
+from tests.reliability.promises import Broken
+from tests.reliability.report import Part
+
+NAME = 'kill points'
+RECOVERED, STUCK = 'recovered', 'stuck'
+#: What is done after the death.
+AGAIN, DELETED = AFTERWARDS = 'again', 'cluster deleted'
+KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))
+_ACTIONS = {'attach': consts.CLUSTER_ATTACH_POLICY, 'detach': consts.CLUSTER_DETACH_POLICY}
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the engine dies (just before the step of this number), and what follows."""
+
+    operation: str
+    number: int
+    step: str
+    afterwards: str
+
+    def __str__(self) -> str:
+        return f'{self.operation}; before {self.number}. {self.step}; {self.afterwards}'
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of it."""
+
+    point: Point
+    outcome: str
+    broken: tuple[Broken, ...]
+
+
+def run(workers: int, every: int = 1, only: str = '', tell: Callable[[str], object] = str) -> Part:
+    """Kill the engine at every point, or at one of so many."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        context = multiprocessing.get_context('spawn')
+        with context.Pool(workers, _prepare, (folder,)) as pool:
+            steps = dict(zip(KILLED, pool.map(steps_of, KILLED, 1), strict=True))
+            points = [
+                Point(name, number, step, afterwards)
+                for name in KILLED
+                for number, step in enumerate(steps[name], 1)
+                for afterwards in AFTERWARDS
+            ]
+            points = [point for point in points if only in str(point)][::every]
+            results = []
+            for result in pool.imap(kill, points, 1):
+                results.append(result)
+                if result.broken:
+                    tell(f'{result.point}: {result.broken}')
+    rows = [(name, len(found), _listed(found)) for name, found in steps.items()]
+    return Part(
+        NAME,
+        len(results),
+        Counter(each.outcome for each in results),
+        *missed.sorted_out((str(each.point), *item) for each in results for item in each.broken),
+        time.monotonic() - begun,
+        'The steps before each of which the engine is killed:\n\n'
+        + report.table(('Operation', 'Steps', 'Which'), rows),
+    )
+
+
+def _listed(steps: tuple[str, ...]) -> str:
+    return ', '.join(f'``{step}``' for step in steps)
+
+
+def _prepare(folder: str) -> None:
+    quiet.down()
+    cell.set_options()
+    number = multiprocessing.current_process().name
+    engine.make_database(str(Path(folder, f'{number}.sqlite')))
+
+
+def steps_of(name: str) -> tuple[str, ...]:
+    """The steps of an operation that nothing disturbs."""
+    with operations.new_cloud() as cloud:
+        ended = _act(Stage(cloud, operations.BY_NAME[name]))
+    assert ended.status == 'SUCCEEDED', ended.reason
+    return ended.steps
+
+
+def kill(point: Point) -> Result:
+    """Have the engine die there, and see what can be made of it."""
+    with operations.new_cloud() as cloud:
+        stage = Stage(cloud, operations.BY_NAME[point.operation])
+        ended = _act(stage, kill_at=point.number)
+        assert ended.is_killed, point
+        broken = [*promises.groups(stage)]
+        follow = _again if point.afterwards == AGAIN else _delete
+        stuck = [(promises.RECOVERY, why) for why in follow(stage)]
+        broken += [*stuck, *promises.groups(stage, may_be_noted=False)]
+    return Result(point, STUCK if stuck else RECOVERED, tuple(broken))
+
+
+def _again(stage: Stage) -> list[str]:
+    """The same again; an attach is then detached, for good."""
+    todo = [consts.CLUSTER_ATTACH_POLICY, consts.CLUSTER_DETACH_POLICY]
+    if stage.operation.kind == 'detach' and stage.is_attached():
+        todo.insert(0, consts.CLUSTER_DETACH_POLICY)
+    stage.forget_to_keep()
+    return _all(stage, todo)
+
+
+def _delete(stage: Stage) -> list[str]:
+    """The cluster is deleted, and what is left is cleaned up."""
+    lost = _all(stage, [consts.CLUSTER_DELETE])
+    return lost + stage.clean_up()
+
+
+def _all(stage: Stage, names: list[str]) -> list[str]:
+    ended = [engine.act(stage, name, {'policy_id': stage.policy}) for name in names]
+    pairs = zip(names, ended, strict=True)
+    return [f'{name}: {each.reason}' for name, each in pairs if each.status != 'SUCCEEDED']
+
+
+def _act(stage: Stage, kill_at: int = 0) -> engine.Ended:
+    name = _ACTIONS[stage.operation.kind]
+    return engine.act(stage, name, {'policy_id': stage.policy}, kill_at)

@@ -1,0 +1,14 @@
+"""The engine dies at a few points; make soak has all of them."""
+
+import pytest
+
+from tests.reliability import kills
+
+
+@pytest.mark.long
+def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
+    part = kills.run(2, every=29)
+    assert part.broken == ()
+    assert set(part.outcomes) == {kills.RECOVERED}
+    assert all(name in part.text for name in kills.KILLED)
+    assert 'POST /compute/v2.1/os-server-groups' in part.text
