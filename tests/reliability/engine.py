@@ -62,20 +62,12 @@ def act(
 ) -> Ended:
     """Have an engine carry out an action on the stage's cluster, and wait for its end."""
     context = stage.desk.context
-    action = action_module.Action.create(
-        context,
-        stage.cluster,
-        name,
-        inputs=dict(inputs or {}),
-        cluster_id=stage.cluster,
-        cause=consts.CAUSE_RPC,
-        status=consts.ACTION_READY,
-    )
+    made = action(context, stage.cluster, name, inputs)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            _run(context, action, kill_at, lambda steps: os.write(writing, steps))
+            _run(context, made, kill_at, lambda steps: os.write(writing, steps))
         except BaseException:  # noqa: BLE001 - a forked process must not go on
             traceback.print_exc()
             os._exit(1)
@@ -88,12 +80,43 @@ def act(
     is_killed = status != 0
     if is_killed:
         objects.Service.gc_by_engine(_ENGINE)
-    row = objects.Action.get(context, action, refresh=True)
+    row = objects.Action.get(context, made, refresh=True)
     steps = () if is_killed else tuple(json.loads(told))
     return Ended(is_killed, str(row.status), str(row.status_reason), steps)
 
 
-def _run(context: Any, action: str, kill_at: int, tell: Callable[[bytes], object]) -> None:
+def carry_out(
+    context: Any, cluster: str, name: str, inputs: Mapping[str, Any] | None = None
+) -> Ended:
+    """Carry out an action in this very thread, as one of an engine's workers does."""
+    made = action(context, cluster, name, inputs)
+    assert objects.Action.acquire(context, made, _ENGINE, time.time()) is not None
+    action_module.ActionProc(context, made)
+    row = objects.Action.get(context, made, refresh=True)
+    return Ended(False, str(row.status), str(row.status_reason))
+
+
+def action(
+    context: Any,
+    cluster: str,
+    name: str,
+    inputs: Mapping[str, Any] | None = None,
+    status: str = consts.ACTION_READY,
+) -> str:
+    """The row of a new action on a cluster; its id."""
+    made = action_module.Action.create(
+        context,
+        cluster,
+        name,
+        inputs=dict(inputs or {}),
+        cluster_id=cluster,
+        cause=consts.CAUSE_RPC,
+        status=status,
+    )
+    return str(made)
+
+
+def _run(context: Any, made: str, kill_at: int, tell: Callable[[bytes], object]) -> None:
     """Be the engine's process."""
     steps: list[str] = []
 
@@ -103,9 +126,9 @@ def _run(context: Any, action: str, kill_at: int, tell: Callable[[bytes], object
             os.kill(os.getpid(), signal.SIGKILL)
 
     context.update_store()
-    assert objects.Action.acquire(context, action, _ENGINE, time.time()) is not None
+    assert objects.Action.acquire(context, made, _ENGINE, time.time()) is not None
     _count(step)
-    action_module.ActionProc(context, action)
+    action_module.ActionProc(context, made)
     tell(json.dumps(steps).encode())
 
 

@@ -112,12 +112,16 @@ class Stage:
         self.foreign = {cloud.nova.add_group(name) for name in FOREIGN}
         made = self.desk.cluster(profile=profile(), **operation.cluster)
         self.cluster = made.id
-        policy = AffinityPolicy('web', dict(operation.spec), user=USER, project=PROJECT, domain='')
-        self.policy = policy.store(self.desk.context)
+        self.policy = self.add_policy(operation.spec)
         if operation.kind != 'attach' or operation.is_kept:
             assert self.attach() is None
         if operation.is_kept:
             assert self.detach() is None
+
+    def add_policy(self, spec: Mapping[str, Any]) -> str:
+        """One more policy; its id."""
+        made = AffinityPolicy('web', dict(spec), user=USER, project=PROJECT, domain='')
+        return str(made.store(self.desk.context))
 
     def run(self) -> str | None:
         """Carry the operation out; None, or why it was refused."""

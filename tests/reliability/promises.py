@@ -13,9 +13,9 @@ from typing import Any
 
 from tests.reliability.operations import Stage
 
-LEAK, FOREIGN, HANG, EXCEPTION, PLACEMENT, RECOVERY = KINDS = (
-    'leaked group', 'foreign deletion', 'hang', 'foreign exception', 'half placement',
-    'no recovery',
+LEAK, FOREIGN, LOST, HANG, EXCEPTION, PLACEMENT, RECOVERY = KINDS = (
+    'leaked group', 'foreign deletion', 'lost group', 'hang', 'foreign exception',
+    'half placement', 'no recovery',
 )  # fmt: skip
 Broken = tuple[str, str]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reliability import kills, matrix, report
+from tests.reliability import kills, matrix, races, report, sandbox_races
 from tests.reliability.report import Part
 
 
@@ -21,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--parts', nargs='*', default=[*PARTS], choices=[*PARTS])
     parser.add_argument('--workers', type=int, default=4, help='processes (default: 4)')
     parser.add_argument('--every', type=int, default=1, help='one case of so many')
+    parser.add_argument('--rounds', type=int, default=200, help='of races; a tenth on the sandbox')
     parser.add_argument('--only', default='', help='cases that hold this')
     parser.add_argument('--write', type=Path, help='the page of the manual')
     given = parser.parse_args(arguments)
@@ -45,7 +46,15 @@ def _kills(given: argparse.Namespace) -> Part:
     return kills.run(given.workers, given.every, given.only, tell)
 
 
-PARTS = {'matrix': _matrix, 'kills': _kills}
+def _races(given: argparse.Namespace) -> Part:
+    return races.run(min(given.workers, 2), given.rounds, tell)
+
+
+def _sandbox(given: argparse.Namespace) -> Part:
+    return sandbox_races.run(max(1, given.rounds // 10), tell)
+
+
+PARTS = {'matrix': _matrix, 'kills': _kills, 'races': _races, 'sandbox': _sandbox}
 tell = functools.partial(print, flush=True)
 
 if __name__ == '__main__':

@@ -1,0 +1,88 @@
+"""Races on the whole sandbox: a real Nova, Placement and Senlin, with its API, engine and workers.
+
+Data flow: four clusters stay; each round has new policies that name one server group. They attach,
+grow, are resized and detach, each step of all clusters at once; after a round Nova has the groups
+that it had before.
+
+Units: a round is a case.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from senlin_affinity.core.errors import CloudError
+from tests.reliability import missed, promises
+from tests.reliability.promises import Broken
+from tests.reliability.races import APART, CLUSTERS, REFUSED
+from tests.reliability.report import Part
+from tests.support.cloud_fixtures import Judged, Tenant, Truth
+from tests.support.sandbox import SandboxCloud
+
+NAME = 'races on the sandbox'
+_HOSTS = {'cmp-1': {}, 'cmp-2': {}}
+
+
+def run(rounds: int, tell: Callable[[str], object] = str) -> Part:
+    """Run so many rounds."""
+    begun = time.monotonic()
+    outcomes: Counter[str] = Counter()
+    found: list[tuple[str, str, str]] = []
+    with SandboxCloud(_HOSTS, senlin=True) as cloud:
+        racing = Racing(Tenant(cloud.connection('demo')), Truth(cloud.connection('admin')))
+        for number in range(1, rounds + 1):
+            refused, broken = racing.race(number)
+            outcomes[REFUSED if refused else APART] += 1
+            found += [(f'sandbox round {number}', *item) for item in broken]
+            tell(f'sandbox round {number}: {refused or "all went well"} {broken or ""}')
+    return Part(NAME, rounds, outcomes, *missed.sorted_out(found), time.monotonic() - begun)
+
+
+class Racing:
+    """Four clusters of one project."""
+
+    def __init__(self, user: Tenant, truth: Truth) -> None:
+        self.user, self.truth = user, truth
+        profile = user.profile()
+        self.clusters = [user.cluster(profile) for _ in range(CLUSTERS)]
+
+    def race(self, seed: int) -> tuple[list[str], list[Broken]]:
+        """One round: the reasons of what was refused, and the promises that were broken."""
+        draw, name = random.Random(seed), f'race-{seed}'
+        foreign = self.user.create_group(name, 'soft-anti-affinity') if seed % 3 == 0 else None
+        before = self.truth.groups()
+        wanted = {'name': name, 'policies': 'soft-anti-affinity'}
+        shared = self.user.policy(servergroup=wanted)
+        policies = {
+            cluster: draw.choice((shared, self.user.policy(servergroup=wanted)))
+            for cluster in self.clusters
+        }
+        refused, broken = [], []
+        steps: list[Callable[[str], Judged]] = [
+            lambda cluster: self.user.attach(cluster, policies[cluster]),
+            lambda cluster: self.user.scale_out(cluster, 1),
+            lambda cluster: self.user.resize(cluster, 'EXACT_CAPACITY', draw.choice((0, 2))),
+            lambda cluster: self.user.resize(cluster, 'EXACT_CAPACITY', 0),
+            lambda cluster: self.user.detach(cluster, policies[cluster]),
+        ]
+        racing = list(self.clusters)
+        try:
+            for number, step in enumerate(steps):
+                draw.shuffle(racing)
+                running = {each: step(each) for each in racing}
+                ended = {each: action.ended() for each, action in running.items()}
+                failed = [each for each in racing if ended[each].status != 'SUCCEEDED']
+                refused += [ended[each].reason for each in failed]
+                if not number:  # two that make the group at once may have a third refused
+                    racing = [each for each in racing if each not in failed]
+        except CloudError as error:  # past the deadline of an action
+            broken.append((promises.HANG, str(error)))
+        after = self.truth.groups()
+        broken += [(promises.LEAK, each) for each in after if each not in before]
+        broken += [(promises.FOREIGN, each) for each in before if each not in after]
+        if foreign is not None and self.truth.group_by_id(foreign) is not None:
+            self.user.compute.delete_server_group(foreign)
+        return refused, broken

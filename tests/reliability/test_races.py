@@ -1,0 +1,17 @@
+"""A few rounds of races; make soak has more of them."""
+
+import pytest
+
+from tests.reliability import races, sandbox_races
+
+
+@pytest.mark.long
+def test_clusters_that_share_a_group():
+    part = races.run(2, 4)
+    assert part.broken == ()
+    assert sum(part.outcomes.values()) == 4
+
+
+@pytest.mark.long
+def test_clusters_that_share_a_group_on_the_sandbox():
+    assert sandbox_races.run(1).broken == ()
