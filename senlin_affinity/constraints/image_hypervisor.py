@@ -74,7 +74,7 @@ class ImageHypervisorConstraint:
     """What the image asks of the hypervisor."""
 
     name = 'image_hypervisor'
-    order = 78
+    order = 79
     summary = 'only a hypervisor that supports what the image asks for'
     needs = ('hosts',)
     filters = (_FILTER,)
