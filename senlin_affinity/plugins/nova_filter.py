@@ -1,7 +1,8 @@
 """The aggregate filter of document 000, for nova-scheduler.
 
 Data flow: the metadata of a host's aggregates and the flavor's extra specs come in;
-:mod:`senlin_affinity.core.aggregate_metadata` answers, once for hosts of the same aggregates.
+:mod:`senlin_affinity.core.aggregate_metadata` answers, within a request once for all hosts that are
+in the same aggregates.
 
 Shapes, in nova.conf::
 
@@ -16,23 +17,25 @@ Source: document 000; ``nova/scheduler/filters`` of Nova 34.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import Any
 
 from nova.exception import NovaException
 from nova.scheduler import filters
 from oslo_log import log as logging
 
-from senlin_affinity.core.aggregate_metadata import Requirements, warnings
+from senlin_affinity.core.aggregate_metadata import FORCE, Requirements, warnings
 from senlin_affinity.core.aggregates.reasons import REASONS
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.core.verdict import Verdict
 
 LOG = logging.getLogger(__name__)
 
-#: A mapping that can be a key itself: its items, by their names.
-_Frozen = tuple[tuple[str, Any], ...]
+_AGGREGATES = attrgetter('aggregates')
 
 #: How many different warnings and failures are remembered as said.
 _MOST_SAID = 1000
@@ -50,36 +53,73 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
     def __init__(self) -> None:
         self._said: set[tuple[str, ...]] = set()
 
+    def filter_all(self, filter_obj_list: Iterable[Any], spec_obj: Any) -> list[Any]:
+        """The hosts that pass; those that are in the same aggregates are decided once.
+
+        A subclass that decides about a host itself is asked about each; so is everything where
+        something is not as it should be, and fails where it is.
+        """
+        # Imported here, as in Nova: it registers the options of all of Nova.
+        from nova.scheduler import utils
+
+        hosts = list(filter_obj_list)
+        if len(hosts) > 1 and not self._is_overridden():
+            if not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj):
+                return hosts
+            with contextlib.suppress(Exception):
+                return self._passing(hosts, spec_obj.flavor)
+        return list(super().filter_all(hosts, spec_obj))
+
+    def _is_overridden(self) -> bool:
+        ours = AggregateInstanceTypeFilter
+        return (
+            getattr(self.host_passes, '__func__', None) is not ours.host_passes
+            or getattr(self._filter_one, '__func__', None) is not ours._filter_one
+        )
+
+    def _passing(self, hosts: list[Any], flavor: Any) -> list[Any]:
+        """The hosts that pass. Nova has one object for each aggregate, equal to itself only."""
+        rule = _rule(flavor)
+        judged = {place: _judge(rule, place) for place in dict.fromkeys(_places(hosts))}
+        if not any(judged.values()):
+            return hosts
+        judgements = map(judged.__getitem__, _places(hosts))
+        return [
+            host
+            for host, judged in zip(hosts, judgements, strict=True)
+            if judged is None or self._say(judged, host, flavor)
+        ]
+
     def host_passes(self, host_state: Any, spec_obj: Any) -> bool:
         """Whether servers of the request's flavor may go to this host; never raises."""
         try:
-            return self._passes(host_state, spec_obj.flavor)
+            flavor = spec_obj.flavor
+            judged = _judge(_rule(flavor), tuple(host_state.aggregates))
+            return judged is None or self._say(judged, host_state, flavor)
         except Exception as error:
-            host = _called('host', host_state, 'host')
-            words = f'{type(error).__name__}: {error}'
-            if self._is_new(words):
-                LOG.exception('the aggregate filter failed, and rejects %s', host)
-            else:
-                LOG.debug('the aggregate filter failed, and rejects %s: %s', host, words)
-            return False
+            return self._fail(error, host_state)
 
-    def _passes(self, host_state: Any, flavor: Any) -> bool:
-        aggregates = [each.metadata for each in host_state.aggregates]
-        names = [
-            _label(each, 'name') or f'aggregate {number}'
-            for number, each in enumerate(host_state.aggregates, 1)
-        ]
-        verdict = _judge(
-            _frozen(_extra_specs(flavor)), tuple(map(_frozen, aggregates)), tuple(names)
-        )
-        called, host = _called('flavor', flavor, 'name'), _called('host', host_state, 'host')
-        for words in warnings(verdict, aggregates, names):
-            if self._is_new(words, called):
-                LOG.warning('%s, %s: %s', called, host, words)
-        if not verdict and LOG.isEnabledFor(logging.DEBUG):
-            reason = sentence(verdict, REASONS)
-            LOG.debug('%s, %s: rejected (%s): %s', called, host, verdict.code, reason)
-        return bool(verdict)
+    def _say(self, judged: _Judged, host_state: Any, flavor: Any) -> bool:
+        """Log what is to be said of a host, and answer whether it passes."""
+        is_debug = LOG.isEnabledFor(logging.DEBUG)
+        if judged.warnings or is_debug:
+            called, host = _called('flavor', flavor, 'name'), _called('host', host_state, 'host')
+            for words in judged.warnings:
+                if self._is_new(words, called):
+                    LOG.warning('%s, %s: %s', called, host, words)
+            if is_debug and not judged.verdict:
+                code, reason = judged.verdict.code, judged.reason
+                LOG.debug('%s, %s: rejected (%s): %s', called, host, code, reason)
+        return bool(judged.verdict)
+
+    def _fail(self, error: Exception, host_state: Any) -> bool:
+        """Reject the host, and log why."""
+        host, words = _called('host', host_state, 'host'), f'{type(error).__name__}: {error}'
+        if self._is_new(words):
+            LOG.exception('the aggregate filter failed, and rejects %s', host)
+        else:
+            LOG.debug('the aggregate filter failed, and rejects %s: %s', host, words)
+        return False
 
     def _is_new(self, *words: str) -> bool:
         """Has this not been said yet? When too much was said, it begins anew."""
@@ -113,18 +153,60 @@ def _extra_specs(flavor: Any) -> Mapping[str, Any]:
         return {}
 
 
-def _frozen(mapping: Mapping[str, Any]) -> _Frozen:
-    return tuple(sorted(mapping.items()))
+def _rule(flavor: Any) -> Requirements:
+    return _requirements(tuple(sorted(_extra_specs(flavor).items())))
 
 
 @lru_cache(maxsize=128)
-def _requirements(extra_specs: _Frozen) -> Requirements:
+def _requirements(extra_specs: tuple[tuple[str, Any], ...]) -> Requirements:
     """The flavor, parsed: once for all hosts of a request, and for the next requests."""
     return Requirements.parse(dict(extra_specs))
 
 
-@lru_cache(maxsize=4096)
-def _judge(
-    extra_specs: _Frozen, aggregates: tuple[_Frozen, ...], names: tuple[str, ...]
-) -> Verdict:
-    return _requirements(extra_specs).check([dict(each) for each in aggregates], names)
+@dataclass
+class _Judged:
+    """What the rule says of hosts in some aggregates, and what the log says of them."""
+
+    rule: Requirements
+    aggregates: tuple[Any, ...]
+    metadata: Sequence[Mapping[str, str]]
+    verdict: Verdict
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What an operator should be told."""
+        is_silent = not warnings(self.verdict, self.metadata)
+        return () if is_silent else warnings(self._named, self.metadata, self._names)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why the hosts are rejected."""
+        return sentence(self._named, REASONS)
+
+    @cached_property
+    def _named(self) -> Verdict:
+        """The verdict, with the names of the aggregates in it: for the log only."""
+        return self.rule.check(self.metadata, self._names)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        numbered = enumerate(self.aggregates, 1)
+        return [_label(each, 'name') or f'aggregate {number}' for number, each in numbered]
+
+
+def _places(hosts: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """The aggregates of each host: Nova has one object for each, which equals itself only."""
+    return map(tuple, map(_AGGREGATES, hosts))
+
+
+def _judge(rule: Requirements, aggregates: tuple[Any, ...]) -> _Judged | None:
+    """None: the hosts pass, and there is nothing to be said of them."""
+    metadata = [each.metadata for each in aggregates]
+    is_forcing = any([FORCE in each for each in metadata])  # noqa: C419 - a generator costs more
+    if not rule.asked and not is_forcing:
+        return None
+    verdict = rule.check(metadata) if is_forcing else rule.unmet(metadata)
+    if verdict is None:
+        return None
+    judged = _Judged(rule, aggregates, metadata, verdict)
+    return judged if not verdict or judged.warnings else None

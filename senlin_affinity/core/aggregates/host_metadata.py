@@ -75,6 +75,8 @@ class HostMetadata:
 
     def warnings(self) -> tuple[str, ...]:
         """What an operator should be told of this metadata."""
+        if not any(FORCE in metadata for metadata in self.aggregates):
+            return ()
         return tuple(
             f'{FORCE} is {metadata[FORCE]!r} in {name}, which is no boolean: it does not force'
             for name, metadata in self._named()
