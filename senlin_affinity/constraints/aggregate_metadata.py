@@ -6,7 +6,7 @@ less. Each holds where the cloud's scheduler runs it; where it runs both, both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
@@ -72,6 +72,10 @@ class AggregateMetadataConstraint:
         names = [aggregate.name for aggregate in aggregates]
         verdicts = [rule.check(metadata, names) for rule in rules]
         return next((verdict for verdict in verdicts if not verdict), verdicts[0])
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('aggregates',) if resolved.once(_rules) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts."""

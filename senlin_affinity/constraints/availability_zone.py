@@ -14,7 +14,7 @@ nova.conf calls the default zone so.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.reservations import kept_for_others
@@ -38,6 +38,7 @@ DEFAULT_AVAILABILITY_ZONE = Option(
 )
 #: A filter of older Novas, which no longer have it.
 _FILTER = 'AvailabilityZoneFilter'
+_READ = ('availability_zone', 'aggregates', 'unmirrored')
 #: So many other zones are planned at most.
 _MOST_ZONES = 10
 #: Whatever the code is: which one it is tells of hosts.
@@ -102,6 +103,10 @@ class AvailabilityZoneConstraint:
         if zone is None:
             return Verdict.unknown('availability_zone.unknown')
         return Verdict.rejected('availability_zone.other_zone', zone=zone, wanted=wanted)
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return _READ if resolved.once(wanted_zone) is not None else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The zone, and whether an aggregate says the same."""

@@ -6,7 +6,7 @@ the hypervisor of a vCenter cluster is called ``domain-c7.<uuid of the vCenter>`
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Data, Host, Option, Reason, ResolvedRequest, Verdict
@@ -54,11 +54,19 @@ class DrsConstraint:
         """What gives the rule up."""
         return {'enable_drs_extension': False}
 
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host beside its names."""
+        return ('enabled', 'up') if resolved.rules.is_drs_required else ()
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The names, and whether it runs."""
         if not resolved.rules.is_drs_required:
             return None
         return (host.host, host.hypervisor_hostname, host.enabled, host.up)
+
+    def named(self, resolved: ResolvedRequest) -> Collection[str] | None:
+        """Any host, where DRS is asked for."""
+        return None if resolved.rules.is_drs_required else ()
 
 
 def check_drs_host(host: Host, pattern: str) -> Verdict:

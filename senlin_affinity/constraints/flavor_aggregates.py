@@ -8,7 +8,7 @@ At most: where the aggregates or the flavor are not known.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
@@ -55,6 +55,10 @@ class FlavorAggregatesConstraint:
             return Verdict.passed('flavor_aggregates.named', flavor=flavor.name)
         names = named(aggregates, KEY)
         return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=flavor.name)
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts."""

@@ -8,7 +8,7 @@ another one: at most.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -55,6 +55,10 @@ class HostStateConstraint:
         if is_left_behind(host) and not host.is_nested:
             return Verdict.rejected('host_state.disabled_in_placement', trait=DISABLED)
         return Verdict.passed('host_state.up', is_at_most=is_left_behind(host))
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('enabled', 'up', 'traits', 'is_nested')
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Both states, and what Placement has."""

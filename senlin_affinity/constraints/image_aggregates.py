@@ -10,7 +10,7 @@ At most: where the aggregates are not known, or Nova's type of the property is n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
@@ -85,6 +85,10 @@ class ImageAggregatesConstraint:
             return Verdict.rejected('image_aggregates.mismatch', key=key, asked=asked, found=shown)
         code = 'image_aggregates.matches' if is_known else 'image_aggregates.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts."""

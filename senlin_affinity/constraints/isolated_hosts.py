@@ -9,7 +9,7 @@ is taken for one that is not isolated on the other hosts (an assumption).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
@@ -78,9 +78,18 @@ class IsolatedHostsConstraint:
             return Verdict.rejected('isolated_hosts.not_isolated')
         return Verdict.passed('isolated_hosts.open')
 
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Nothing but its name."""
+        return ()
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Is the host isolated?"""
         return _is_isolated(resolved, host) if resolved.is_enforced(_FILTER) else None
+
+    def named(self, resolved: ResolvedRequest) -> Collection[str]:
+        """The isolated hosts."""
+        names: Collection[str] = resolved.option(HOSTS)
+        return names if resolved.is_enforced(_FILTER) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """What nova.conf isolates; and an image that is not known is not isolated."""

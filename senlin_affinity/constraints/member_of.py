@@ -6,7 +6,7 @@ the policy keeps to it by choosing the host of every node.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
@@ -74,6 +74,10 @@ class MemberOfConstraint:
     def without(self, _question: ResolvedRequest) -> Data:
         """What gives the rule up."""
         return {'member_of': []}
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('aggregates',) if resolved.member_of else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The aggregates that the expression names, as far as the host is in them."""

@@ -10,7 +10,7 @@ closed: nobody behind this rule looks at the prefixes again, while Nova looks at
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -164,6 +164,10 @@ class ReservationsConstraint:
         # What is not known may not hide a refusal.
         worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('aggregates', 'unmirrored') if resolved.once(_parts) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The aggregates that are kept for somebody, as far as the host is in them."""

@@ -19,7 +19,7 @@ on one that lists nothing at all, unless a unit class is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import le
@@ -31,6 +31,7 @@ from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Flavor
 from senlin_affinity.core.nova_options import FALLBACK_OFF
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
+from senlin_affinity.core.plain_rooms import plain_rooms
 from senlin_affinity.core.planning import new_hosts
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
@@ -100,6 +101,16 @@ class ResourcesConstraint:
         if grant is not None or asked.is_whole:
             return Verdict.rejected('resources.not_granted')
         return replace(modelled, is_at_most=True) if modelled.room else modelled
+
+    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> list[Verdict]:
+        """See :meth:`HostConstraint.check_hosts`: hosts with room by plain figures are alike."""
+        enough = resolved.once(_enough)
+        rooms = plain_rooms(resolved, hosts)
+        by_room = {room: enough(room, False) for room in {*rooms} if room > 0}
+        return [
+            by_room.get(room) or self.check_host(resolved, host)
+            for room, host in zip(rooms, hosts, strict=True)
+        ]
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """What the figures of the resources tell."""
@@ -223,8 +234,9 @@ def _smaller_flavor(planner: Replanner) -> Iterator[Change]:
     """The largest of the cloud's flavors that differ in amounts alone, and that is small enough."""
     now, known = planner.resolved.flavor, planner.resolved.snapshot.flavors or ()
     smaller = sorted((each for each in known if _is_smaller(each, now)), key=_size, reverse=True)
-    rows = planner.now.rows
-    is_in_the_way = any(row.by == 'resources' or row.free == (row.room or -1) for row in rows)
+    told = planner.now.table
+    each = zip(told.rows, told.frees, told.rooms, strict=True)
+    is_in_the_way = any(row.by == 'resources' or free == (room or -1) for row, free, room in each)
     if not smaller or not is_in_the_way:
         return
 

@@ -10,7 +10,7 @@ At most: the limit, where it is not known how many servers the host holds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
@@ -71,9 +71,17 @@ class ServerCountConstraint:
         room = most - host.servers
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
 
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host beside its servers."""
+        return ('aggregates',) if resolved.once(_is_enforced) else ()
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The servers of the host, and the aggregates, which may limit them."""
         return (host.servers, host.aggregates) if resolved.once(_is_enforced) else None
+
+    def named(self, resolved: ResolvedRequest) -> Collection[str] | None:
+        """Any host, where servers are counted."""
+        return None if resolved.once(_is_enforced) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """The limit of nova.conf, where a filter reads it."""

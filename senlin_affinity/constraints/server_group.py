@@ -134,6 +134,10 @@ class ServerGroupConstraint:
             return Verdict.unknown('server_group.unknown', group=group.name)
         return Verdict.rejected('server_group.other_host', group=group.name, hosts=', '.join(hosts))
 
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Nothing but its name."""
+        return ()
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """How many members the host holds, and whether there may be more, is all that counts."""
         group = resolved.server_group
@@ -141,6 +145,13 @@ class ServerGroupConstraint:
             return None
         held, hidden = resolved.once(_counted)
         return held.get(host.host, 0), host.host in hidden
+
+    def named(self, resolved: ResolvedRequest) -> Collection[str]:
+        """The hosts that hold members, or may."""
+        if resolved.server_group is None:
+            return ()
+        held, hidden = resolved.once(_counted)
+        return held.keys() | hidden
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Has a service host several hypervisors, and does the group limit what it holds?"""

@@ -87,6 +87,10 @@ class SpreadConstraint:
                 return Verdict.rejected('spread.several_domains', by=spread.by, domains=domains)
         return unknown or Verdict.passed('spread.in_domain')
 
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('availability_zone', 'aggregates') if _hard(resolved) else ()
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The domains of the host."""
         return tuple(domains_of(resolved.snapshot, spread.by, host) for spread in _hard(resolved))

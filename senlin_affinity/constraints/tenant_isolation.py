@@ -10,7 +10,7 @@ At most: where the aggregates or the project are not known.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
@@ -61,6 +61,10 @@ class TenantIsolationConstraint:
             return Verdict.passed('tenant_isolation.own', project=project)
         names = named(aggregates, TENANT)
         return Verdict.rejected('tenant_isolation.other', aggregates=names, project=project)
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts."""

@@ -14,7 +14,7 @@ trait that is not known (the owner of a TPM's secret, an image's disk format).
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -39,6 +39,7 @@ _NOT_ASKED = (
     (IMAGE_TYPES, 'traits.image_types', "the image's disk format"),
     (IMAGE_METADATA, 'traits.image_metadata', "the image's devices and architecture"),
 )
+_READ = ('traits', 'is_nested', 'is_partial', 'resources', 'grants')
 
 
 class TraitsConstraint:
@@ -100,6 +101,11 @@ class TraitsConstraint:
             is_open = traits and not resolved.rules.is_told(option)
             if is_open and not all(traits <= host.traits for host in hosts):
                 yield Assumption(code, f'a Nova that does not ask for hosts with {what}')
+
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        asked = resolved.once(_demand)
+        return _READ if asked is not None and (asked.required or asked.forbidden) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """Those of the traits that are asked about."""

@@ -26,6 +26,11 @@ class Constraint(Protocol):
     that enforce it, any one of which is enough (empty: Nova always enforces it). ``is_by_name``
     says that a host's names count, or its number of servers, ``is_by_resources`` that the figures
     of its resources do; where a constraint does not declare it, they are taken to count.
+    ``reads(resolved)``, where it is declared, names the fields of a host that count for this
+    request beside names and figures (:data:`~senlin_affinity.core.planning.looks.FIELDS`),
+    ``named(resolved)`` the service hosts whose names count for a rule by name, which is asked about
+    these one by one (None: any may). ``check_hosts(resolved, hosts)``, of a rule by resources, is
+    what ``check_host`` says of each of many hosts; equal answers had better be one object.
     ``is_about_room`` says that a host which it rejects is only full: it is still one of those that
     the servers are spread over.
     ``is_joint`` says that what a domain takes depends on the others that the rule is asked about;

@@ -63,6 +63,11 @@ class Resource(NamedTuple):
         return self.max_unit is None and amount > 1 and name not in flavors.UNIT_CLASSES
 
 
+def is_vsphere(hypervisor_type: str) -> bool:
+    """Is it the type of hosts that are vSphere clusters?"""
+    return 'vmware' in hypervisor_type.lower()
+
+
 @dataclass(frozen=True)
 class Host:
     """One compute service and its hypervisor.
@@ -114,7 +119,7 @@ class Host:
     @property
     def is_vsphere(self) -> bool:
         """Is it a vSphere cluster, whose resources are those of several ESXi hosts?"""
-        return 'vmware' in self.hypervisor_type.lower()
+        return is_vsphere(self.hypervisor_type)
 
 
 @dataclass(frozen=True)

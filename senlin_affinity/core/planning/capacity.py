@@ -7,14 +7,16 @@ whatever the unknown parts of the snapshot are, ``firm`` what of it fits whateve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.core.answered import answered, may_take_of_pools
 from senlin_affinity.core.flavor import DISK_GB
 from senlin_affinity.core.objects import Host, ResolvedRequest
-from senlin_affinity.core.planning.assessment import Row, tally
 from senlin_affinity.core.planning.domains import Survey
+from senlin_affinity.core.planning.rows import Row
+from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
 
@@ -49,14 +51,13 @@ def is_open_affinity(resolved: ResolvedRequest) -> bool:
 def measure(
     resolved: ResolvedRequest,
     hosts: Sequence[Host] | None,
-    rows: Sequence[Row],
+    told: Table,
     found: Survey | None,
     request: Iterable[Verdict],
     unmodelled: Sequence[str],
 ) -> Capacity:
-    """The capacity, from every host's row, their domains, and the verdicts about the request."""
-    counted = tally(rows)
-    most, certain = _of_hosts(hosts, counted, found)
+    """The capacity, from what is told of every host, their domains, and of the request."""
+    most, certain = _of_hosts(hosts, told, found)
     sure: int | None = None
     for verdict in request:
         # A REJECT that names no number leaves none.
@@ -71,12 +72,12 @@ def measure(
     if most == 0:
         return Capacity(0, 0)
     at_most = dict.fromkeys(unmodelled)
-    firm = 0 if unmodelled or resolved.has_hidden_quotas else _firm(resolved, counted, found)
+    firm = 0 if unmodelled or resolved.has_hidden_quotas else _firm(resolved, told, found)
     if is_open_affinity(resolved):
         if most is None or firm < most:  # it matters which of the hosts it is
             at_most['affinity without members (Nova chooses the host)'] = None
-    elif any(row.is_at_most for row, _number in counted):
-        at_most |= dict.fromkeys(_vague(resolved, hosts or (), rows))
+    elif told.is_at_most:
+        at_most |= dict.fromkeys(_vague(resolved, hosts or (), told))
     if most is not None and certain < most:
         if found is not None and found.crossing:
             at_most[f'domains that limit each other ({", ".join(found.crossing)})'] = None
@@ -92,43 +93,43 @@ def measure(
     return Capacity(most, certain, reasons, min(certain, firm))
 
 
-def _firm(
-    resolved: ResolvedRequest, counted: Sequence[tuple[Row, int]], found: Survey | None
-) -> int:
+def _firm(resolved: ResolvedRequest, told: Table, found: Survey | None) -> int:
     """What the hosts take that are not "at most" themselves, whatever Nova does with the others."""
-    is_any, rows = is_open_affinity(resolved), [row for row, _number in counted]
+    is_any = is_open_affinity(resolved)
     if found is not None and found.of_host:
-        return 0 if is_any or any(row.is_at_most for row in rows) else found.certain
+        return 0 if is_any or told.is_at_most else found.certain
+    sure = zip(told.rows, told.certain, strict=True)
     if is_any:
-        return min((_alone(row) for row in rows if row.by is None), default=0)
-    return sum(row.certain * number for row, number in counted if not row.is_at_most)
+        return min((_alone(row, certain) for row, certain in sure if row.by is None), default=0)
+    if not told.is_at_most:
+        return sum(told.certain)
+    return sum(certain for row, certain in sure if not row.is_at_most)
 
 
-def _alone(row: Row) -> int:
+def _alone(row: Row, certain: int) -> int:
     """What a host takes of a group without members, of which "at most" says that it may be any."""
     said = row.verdicts.items()
     is_at_most = any(verdict.is_at_most for name, verdict in said if name != 'server_group')
-    return 0 if row.roomless or is_at_most else row.certain
+    return 0 if row.roomless or is_at_most else certain
 
 
 def _of_hosts(
-    hosts: Sequence[Host] | None, counted: Sequence[tuple[Row, int]], found: Survey | None
+    hosts: Sequence[Host] | None, told: Table, found: Survey | None
 ) -> tuple[int | None, int]:
     if hosts is None:
         return None, 0
     if found is not None:
         return found.most, found.certain
-    rooms = [row.room for row, _number in counted]
-    most = None if None in rooms else sum((row.room or 0) * number for row, number in counted)
-    return most, sum(row.certain * number for row, number in counted)
+    most = sum(told.rooms)
+    return None if most == math.inf else int(most), sum(told.certain)
 
 
-def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], rows: Sequence[Row]) -> Iterable[str]:
+def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], told: Table) -> Iterable[str]:
     """In words, whose room may be less than it seems."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.once(answered)
-    for host, row in zip(hosts, rows, strict=True):
-        if not (row.is_at_most and row.room):
+    for host, row, room in zip(hosts, told.rows, told.rooms, strict=True):
+        if not row.is_at_most or room in (0, math.inf):
             continue
         if row.roomless:
             yield from (f'constraint {name}, which gives no room' for name in row.roomless)

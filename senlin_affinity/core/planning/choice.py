@@ -19,14 +19,13 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 from senlin_affinity.core.objects import Host, ResolvedRequest
-from senlin_affinity.core.planning.assessment import Row
 from senlin_affinity.core.planning.domains import Survey
+from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.planning.topology import domain_of, servers
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
 
 _NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
-_CERTAIN, _FREE = attrgetter('certain'), attrgetter('free')
 #: The hosts that are in no one domain come after all others.
 _LAST = 2**62
 #: The domains of a cell, in the order of the criteria; '' is none, or not just one.
@@ -37,14 +36,14 @@ _Key = tuple[int, int, str, int]
 def choose(
     resolved: ResolvedRequest,
     hosts: Sequence[Host],
-    rows: Sequence[Row],
+    told: Table,
     found: Survey | None,
     number: int,
 ) -> list[int]:
     """The hosts of so many servers, or of as many as can be placed."""
     if not number:
         return []
-    choice = _Choice(resolved, hosts, rows, found)
+    choice = _Choice(resolved, hosts, told, found)
     is_alone = not resolved.snapshot.has_shared_services and len(choice.spreads) < 2
     if found is None and is_alone:
         return choice.quickly(number)
@@ -64,7 +63,7 @@ class _Choice:
         self,
         resolved: ResolvedRequest,
         hosts: Sequence[Host],
-        rows: Sequence[Row],
+        told: Table,
         found: Survey | None,
     ) -> None:
         policy = '' if resolved.server_group is None else resolved.server_group.policy
@@ -72,8 +71,8 @@ class _Choice:
         #: With affinity the most members come first, and else the fewest.
         self._sign = -1 if is_together else 1
         self._names = list(map(_NAME, hosts))
-        self._rooms = list(map(_CERTAIN, rows))
-        self._free = list(map(_FREE, rows))
+        self._rooms = list(told.certain)
+        self._free = list(told.frees)
         self._held = Counter(resolved.members_on)
         self._of_host = found.of_host if found is not None else {}
         self._left = dict(found.limits) if found is not None else {}

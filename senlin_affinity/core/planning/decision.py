@@ -23,8 +23,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from senlin_affinity.core.assumptions import Assumption, OpenAssumption
-from senlin_affinity.core.planning.assessment import Row
 from senlin_affinity.core.planning.host_reports import HostReport, Standing
+from senlin_affinity.core.planning.rows import Row
 from senlin_affinity.core.reasons import Reason, sentence
 from senlin_affinity.core.verdict import Verdict
 

@@ -24,7 +24,9 @@ from typing import NamedTuple
 from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint, is_of_domains
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
-from senlin_affinity.core.planning.assessment import Row, add_said, limit
+from senlin_affinity.core.planning.assessment import add_said
+from senlin_affinity.core.planning.rows import Row, limit
+from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.verdict import Verdict
 
 #: A domain, by the name of its rule: two rules may have the same domains.
@@ -50,7 +52,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """The hosts' rows with what is said about their domains, and how many servers fit in all.
+    """The hosts with what is said about their domains, and how many servers fit in all.
 
     ``of_host`` are the domains of each host that has some, ``limits`` what each of them takes for
     certain (None: no limit). ``crossing`` are the criteria that limit each other; where there are
@@ -58,7 +60,7 @@ class Survey:
     where they go to one.
     """
 
-    rows: Sequence[Row]
+    table: Table
     most: int | None
     certain: int
     of_host: Mapping[int, Sequence[Key]]
@@ -71,7 +73,7 @@ def survey(
     resolved: ResolvedRequest,
     constraints: Sequence[Constraint],
     hosts: Sequence[Host],
-    rows: Sequence[Row],
+    told: Table,
     *,
     is_together: bool = False,
 ) -> Survey | None:
@@ -83,8 +85,8 @@ def survey(
     if not levels and not is_together:
         return None
     chains, crossing = _chains(levels)
-    rooms: Sequence[float] = [math.inf if row.room is None else row.room for row in rows]
-    sure: Sequence[float] = [row.certain for row in rows]
+    rows, rooms = told.rows, told.rooms
+    sure: Sequence[float] = told.certain
     home = None
     if is_together:
         by_name = _by_name(hosts)
@@ -101,7 +103,7 @@ def survey(
     said = {key: verdict for total in most for key, verdict in total.said.items()}
     sure_of = {key: verdict for total in least for key, verdict in total.said.items()}
     return Survey(
-        add_said(constraints, rows, of_host, said),
+        add_said(constraints, told, of_host, said),
         _number(min(total.room for total in most)),
         int(least[0].room),
         of_host,

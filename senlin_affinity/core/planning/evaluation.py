@@ -6,8 +6,9 @@ ask how many fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import is_
 
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import (
@@ -19,10 +20,12 @@ from senlin_affinity.core.constraint import (
 )
 from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 from senlin_affinity.core.planning import blame, domains, scheduler_filters
-from senlin_affinity.core.planning.assessment import Row, assess
+from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.capacity import Capacity, is_open_affinity, measure
 from senlin_affinity.core.planning.choice import choose
 from senlin_affinity.core.planning.domains import Survey
+from senlin_affinity.core.planning.rows import Row
+from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.verdict import Verdict
 
 #: Where criteria cross, no more servers than this are tried one by one.
@@ -33,12 +36,12 @@ _MOST_TRIED = 100_000
 class Evaluation:
     """A question, and what is said about it.
 
-    ``rows`` are those of the hosts by themselves, ``found`` adds what is said of their domains.
+    ``table`` is about the hosts by themselves, ``found`` adds what is said of their domains.
     """
 
     resolved: ResolvedRequest
     constraints: Sequence[Constraint]
-    rows: Sequence[Row]
+    table: Table
     found: Survey | None
     request: Mapping[str, Verdict]
     room: Capacity
@@ -47,6 +50,11 @@ class Evaluation:
     def hosts(self) -> Sequence[Host]:
         """The hosts that are known."""
         return self.resolved.snapshot.hosts or ()
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The row of each host."""
+        return self.table.rows
 
     @property
     def fits(self) -> bool | None:
@@ -61,7 +69,7 @@ class Evaluation:
     def chosen(self) -> list[int]:
         """The hosts of the servers that are wanted, as far as they certainly fit."""
         number = min(self.resolved.request.count, self.room.certain)
-        return choose(self.resolved, self.hosts, self.rows, self.found, number)
+        return choose(self.resolved, self.hosts, self.table, self.found, number)
 
 
 def evaluate(
@@ -78,31 +86,33 @@ def evaluate(
         item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
     }
     of_hosts = [item for item in constraints if is_of_hosts(item)]
-    rows = _rows(resolved, of_hosts, hosts or (), known)
+    table = _table(resolved, of_hosts, hosts or (), known)
     is_together = is_open_affinity(resolved)
-    found = domains.survey(resolved, constraints, hosts or (), rows, is_together=is_together)
+    found = domains.survey(resolved, constraints, hosts or (), table, is_together=is_together)
     if found is not None and found.crossing:
-        tried = choose(resolved, hosts or (), rows, found, _MOST_TRIED)
+        tried = choose(resolved, hosts or (), table, found, _MOST_TRIED)
         found = replace(found, certain=len(tried))
-    told = rows if found is None else found.rows
-    unmodelled = tuple(_unmodelled(resolved, constraints, rows))
+    told = table if found is None else found.table
+    unmodelled = tuple(_unmodelled(resolved, constraints, table))
     room = measure(resolved, hosts, told, found, request.values(), unmodelled)
-    return Evaluation(resolved, constraints, rows, found, request, room)
+    return Evaluation(resolved, constraints, table, found, request, room)
 
 
-def _rows(
+def _table(
     resolved: ResolvedRequest,
     constraints: Sequence[HostConstraint],
     hosts: Sequence[Host],
     known: Evaluation | None,
-) -> Sequence[Row]:
-    """Each host's row; that of a host which is the very same is the one that is known."""
-    if known is None or not _is_alike(resolved, known.resolved):
+) -> Table:
+    """What is said about each host; of one which is the very same it is what is known."""
+    before = () if known is None else known.hosts
+    if known is None or len(hosts) < len(before) or not _is_alike(resolved, known.resolved):
         return assess(resolved, constraints, hosts)
-    rows = dict(zip(map(id, known.hosts), known.rows, strict=True))
-    others = [host for host in hosts if id(host) not in rows]
-    rows.update(zip(map(id, others), assess(resolved, constraints, others), strict=True))
-    return [rows[id(host)] for host in hosts]
+    same = map(is_, hosts, before)
+    others = [place for place, is_same in enumerate(same) if not is_same]
+    others += range(len(before), len(hosts))
+    told = assess(resolved, constraints, [hosts[place] for place in others])
+    return known.table.patched(others, told)
 
 
 def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
@@ -125,7 +135,7 @@ def _of_request(resolved: ResolvedRequest, constraint: RequestConstraint) -> Ver
 
 
 def _unmodelled(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], rows: Iterable[Row]
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], table: Table
 ) -> Iterator[str]:
     """What may refuse a host though no constraint knows of it."""
     modelled = {name for item in constraints for name in item.filters}
@@ -133,15 +143,15 @@ def _unmodelled(
     if resolved.demand is not None:
         yield from resolved.demand.unmodelled
         only_placement = resolved.demand.only_placement
-        if only_placement and not _is_granted(resolved, rows):
+        if only_placement and not _is_granted(resolved, table):
             yield from only_placement
     for item in constraints:
         if hasattr(item, 'unmodelled'):
             yield from item.unmodelled(resolved)
 
 
-def _is_granted(resolved: ResolvedRequest, rows: Iterable[Row]) -> bool:
+def _is_granted(resolved: ResolvedRequest, table: Table) -> bool:
     """Does Placement itself say how many servers each host takes that takes any?"""
     query = resolved.once(answered).query
-    hosts = zip(resolved.snapshot.hosts or (), rows, strict=True)
-    return all(host.grant(query) is not None for host, row in hosts if row.room != 0)
+    hosts = zip(resolved.snapshot.hosts or (), table.rooms, strict=True)
+    return all(host.grant(query) is not None for host, room in hosts if room != 0)

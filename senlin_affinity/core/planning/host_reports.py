@@ -7,16 +7,18 @@ their resources used. A report of every single host is made when somebody looks 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from senlin_affinity.core.constraint import is_of_hosts
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.objects import Host, Resource
-from senlin_affinity.core.planning.assessment import Row, assess
+from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.domains import survey
 from senlin_affinity.core.planning.evaluation import Evaluation
+from senlin_affinity.core.planning.rows import Row
+from senlin_affinity.core.planning.table import Columns, verdicts
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
 
@@ -42,13 +44,16 @@ class HostReport(NamedTuple):
 class Standing:
     """Every host after the placements, in the snapshot's order.
 
-    ``kinds`` are the rows of which each host has one: that at its place in ``kind_of``. ``members``
-    are counts by the name of the service host, ``placed`` by the place among the hosts.
+    ``kinds`` are the rows of which each host has one: that at its place in ``kind_of``. ``columns``
+    and ``rooms`` are host by host. ``members`` are counts by the name of the service host,
+    ``placed`` by the place among the hosts.
     """
 
     names: tuple[str, ...]
     kinds: tuple[Row, ...] = field(hash=False)
     kind_of: tuple[int, ...] = field(repr=False)
+    columns: Columns = field(hash=False, repr=False)
+    rooms: tuple[int | None, ...] = field(repr=False)
     members: Mapping[str, int] = field(hash=False, repr=False)
     placed: Mapping[int, int] = field(hash=False, repr=False)
 
@@ -59,23 +64,19 @@ class Standing:
     def reports(self) -> tuple[HostReport, ...]:
         """Every host by itself."""
         return tuple(
-            HostReport(
-                name,
-                row.room,
-                row.code,
-                row.verdicts,
-                self.members.get(name, 0),
-                self.placed.get(index, 0),
-                row.by,
-            )
-            for index, (name, kind) in enumerate(zip(self.names, self.kind_of, strict=True))
-            for row in (self.kinds[kind],)
+            self._report(place, name, self.kinds[kind])
+            for place, (name, kind) in enumerate(zip(self.names, self.kind_of, strict=True))
         )
+
+    def _report(self, place: int, name: str, row: Row) -> HostReport:
+        said = verdicts(row, self.columns, place)
+        members, placed = self.members.get(name, 0), self.placed.get(place, 0)
+        return HostReport(name, self.rooms[place], row.code, said, members, placed, row.by)
 
 
 def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
-    resolved, hosts, after = now.resolved, now.hosts, list(now.rows)
+    resolved, hosts, after = now.resolved, now.hosts, now.table
     names = [host.host for host in hosts]
     placed = Counter(chosen)
     found = now.found
@@ -87,17 +88,18 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
         loaded = [load(hosts[index], placed[index]) for index in changed]
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
-        for index, row in zip(changed, assess(later, of_hosts, loaded), strict=True):
-            after[index] = row
+        after = after.patched(changed, assess(later, of_hosts, loaded))
         found = survey(later, now.constraints, hosts, after)
-    rows = after if found is None else found.rows
-    ids = list(map(id, rows))
-    kinds = dict(zip(ids, rows, strict=True))
-    places = {key: place for place, key in enumerate(kinds)}
+    told = after if found is None else found.table
+    ids = list(map(id, told.rows))
+    kinds = dict(zip(ids, told.rows, strict=True))
+    kind_at = {key: place for place, key in enumerate(kinds)}
     return Standing(
         tuple(names),
         tuple(kinds.values()),
-        tuple([places[key] for key in ids]),
+        tuple([kind_at[key] for key in ids]),
+        {name: tuple(column) for name, column in told.columns.items()},
+        told.known_rooms,
         resolved.members_on,
         placed,
     )
@@ -108,7 +110,8 @@ def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
 
     What Placement grants there is so many servers less.
     """
-    known: dict[Hashable, Mapping[str, Resource]] = {}
+    known: dict[tuple[int, int], Mapping[str, Resource]] = {}
+    amounts = {} if asked is None else asked.amounts
 
     def load(host: Host, servers: int) -> Host:
         if servers and host.servers is not None:
@@ -117,10 +120,10 @@ def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
             return host
         has = host.resources
         if has is not None:
-            key = (servers, *has, *has.values())
+            key = id(has), servers
             if key not in known:
                 known[key] = {
-                    name: each._replace(used=each.used + servers * asked.amounts.get(name, 0))
+                    name: Resource(each[0], each[1] + servers * amounts.get(name, 0), *each[2:])
                     for name, each in has.items()
                 }
             has = known[key]

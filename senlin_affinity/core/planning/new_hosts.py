@@ -19,8 +19,8 @@ from typing import Any
 from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.core.host_status import started
 from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest, Resource
-from senlin_affinity.core.planning.assessment import is_by_name
 from senlin_affinity.core.planning.replanner import Replanner
+from senlin_affinity.core.planning.rows import is_by_name
 
 _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
 _look = attrgetter(*_LOOK.split())

@@ -80,7 +80,8 @@ class Replanner:
         """The room on each of these hosts, as far as it is known."""
         judges = [item for item in self.constraints if is_of_hosts(item)]
         resolved = replace(self.resolved, **changed)
-        return [row.room or 0 for row in assess(resolved, judges, hosts)]
+        rooms = assess(resolved, judges, hosts).known_rooms
+        return [room or 0 for room in rooms]
 
     def smallest(
         self, high: int, guess: int, attempt: Callable[[int], Planned]

@@ -1,0 +1,143 @@
+"""How hosts look to the rules that read no figures: hosts that look alike are asked about once.
+
+Data flow: what each rule says that it reads (``reads``) makes the look of a host, a tuple of its
+values. Where names count for a rule (``named``), these hosts are asked about one by one.
+
+Shapes::
+
+    looks_of(hosts, {'enabled', 'up'}) == [(True, True), (True, False), (True, True)]
+
+Of ``resources`` a look has which classes are listed, as far as that is not all, and of ``grants``
+the queries that they answer: never the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from senlin_affinity.core.constraint import HostConstraint
+from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.rows import is_by_name
+from senlin_affinity.core.verdict import Verdict
+
+_FIELDS = """
+    aggregates availability_zone enabled grants hypervisor_type is_nested is_partial resources
+    traits unmirrored up
+"""
+#: All that a rule may read which does not say what it reads.
+FIELDS = frozenset(_FIELDS.split())
+_NAME, _GRANTS = attrgetter('host'), attrgetter('grants')
+_RESOURCES, _IS_PARTIAL = attrgetter('resources'), attrgetter('is_partial')
+
+
+def looks_of(hosts: Sequence[Host], fields: Collection[str]) -> list[Hashable]:
+    """How each host looks in these fields."""
+    plain = sorted({*fields} - {'grants', 'resources'})
+    looks: list[Any] = list(map(_getter(plain), hosts))
+    if 'resources' in fields and not _is_all_listed(hosts):
+        looks = list(zip(looks, map(_listed, hosts), strict=True))
+    if 'grants' in fields and any(grants is not None for grants in map(_GRANTS, hosts)):
+        looks = list(zip(looks, _queries(hosts), strict=True))
+    return looks
+
+
+def _getter(fields: Sequence[str]) -> Callable[[Host], Hashable]:
+    return attrgetter(*fields) if fields else _nothing
+
+
+def _nothing(_host: Host) -> None:
+    """The look of a host where nothing counts."""
+
+
+def _is_all_listed(hosts: Sequence[Host]) -> bool:
+    """Are there resources, of which all are listed?"""
+    return all(map(_RESOURCES, hosts)) and True not in map(_IS_PARTIAL, hosts)
+
+
+def _listed(host: Host) -> Hashable:
+    """Is anything known of the resources? And of which classes, where that is not all."""
+    return (*host.resources,) if host.is_partial and host.resources else bool(host.resources)
+
+
+def _queries(hosts: Sequence[Host]) -> list[Hashable]:
+    """What Placement was asked that it granted something for."""
+    known: dict[int, tuple[str, ...]] = {}
+
+    def queries(grants: tuple[Grant, ...] | None) -> Hashable:
+        if grants is None:
+            return None
+        if id(grants) not in known:
+            known[id(grants)] = (*(grant.query for grant in grants),)
+        return known[id(grants)]
+
+    return [*map(queries, map(_GRANTS, hosts))]
+
+
+def named_hosts(hosts: Sequence[Host], names: Sequence[Collection[str] | None]) -> Sequence[int]:
+    """The places of the hosts whose names count; None: any may."""
+    if None in names:
+        return range(len(hosts))
+    found = frozenset().union(*(each or () for each in names))
+    return [place for place, name in enumerate(map(_NAME, hosts)) if name in found] if found else ()
+
+
+class Rule:
+    """A rule that reads no figures, and what it answered to one question.
+
+    ``named`` are the hosts whose names count for it (None: any may).
+    """
+
+    def __init__(self, resolved: ResolvedRequest, constraint: HostConstraint) -> None:
+        self.name = constraint.name
+        self.reads = _declared(resolved, constraint, 'reads', FIELDS)
+        self.named: Collection[str] | None = ()
+        if is_by_name(constraint):
+            self.named = _declared(resolved, constraint, 'named', None)
+        self._question, self._constraint = resolved, constraint
+        is_plain = {*self.reads}.isdisjoint(('grants', 'resources'))
+        self._look = _getter(sorted(self.reads)) if is_plain else None
+        self._known: dict[Hashable, Verdict] = {}
+        self._by_look: dict[Hashable, Verdict] = {}
+
+    @property
+    def is_named(self) -> bool:
+        """Are there hosts that it is asked about one by one?"""
+        return self.named is None or bool(self.named)
+
+    def ask_look(self, host: Host) -> Verdict:
+        """What it says about hosts that look like this one."""
+        if self._look is None:
+            return self.ask(host)
+        look = self._look(host)
+        verdict = self._by_look.get(look)
+        if verdict is None:
+            verdict = self._by_look[look] = self.ask(host)
+        return verdict
+
+    def ask(self, host: Host) -> Verdict:
+        """What it says about a host."""
+        method = 'shape'
+        try:
+            shape = self._constraint.shape(self._question, host)
+            verdict = self._known.get(shape)
+            if verdict is None:
+                method = 'check_host'
+                verdict = blame.answered(self._constraint.check_host(self._question, host))
+                self._known[shape] = verdict
+        except Exception as error:
+            raise blame.blamed(self._constraint, method, error, f'host {host.host}') from error
+        return verdict
+
+
+def _declared(
+    resolved: ResolvedRequest, constraint: HostConstraint, method: str, otherwise: Any
+) -> Any:
+    """What a rule says by one of its optional methods."""
+    if not hasattr(constraint, method):
+        return otherwise
+    with blame.blaming(constraint, method):
+        return getattr(constraint, method)(resolved)

@@ -1,0 +1,126 @@
+"""What is said about every host, in columns: a row that hosts of a kind share, and their numbers.
+
+Shapes::
+
+    rows      [open, open, refused]         what the rules say, but for figures
+    columns   {'resources': [room of 4, room of 9, exhausted]}      what the rules by figures say
+    rooms     [4, 9, 0]                     servers, infinite: not known, or no limit
+    certain   [4, 9, 0]                     those of them that are there whatever is not known
+    frees     [4, 9, 0]                     what the resources leave, whatever else limits it
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+from typing import TypeVar, cast
+
+from senlin_affinity.core.planning.rows import Kinds, Row, tally
+from senlin_affinity.core.verdict import Verdict
+
+_Each = TypeVar('_Each')
+_LIMIT, _ROOM = attrgetter('limit'), attrgetter('room')
+
+#: What each rule by figures says about each host, by the rule's name.
+Columns = Mapping[str, Sequence[Verdict]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is said about some hosts, each at its place."""
+
+    rows: Sequence[Row]
+    columns: Columns
+    rooms: Sequence[float]
+    certain: Sequence[int]
+    frees: Sequence[int] = field(default=())
+
+    @cached_property
+    def tally(self) -> Sequence[tuple[Row, int]]:
+        """Each row, and how many hosts it is about."""
+        return tally(self.rows)
+
+    @property
+    def is_at_most(self) -> bool:
+        """Is the room of some host "at most"?"""
+        return any(row.is_at_most for row, _number in self.tally)
+
+    def verdicts(self, place: int) -> Mapping[str, Verdict]:
+        """All that is said about one host."""
+        return verdicts(self.rows[place], self.columns, place)
+
+    @property
+    def known_rooms(self) -> tuple[int | None, ...]:
+        """The rooms; None where they are not known, or without a limit."""
+        if math.inf in self.rooms:
+            return tuple(None if room == math.inf else int(room) for room in self.rooms)
+        return cast('tuple[int, ...]', tuple(self.rooms))
+
+    def patched(self, places: Sequence[int], other: Table) -> Table:
+        """The same with what another one says of the hosts at these places.
+
+        The last of them may come after all hosts.
+        """
+        inside = sum(place < len(self.rows) for place in places)
+
+        def patch(old: Sequence[_Each], new: Sequence[_Each]) -> list[_Each]:
+            merged = [*old, *new[inside:]]
+            for place, each in zip(places[:inside], new, strict=False):
+                merged[place] = each
+            return merged
+
+        return Table(
+            patch(self.rows, other.rows),
+            {name: patch(self.columns[name], each) for name, each in other.columns.items()},
+            patch(self.rooms, other.rooms),
+            patch(self.certain, other.certain),
+            patch(self.frees, other.frees),
+        )
+
+    def but(self, rows: Mapping[int, Row]) -> Table:
+        """The same with other rows of some hosts, which say all of these."""
+        told, rooms, certain = list(self.rows), list(self.rooms), list(self.certain)
+        columns = {name: list(column) for name, column in self.columns.items()}
+        for place, row in rows.items():
+            told[place], rooms[place] = row, row.limit
+            certain[place] = int(row.limit) if row.is_known and row.limit != math.inf else 0
+            for name, column in columns.items():
+                column[place] = row.verdicts[name]
+        return Table(told, columns, rooms, certain, self.frees)
+
+
+def verdicts(row: Row, columns: Columns, place: int) -> Mapping[str, Verdict]:
+    """All that is said about the host at a place, which has this row."""
+    return {**row.verdicts, **{name: column[place] for name, column in columns.items()}}
+
+
+def table(rows: Sequence[Row], columns: Columns, kinds: Kinds, *, is_known: bool) -> Table:
+    """The numbers that follow; ``is_known``: nothing is unknown of any of the hosts."""
+    of_rules = {name: _rooms(column) for name, column in columns.items()}
+    rooms: list[float] = list(map(_LIMIT, rows))
+    if of_rules:
+        rooms = list(map(min, rooms, *of_rules.values()))
+    free = [of_rules[name] for name in of_rules if name in kinds.by_resources]
+    frees = list(map(min, *free)) if len(free) > 1 else free[0] if free else [0] * len(rows)
+    return Table(rows, columns, rooms, _certain(rows, rooms, is_known), _whole(frees))
+
+
+def _rooms(column: Sequence[Verdict]) -> list[float]:
+    rooms = list(map(_ROOM, column))
+    return [math.inf if room is None else room for room in rooms] if None in rooms else rooms
+
+
+def _whole(rooms: Sequence[float]) -> list[int]:
+    """What is not known counts for nothing."""
+    if math.inf in rooms:
+        rooms = [0 if room == math.inf else room for room in rooms]
+    return cast('list[int]', rooms)
+
+
+def _certain(rows: Sequence[Row], rooms: Sequence[float], is_known: bool) -> list[int]:
+    if not is_known:
+        rooms = [room if row.is_known else 0 for row, room in zip(rows, rooms, strict=True)]
+    return _whole(rooms)
