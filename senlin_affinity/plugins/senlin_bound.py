@@ -21,7 +21,7 @@ from senlin.common.context import RequestContext, get_admin_context
 from senlin.engine import event
 from senlin.objects import action as action_object
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.errors import in_words, is_mistake
 from senlin_affinity.core.ports import ServerGroups
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_ledger as ledger
@@ -51,8 +51,9 @@ def refusal(
     known = seen.snapshot.server_groups if isinstance(seen, Look) else None
     try:
         gone = ownership.gone(group_id, _asked(group_id, groups()) if known is None else known)
-    except CloudError as error:
-        LOG.warning('affinity policy %s: server group %s: %s', policy.name, group_id, error)
+    except Exception as error:
+        said = 'affinity policy %s: whether server group %s is there is not known: %s'
+        LOG.warning(said, policy.name, group_id, in_words(error), exc_info=is_mistake(error))
         return None
     if gone is not None:
         engine.forget_group(entity, group_id)
