@@ -21,7 +21,8 @@ from senlin_affinity.cloud import eyes as both
 from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.core.errors import CloudError
 
-LOG = logging.getLogger(__name__)
+#: All that is about hosts: whoever hands the engine's log on to its users leaves this logger out.
+OPERATORS = logging.getLogger('senlin_affinity.operators')
 
 _GROUP = 'senlin_affinity_cloud'
 
@@ -65,7 +66,7 @@ def eyes(owner: Any) -> Eyes:
 
 def warn(error: CloudError) -> None:
     """Say that the cloud's eyes do not see."""
-    LOG.warning(
+    OPERATORS.warning(
         "affinity policy: the log-in of [%s] did not do, and the cluster owner's took its place: "
         '%s',
         _GROUP,
@@ -80,11 +81,11 @@ def say() -> None:
 
     section = service_user.section(cfg.CONF)
     if section is None:
-        LOG.warning(
+        OPERATORS.warning(
             'affinity policy: [%s] names no log-in: the cloud is looked at with each cluster '
             "owner's own, which sees no hosts where the owner is a plain user; the preflight "
             'refuses nothing to these',
             _GROUP,
         )
     else:
-        LOG.info('affinity policy: the cloud is looked at with the log-in of [%s]', section)
+        OPERATORS.info('affinity policy: the cloud is looked at with the log-in of [%s]', section)

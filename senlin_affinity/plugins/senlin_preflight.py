@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_config import cfg
-from oslo_log import log as logging
 
 from senlin_affinity import api
 from senlin_affinity.cloud.eyes import Eyes
@@ -21,14 +20,12 @@ from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core.errors import AffinityError, CloudError, in_words, is_mistake
 from senlin_affinity.plugins import senlin_cloud
+from senlin_affinity.plugins.senlin_cloud import OPERATORS
 from senlin_affinity.policy import hook, trial
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.hook import Growth, Seen
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import Properties
-
-#: All that is about hosts: whoever hands the engine's log on to its users leaves this logger out.
-OPERATORS = logging.getLogger('senlin_affinity.operators')
 
 opts.register(cfg.CONF)
 

@@ -56,12 +56,13 @@ def test_rx_02_six_of_a_plain_users_nodes_for_four_hosts(cloud, demo):
     cluster, policy, group = demo.bound()
     cloud.clear_requests()
     reason = demo.scale_out(cluster, HOSTS + 2).failed()
-    assert 'does not fit: ' in reason
-    assert 'server_group.' in reason
-    assert 'max_server_per_host: 2' in reason
+    assert f'does not fit: at most {HOSTS} of {HOSTS + 2}; a host may hold 1 of server' in reason
+    assert f'max_server_per_host: 2 ({HOSTS + 2} of {HOSTS + 2})' in reason
+    assert 'cmp-' not in reason
     assert not [each for each in asked(cloud, 'servers') if each[0] == 'POST']
     assert demo.nodes(cluster) == []
     assert 'with the log-in of [cloud_eyes]' in log(cloud)
+    assert f'0/{HOSTS} hosts left: server_group.host_full on {HOSTS}' in log(cloud)
     warned = 'reserved hosts are not kept free of these nodes, as Nova does not do so: '
     assert f'{warned}Nova does not let the owner choose hosts' in log(cloud)
 
