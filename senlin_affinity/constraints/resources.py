@@ -237,7 +237,8 @@ def _smaller_flavor(planner: Replanner) -> Iterator[Change]:
     told = planner.now.table
     each = zip(told.rows, told.frees, told.rooms, strict=True)
     is_in_the_way = any(row.by == 'resources' or free == (room or -1) for row, free, room in each)
-    if not smaller or not is_in_the_way:
+    is_in_quotas = not all(planner.now.request.values())  # which take cores and ram of a flavor
+    if not smaller or not (is_in_the_way or is_in_quotas):
         return
 
     def attempt(number: int) -> Planned:

@@ -1,0 +1,135 @@
+"""Laws of what an owner is told who may not see the hosts: what a trial shows, and no more."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from senlin_affinity.core.objects import Flavor, Host, Resource
+from senlin_affinity.core.planner import decide
+from senlin_affinity.core.planning.evaluation import evaluate
+from senlin_affinity.core.planning.resolution import resolve
+from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
+from senlin_affinity.core.spread import Spread
+from senlin_affinity.policy import trial
+from tests.property.cloud_strategies import MOSTLY, ZONES, clouds
+from tests.property.test_remedy_laws import MORE_FLAVORS
+from tests.support.small_cloud import CONSTRAINTS
+
+SPREADS = st.sampled_from([(), (), (Spread('availability_zone'),)])
+POLICIES, SELDOM = (ANTI_AFFINITY, ANTI_AFFINITY, AFFINITY), st.sampled_from([False] * 3 + [True])
+MEMBER_OF = st.sampled_from([(), (), ('one',), ('!two',)])
+FLAVOR = Flavor('f', 'small', 2, 512, 1)
+FULL = {name: Resource(9, 9) for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+#: Ways in which no server gets onto a host; who may not see it can not tell them apart.
+CLOSED = (
+    {'enabled': False},
+    {'up': False},
+    {'resources': FULL},
+    {'resources': {**FULL, 'VCPU': Resource(0, 0)}},
+    {'aggregates': frozenset({'fenced'}), 'up': False},
+)
+
+
+def of_room(free):
+    return {
+        'VCPU': Resource(2 * free, 0),
+        'MEMORY_MB': Resource(512 * free, 0),
+        'DISK_GB': Resource(99, 0),
+    }
+
+
+@st.composite
+def questions(draw):
+    """Somebody's own: the flavors, the group with its members, the quotas, the zone, the spread.
+
+    Most hosts take servers, so that what is asked for is in the way as well.
+    """
+    request, snapshot = draw(clouds(POLICIES, SELDOM) | clouds(None, SELDOM))
+    rooms = st.none() | st.sampled_from([0, 1, 3, 3, 99])
+    hosts = [
+        host if room is None else host.but(enabled=True, up=True, resources=of_room(room))
+        for host, room in ((host, draw(rooms)) for host in snapshot.hosts)
+    ]
+    flavor = draw(st.sampled_from([FLAVOR, FLAVOR, *snapshot.flavors]))
+    snapshot = replace(snapshot, hosts=tuple(hosts), flavors=(flavor, *MORE_FLAVORS))
+    spread, member_of = draw(SPREADS), draw(MEMBER_OF)
+    zone = None if spread else request.availability_zone
+    own = {'spread': spread, 'member_of': member_of, 'availability_zone': zone}
+    count = draw(st.integers(1, 6))
+    return replace(request, count=count, image_properties={}, **own), snapshot
+
+
+@st.composite
+def others(draw, snapshot):
+    """The same for the owner, with other hosts, or more or less on them that is not the owner's."""
+    is_wild = draw(SELDOM)
+    hosts = [draw(changed(host, is_wild)) for host in snapshot.hosts]
+    for number in range(draw(st.integers(0, 3))):
+        zone = draw(st.sampled_from(ZONES))
+        uuid = str(ZONES.index(zone) + 1)
+        more = Host(f'new-{number}', '', 'QEMU', zone, aggregates=frozenset({uuid}), resources=FULL)
+        hosts.append(more.but(**draw(st.sampled_from(CLOSED))))
+    return replace(snapshot, hosts=tuple(hosts))
+
+
+@st.composite
+def changed(draw, host, is_wild):
+    """A host of which others use more or less; unless ``is_wild``, where no trial may show it."""
+    room = host.resources['VCPU'].capacity
+    if is_wild:
+        name = draw(st.sampled_from(['VCPU', 'MEMORY_MB', 'DISK_GB']))
+        has = host.resources[name]
+        used = draw(st.integers(0, has.capacity))
+        host = host.but(resources={**host.resources, name: has._replace(used=used)})
+        return host.but(traits=frozenset()) if draw(MOSTLY) else host
+    if not room or not host.enabled or not host.up:
+        return host.but(**draw(st.sampled_from(CLOSED)))
+    return host.but(resources=of_room(9999)) if room > 99 else host
+
+
+def shown(request, snapshot):
+    """What trying shows: how many come up, as it is and with something of one's own changed."""
+
+    def count(group=None, **changed):
+        asked = replace(request, **changed)
+        if group is not None:
+            known = replace(snapshot, server_groups=(*snapshot.server_groups, group))
+            asked = replace(asked, server_group=group.id)
+        else:
+            known = snapshot
+        capacity = evaluate(resolve(asked, known), CONSTRAINTS).capacity
+        return min(capacity or 0, request.count)
+
+    yield count()
+    yield from (count(availability_zone=zone, spread=()) for zone in (None, *ZONES))
+    yield from (count(flavor=each.id) for each in MORE_FLAVORS)
+    yield count(spread=())
+    yield count(member_of=())
+    yield count(server_group=None)
+    for group in snapshot.server_groups:
+        new = replace(group, id='new', name='new', members=())
+        yield count(group=new)
+        if group.policy == ANTI_AFFINITY:
+            for limit in range(1, request.count + 5):
+                yield count(group=replace(new, rules={'max_server_per_host': limit}))
+        yield count(group=replace(new, policy=f'soft-{group.policy}', rules={}))
+
+
+def words(request, snapshot):
+    resolved = resolve(request, snapshot)
+    decision = decide(resolved, CONSTRAINTS)
+    if decision.fits is not False:
+        return None
+    return trial.shown(decision, resolved, CONSTRAINTS).line()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_where_trials_show_the_same_the_words_are_the_same(data):
+    """Whatever others have on the hosts, and whatever hosts there are."""
+    request, snapshot = data.draw(questions())
+    said = {}
+    for cloud in (snapshot, *(data.draw(others(snapshot)) for _ in range(3))):
+        line = words(request, cloud)
+        assert said.setdefault(tuple(shown(request, cloud)), line) == line
