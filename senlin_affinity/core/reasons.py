@@ -24,9 +24,9 @@ class Reason:
     """The sentence of one code (a format string over the facts), and what would help.
 
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
-    ``for_owner`` is what the owner of a cluster is told who may not see the hosts: it is about
-    nothing but what is his own, and says so of a rule that he could try to do without
-    (``policy.tenant_words``). None: the code is the operators'.
+    ``for_owner`` is what the owner of a cluster reads who may not list the hosts: a format string
+    over what the owner asks for (``policy.trial``), of a rule that the owner could try without.
+    None: the code is the operators'.
     """
 
     sentence: str
@@ -41,7 +41,7 @@ def own(sentence: str, advice: str = '') -> Reason:
 
 
 def is_for_owner(reasons: Mapping[str, Reason]) -> bool:
-    """Is it a rule that the owner may be told of?"""
+    """May the owner read of this rule?"""
     return any(reason.for_owner is not None for reason in reasons.values())
 
 

@@ -82,10 +82,10 @@ class Growth:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the nodes go, or why nowhere; what somebody should look at, and what is as usual.
+    """Where the nodes go, or why nowhere; what to look at, and what is as usual.
 
-    The answer is for the owner, the rest for operators: ``refusal`` is all of one that the owner
-    may not read.
+    The answer is for the owner, the rest for operators: ``refusal`` is the whole of one of which
+    the owner may not read all.
     """
 
     answer: Placement | Refusal

@@ -1,8 +1,8 @@
-"""What the owner of a cluster is told who may not see the hosts: what a trial would show, no more.
+"""What the owner of a cluster reads who may not list the hosts: what a trial would show, no more.
 
 A trial is to create the servers, within the quotas, and to look how many of them come up; and to do
 the same with something of one's own changed: the server group, the zone, the flavor, the spread.
-Whoever may not see the hosts can do so at any time, and is told no more than that.
+Whoever may not list the hosts can do so at any time, and reads no more than that.
 
 Data flow: what was decided by all that the cloud's eyes saw becomes a :class:`Trial`, and nothing
 else is put into words. A rule is a reason where more servers fit without it, by the number that the
@@ -79,7 +79,7 @@ def shown(
 
 
 def hidden(error: Exception) -> AffinityError:
-    """An error as it may be told: that of what the owner wrote, or that there is one."""
+    """An error as the owner may read it: about what the owner wrote, or only that there is one."""
     if isinstance(error, BindingError):
         return error
     if isinstance(error, InvalidSpec) and error.path.partition('.')[0] in _OWN_PATHS:

@@ -1,4 +1,4 @@
-"""Laws of what an owner is told who may not see the hosts: what a trial shows, and no more."""
+"""Laws of what an owner reads who may not list the hosts: what a trial shows, and no more."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def of_room(free):
 
 @st.composite
 def questions(draw):
-    """Somebody's own: the flavors, the group with its members, the quotas, the zone, the spread.
+    """An owner's question: flavors, the group with its members, quotas, the zone, the spread.
 
     Most hosts take servers, so that what is asked for is in the way as well.
     """

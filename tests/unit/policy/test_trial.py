@@ -1,4 +1,4 @@
-"""What the owner of a cluster is told who may not see the hosts."""
+"""What the owner of a cluster reads who may not list the hosts."""
 
 import re
 import string
@@ -27,7 +27,7 @@ OWN_FACTS = {
 }
 
 
-class Told(Story):
+class Owners(Story):
     """A story that the owner may not see the hosts of."""
 
     def seen(self):
@@ -43,7 +43,7 @@ MORE = (next(kind for kind in OURS if kind.name == 'image')(),)
 
 @pytest.mark.parametrize('row', rows('policy_trial'))
 def test_a_refusal_in_the_owners_words(row):
-    outcome = Told(row).outcome()
+    outcome = Owners(row).outcome()
     answer = outcome.answer
     assert (answer.status_reason, answer.detail) == (row['says'], row.get('detail', ''))
     assert outcome.refusal == Story(row).place().reason
@@ -52,7 +52,7 @@ def test_a_refusal_in_the_owners_words(row):
 
 def test_what_is_only_warned_of_is_for_operators():
     row = {'hosts': {'cmp-1': {}}, 'count': 2, 'properties': {'preflight': 'warn'}}
-    outcome = Told(row).outcome()
+    outcome = Owners(row).outcome()
     assert isinstance(outcome.answer, Placement)
     assert 'server_group.host_full on 1' in outcome.warning
 
@@ -96,7 +96,7 @@ ROW = {
 
 @pytest.mark.parametrize(('kind', 'code'), CODES)
 def test_no_fact_of_a_host_is_in_the_words_whatever_the_code(kind, code):
-    outcome = Told(ROW).outcome([poisoned(kind, code), *([ROOM] * (kind.name != ROOM.name))])
+    outcome = Owners(ROW).outcome([poisoned(kind, code), *([ROOM] * (kind.name != ROOM.name))])
     words, own = outcome.answer.reason, kind.reasons[code].for_owner
     secrets = {*re.findall(r'SECRET-(\w+)', words)}
     assert secrets <= (set() if is_of_hosts(kind) else OWN_FACTS)
@@ -111,11 +111,11 @@ def test_a_rule_of_another_package_is_closed_until_it_says_what_the_owner_may_re
     kind = next(type(rule) for rule in CONSTRAINTS if rule.name == 'fence')
     code, reason = next((code, reason) for code, reason in kind.reasons.items() if reason.advice)
     assert reason.for_owner is None
-    assert trial.NOBODY in Told(ROW).outcome([poisoned(kind, code), ROOM]).answer.reason
+    assert trial.NOBODY in Owners(ROW).outcome([poisoned(kind, code), ROOM]).answer.reason
     for words, said in (('kept from {count}', 'kept from 3'), ('kept on {host}', trial.NOBODY)):
         opened = {**kind.reasons, code: Reason(reason.sentence, for_owner=words)}
         rule = poisoned(type('Open', (kind,), {'reasons': opened}), code)
-        assert said in Told(ROW).outcome([rule, ROOM]).answer.reason
+        assert said in Owners(ROW).outcome([rule, ROOM]).answer.reason
 
 
 @pytest.mark.parametrize('kind', OURS, ids=lambda kind: kind.name)
@@ -145,18 +145,18 @@ def test_a_remedy_names_nothing_but_the_owners_own(row):
     decision = decide(resolved, CONSTRAINTS)
     if decision.fits is not False:
         return
-    told = trial.shown(decision, resolved, CONSTRAINTS)
+    read = trial.shown(decision, resolved, CONSTRAINTS)
     snapshot = resolved.snapshot
     hidden = {each.host for each in snapshot.hosts or ()} | {resolved.project_id or '(none)'}
     named = set(re.findall(r'[\w-]+', ' '.join(resolved.request.member_of)))
     hidden |= {each.name for each in snapshot.aggregates or ()} - named
     hidden |= {each.change for each in decision.remedies if not each.is_owners}
-    line = told.line()
+    line = read.line()
     assert [
         each for each in hidden if re.search(rf'(?<![\w-]){re.escape(each)}(?![\w-])', line)
     ] == []
-    assert told.number <= told.wanted
-    assert all(told.number < number <= told.wanted for _change, number in told.changes)
+    assert read.number <= read.wanted
+    assert all(read.number < number <= read.wanted for _change, number in read.changes)
     assert {each.code for each in decision.tried} <= OWNERS
 
 
@@ -179,7 +179,7 @@ def test_a_remedy_is_closed_unless_it_says_otherwise(kind):
 
 
 @pytest.mark.parametrize(
-    ('error', 'is_told'),
+    ('error', 'is_whole'),
     [
         (InvalidSpec('there is no flavor x', 'flavor'), True),
         (InvalidSpec('there is no such group', 'properties.servergroup'), True),
@@ -192,7 +192,7 @@ def test_a_remedy_is_closed_unless_it_says_otherwise(kind):
     ],
     ids=str,
 )
-def test_an_error_quotes_what_the_owner_wrote(error, is_told):
-    told = trial.hidden(error)
-    assert (told is error) == is_told
-    assert is_told or str(told) == trial.NOT_KNOWN
+def test_an_error_quotes_what_the_owner_wrote(error, is_whole):
+    read = trial.hidden(error)
+    assert (read is error) == is_whole
+    assert is_whole or str(read) == trial.NOT_KNOWN
