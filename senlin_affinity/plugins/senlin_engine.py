@@ -33,6 +33,12 @@ LOG = logging.getLogger(__name__)
 
 #: The nodes, with their data as they are stored.
 _NODES = table('node', column('id'), column('project'), column('cluster_id'), column('data', Text))
+#: The limits that a resize may bring, and how small each may be; a webhook's were never looked at.
+_LIMITS = {
+    consts.ADJUSTMENT_MIN_SIZE: 0,
+    consts.ADJUSTMENT_MAX_SIZE: -1,
+    consts.ADJUSTMENT_MIN_STEP: 0,
+}
 
 
 def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
@@ -203,12 +209,13 @@ def _resized_by(action: Any) -> int | None:
     cluster, inputs = action.entity, action.inputs
     current = desired = len(cluster.nodes)
     adjustment = inputs.get(consts.ADJUSTMENT_TYPE)
-    smallest = inputs.get(consts.ADJUSTMENT_MIN_SIZE)
-    largest = inputs.get(consts.ADJUSTMENT_MAX_SIZE)
+    smallest, largest, step = (
+        None if inputs.get(name) is None else whole(inputs[name], f'inputs.{name}', least)
+        for name, least in _LIMITS.items()
+    )
     is_strict = bool(inputs.get(consts.ADJUSTMENT_STRICT))
     if adjustment is not None:
         number = _number(inputs.get(consts.ADJUSTMENT_NUMBER))
-        step = inputs.get(consts.ADJUSTMENT_MIN_STEP)
         desired = scaleutils.calculate_desired(current, adjustment, number, step)
         if not isinstance(desired, int):
             raise InvalidSpec(f'leads to {desired!r} nodes: must be an integer', 'inputs.number')

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reliability import kills, matrix, races, report, sandbox_races
+from tests.reliability import fuzz, kills, linear, matrix, races, report, sandbox_races
 from tests.reliability.report import Part
 
 
@@ -22,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--workers', type=int, default=4, help='processes (default: 4)')
     parser.add_argument('--every', type=int, default=1, help='one case of so many')
     parser.add_argument('--rounds', type=int, default=200, help='of races; a tenth on the sandbox')
+    parser.add_argument('--examples', type=int, default=3000, help='of hostile input, for a door')
+    parser.add_argument('--seed', type=int, default=1, help='of hostile input')
     parser.add_argument('--only', default='', help='cases that hold this')
     parser.add_argument('--write', type=Path, help='the page of the manual')
     given = parser.parse_args(arguments)
@@ -54,7 +56,22 @@ def _sandbox(given: argparse.Namespace) -> Part:
     return sandbox_races.run(max(1, given.rounds // 10), tell)
 
 
-PARTS = {'matrix': _matrix, 'kills': _kills, 'races': _races, 'sandbox': _sandbox}
+def _fuzz(given: argparse.Namespace) -> Part:
+    return fuzz.run(given.examples, given.seed, tell)
+
+
+def _long(_given: argparse.Namespace) -> Part:
+    return linear.run(tell)
+
+
+PARTS = {
+    'matrix': _matrix,
+    'kills': _kills,
+    'races': _races,
+    'sandbox': _sandbox,
+    'fuzz': _fuzz,
+    'long': _long,
+}
 tell = functools.partial(print, flush=True)
 
 if __name__ == '__main__':

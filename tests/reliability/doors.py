@@ -1,0 +1,224 @@
+"""The doors through which what others wrote comes in, each with what is brought to it.
+
+Data flow: hypothesis makes a value, mostly one that is right but for one place; the door takes it,
+or refuses it with one of our errors. Whatever else comes out is a mistake.
+
+Shapes: a door is a strategy, and a function that calls our code with what it makes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from senlin_affinity import api
+from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.core import aggregate_metadata, extra_spec_operators, flavor, reservations
+from senlin_affinity.core.aggregates import names
+from senlin_affinity.core.errors import AffinityError
+from senlin_affinity.core.objects import Aggregate, Flavor
+from senlin_affinity.core.server_group import ServerGroup, parse_create
+from senlin_affinity.extra_specs import MODES, validate_all
+from senlin_affinity.plugins import senlin_engine
+from senlin_affinity.plugins.nova_api import ExtraSpecValidation
+from senlin_affinity.policy import binding, properties
+from tests.property.strategies import JSON, nearly
+from tests.recordings.exchanges import Reply
+from tests.reliability.operations import AGGREGATES, HOSTS
+from tests.support.edge import Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_placement import FakePlacement
+from tests.unit.cloud.test_snapshot_file import DOCUMENT
+
+_UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
+_GROUP = {'name': 'web', 'policies': 'anti-affinity', 'rules': {'max_server_per_host': 3}}
+_SPREAD = [{'by': 'availability_zone', 'max_skew': 1, 'mode': 'hard', 'max_per_domain': 2}]
+SPECS = [
+    {'type': properties.TYPE, 'version': '1.1', 'properties': each}
+    for each in (
+        {'servergroup': {**_GROUP, 'on_detach': 'keep'}, 'spread': _SPREAD, 'preflight': 'warn'},
+        {'servergroup': _GROUP, 'pin_hosts': True, 'extra_specs': 'strict'},
+        {'member_of': [f'in:{_UUID},ssd', '!licensed'], 'availability_zone': 'nova'},
+        {'enable_drs_extension': True, 'availability_zone': 'nova', 'preflight': 'off'},
+    )
+]
+_DISKS = [{'source_type': 'image', 'boot_index': 0, 'uuid': 'i', 'destination_type': 'volume'}]
+PROFILES = [
+    {'type': 'os.nova.server', 'version': '1.0', 'properties': {'flavor': 'small', **each}}
+    for each in (
+        {'image': 'i', 'scheduler_hints': {'group': 'web'}, 'availability_zone': 'nova'},
+        {'block_device_mapping_v2': _DISKS, 'scheduler_hints': {'group': ['web']}},
+    )
+]
+_RESIZE = {
+    'adjustment_type': 'CHANGE_IN_CAPACITY', 'number': 1, 'min_size': 0, 'max_size': 5,
+    'min_step': 1, 'strict': True,
+}  # fmt: skip
+ACTIONS = [
+    {'inputs': _RESIZE, 'data': {'creation': {'count': 2}}},
+    {'inputs': {**_RESIZE, 'adjustment_type': 'CHANGE_IN_PERCENTAGE'}, 'data': {}},
+    {'inputs': {'count': '2'}, 'data': {'deletion': {'count': 1}}},
+    {'inputs': {'count': 2}, 'data': {}},
+]
+_HELD = {'servergroup_id': 'g', 'inherited_group': True, 'policy': 'affinity', 'rules': {}}
+STORED = [{'AffinityPolicy': {'version': '1.1', 'data': _HELD}}]
+GROUPS = [
+    {'server_group': {**_GROUP, 'policy': 'anti-affinity', 'id': 'g', 'members': ['s']}},
+    {'server_group': {'name': 'web', 'policies': ['affinity'], 'id': 'g', 'members': []}},
+]
+_EXTRA = {
+    'hw:cpu_policy': 'dedicated', 'hw:numa_nodes': '2', 'hw:numa_cpus.0': '0,1',
+    'resources:VCPU': '2', 'trait:HW_CPU_X86_AVX2': 'required', 'resources1:SRIOV_NET_VF': '1',
+    'group_policy': 'isolate', 'aggregate_instance_extra_specs:ssd': '<or> true <or> 1',
+    'capabilities:cpu_info:features': '<in> aes', 'quota:cpu_shares': '1024',
+    'hw:mem_page_size': 'large', 'hw:cpu_thread_policy': 'isolate', 'trait1:A': 'forbidden',
+}  # fmt: skip
+_OPERATORS = ('=', '==', '!=', '>=', '<=', 's==', 's<', '<in>', '<all-in>', '<or>', '<range-in>')
+#: Texts made of the words and signs that mean something somewhere.
+_WORDS = st.lists(
+    st.sampled_from((*_OPERATORS, '1', '-0', '1e400', 'nan', 'x', '!', 'in:', ',', '[', '(', ':',
+                     '\n', '\u202e', '٣', '\x00', '\ud800', '9' * 400, _UUID, ''))
+    | st.text(max_size=6),
+    max_size=8,
+).map(' '.join)  # fmt: skip
+_TEXTS = st.dictionaries(st.sampled_from([*_EXTRA]) | _WORDS, _WORDS, max_size=4)
+_SPECS = st.builds(lambda right, odd: {**right, **odd}, st.just(_EXTRA), _TEXTS) | _TEXTS
+_KNOWN = tuple(Aggregate(each.id, each.name, None, each.metadata) for each in AGGREGATES)
+
+
+@dataclass(frozen=True)
+class Door:
+    """One of them."""
+
+    name: str
+    brought: Any
+    call: Callable[[Any], object]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def takes(self, value: Any) -> bool:
+        """Bring a value; whether it was taken, and not refused."""
+        try:
+            self.call(value)
+        except AffinityError:
+            return False
+        return True
+
+
+def _count(value: Any) -> object:
+    """What the hook reads of an action, which the engine has made sure has both mappings."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(key), dict) for key in
+                                              ('inputs', 'data')):  # fmt: skip
+        return None
+    sizes = {'min_size': 0, 'max_size': -1, 'desired_capacity': 2}
+    cluster = SimpleNamespace(nodes=[1, 2], **sizes)
+    for name in ('CLUSTER_SCALE_OUT', 'CLUSTER_RESIZE'):
+        senlin_engine.count(SimpleNamespace(action=name, entity=cluster, **value))
+    return None
+
+
+def _plan(value: tuple[Any, Any]) -> object:
+    spec, profile = value
+    if not isinstance(profile, dict) or not isinstance(profile.get('properties'), dict):
+        profile = PROFILES[0]  # Senlin's schema lets no other through
+    look = api.Look(snapshot_file.parse(json.dumps(DOCUMENT)))
+    asked = api.Question(1, policy=properties.load(spec), profile=profile)
+    return api.answer(asked, look)
+
+
+class _OddEdge(Edge):
+    """A cloud of which one answer is another JSON than it should be."""
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(
+            hosts=HOSTS,
+            aggregates=AGGREGATES,
+            placement=FakePlacement(),
+            glance=FakeGlance(FakeImage('i')),
+        )
+        self.placement.nova = self.nova
+        self.placement.providers = FakePlacement.of(self.nova).providers
+        self._data, self._left = data, data.draw(st.integers(0, 16))
+
+    def _reply(self, request: Any, url: str) -> tuple[Reply, dict[str, str]]:
+        reply, headers = super()._reply(request, url)
+        self._left -= 1
+        if self._left == -1 and reply.body is not None:
+            return Reply(reply.status, self._data.draw(JSON | nearly([reply.body]))), headers
+        return reply, headers
+
+
+def _ask_cloud(data: Any) -> object:
+    with _OddEdge(data) as edge:
+        edge.nova.add_flavor('small')
+        made = edge.nova.add_group('web')
+        edge.nova.boot(made, 'cmp-1')
+        found = edge.ports
+        groups, connection = found.server_groups, edge.connection()
+        asked = api.Question(
+            1, server_group=made, policy=properties.load(SPECS[1]), profile=PROFILES[0]
+        )
+        steps: tuple[Callable[[], object], ...] = (
+            lambda: api.answer(asked, api.look(connection, asked, 5.0)),
+            lambda: groups.delete(groups.create('new', 'anti-affinity', {}).id),
+            lambda: (groups.named('web'), groups.get(made), groups.own()),
+            lambda: found.inventory.hosts_named_like('drs'),
+            lambda: found.inventory.flavor('small'),
+        )
+        return data.draw(st.sampled_from(steps))()
+
+
+def _write_extra_specs(body: bytes) -> object:
+    said: list[str] = []
+    door = ExtraSpecValidation(lambda _environ, start: start('200 OK', []) or [b''], lambda: '2.96')
+    environ = {
+        'REQUEST_METHOD': 'POST',
+        'PATH_INFO': '/flavors/1/os-extra_specs',
+        'QUERY_STRING': 'validation=strict',
+        'CONTENT_LENGTH': str(len(body)),
+        'wsgi.input': io.BytesIO(body),
+        'HTTP_OPENSTACK_API_VERSION': 'compute 2.86',
+    }
+    list(door(environ, lambda status, *_rest: said.append(status)))
+    if not said[0].startswith('200'):
+        raise AffinityError(said[0])
+    return said
+
+
+def _body(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _metadata(value: tuple[Mapping[str, str], Any]) -> object:
+    return aggregate_metadata.check(value[0], [value[1], {'ssd': 'true'}])
+
+
+DOORS = (
+    Door('spec', JSON | nearly(SPECS), properties.load),
+    Door('spec and profile', st.tuples(nearly(SPECS), nearly(PROFILES)), _plan),
+    Door('action inputs', nearly(ACTIONS), _count),
+    Door('binding', JSON | nearly(STORED), binding.read),
+    Door('answers of the cloud', st.data(), _ask_cloud),
+    Door('snapshot', nearly([DOCUMENT]).map(json.dumps), snapshot_file.parse),
+    Door('snapshot, as text', st.text() | _WORDS, snapshot_file.parse),
+    Door('snapshot, as bytes', st.binary(), snapshot_file.decoded),
+    Door('member_of', st.lists(_WORDS, max_size=3), lambda value: names.resolve(value, _KNOWN)),
+    Door('reservations', st.lists(_WORDS, max_size=3), lambda value: reservations.constrain(
+        value, _KNOWN, required_prefix='rack', forbidden_prefixes=('!', ''))),
+    Door('operators', st.tuples(_WORDS, _WORDS), lambda value: extra_spec_operators.match(*value)),
+    Door('aggregate metadata', st.tuples(_SPECS, _TEXTS), _metadata),
+    Door('extra specs', st.tuples(_SPECS, st.sampled_from(MODES)), lambda value:
+         validate_all(*value)),
+    Door('flavor', _SPECS, lambda value: flavor.demand(Flavor('1', 'f', 1, 1, 1, 0, 0, value))),
+    Door('server group', JSON | nearly(GROUPS), ServerGroup.from_api),
+    Door('server group to create', JSON | nearly(GROUPS), parse_create),
+    Door('nova-api', nearly([{'extra_specs': _EXTRA}]).map(_body) | st.binary() | _SPECS.map(
+        lambda specs: _body({'extra_specs': specs})), _write_extra_specs),
+)  # fmt: skip

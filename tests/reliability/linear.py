@@ -1,0 +1,194 @@
+"""Long input costs in proportion to its length, and not its square.
+
+Data flow: a maker writes input of some length; our code reads it, or refuses it. Calls are counted,
+of Python's own functions as well, for a length and for eight times that; what those functions do
+inside is seen in the processor's time, where ``make soak`` looks at longer input.
+
+Units: a ratio of 8 is linear, one of 64 is the square.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.core import aggregate_metadata, extra_spec_operators, flavor
+from senlin_affinity.core.aggregates import names
+from senlin_affinity.core.errors import AffinityError
+from senlin_affinity.core.objects import Aggregate, Flavor
+from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.extra_specs import validate_all
+from senlin_affinity.policy import properties
+from tests.reliability import promises
+from tests.reliability.report import Part, table
+from tests.unit.cloud.test_snapshot_file import DOCUMENT
+
+NAME = 'long input'
+TIMES = 8
+#: Between 8 and 64.
+MOST = 24.0
+
+
+def _aggregates(count: int) -> list[Aggregate]:
+    return [Aggregate(f'00000000-0000-4000-8000-{n:012x}', f'a{n}') for n in range(count)]
+
+
+def _hosts(count: int) -> str:
+    document = copy.deepcopy(DOCUMENT)
+    document['hosts'] = [
+        {**DOCUMENT['hosts'][0], 'host': f'h{n}', 'hypervisor_hostname': f'h{n}'}
+        for n in range(count)
+    ]
+    return json.dumps(document)
+
+
+def _groups(count: int) -> str:
+    members = [{'server': f's{n}', 'host': 'cmp-1'} for n in range(count)]
+    group = {**DOCUMENT['server_groups'][0], 'members': members}
+    return json.dumps({**DOCUMENT, 'server_groups': [group]})
+
+
+def _policy(**more: Any) -> dict[str, Any]:
+    return {'type': properties.TYPE, 'version': '1.1', 'properties': more}
+
+
+#: Each with the function that makes input of a length, and the one that reads it.
+MAKERS: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
+    'hosts of a snapshot': (_hosts, snapshot_file.parse),
+    'members of a group': (_groups, snapshot_file.parse),
+    'a nest in a snapshot': (lambda n: '[' * n, snapshot_file.parse),
+    'names in one value of member_of': (
+        lambda n: (['in:' + ','.join(f'a{k}' for k in range(n))], _aggregates(n)),
+        lambda value: names.resolve(*value),
+    ),
+    'values of member_of': (
+        lambda n: ([f'!a{k}' for k in range(n)], _aggregates(n)),
+        lambda value: names.resolve(*value),
+    ),
+    'an unknown name beside many': (
+        lambda n: (['b0'], _aggregates(n)),
+        lambda value: names.resolve(*value),
+    ),
+    'member_of of a spec': (
+        lambda n: _policy(member_of=[f'in:a{k}' for k in range(n)]),
+        properties.load,
+    ),
+    'unknown properties': (
+        lambda n: _policy(**{f'p{k}': k for k in range(n)}),
+        properties.load,
+    ),
+    'alternatives of <or>': (
+        lambda n: ('x', ' '.join(f'<or> v{k}' for k in range(n))),
+        lambda value: extra_spec_operators.match(*value),
+    ),
+    'words of <all-in>': (
+        lambda n: ('x', '<all-in> ' + ' '.join(f'v{k}' for k in range(n))),
+        lambda value: extra_spec_operators.match(*value),
+    ),
+    'blanks of an operator': (
+        lambda n: ('x', '<in>' + ' ' * n + 'y' + ' ' * n + '<in>'),
+        lambda value: extra_spec_operators.match(*value),
+    ),
+    'metadata of aggregates': (
+        lambda n: ({'k': 'v'}, [{'k': f'v{k},w'} for k in range(n)]),
+        lambda value: aggregate_metadata.check(*value),
+    ),
+    'values of one metadata key': (
+        lambda n: ({'k': '<or> x'}, [{'k': ','.join(f'v{k}' for k in range(n))}]),
+        lambda value: aggregate_metadata.check(*value),
+    ),
+    'unknown extra specs': (lambda n: {f'hw:no{k}': '1' for k in range(n)}, validate_all),
+    'a long extra spec': (lambda n: {'hw:' + 'x' * n: '1' * n}, validate_all),
+    'resources of a flavor': (
+        lambda n: Flavor('1', 'f', 1, 1, 1, 0, 0, {f'resources{k}:VCPU': '1' for k in range(n)}),
+        flavor.demand,
+    ),
+    'a long mask of processors': (
+        lambda n: Flavor(
+            '1', 'f', 4, 1, 1, 0, 0, {'hw:cpu_realtime_mask': '^0' + ',^1-2' * n, 'hw:cpu_policy':
+            'dedicated', 'hw:cpu_realtime': 'yes'}),
+        flavor.demand,
+    ),
+    'members that Nova shows': (
+        lambda n: {'id': 'g', 'name': 'w', 'policies': [], 'policy': 'affinity',
+                   'members': [f's{k}' for k in range(n)]},
+        ServerGroup.from_api,
+    ),
+}  # fmt: skip
+
+
+def ratio(name: str, length: int, cost: Callable[[Callable[[], object]], float]) -> float:
+    """What eight times the length costs in multiples of the length."""
+    make, read = MAKERS[name]
+
+    def reading(count: int) -> Callable[[], object]:
+        value = make(count)
+
+        def call() -> object:
+            try:
+                return read(value)
+            except AffinityError as error:
+                return str(error)
+
+        return call
+
+    cost(reading(2))  # what is made once in a process
+    few, many = cost(reading(length)), cost(reading(length * TIMES))
+    return many / few if few else 0.0
+
+
+def calls(call: Callable[[], object]) -> float:
+    """How many functions are called."""
+    number = 0
+
+    def count(_frame: object, event: str, _what: object) -> None:
+        nonlocal number
+        number += event in ('call', 'c_call')
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return number
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """The processor's time, the best of three, without the garbage collector's."""
+    found = []
+    gc.disable()
+    try:
+        for _ in range(3):
+            begun = time.process_time()
+            call()
+            found.append(time.process_time() - begun)
+    finally:
+        gc.enable()
+    return min(found)
+
+
+def run(tell: Callable[[str], object] = str) -> Part:
+    """Compare each maker's, by calls and by time."""
+    begun = time.monotonic()
+    outcomes: Counter[str] = Counter()
+    broken, rows = [], []
+    for name in MAKERS:
+        by_calls, by_time = ratio(name, 250, calls), ratio(name, 2000, seconds)
+        is_linear = max(by_calls, by_time) <= MOST
+        outcomes['linear' if is_linear else 'worse'] += 1
+        rows.append((name, f'{by_calls:.1f}', f'{by_time:.1f}'))
+        tell(' '.join(rows[-1]))
+        if not is_linear:
+            broken.append((name, promises.HANG, f'{by_calls:.1f} and {by_time:.1f} for {TIMES}'))
+    head = ('Long input', 'Calls', 'Time')
+    text = f'What {TIMES} times the length costs, in multiples:\n\n{table(head, rows)}'
+    spent = time.monotonic() - begun
+    return Part(NAME, len(rows), outcomes, tuple(broken), seconds=spent, text=text)
