@@ -11,13 +11,14 @@ so many servers. A server that is sent to a host has that one looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from operator import attrgetter, not_
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
 from senlin_affinity.core.host_status import is_left_behind
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.core.objects import DEFAULT_FILTERS, Resource
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
 from senlin_affinity.core.wanted_zone import wanted_zone
 
@@ -28,6 +29,7 @@ LIMIT = Option(
     minimum=1,
     nova='scheduler',
 )
+_IS_UP = attrgetter('up')
 #: They let every host through: nothing of ours has what they read.
 _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', 'SameHostFilter', 'DifferentHostFilter')
 
@@ -72,25 +74,36 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
         return Verdict.skipped('candidates.all')
     if _refused(resolved) < limit:
         return Verdict.skipped('candidates.enough', limit=limit)
-    offered = (host for host in hosts if _is_offered(resolved, host))
+    offered = _offered(resolved, hosts)
     if len(list(islice(offered, limit + 1))) <= limit:
         return Verdict.skipped('candidates.all')
     return Verdict.skipped('candidates.cut', limit=limit)
 
 
-def _is_offered(resolved: ResolvedRequest, host: Host) -> bool:
-    """May Placement have this host for the servers, as far as is told at once?"""
-    zone, demand, has = resolved.once(wanted_zone), resolved.demand, host.resources
-    if not host.enabled or is_left_behind(host):
-        return False
-    if zone is not None and host.availability_zone not in (zone, None):
-        return zone == resolved.snapshot.zones.default
-    if demand is None or not has or host.is_partial:
-        return True
-    return all(
-        name in has and has[name].capacity - has[name].used >= amount
-        for name, amount in demand.amounts.items()
-    )
+def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
+    """The hosts that Placement may have for the servers, as far as is told at once."""
+    zone = resolved.once(wanted_zone)
+    is_default = zone == resolved.snapshot.zones.default
+    amounts = [] if resolved.demand is None else [*resolved.demand.amounts.items()]
+    for host in hosts:
+        if not host.enabled or is_left_behind(host):
+            continue
+        has = host.resources
+        if zone is not None and host.availability_zone not in (zone, None):
+            if is_default:
+                yield host
+        elif not has or host.is_partial or _is_enough(has, amounts):
+            yield host
+
+
+def _is_enough(has: Mapping[str, Resource], amounts: Iterable[tuple[str, int]]) -> bool:
+    for name, amount in amounts:
+        if name not in has:
+            return False
+        capacity, used, *_others = has[name]
+        if capacity - used < amount:
+            return False
+    return True
 
 
 def _refused(resolved: ResolvedRequest) -> float:
@@ -100,7 +113,7 @@ def _refused(resolved: ResolvedRequest) -> float:
     is_any = not set(resolved.request.enabled_filters) <= {*_HARMLESS}
     if is_any or (policy == AFFINITY and resolved.members_on):
         return len(hosts)
-    down = sum(not host.up for host in hosts)
+    down = sum(map(not_, map(_IS_UP, hosts)))
     if policy != ANTI_AFFINITY:
         return down
     return down + len(resolved.members_on) + resolved.request.count

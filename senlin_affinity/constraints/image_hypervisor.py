@@ -116,6 +116,10 @@ class ImageHypervisorConstraint:
         code = 'image_hypervisor.supported' if is_known else 'image_hypervisor.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
 
+    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
+        """What counts of a host."""
+        return ('hypervisor_type', 'traits') if resolved.once(_asked) else ()
+
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The type of the hypervisor, and the host's architectures."""
         if not resolved.once(_asked):

@@ -167,7 +167,7 @@ class ReservationsConstraint:
 
     def reads(self, resolved: ResolvedRequest) -> Collection[str]:
         """What counts of a host."""
-        return ('aggregates', 'unmirrored') if resolved.once(_parts) else ()
+        return ('aggregates', 'unmirrored', 'grants') if resolved.once(_parts) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The aggregates that are kept for somebody, as far as the host is in them."""

@@ -22,17 +22,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from operator import le
 from typing import ClassVar
 
 from senlin_affinity.core.answered import NOT_ASKED, answered, may_take_of_pools
 from senlin_affinity.core.candidate_query import are_aggregates_asked
 from senlin_affinity.core.constraint import Domain
-from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU, Flavor
+from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
 from senlin_affinity.core.nova_options import FALLBACK_OFF
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
 from senlin_affinity.core.plain_rooms import plain_rooms
-from senlin_affinity.core.planning import new_hosts
+from senlin_affinity.core.planning import new_hosts, smaller_flavors
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
 from senlin_affinity.core.reasons import Reason
@@ -111,6 +110,31 @@ class ResourcesConstraint:
             by_room.get(room) or self.check_host(resolved, host)
             for room, host in zip(rooms, hosts, strict=True)
         ]
+
+    def less(
+        self,
+        resolved: ResolvedRequest,
+        hosts: Sequence[Host],
+        said: Sequence[Verdict],
+        servers: Sequence[int],
+    ) -> list[Verdict | None]:
+        """See :class:`Constraint`: what is exact, and enough, is as many fewer."""
+        enough, asked = resolved.once(_enough), resolved.demand
+        may_be_pinned = asked is not None and asked.may_be_pinned
+        return [
+            enough(verdict.room - number, False)
+            if verdict.code == 'resources.room'
+            and not verdict.is_at_most
+            and verdict.room is not None
+            and verdict.room > number
+            and not (may_be_pinned and PCPU in (host.resources or ()))
+            else None
+            for host, verdict, number in zip(hosts, said, servers, strict=True)
+        ]
+
+    def asks(self, resolved: ResolvedRequest) -> Hashable:
+        """What counts of the question."""
+        return resolved.demand, resolved.once(answered), are_aggregates_asked(resolved)
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """What the figures of the resources tell."""
@@ -231,34 +255,12 @@ def _more_hosts(planner: Replanner) -> Iterator[Change]:
 
 
 def _smaller_flavor(planner: Replanner) -> Iterator[Change]:
-    """The largest of the cloud's flavors that differ in amounts alone, and that is small enough."""
-    now, known = planner.resolved.flavor, planner.resolved.snapshot.flavors or ()
-    smaller = sorted((each for each in known if _is_smaller(each, now)), key=_size, reverse=True)
-    told = planner.now.table
-    each = zip(told.rows, told.frees, told.rooms, strict=True)
-    is_in_the_way = any(row.by == 'resources' or free == (room or -1) for row, free, room in each)
-    is_in_quotas = not all(planner.now.request.values())  # which take cores and ram of a flavor
-    if not smaller or not (is_in_the_way or is_in_quotas):
-        return
-
-    def attempt(number: int) -> Planned:
-        flavor = smaller[number - 1]
-        return planner.plan({'flavor': {'id': flavor.id, 'name': flavor.name}})
-
-    number, then = planner.smallest(len(smaller), 1, attempt)
-    change = f'flavor: {smaller[number - 1].name}'
-    yield planner.change('flavor', change, planner.wanted, then, kind=Kind.ASKERS, is_owners=True)
-
-
-def _size(flavor: Flavor) -> tuple[int, ...]:
-    return (flavor.ram, flavor.vcpus, flavor.disk, flavor.ephemeral, flavor.swap)
-
-
-def _is_smaller(one: Flavor, two: Flavor | None) -> bool:
-    """Is no amount larger, one smaller, and everything else the same?"""
-    if two is None or one.extra_specs != two.extra_specs or _size(one) == _size(two):
-        return False
-    return all(map(le, _size(one), _size(two)))
+    found = smaller_flavors.best(planner, ResourcesConstraint.name)
+    if found is not None:
+        change, then = found
+        yield planner.change(
+            'flavor', change, planner.wanted, then, kind=Kind.ASKERS, is_owners=True
+        )
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:

@@ -40,8 +40,7 @@ def answered(resolved: ResolvedRequest) -> Answered:
 
 def queries(snapshot: CloudSnapshot) -> frozenset[str]:
     """What Placement was asked, whether or not all of the answer is known."""
-    every = {id(host.grants): host.grants for host in snapshot.hosts or () if host.grants}
-    return snapshot.answered.union(grant.query for grants in every.values() for grant in grants)
+    return snapshot.queries
 
 
 def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:

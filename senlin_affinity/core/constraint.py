@@ -29,8 +29,12 @@ class Constraint(Protocol):
     ``reads(resolved)``, where it is declared, names the fields of a host that count for this
     request beside names and figures (:data:`~senlin_affinity.core.planning.looks.FIELDS`),
     ``named(resolved)`` the service hosts whose names count for a rule by name, which is asked about
-    these one by one (None: any may). ``check_hosts(resolved, hosts)``, of a rule by resources, is
-    what ``check_host`` says of each of many hosts; equal answers had better be one object.
+    these one by one (None: any may, or the number of servers counts).
+    ``check_hosts(resolved, hosts)``, of a rule by resources, is what ``check_host`` says of each of
+    many hosts; equal answers had better be one object. ``asks(resolved)`` is all of the question
+    that it looks at: where it is equal for another question, the answers are.
+    ``less(resolved, hosts, verdicts, servers)`` says what the verdict of each host becomes with so
+    many servers more on it; None: it has to be asked.
     ``is_about_room`` says that a host which it rejects is only full: it is still one of those that
     the servers are spread over.
     ``is_joint`` says that what a domain takes depends on the others that the rule is asked about;

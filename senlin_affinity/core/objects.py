@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -30,6 +30,7 @@ from senlin_affinity.core.zones import Zones
 
 _Worked = TypeVar('_Worked')
 _PLACE = attrgetter('availability_zone', 'aggregates')
+_GRANTS = attrgetter('grants')
 _CARRIED = attrgetter('uuid', 'availability_zone')
 
 #: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
@@ -105,8 +106,10 @@ class Host:
 
         What Placement granted to this one says nothing about the other.
         """
+        # Not by vars(), which has Python keep a dictionary for this host from then on.
+        values = dict(zip(_NAMES, _values(self), strict=True), grants=grants, **changed)
         other = object.__new__(Host)
-        vars(other).update(vars(self), grants=grants, **changed)
+        object.__setattr__(other, '__dict__', values)
         return other
 
     def grant(self, query: str | None) -> Grant | None:
@@ -120,6 +123,10 @@ class Host:
     def is_vsphere(self) -> bool:
         """Is it a vSphere cluster, whose resources are those of several ESXi hosts?"""
         return is_vsphere(self.hypervisor_type)
+
+
+_NAMES = tuple(each.name for each in fields(Host))
+_values = attrgetter(*_NAMES)
 
 
 @dataclass(frozen=True)
@@ -173,6 +180,12 @@ class CloudSnapshot:
         project, groups = project_id or self.project_id, self.server_groups or ()
         own = (None, project)
         return tuple(group for group in groups if project is None or group.project_id in own)
+
+    @cached_property
+    def queries(self) -> frozenset[str]:
+        """What Placement was asked, whether or not all of the answer is known."""
+        every = {id(grants): grants for grants in map(_GRANTS, self.hosts or ()) if grants}
+        return self.answered.union(grant.query for grants in every.values() for grant in grants)
 
     @cached_property
     def places(self) -> frozenset[tuple[str | None, frozenset[str]]]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import DEFAULT_FILTERS, Resource
+from senlin_affinity.core.planning.host_reports import loader
 from senlin_affinity.core.planning.looks import FIELDS
 from senlin_affinity.core.planning.resolution import resolve
 from tests.property.cloud_strategies import clouds, hidden
@@ -53,6 +54,12 @@ def test_what_is_said_of_many_hosts_is_what_is_said_of_each(data):
     rule, hosts = ResourcesConstraint(), snapshot.hosts or ()
     alone = [rule.check_host(resolved, host) for host in hosts]
     assert [*rule.check_hosts(resolved, hosts)] == alone
+    servers = [data.draw(st.integers(0, 3)) for _host in hosts]
+    load = loader(resolved.demand)
+    less = rule.less(resolved, hosts, alone, servers)
+    for host, number, verdict in zip(hosts, servers, less, strict=True):
+        if verdict is not None:
+            assert verdict == rule.check_host(resolved, load(host, number))
 
 
 @settings(max_examples=40)

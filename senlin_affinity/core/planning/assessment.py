@@ -8,13 +8,14 @@ numbers of these, share their row.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import columns
+from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.looks import Rule, looks_of, named_hosts
 from senlin_affinity.core.planning.rows import (
     Kinds,
@@ -24,7 +25,7 @@ from senlin_affinity.core.planning.rows import (
     look_of,
     row_of,
 )
-from senlin_affinity.core.planning.table import Columns, Table, table
+from senlin_affinity.core.planning.table import Columns, Looks, Table, patched, table
 from senlin_affinity.core.verdict import Verdict
 
 #: The look of a host that is asked about by its name.
@@ -32,18 +33,41 @@ _NAMED = object()
 
 
 def assess(
-    resolved: ResolvedRequest, constraints: Sequence[HostConstraint], hosts: Sequence[Host]
+    resolved: ResolvedRequest,
+    constraints: Sequence[HostConstraint],
+    hosts: Sequence[Host],
+    known: Known | None = None,
+    fields: frozenset[str] = frozenset(),
 ) -> Table:
-    """What is said about each of the hosts."""
-    judge = _Judge(resolved, constraints)
-    told = columns.ask(resolved, [item for item in constraints if is_by_resources(item)], hosts)
-    marks: list[Any] = [judge.marks(*item) for item in told.items()]
-    marks = marks[0] if len(marks) == 1 else list(zip(*marks, strict=True)) or [()] * len(hosts)
-    rows = [
-        base.rows.get(mark) or judge.row(base, mark, told, place)
-        for place, (base, mark) in enumerate(zip(judge.bases(hosts), marks, strict=True))
-    ]
-    return table(rows, told, judge.kinds, is_known=all(row.is_known for row in judge.made))
+    """What is said about each of the hosts.
+
+    :param known: what was said of another question, of which what is the same is taken over.
+    :param fields: of the hosts that their looks have in any case.
+    """
+    judge = Judge(resolved, constraints)
+    by_figures = [item for item in constraints if is_by_resources(item)]
+    told = columns.ask(resolved, by_figures, hosts, known)
+    return judge.table(hosts, told, judge.looks(hosts, known, fields))
+
+
+def assess_after(
+    resolved: ResolvedRequest,
+    constraints: Sequence[HostConstraint],
+    hosts: Sequence[Host],
+    before: Table,
+    servers: Mapping[int, int],
+    load: Callable[[Host, int], Host],
+) -> Table:
+    """What is said about hosts with so many servers more, each by its place in the table before."""
+    chosen, judge = [hosts[place] for place in servers], Judge(resolved, constraints)
+    numbers = [*servers.values()]
+    said = {name: [column[place] for place in servers] for name, column in before.columns.items()}
+    by_figures = [item for item in constraints if is_by_resources(item)]
+    told = columns.after(resolved, by_figures, chosen, said, numbers, load)
+    looks = Looks(before.looks.fields, [before.looks.values[place] for place in servers])
+    if judge.is_any_named:
+        chosen = [*map(load, chosen, numbers)]
+    return judge.table(chosen, told, looks)
 
 
 @dataclass
@@ -54,7 +78,7 @@ class _Base:
     rows: dict[Any, Row] = field(default_factory=dict)
 
 
-class _Judge:
+class Judge:
     """Asks the constraints, and remembers what follows from their answers, for one question."""
 
     def __init__(self, resolved: ResolvedRequest, constraints: Sequence[HostConstraint]) -> None:
@@ -62,15 +86,43 @@ class _Judge:
         self._reasons = {item.name: getattr(item, 'reasons', {}) for item in constraints}
         self._rules = [Rule(resolved, item) for item in constraints if not is_by_resources(item)]
         by_figures = frozenset(self._names).difference(rule.name for rule in self._rules)
-        self.kinds = Kinds.of(constraints)._replace(by_figures=by_figures)
+        self._kinds = Kinds.of(constraints)._replace(by_figures=by_figures)
         self._bases: dict[tuple[int, ...], _Base] = {}
         #: A number for all that rows tell of verdicts by figures.
         self._marks: dict[Hashable, int] = {}
-        self.made: list[Row] = []
+        self._made: list[Row] = []
 
-    def bases(self, hosts: Sequence[Host]) -> Sequence[_Base]:
+    @property
+    def is_any_named(self) -> bool:
+        """Does a rule not say of which hosts the names count, or the servers?"""
+        return any(rule.named is None for rule in self._rules)
+
+    def table(self, hosts: Sequence[Host], told: Columns, looks: Looks) -> Table:
+        """All of it, with what the rules by figures say of the hosts, and how these look."""
+        marks: list[Any] = [self._marked(*item) for item in told.items()]
+        marks = marks[0] if len(marks) == 1 else list(zip(*marks, strict=True)) or [()] * len(hosts)
+        bases = self._bases_of(hosts, looks)
+        rows = [
+            base.rows.get(mark) or self._row(base, mark, told, place)
+            for place, (base, mark) in enumerate(zip(bases, marks, strict=True))
+        ]
+        is_known = all(row.is_known for row in self._made)
+        return table(rows, told, looks, self._kinds, is_known=is_known)
+
+    def looks(self, hosts: Sequence[Host], known: Known | None, fields: frozenset[str]) -> Looks:
+        """How the hosts look; the looks that are known will do if they tell more than is read."""
+        fields = fields.union(*(rule.reads for rule in self._rules))
+        if known is None or not fields <= known.table.looks.fields:
+            return Looks(fields, looks_of(hosts, fields))
+        fields, values = known.table.looks
+        if known.changed:
+            others = looks_of([hosts[place] for place in known.changed], fields)
+            values = patched(values, known.changed, others)
+        return Looks(fields, values)
+
+    def _bases_of(self, hosts: Sequence[Host], seen: Looks) -> Sequence[_Base]:
         """For each host, what is said by the rules without figures."""
-        looks = looks_of(hosts, frozenset().union(*(rule.reads for rule in self._rules)))
+        looks = [*seen.values]
         places = named_hosts(hosts, [rule.named for rule in self._rules])
         of_named = [(place, looks[place]) for place in places]
         for place in places:
@@ -103,7 +155,7 @@ class _Judge:
         """What follows; hosts of which the same was said share it."""
         return self._bases.setdefault((*map(id, said),), _Base(said))
 
-    def marks(self, name: str, column: Sequence[Verdict]) -> list[int]:
+    def _marked(self, name: str, column: Sequence[Verdict]) -> list[int]:
         """A number for each of a rule's verdicts: equal where rows tell the same of them."""
         known, reasons = self._marks, self._reasons[name]
         keys = list(map(id, column))
@@ -113,14 +165,14 @@ class _Judge:
         }
         return list(map(marks.__getitem__, keys))
 
-    def row(self, base: _Base, mark: Any, told: Columns, place: int) -> Row:
+    def _row(self, base: _Base, mark: Any, told: Columns, place: int) -> Row:
         """The row of a host with other verdicts by figures."""
         plain = iter(base.said)
         verdicts = {
             name: told[name][place] if name in told else next(plain) for name in self._names
         }
-        row = base.rows[mark] = row_of(verdicts, self.kinds)
-        self.made.append(row)
+        row = base.rows[mark] = row_of(verdicts, self._kinds)
+        self._made.append(row)
         return row
 
 

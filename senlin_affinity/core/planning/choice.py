@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from senlin_affinity.core.objects import Host, ResolvedRequest
@@ -103,6 +103,8 @@ class _Choice:
 
     def quickly(self, number: int) -> list[int]:
         """The hosts of so many servers, where each changes the keys of its host and cell alone."""
+        if len(self._cells) == 1 and self._sign > 0:
+            return self._evenly(next(iter(self._cells.values())), number)
         heap, cells, rooms, sign = self._heap, self._cells, self._rooms, self._sign
         chosen: list[int] = []
         while heap and len(chosen) < number:
@@ -120,6 +122,24 @@ class _Choice:
             else:
                 heapq.heappop(heap)
         return chosen
+
+    def _evenly(self, keys: Iterable[_Key], number: int) -> list[int]:
+        """The same in the only cell: layer by layer, each of the hosts that hold the fewest."""
+        waiting: dict[int, list[tuple[int, str, int]]] = {}
+        for held, free, name, index in keys:
+            waiting.setdefault(held, []).append((free, name, index))
+        chosen: list[int] = []
+        layer: list[tuple[int, str, int]] = []
+        held, rooms = 0, self._rooms
+        while (layer or waiting) and len(chosen) < number:
+            held = held if layer else min(waiting)
+            layer = sorted(layer + waiting.pop(held, []))
+            chosen += [index for _free, _name, index in layer]
+            held += 1
+            for _free, _name, index in layer:
+                rooms[index] -= 1
+            layer = [(free + 1, name, index) for free, name, index in layer if rooms[index]]
+        return chosen[:number]
 
     def next(self) -> int | None:
         """The host of one server more; None where there is none."""

@@ -6,20 +6,75 @@ that differs in its ``shape``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple, cast
 
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
-from senlin_affinity.core.planning.table import Columns
+from senlin_affinity.core.planning.table import Columns, Table, patched
 from senlin_affinity.core.verdict import Verdict
 
 
+class Known(NamedTuple):
+    """What was said of another question, and the places of the hosts that are not the same now.
+
+    The last of these may come after all hosts that it was about.
+    """
+
+    resolved: ResolvedRequest
+    table: Table
+    changed: Sequence[int]
+
+
 def ask(
-    resolved: ResolvedRequest, constraints: Iterable[HostConstraint], hosts: Sequence[Host]
+    resolved: ResolvedRequest,
+    constraints: Iterable[HostConstraint],
+    hosts: Sequence[Host],
+    known: Known | None = None,
 ) -> Columns:
     """The verdicts of each rule, by its name, host by host."""
-    return {item.name: _column(resolved, item, hosts) for item in constraints}
+    told: dict[str, Sequence[Verdict]] = {}
+    for item in constraints:
+        if known is None or not _asks_alike(item, resolved, known):
+            told[item.name] = _column(resolved, item, hosts)
+            continue
+        column = known.table.columns[item.name]
+        if known.changed:
+            others = _column(resolved, item, [hosts[place] for place in known.changed])
+            column = patched(column, known.changed, others)
+        told[item.name] = column
+    return told
+
+
+def after(
+    resolved: ResolvedRequest,
+    constraints: Iterable[HostConstraint],
+    hosts: Sequence[Host],
+    said: Columns,
+    servers: Sequence[int],
+    load: Callable[[Host, int], Host],
+) -> Columns:
+    """The same once each host has so many servers more, of which ``load`` makes another host."""
+    told: dict[str, Sequence[Verdict]] = {}
+    for item in constraints:
+        less: Sequence[Verdict | None] = [None] * len(hosts)
+        if hasattr(item, 'less'):
+            with blame.blaming(item, 'less'):
+                less = item.less(resolved, hosts, said[item.name], servers)
+        open_ = [place for place, verdict in enumerate(less) if verdict is None]
+        loaded = [load(hosts[place], servers[place]) for place in open_]
+        column = patched(less, open_, _column(resolved, item, loaded))
+        told[item.name] = cast('list[Verdict]', column)
+    return told
+
+
+def _asks_alike(constraint: HostConstraint, resolved: ResolvedRequest, known: Known) -> bool:
+    """Does a rule say of both questions that all is the same in them that it looks at?"""
+    if not hasattr(constraint, 'asks') or constraint.name not in known.table.columns:
+        return False
+    with blame.blaming(constraint, 'asks'):
+        return bool(constraint.asks(resolved) == constraint.asks(known.resolved))
 
 
 def _column(

@@ -23,6 +23,7 @@ from senlin_affinity.core.planning import blame, domains, scheduler_filters
 from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.capacity import Capacity, is_open_affinity, measure
 from senlin_affinity.core.planning.choice import choose
+from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.planning.rows import Row
 from senlin_affinity.core.planning.table import Table
@@ -106,12 +107,17 @@ def _table(
 ) -> Table:
     """What is said about each host; of one which is the very same it is what is known."""
     before = () if known is None else known.hosts
-    if known is None or len(hosts) < len(before) or not _is_alike(resolved, known.resolved):
+    if known is None or len(hosts) < len(before):
         return assess(resolved, constraints, hosts)
     same = map(is_, hosts, before)
     others = [place for place, is_same in enumerate(same) if not is_same]
     others += range(len(before), len(hosts))
-    told = assess(resolved, constraints, [hosts[place] for place in others])
+    if not _is_alike(resolved, known.resolved):
+        return assess(resolved, constraints, hosts, Known(known.resolved, known.table, others))
+    if not others:
+        return known.table
+    fields = known.table.looks.fields
+    told = assess(resolved, constraints, [hosts[place] for place in others], fields=fields)
     return known.table.patched(others, told)
 
 

@@ -1,7 +1,8 @@
 """How the hosts stand once the servers of a request are placed: when their room is used up.
 
 Only the hosts that the placements change are assessed again, with the new servers in the group and
-their resources used. A report of every single host is made when somebody looks at the hosts.
+their resources used; a rule may say itself what is left by its answer (``less``). A report of every
+single host is made when somebody looks at the hosts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from senlin_affinity.core.constraint import is_of_hosts
 from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.objects import Host, Resource
-from senlin_affinity.core.planning.assessment import assess
+from senlin_affinity.core.planning.assessment import assess_after
 from senlin_affinity.core.planning.domains import survey
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.rows import Row
@@ -84,28 +85,29 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
         affinity = resolved.server_group is not None and resolved.server_group.policy == AFFINITY
         on_host = Counter([names[index] for index in chosen])
         changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        load = _loader(resolved.demand)
-        loaded = [load(hosts[index], placed[index]) for index in changed]
+        load = loader(resolved.demand)
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
-        after = after.patched(changed, assess(later, of_hosts, loaded))
+        servers = {place: placed.get(place, 0) for place in changed}
+        told = assess_after(later, of_hosts, hosts, after, servers, load)
+        after = after.patched(changed, told)
         found = survey(later, now.constraints, hosts, after)
-    told = after if found is None else found.table
-    ids = list(map(id, told.rows))
-    kinds = dict(zip(ids, told.rows, strict=True))
+    stood = after if found is None else found.table
+    ids = list(map(id, stood.rows))
+    kinds = dict(zip(ids, stood.rows, strict=True))
     kind_at = {key: place for place, key in enumerate(kinds)}
     return Standing(
         tuple(names),
         tuple(kinds.values()),
         tuple([kind_at[key] for key in ids]),
-        {name: tuple(column) for name, column in told.columns.items()},
-        told.known_rooms,
+        {name: tuple(column) for name, column in stood.columns.items()},
+        stood.known_rooms,
         resolved.members_on,
         placed,
     )
 
 
-def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
+def loader(asked: Demand | None) -> Callable[[Host, int], Host]:
     """What puts so many servers onto a host; what is equal afterwards is one object.
 
     What Placement grants there is so many servers less.
@@ -114,20 +116,29 @@ def _loader(asked: Demand | None) -> Callable[[Host, int], Host]:
     amounts = {} if asked is None else asked.amounts
 
     def load(host: Host, servers: int) -> Host:
-        if servers and host.servers is not None:
-            host = host.but(servers=host.servers + servers, grants=host.grants)
-        if asked is None or not servers:
+        if not servers:
             return host
-        has = host.resources
+        held = None if host.servers is None else host.servers + servers
+        if asked is None:
+            return host if held is None else host.but(servers=held, grants=host.grants)
+        has, grants = host.resources, host.grants
         if has is not None:
             key = id(has), servers
             if key not in known:
                 known[key] = {
-                    name: Resource(each[0], each[1] + servers * amounts.get(name, 0), *each[2:])
+                    name: _used(each, servers * amounts[name]) if name in amounts else each
                     for name, each in has.items()
                 }
             has = known[key]
-        grants = host.grants and tuple([each.less(servers) for each in host.grants])
-        return host.but(resources=has, grants=grants)
+        if grants:
+            grants = tuple([each.less(servers) for each in grants])
+        return host.but(resources=has, grants=grants, servers=held)
 
     return load
+
+
+def _used(has: Resource, amount: int) -> Resource:
+    """With so much more in use: by tuple.__new__, as this is done for each of many hosts."""
+    capacity, used, max_unit, step_size, is_sum, pool = has
+    values = (capacity, used + amount, max_unit, step_size, is_sum, pool)
+    return tuple.__new__(Resource, values)

@@ -8,7 +8,7 @@ Shapes::
     looks_of(hosts, {'enabled', 'up'}) == [(True, True), (True, False), (True, True)]
 
 Of ``resources`` a look has which classes are listed, as far as that is not all, and of ``grants``
-the queries that they answer: never the figures.
+the queries, and whether they give any room: never the figures.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def _listed(host: Host) -> Hashable:
 
 
 def _queries(hosts: Sequence[Host]) -> list[Hashable]:
-    """What Placement was asked that it granted something for."""
-    known: dict[int, tuple[str, ...]] = {}
+    """What Placement was asked, and whether it grants anything."""
+    known: dict[int, tuple[tuple[str, bool], ...]] = {}
 
     def queries(grants: tuple[Grant, ...] | None) -> Hashable:
         if grants is None:
             return None
         if id(grants) not in known:
-            known[id(grants)] = (*(grant.query for grant in grants),)
+            known[id(grants)] = (*((grant.query, grant.room > 0) for grant in grants),)
         return known[id(grants)]
 
     return [*map(queries, map(_GRANTS, hosts))]
@@ -117,6 +117,10 @@ class Rule:
         if verdict is None:
             verdict = self._by_look[look] = self.ask(host)
         return verdict
+
+    def shape(self, host: Host) -> Hashable:
+        """What counts for it of a host."""
+        return self._constraint.shape(self._question, host)
 
     def ask(self, host: Host) -> Verdict:
         """What it says about a host."""

@@ -74,9 +74,7 @@ def joined(
     hosts = [host for host in hosts if host.aggregates.isdisjoint(kept)]
     offered = [known[uuid] for uuid in uuids if uuid in known and uuid not in kept]
     offered = sorted(offered, key=lambda each: each.name)[:_MOST_AGGREGATES]
-    takes = {
-        each.uuid: [host for host in hosts if may_join(planner, host, each)] for each in offered
-    }
+    takes = {each.uuid: _joining(planner, hosts, each) for each in offered}
     if not any(takes.values()):
         return None
     best = max(offered, key=lambda each: len(takes[each.uuid]))
@@ -88,6 +86,14 @@ def joined(
         lambda names: {'aggregate_hosts': {'aggregate': named, 'hosts': names}},
     )
     return None if found is None else (f'{found.hosts} put into aggregate {best.name}', found)
+
+
+def _joining(planner: Replanner, hosts: Sequence[Host], aggregate: Aggregate) -> list[Host]:
+    """Those of the hosts that Nova would let into the aggregate."""
+    uuid = aggregate.uuid
+    if aggregate.availability_zone is None:
+        return [host for host in hosts if uuid not in host.aggregates]
+    return [host for host in hosts if may_join(planner, host, aggregate)]
 
 
 def may_join(planner: Replanner, host: Host, aggregate: Aggregate) -> bool:

@@ -13,31 +13,31 @@ The last three are there only where something is not as usual.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from operator import attrgetter, eq
+from operator import attrgetter, eq, itemgetter
 from typing import Any
 
 from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.core.host_status import started
 from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest, Resource
+from senlin_affinity.core.planning.looks import Rule, named_hosts
 from senlin_affinity.core.planning.replanner import Replanner
 from senlin_affinity.core.planning.rows import is_by_name
 
 _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
-_look = attrgetter(*_LOOK.split())
+_look, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 
 
 def kinds(planner: Replanner) -> list[Host]:
     """The hosts that are there, empty and enabled, with another name; one of each kind."""
-    named = [item for item in planner.constraints if is_of_hosts(item) and is_by_name(item)]
-    sizes: dict[int, Hashable] = {}
+    of_hosts = [item for item in planner.constraints if is_of_hosts(item)]
+    rules = [Rule(planner.resolved, item) for item in of_hosts if is_by_name(item)]
+    named = {*named_hosts(planner.hosts, [rule.named for rule in rules])}
     nothing: dict[str, Resource] = {}
     found: dict[Hashable, Host] = {}
-    for host in planner.hosts:
-        resources = host.resources or nothing
-        if id(resources) not in sizes:
-            sizes[id(resources)] = (*resources, *((has[0], has[2:]) for has in resources.values()))
-        shapes = (*(item.shape(planner.resolved, host) for item in named),)
-        key = _look(host), sizes[id(resources)], *shapes
+    for place, host in enumerate(planner.hosts):
+        has = host.resources or nothing
+        shapes = [rule.shape(host) for rule in rules] if place in named else ()
+        key = _look(host), (*has,), (*map(_size, has.values()),), *shapes
         found.setdefault(key, host)
     return [*map(_empty, found.values())]
 

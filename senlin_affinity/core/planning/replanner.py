@@ -13,6 +13,7 @@ from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning import commands
 from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.assessment import assess
+from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.decision import Kind, Remedy
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
 
@@ -79,8 +80,10 @@ class Replanner:
     def rooms(self, hosts: Sequence[Host], **changed: Any) -> list[int]:
         """The room on each of these hosts, as far as it is known."""
         judges = [item for item in self.constraints if is_of_hosts(item)]
-        resolved = replace(self.resolved, **changed)
-        rooms = assess(resolved, judges, hosts).known_rooms
+        resolved, known = replace(self.resolved, **changed), None
+        if hosts is self.hosts:
+            known = Known(self.resolved, self.now.table, ())
+        rooms = assess(resolved, judges, hosts, known).known_rooms
         return [room or 0 for room in rooms]
 
     def smallest(

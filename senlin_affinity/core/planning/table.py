@@ -12,13 +12,14 @@ Shapes::
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
-from senlin_affinity.core.planning.rows import Kinds, Row, tally
+from senlin_affinity.core.planning.rows import Kinds, Row
 from senlin_affinity.core.verdict import Verdict
 
 _Each = TypeVar('_Each')
@@ -26,6 +27,13 @@ _LIMIT, _ROOM = attrgetter('limit'), attrgetter('room')
 
 #: What each rule by figures says about each host, by the rule's name.
 Columns = Mapping[str, Sequence[Verdict]]
+
+
+class Looks(NamedTuple):
+    """How hosts look in some of their fields."""
+
+    fields: frozenset[str]
+    values: Sequence[Hashable]
 
 
 @dataclass(frozen=True)
@@ -36,17 +44,14 @@ class Table:
     columns: Columns
     rooms: Sequence[float]
     certain: Sequence[int]
-    frees: Sequence[int] = field(default=())
+    frees: Sequence[int]
+    looks: Looks
 
     @cached_property
-    def tally(self) -> Sequence[tuple[Row, int]]:
-        """Each row, and how many hosts it is about."""
-        return tally(self.rows)
-
-    @property
     def is_at_most(self) -> bool:
         """Is the room of some host "at most"?"""
-        return any(row.is_at_most for row, _number in self.tally)
+        each = dict(zip(map(id, self.rows), self.rows, strict=True)).values()
+        return any(row.is_at_most for row in each)
 
     def verdicts(self, place: int) -> Mapping[str, Verdict]:
         """All that is said about one host."""
@@ -64,20 +69,16 @@ class Table:
 
         The last of them may come after all hosts.
         """
-        inside = sum(place < len(self.rows) for place in places)
-
-        def patch(old: Sequence[_Each], new: Sequence[_Each]) -> list[_Each]:
-            merged = [*old, *new[inside:]]
-            for place, each in zip(places[:inside], new, strict=False):
-                merged[place] = each
-            return merged
-
         return Table(
-            patch(self.rows, other.rows),
-            {name: patch(self.columns[name], each) for name, each in other.columns.items()},
-            patch(self.rooms, other.rooms),
-            patch(self.certain, other.certain),
-            patch(self.frees, other.frees),
+            patched(self.rows, places, other.rows),
+            {
+                name: patched(self.columns[name], places, column)
+                for name, column in other.columns.items()
+            },
+            patched(self.rooms, places, other.rooms),
+            patched(self.certain, places, other.certain),
+            patched(self.frees, places, other.frees),
+            Looks(self.looks.fields, patched(self.looks.values, places, other.looks.values)),
         )
 
     def but(self, rows: Mapping[int, Row]) -> Table:
@@ -89,7 +90,16 @@ class Table:
             certain[place] = int(row.limit) if row.is_known and row.limit != math.inf else 0
             for name, column in columns.items():
                 column[place] = row.verdicts[name]
-        return Table(told, columns, rooms, certain, self.frees)
+        return Table(told, columns, rooms, certain, self.frees, self.looks)
+
+
+def patched(old: Sequence[_Each], places: Sequence[int], new: Sequence[_Each]) -> list[_Each]:
+    """The old ones with new ones at these places, of which the last may come after all others."""
+    inside = bisect_left(places, len(old))
+    merged = [*old, *new[inside:]]
+    for place, each in zip(places[:inside], new, strict=False):
+        merged[place] = each
+    return merged
 
 
 def verdicts(row: Row, columns: Columns, place: int) -> Mapping[str, Verdict]:
@@ -97,7 +107,9 @@ def verdicts(row: Row, columns: Columns, place: int) -> Mapping[str, Verdict]:
     return {**row.verdicts, **{name: column[place] for name, column in columns.items()}}
 
 
-def table(rows: Sequence[Row], columns: Columns, kinds: Kinds, *, is_known: bool) -> Table:
+def table(
+    rows: Sequence[Row], columns: Columns, looks: Looks, kinds: Kinds, *, is_known: bool
+) -> Table:
     """The numbers that follow; ``is_known``: nothing is unknown of any of the hosts."""
     of_rules = {name: _rooms(column) for name, column in columns.items()}
     rooms: list[float] = list(map(_LIMIT, rows))
@@ -105,7 +117,8 @@ def table(rows: Sequence[Row], columns: Columns, kinds: Kinds, *, is_known: bool
         rooms = list(map(min, rooms, *of_rules.values()))
     free = [of_rules[name] for name in of_rules if name in kinds.by_resources]
     frees = list(map(min, *free)) if len(free) > 1 else free[0] if free else [0] * len(rows)
-    return Table(rows, columns, rooms, _certain(rows, rooms, is_known), _whole(frees))
+    certain = _certain(rows, rooms, is_known)
+    return Table(rows, columns, rooms, certain, _whole(frees), looks)
 
 
 def _rooms(column: Sequence[Verdict]) -> list[float]:
