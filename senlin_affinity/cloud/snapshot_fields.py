@@ -268,10 +268,16 @@ class Snapshots(Table[CloudSnapshot]):
 
 
 def _things(key: str, table: Table[Any], *keys: str, words: str = '') -> Field:
-    """A list of things, which is written one by one."""
+    """A list of things, which is written one by one; a tuple of them has been read before."""
+
+    def read(items: Any) -> tuple[Any, ...]:
+        if type(items) is tuple:
+            return items
+        return each(items, table.read, *keys, words=f'must be a list{words}')
+
     return Field(
         key,
-        lambda items: each(items, table.read, *keys, words=f'must be a list{words}'),
+        read,
         lambda things: map(table.write, things),
         is_rare=True,
     )

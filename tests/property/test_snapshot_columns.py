@@ -1,0 +1,98 @@
+"""The quick reader of a snapshot's hosts says what the careful one says, or leaves it to that."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senlin_affinity.cloud import snapshot_columns
+from senlin_affinity.cloud.snapshot_fields import Hosts
+from senlin_affinity.cloud.snapshot_file import parse, render
+from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.objects import CloudSnapshot, Host, Resource
+from tests.property.strategies import nearly
+from tests.property.test_snapshot_laws import SNAPSHOTS
+from tests.unit.cloud.test_snapshot_file import DOCUMENT
+
+
+def plain(number, **more):
+    """A host as most are, in the JSON of a file."""
+    return {
+        'host': f'cmp-{number}',
+        'hypervisor_hostname': f'cmp-{number}.example.org',
+        'hypervisor_type': 'QEMU',
+        'availability_zone': 'nova:1',
+        'enabled': True,
+        'up': True,
+        'aggregates': ['5BBCC3C4-1da2-4437-a48a-000000000001'],
+        'traits': ['COMPUTE_NODE', 'CUSTOM_A'],
+        'resources': {'VCPU': {'capacity': 8, 'used': number}},
+        **more,
+    }
+
+
+HOSTS = [plain(1), plain(2), plain(3, servers=4), plain(4, grants=[]), plain(5, is_nested=True)]
+ALIKE = {'format': 1, 'taken_at': '2026-01-01T00:00:00Z', 'hosts': HOSTS}
+
+
+def outcome(text):
+    try:
+        return parse(text)
+    except InvalidSpec as error:
+        return str(error)
+
+
+def spelled(text):
+    """The same text, of which one key is spelled in a way that only the careful reader reads."""
+    return text.replace('"host":', r'"\u0068ost":', 1)
+
+
+def quick(text):
+    return snapshot_columns.document(text, dict, Hosts())
+
+
+@given(SNAPSHOTS)
+def test_what_is_right_is_read_alike(snapshot):
+    text = ''.join(render(snapshot))
+    assert parse(text) == parse(spelled(text)) == snapshot
+
+
+@given(nearly([ALIKE, DOCUMENT]))
+def test_what_is_nearly_right_is_answered_alike(document):
+    text = json.dumps(document)
+    assert outcome(text) == outcome(spelled(text))
+
+
+@given(st.sampled_from([ALIKE, DOCUMENT]), st.data())
+def test_what_is_no_json_any_more_is_left_to_the_careful_reader(document, data):
+    text = json.dumps(document, indent=data.draw(st.none() | st.integers(0, 2)))
+    begin = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(begin, min(begin + 3, len(text))))
+    broken = text[:begin] + data.draw(st.text('{}[]",: \n0\\a', max_size=3)) + text[end:]
+    try:
+        json.loads(broken)
+    except ValueError:
+        assert quick(broken) is None
+    else:
+        assert outcome(broken) == outcome(spelled(broken))
+
+
+def test_most_files_are_read_quickly():
+    for indent in (None, 1):
+        found = quick(json.dumps(ALIKE, indent=indent))
+        assert [type(each) for each in found['hosts']] == [Host] * 5
+        assert found['hosts'] == parse(spelled(json.dumps(ALIKE))).hosts
+    resources = {'VCPU': Resource(8, 1, 4), 'DISK_GB': Resource(9, 2)}
+    snapshot = CloudSnapshot((Host('a', 'a', resources=resources), Host('b', 'b')))
+    assert quick(''.join(render(snapshot)))['hosts'] == snapshot.hosts
+
+
+def test_many_hosts_are_read_piece_by_piece():
+    """What is equal is one object all the same, and nothing is lost between the pieces."""
+    document = {'format': 1, 'hosts': [plain(number) for number in range(2500)]}
+    found = quick(json.dumps(document))['hosts']
+    assert [each.host for each in found] == [f'cmp-{number}' for number in range(2500)]
+    assert len({id(each.aggregates) for each in found}) == 1
+    assert len({id(each.traits) for each in found}) == 1
+    document['hosts'][2400]['resources']['VCPU']['used'] = -1
+    assert outcome(json.dumps(document)).startswith('hosts[2400].resources.VCPU.used: must')
