@@ -108,6 +108,7 @@ lint: .venv/.made-lint
 	@.venv/bin/python -m ruff format --check --quiet $(LINTED) || { echo 'not formatted: run "make format"'; exit 1; }
 	@echo '== mypy'
 	@.venv/bin/python -m mypy --no-error-summary
+	@.venv/bin/python -m mypy --no-error-summary --warn-unused-ignores tests/support/mixed_up_eyes.py
 	@echo '== import-linter'
 	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' >.venv/layers.log \
 	    || { cat .venv/layers.log; exit 1; }

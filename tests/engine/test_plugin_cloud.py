@@ -1,6 +1,7 @@
 """Whose the cloud's eyes are in an engine: made once, kept; the owner's where they do not do."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
@@ -104,6 +105,21 @@ def test_one_log_in_does_for_all_owners(edge, configured, caplog, section):
     assert {each.user for each in edge.nova.asked if each.path == '/os-services'} == {'admin'}
     assert not warnings(caplog)
     assert SECRET not in caplog.text
+
+
+def test_hooks_at_once_share_one_log_in(edge, configured):
+    """Each with a connection of its own for its owner."""
+    configured(**LOGIN)
+    number = 6
+    at_once = threading.Barrier(number)
+
+    def hook(_number):
+        at_once.wait()
+        return [host.host for host in look(edge).snapshot.hosts]
+
+    with ThreadPoolExecutor(number) as pool:
+        assert [*pool.map(hook, range(number))] == [['cmp-1']] * number
+    assert edge.tokens == number + 1
 
 
 def test_a_connection_that_was_given_up_is_made_again(edge, configured):

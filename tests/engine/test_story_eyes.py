@@ -89,6 +89,16 @@ def test_r3_25_what_needs_chosen_hosts_is_refused_at_attach(demo, properties, wh
     assert 'os_compute_api:servers:create:forced_host' in reason
 
 
+def test_an_administrators_nodes_are_pinned_as_before(cloud):
+    """Also off reserved hosts, which the options keep free; the reasons are whole."""
+    admin = Tenant(cloud.connection())
+    cluster, _policy, _group = admin.bound(admin.policy(pin_hosts=True))
+    placed = admin.scale_out(cluster, 1).placements()
+    assert placed[0]['zone'] in {f'nova:cmp-{number}' for number in (2, 3, 4)}
+    reason = admin.scale_out(cluster, HOSTS).failed()
+    assert 'reservations.reserved on 1' in reason
+
+
 def test_members_are_where_nova_says_that_they_are(cloud, demo):
     """In VERIFY_RESIZE on both hosts. One of another project is not shown to the group's owner."""
     admin, nova = cloud.connection(), Truth(cloud.connection())
