@@ -89,6 +89,7 @@ def test_without_a_log_in_they_are_the_owners_which_is_said_once(edge, caplog):
 
 @pytest.mark.parametrize('section', [None, 'authentication', GROUP])
 def test_one_log_in_does_for_all_owners(edge, configured, caplog, section):
+    configured(valid_interfaces=['internal', 'public'])
     if section == 'authentication':
         configured(auth_section=section)
         configured(section, **SENLINS)
