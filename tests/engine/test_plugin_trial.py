@@ -104,7 +104,7 @@ def test_a_mistake_that_names_a_host_is_for_operators(desk, caplog, monkeypatch)
     monkeypatch.setattr(planner, 'decide', mistaken)
     for wanted, status in ((spec(), 'NONE'), (spec(pin_hosts=True), 'ERROR')):
         caplog.clear()
-        read = Read(desk, caplog, wanted, count=1)
+        read = Read(desk, caplog, wanted)
         assert read.data['status'] == status
         assert [secret for secret in SECRETS if secret in read.all] == []
         assert "KeyError: 'win-1'" in read.operators
@@ -140,7 +140,8 @@ def test_a_spec_can_ask_for_less_than_the_option_and_not_for_more(
     option('preflight', ceiling)
     read = Read(desk, caplog, spec(preflight=asked))
     assert read.data['status'] == status
-    assert bool(desk.edge.nova.requests()) == is_asked
+    is_seen = any('hypervisors' in asked for asked in desk.edge.nova.requests())
+    assert is_seen == is_asked
     assert bool(read.operators) == is_asked
 
 
