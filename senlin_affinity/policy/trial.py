@@ -23,6 +23,7 @@ Errors: none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ from senlin_affinity.core.planning.actions import carry_out
 from senlin_affinity.core.planning.decision import Decision, Kind
 from senlin_affinity.core.planning.evaluation import evaluate
 from senlin_affinity.core.reasons import is_for_owner, sentence
+from senlin_affinity.core.spread import ZONE
 
 NOBODY = 'no host takes more of them, and operators can see why'
 NOT_KNOWN = 'whether the servers fit could not be found out, and operators can see why'
@@ -82,8 +84,11 @@ def hidden(error: Exception) -> AffinityError:
     """An error as the owner may read it: about what the owner wrote, or only that there is one."""
     if isinstance(error, BindingError):
         return error
-    if isinstance(error, InvalidSpec) and error.path.partition('.')[0] in _OWN_PATHS:
+    path = error.path.partition('.')[0] if isinstance(error, InvalidSpec) else ''
+    if isinstance(error, InvalidSpec) and path in _OWN_PATHS:
         return error
+    if isinstance(error, InvalidSpec) and path == ZONE:  # without the names of others
+        return InvalidSpec(re.split('[:;]', error.message)[0], error.path)
     return CloudError(NOT_KNOWN)
 
 

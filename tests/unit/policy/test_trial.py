@@ -185,7 +185,6 @@ def test_a_remedy_is_closed_unless_it_says_otherwise(kind):
         (InvalidSpec('there is no such group', 'properties.servergroup'), True),
         (BindingError('attach it again'), True),
         (InvalidSpec('no aggregate has the name x; the nearest are y', 'member_of[0]'), False),
-        (InvalidSpec('there is no zone x; there are y, z', 'availability_zone'), False),
         (ConstraintError('rack', 'check_host', "KeyError: 'r-7'", 'host cmp-1'), False),
         (CloudError('Nova answered 500: cmp-1'), False),
         (KeyError('cmp-1'), False),
@@ -196,3 +195,11 @@ def test_an_error_quotes_what_the_owner_wrote(error, is_whole):
     read = trial.hidden(error)
     assert (read is error) == is_whole
     assert is_whole or str(read) == trial.NOT_KNOWN
+
+
+@pytest.mark.parametrize('more', ['; there are y, z', ': did you mean y?', ''])
+def test_a_zone_that_there_is_not_names_no_other(more):
+    read = trial.hidden(
+        InvalidSpec(f"there is no availability zone 'x'{more}", 'availability_zone')
+    )
+    assert str(read) == "availability_zone: there is no availability zone 'x'"
