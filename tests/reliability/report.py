@@ -7,11 +7,13 @@ Shapes: ``Part('fault matrix', 5000, Counter(done=4000, refused=1000), ())``. Wh
 from __future__ import annotations
 
 import datetime
+import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 
 from tests.reliability.promises import FOREIGN, HANG, KINDS, LEAK
 
@@ -50,6 +52,31 @@ class Part:
         shown = [kind for kind in KINDS if counts[kind] or kind in (LEAK, FOREIGN, HANG)]
         known = f' ({len(self.missed)} of them known)' if self.missed else ''
         return ', '.join(f'{kind}: {counts[kind]}' for kind in shown) + known
+
+
+def load(path: Path | None) -> dict[str, Part]:
+    """The parts that were kept in a file; none where there is no file."""
+    if path is None or not path.exists():
+        return {}
+    kept = json.loads(path.read_text(encoding='utf-8'))
+    return {
+        name: Part(
+            **{
+                **part,
+                'outcomes': Counter(part['outcomes']),
+                'broken': tuple(map(tuple, part['broken'])),
+                'missed': tuple(map(tuple, part['missed'])),
+            }
+        )
+        for name, part in kept.items()
+    }
+
+
+def save(parts: Mapping[str, Part], path: Path | None) -> None:
+    """Keep the parts in a file; None: do not."""
+    if path is not None:
+        kept = {name: vars(part) for name, part in parts.items()}
+        path.write_text(json.dumps(kept), encoding='utf-8')
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

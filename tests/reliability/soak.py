@@ -25,18 +25,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--examples', type=int, default=3000, help='of hostile input, for a door')
     parser.add_argument('--seed', type=int, default=1, help='of hostile input')
     parser.add_argument('--only', default='', help='cases that hold this')
+    parser.add_argument('--results', type=Path, help='keeps those of parts that run another time')
     parser.add_argument('--write', type=Path, help='the page of the manual')
     given = parser.parse_args(arguments)
-    parts = []
+    parts = report.load(given.results)
     for name in given.parts:
         tell(f'== {name}')
-        parts.append(PARTS[name](given))
-        tell(parts[-1].line())
-    broken = [item for part in parts for item in part.broken]
+        parts[name] = PARTS[name](given)
+        tell(parts[name].line())
+        report.save(parts, given.results)
+    broken = [item for name in given.parts for item in parts[name].broken]
     for case, kind, words in broken:
         tell(f'BROKEN: {kind}: {case}: {words}')
     if given.write is not None:
-        given.write.write_text(report.page(parts), encoding='utf-8')
+        page = report.page([parts[name] for name in PARTS if name in parts])
+        given.write.write_text(page, encoding='utf-8')
     return 1 if broken else 0
 
 
