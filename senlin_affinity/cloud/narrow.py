@@ -6,7 +6,8 @@ whether they are enough). A yes comes out, or None: only the whole look tells.
 
 Units: 5 requests, and one more each for a flavor that is called by its name, an image, and a zone.
 
-Errors: CloudError where a service does not answer. What it refuses is None: the whole look says so.
+Errors: CloudError where Nova or Placement does not answer. What they refuse is None, and so is an
+image that can not be read: the whole look says so.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import CloudSnapshot, Quota
 from senlin_affinity.policy import certificate, profile
 from senlin_affinity.policy.question import Look, Narrow, Needs
@@ -54,8 +56,9 @@ def _owners(eyes: Eyes, needed: Needs, asked: Narrow, timeout: float | None) -> 
     flavor = flavors.flavor(compute, flavor_name, are_specs_needed=True)
     if group is None or flavor is None:
         return None
-    image = needed.image
-    known = {} if image is None else {image: images.find(eyes.owner, image, timeout)}
+    known = _images(eyes, needed.image, timeout)
+    if known is None:
+        return None
     snapshot = CloudSnapshot(
         flavors=(flavor,),
         server_groups=(group,),
@@ -64,6 +67,14 @@ def _owners(eyes: Eyes, needed: Needs, asked: Narrow, timeout: float | None) -> 
         project_id=project,
     )
     return Look(snapshot, images=known)
+
+
+def _images(eyes: Eyes, name: str | None, timeout: float | None) -> Mapping[str, Image] | None:
+    """The image by its name, if there is to be one; None where it can not be read."""
+    try:
+        return {} if name is None else {name: images.find(eyes.owner, name, timeout)}
+    except AffinityError:
+        return None
 
 
 def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> Mapping[str, Quota]:

@@ -6,8 +6,10 @@ enough or not (:func:`is_enough`); where it is not, the whole cloud is looked at
 
 It never refuses. A yes holds as far as Placement answers for the rules (``is_in_placement``) and as
 no other rule has anything to say; the hosts of the group's members are not known, and taken to be
-those where they are most in the way. It can be wrong where Placement is: about a compute service
-that is down, a member that moves, or hypervisors that share a service host. Nova then refuses.
+those where they are most in the way. Placement does not know everything: that a compute service is
+down, that a member moves, that hypervisors share a service host. So some of the hosts are to spare,
+the roomiest, and a cloud that has so few is looked at as a whole. Where more than these are not
+what they seem, Nova refuses what was let through.
 
 Units: ``limit`` is a number of Placement's allocation requests, most of which are a host each.
 
@@ -33,8 +35,10 @@ from senlin_affinity.core.wanted_zone import wanted_zone
 from senlin_affinity.policy import question
 from senlin_affinity.policy.question import Look, Narrow
 
-#: So many candidates more than each server and each member could need.
-_MARGIN = 10
+#: So many hosts are to spare.
+SPARE = 10
+#: Of more, it is no longer a few.
+_MOST = 1000
 #: A rule that reads nothing else of the cloud has read all of it here.
 _SEEN = frozenset({'flavors', 'server_groups', 'quotas'})
 
@@ -70,17 +74,18 @@ def query(asked: Narrow, look: Look) -> Query | None:
     wanted, group = resolved.request.count, resolved.server_group
     members = () if group is None else group.members
     is_bound = group is not None and group.policy == AFFINITY and members
-    if text is None or name is None or is_bound:
-        return None
     most = wanted + len(members)
-    found = Query(text, most + _MARGIN, name, wanted_zone(resolved))
-    best = [found.host(str(number), wanted) for number in range(most)]
+    if text is None or name is None or is_bound or most > _MOST:
+        return None
+    found = Query(text, most + SPARE, name, wanted_zone(resolved))
+    best = [found.host(str(number), wanted) for number in range(found.limit)]
     return found if is_enough(asked, look, best) else None
 
 
 def is_enough(asked: Narrow, look: Look, hosts: Sequence[Host]) -> bool:
     """Is there room for all servers on these hosts, wherever the members of the group are?"""
-    resolved = _resolved(asked, look, hosts)
+    needed = sorted(hosts, key=_room, reverse=True)[SPARE:]
+    resolved = _resolved(asked, look, needed)
     said = evaluate(resolved, asked.constraints)
     return said.fits is True and all(_is_settled(each, said) for each in asked.constraints)
 
@@ -95,7 +100,7 @@ def _text(asked: Narrow, look: Look) -> str | None:
 
 
 def _resolved(asked: Narrow, look: Look, hosts: Sequence[Host] | None) -> ResolvedRequest:
-    """The question of these hosts, of whose aggregates nothing is known."""
+    """The question of these hosts, the roomiest first; of their aggregates nothing is known."""
     known = look.snapshot.server_groups or ()
     snapshot = dataclasses.replace(
         look.snapshot,
@@ -112,8 +117,7 @@ def _standing(group: ServerGroup, asked: Narrow, hosts: Iterable[Host]) -> Serve
     most = group.max_server_per_host
     if most is None:
         return group
-    roomiest = sorted(hosts, key=_room, reverse=True)
-    places = chain.from_iterable(repeat(host.host, most) for host in roomiest)
+    places = chain.from_iterable(repeat(host.host, most) for host in hosts)
     members = zip_longest(group.members, islice(places, len(group.members)))
     placed = (dataclasses.replace(member, host=place) for member, place in members)
     return dataclasses.replace(group, members=tuple(placed))

@@ -7,6 +7,7 @@ host that the group still allows, and none of them may find no host.
 
 import random
 import uuid
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -51,9 +52,10 @@ def test_a_yes_is_kept(judge, hosts, sharing, questions, seed):
 
 
 @pytest.mark.parametrize('cut', [None, 2])
-def test_a_yes_and_none_on_plain_hosts(judge, cut):
+def test_a_yes_and_none_on_plain_hosts(judge, cut, monkeypatch):
     """As many hosts as are needed are enough, and an answer that is cut is never too much."""
     plain = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, False, None)
+    monkeypatch.setattr(certificate, 'SPARE', 0)
     with Forest(judge) as forest:
         roots = build(forest, [plain] * HOSTS, set())
         amounts, anti = {'VCPU': 2, 'MEMORY_MB': 1, 'DISK_GB': 0}, ('anti-affinity', 1, [0])
@@ -64,7 +66,7 @@ def test_a_yes_and_none_on_plain_hosts(judge, cut):
 
 def check(judge, hosts, sharing, questions, seed):
     dice = random.Random(seed)
-    with Forest(judge) as forest:
+    with mock.patch.object(certificate, 'SPARE', 0), Forest(judge) as forest:
         roots = build(forest, hosts, sharing)
         for amounts, group, count in questions:
             if not yes(forest, roots, amounts, group, count):

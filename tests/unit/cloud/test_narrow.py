@@ -15,7 +15,8 @@ from tests.support.fake_placement import SHARING, FakeProvider
 from tests.support.our_constraints import OURS
 
 PROJECT = 'admin-project'
-HOSTS = tuple(FakeHost(f'cmp-{number}') for number in range(4))
+#: Ten are to spare.
+HOSTS = tuple(FakeHost(f'cmp-{number}') for number in range(14))
 ZONE = FakeAggregate('one', ('cmp-1',), {'availability_zone': 'az1'})
 RULES = tuple(rule() for rule in OURS)
 
@@ -54,7 +55,7 @@ def see(cloud, *arguments, **more):
 def test_a_yes(cloud):
     look = see(cloud, 2, members=['cmp-1'])
     assert look.is_yes
-    assert len(look.snapshot.hosts) == 4
+    assert len(look.snapshot.hosts) == 2 + 1 + 10
     assert look.snapshot.quotas['instances'].of_user is not None
 
 
@@ -72,7 +73,7 @@ def test_members_may_be_where_the_answer_is(cloud):
 def test_what_hosts_share_is_nobodys_for_certain(cloud):
     """One that shares is no host, either."""
     cpus = {'VCPU': (4, 0), 'MEMORY_MB': (4096, 0)}
-    cloud.placement.providers = [FakeProvider(f'cmp-{number}', cpus) for number in range(4)]
+    cloud.placement.providers = [FakeProvider(f'cmp-{number}', cpus) for number in range(14)]
     roots = tuple(each.uuid for each in cloud.placement.providers)
     disk = {'DISK_GB': (99, 0)}
     cloud.placement.providers.append(
@@ -115,6 +116,13 @@ def test_who_does_not_answer_is_not_waited_for_twice(cloud):
     cloud.fail('GET', '/allocation_candidates', TIMEOUT)
     with pytest.raises(CloudError, match='timed out'):
         narrow.see(eyes.of(cloud.connection()), needed)
+
+
+@pytest.mark.parametrize('failure', [FORBIDDEN, TIMEOUT], ids=str)
+def test_an_image_that_can_not_be_read_is_left_to_the_whole_look(cloud, failure):
+    needed = needs(cloud)
+    cloud.fail('GET', '/v2/images', failure)
+    assert narrow.see(eyes.of(cloud.connection()), needed) is None
 
 
 def test_an_older_placement_is_not_asked(cloud):

@@ -89,12 +89,13 @@ def asked(
 
 
 def enough(rooms, **more):
-    """Are hosts with so much room enough? None: nothing is asked."""
+    """Are hosts with so much room enough, beside those to spare? None: nothing is asked."""
     question, look = asked(**more)
     query = certificate.query(question, look)
     if query is None:
         return None
-    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(rooms)]
+    every = [*rooms, *[99] * certificate.SPARE]
+    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(every)]
     return certificate.is_enough(question, look, hosts)
 
 
@@ -126,6 +127,7 @@ def test_enough(row):
 
 # what the whole look must answer
 NEVER = [
+    ('more than a few', {'count': 1001, 'policy': SOFT, 'quotas': {'instances': (None, 0)}}),
     ('members of affinity', {'policy': AFFINITY, 'members': 1}),
     ('a quota', {'quotas': {'instances': (9, 8)}}),
     ('a quota of the group', {'members': 2, 'quotas': {'server_group_members': (3, None)}}),
@@ -165,7 +167,7 @@ def test_a_zone_is_that_of_its_aggregates():
     question, look = asked(properties={'availability_zone': 'az1'}, aggregates=ZONES)
     query = certificate.query(question, look)
     assert f'member_of=in%3A{ZONES[0].uuid}' in query.text
-    hosts = [query.host(name, 1) for name in ('root-1', 'root-2')]
+    hosts = [query.host(f'root-{n}', 1) for n in range(certificate.SPARE + 2)]
     assert {host.availability_zone for host in hosts} == {'az1'}
     assert certificate.is_enough(question, look, hosts)
-    assert not certificate.is_enough(question, look, hosts[:1])
+    assert not certificate.is_enough(question, look, hosts[1:])
