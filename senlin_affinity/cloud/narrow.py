@@ -4,7 +4,8 @@ Data flow: the owner's eyes see his group, flavor, image and quotas; by that the
 Placement once for a few candidates (:mod:`senlin_affinity.policy.certificate` says for what, and
 whether they are enough). A yes comes out, or None: only the whole look tells.
 
-Units: 5 requests, and one more each for a flavor that is called by its name, an image, and a zone.
+Units: 5 requests, and one more each for a flavor that is called by its name, an image, and for the
+aggregates, where a zone or a rule needs them.
 
 Errors: CloudError where Nova or Placement does not answer. What they refuse is None, and so is an
 image that can not be read: the whole look says so.
@@ -92,18 +93,20 @@ def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> 
 
 def _certified(eyes: Eyes, asked: Narrow, look: Look, timeout: float | None) -> Look | None:
     """The look with its hosts, if they are enough."""
-    if certificate.zone(asked, look) is not None:
+    sets: set[frozenset[str]] = set()
+    if certificate.are_aggregates_needed(asked, look):
         compute = clouds.clouds_compute(eyes, clouds.compute(eyes.owner, timeout), timeout)
         if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
             return None
-        known, _of_hosts = hosts.aggregates(compute)
+        known, of_hosts = hosts.aggregates(compute)
         look = replace(look, snapshot=replace(look.snapshot, aggregates=known))
-    query = certificate.query(asked, look)
+        sets = {*of_hosts.values()}
+    query = certificate.query(asked, look, sets)
     placement = clouds.placement(eyes.cloud, timeout)
     if query is None or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
         return None
     rooms = allocations.some(placement, query.text, query.limit)
     found = tuple(query.host(root, room) for root, room in rooms.items() if room)
-    if not certificate.is_enough(asked, look, found):
+    if not certificate.is_enough(query.asked, look, found):
         return None
     return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)

@@ -2,7 +2,8 @@
 
 Data flow: what the owner sees of what is his (group, flavor, image, quotas) says what Placement is
 asked (:func:`query`). What it grants on the hosts of its answer, of which nothing else is known, is
-enough or not (:func:`is_enough`); where it is not, the whole cloud is looked at.
+enough or not (:func:`is_enough`); where it is not, the whole cloud is looked at. Rules that read
+aggregates are asked about those that there are, and Placement for hosts in the ones they let in.
 
 It never refuses. A yes holds as far as Placement answers for the rules (``is_in_placement``) and as
 no other rule has anything to say; the hosts of the group's members are not known, and taken to be
@@ -19,15 +20,19 @@ Errors: InvalidSpec for a question that is not right.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat, zip_longest
+from urllib.parse import quote
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query
+from senlin_affinity.core.aggregates.chosen import leaving
 from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning.assessment import is_by_name
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
 from senlin_affinity.core.server_group import AFFINITY, ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
@@ -45,14 +50,16 @@ _SEEN = frozenset({'flavors', 'server_groups', 'quotas'})
 
 @dataclass(frozen=True)
 class Query:
-    """What Placement is asked, for how much of its answer, and the zone of the hosts in it.
+    """What Placement is asked, for how much of its answer, and what is left to ask its hosts.
 
-    ``name`` is the query that the rules know the grants by: without what the aggregates add.
+    ``name`` is the query that the rules know the grants by: without what the aggregates add;
+    ``zone`` is that of the hosts.
     """
 
     text: str
     limit: int
     name: str
+    asked: Narrow
     zone: str | None = None
 
     def host(self, identity: str, room: int) -> Host:
@@ -61,25 +68,73 @@ class Query:
         return Host(identity, identity, availability_zone=self.zone, grants=grants)
 
 
-def zone(asked: Narrow, look: Look) -> str | None:
-    """The zone, whose aggregates must then be in the look."""
-    return wanted_zone(_resolved(asked, look, None))
+def are_aggregates_needed(asked: Narrow, look: Look) -> bool:
+    """Does a zone or a rule need the aggregates, which must then be in the look?"""
+    return wanted_zone(_resolved(asked, look, None)) is not None or bool(_readers(asked, look))
 
 
-def query(asked: Narrow, look: Look) -> Query | None:
-    """What Placement is asked; None where no few hosts would do, however much room they have."""
-    resolved = _resolved(asked, look, None)
-    text = _text(asked, look)
-    name = candidate_query.query(resolved)
-    wanted, group = resolved.request.count, resolved.server_group
-    members = () if group is None else group.members
-    is_bound = group is not None and group.policy == AFFINITY and members
-    most = wanted + len(members)
-    if text is None or name is None or is_bound or most > _MOST:
+def query(asked: Narrow, look: Look, sets: Collection[frozenset[str]] = ()) -> Query | None:
+    """What Placement is asked; None where no few hosts would do, however much room they have.
+
+    :param sets: the aggregates that hosts are in together.
+    """
+    resolved, number = _resolved(asked, look, None), _number(asked, look)
+    text, name = _text(asked, look), candidate_query.query(resolved)
+    readers = _readers(asked, look)
+    chosen = _chosen(asked, look, readers, sets) if readers else MemberOf()
+    if text is None or name is None or chosen is None or number > _MOST:
         return None
-    found = Query(text, most + SPARE, name, wanted_zone(resolved))
-    best = [found.host(str(number), wanted) for number in range(found.limit)]
-    return found if is_enough(asked, look, best) else None
+    text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
+    others = tuple(each for each in asked.constraints if each not in readers)
+    left = dataclasses.replace(asked, constraints=others)
+    found = Query(text, number + SPARE, name, left, wanted_zone(resolved))
+    return found if is_enough(left, look, _best(found)) else None
+
+
+def _number(asked: Narrow, look: Look) -> int:
+    """How many hosts are enough, whatever room they have."""
+    resolved = _resolved(asked, look, None)
+    group = resolved.server_group
+    return resolved.request.count + (0 if group is None else len(group.members))
+
+
+def _best(query: Query) -> list[Host]:
+    """As many hosts as are asked for, with all the room that one could need."""
+    return [query.host(str(number), query.limit) for number in range(query.limit)]
+
+
+def _readers(asked: Narrow, look: Look) -> list[Constraint]:
+    """The rules about the aggregates of a host that have something to say."""
+    name = candidate_query.query(_resolved(asked, look, None)) or ''
+    zone = wanted_zone(_resolved(asked, look, None))
+    host = Query('', 1, name, asked, zone).host('any', 1)
+    said = evaluate(_resolved(asked, look, [host]), asked.constraints)
+    return [
+        each
+        for each in asked.constraints
+        if 'aggregates' in each.needs
+        and is_of_hosts(each)
+        and not (is_of_domains(each) or is_by_name(each) or _is_settled(each, said))
+    ]
+
+
+def _chosen(
+    asked: Narrow,
+    look: Look,
+    readers: Sequence[Constraint],
+    sets: Collection[frozenset[str]],
+) -> MemberOf | None:
+    """The aggregates of hosts that all of these rules let in, for certain."""
+    if look.snapshot.aggregates is None:
+        return None
+    resolved = question.ask(asked.question, look)
+
+    def admits(aggregates: frozenset[str]) -> bool:
+        host = Host('any', 'any', aggregates=aggregates)
+        verdicts = (each.check_host(resolved, host) for each in readers if is_of_hosts(each))
+        return all(each and each.is_known and not each.is_at_most for each in verdicts)
+
+    return leaving({*sets, frozenset()}, admits)
 
 
 def is_enough(asked: Narrow, look: Look, hosts: Sequence[Host]) -> bool:
@@ -91,9 +146,11 @@ def is_enough(asked: Narrow, look: Look, hosts: Sequence[Host]) -> bool:
 
 
 def _text(asked: Narrow, look: Look) -> str | None:
-    """With the aggregates of the zone; None where nothing holds Nova to one."""
+    """With the aggregates of the zone; None where nothing holds Nova to one host or to a zone."""
     resolved = question.ask(asked.question, look)
-    wanted = wanted_zone(resolved)
+    wanted, group = wanted_zone(resolved), resolved.server_group
+    if group is not None and group.policy == AFFINITY and group.members:
+        return None  # they are on one host, and it is not known on which
     if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
         return None
     return candidate_query.query(resolved)
@@ -135,7 +192,8 @@ def _is_settled(constraint: Constraint, said: Evaluation) -> bool:
         return False
     if not is_of_hosts(constraint) and _SEEN.issuperset(constraint.needs):
         return True
-    return all(verdict.outcome is Outcome.SKIP for verdict in _verdicts(constraint.name, said))
+    said_of_it = _verdicts(constraint.name, said)
+    return all(each.outcome is Outcome.SKIP and each.is_known for each in said_of_it)
 
 
 def _has_domains(constraint: Constraint, resolved: ResolvedRequest) -> bool:

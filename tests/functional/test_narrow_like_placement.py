@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from senlin_affinity.cloud import allocations
 from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import DEFAULT_FILTERS, CloudSnapshot, Flavor, Quota
+from senlin_affinity.core.objects import DEFAULT_FILTERS, Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy import certificate
 from senlin_affinity.policy.properties import TYPE
@@ -64,6 +64,30 @@ def test_a_yes_and_none_on_plain_hosts(judge, cut, monkeypatch):
     assert said == ([True, True, True, False] if cut is None else [True, False, False, False])
 
 
+@pytest.mark.parametrize(('count', 'expected'), [(2, True), (3, False)])
+def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
+    judge, monkeypatch, count, expected
+):
+    """Two of six may have the servers: in the aggregate that the flavor asks for, and no other."""
+    monkeypatch.setattr(certificate, 'SPARE', 0)
+    ssd, hdd = (Aggregate(str(uuid.uuid4()), name, None, {'disk': name}) for name in ('ssd', 'hdd'))
+    places = [(ssd,), (ssd,), (hdd,), (hdd,), (), ()]
+    with Forest(judge) as forest:
+        for each in places:
+            forest.add({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, aggregates=[one.uuid for one in each])
+        asked, look = ask_about(
+            {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 0},
+            ServerGroup('g', 'g', 'anti-affinity'),
+            count,
+            filters=('AggregateInstanceExtraSpecsFilter',),
+            specs={'disk': 'ssd'},
+            aggregates=(ssd, hdd),
+        )
+        sets = [frozenset(one.uuid for one in each) for each in places]
+        query = certificate.query(asked, look, sets)
+        assert is_yes(forest, query, look) == expected
+
+
 def check(judge, hosts, sharing, questions, seed):
     dice = random.Random(seed)
     with mock.patch.object(certificate, 'SPARE', 0), Forest(judge) as forest:
@@ -92,29 +116,37 @@ def yes(forest, roots, amounts, group, count):
     """Are a few of the candidates enough? The hosts of the members are not told."""
     policy, most, members = group
     rules = {'max_server_per_host': most} if policy == 'anti-affinity' else {}
-    specs = {f'resources:{name}': str(amount) for name, amount in amounts.items()}
+    held = tuple(Member(f's{number}') for number in members)
+    asked, look = ask_about(amounts, ServerGroup('g', 'g', policy, rules, held), count)
+    return is_yes(forest, certificate.query(asked, look), look, roots)
+
+
+def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
+    """A question, and what the owner sees."""
+    of_amounts = {f'resources:{name}': str(amount) for name, amount in amounts.items()}
     question = Question(
         count,
         server_group='g',
         policy={'type': TYPE, 'version': '1.1', 'properties': {}},
         profile={'properties': {'flavor': 'f', 'image': 'cirros'}},
-        enabled_filters=DEFAULT_FILTERS,
+        enabled_filters=filters,
     )
     snapshot = CloudSnapshot(
-        flavors=(Flavor('f', 'f', 1, 1, 1, extra_specs=specs),),
-        server_groups=(
-            ServerGroup('g', 'g', policy, rules, tuple(Member(f's{n}') for n in members)),
-        ),
+        aggregates=aggregates,
+        flavors=(Flavor('f', 'f', 1, 1, 1, extra_specs=of_amounts | dict(specs)),),
+        server_groups=(group,),
         quotas={'instances': Quota(None, 0)},
     )
-    asked, look = Narrow(question, RULES), Look(snapshot, images={'cirros': Image()})
-    query = certificate.query(asked, look)
+    return Narrow(question, RULES), Look(snapshot, images={'cirros': Image()})
+
+
+def is_yes(forest, query, look, roots=None):
     if query is None:
         return False
     rooms = allocations.some(forest, query.text, query.limit)
-    assert rooms.keys() <= {*roots}
+    assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
-    return certificate.is_enough(asked, look, found)
+    return certificate.is_enough(query.asked, look, found)
 
 
 def boot(forest, roots, amounts, group, held, dice):

@@ -1,5 +1,7 @@
 """A yes by a few hosts: what Placement is asked for it, what is enough, and what never is."""
 
+from urllib.parse import parse_qs
+
 import pytest
 
 from senlin_affinity.core.image import Image
@@ -96,7 +98,7 @@ def enough(rooms, **more):
         return None
     every = [*rooms, *[99] * certificate.SPARE]
     hosts = [query.host(f'root-{n}', room) for n, room in enumerate(every)]
-    return certificate.is_enough(question, look, hosts)
+    return certificate.is_enough(query.asked, look, hosts)
 
 
 # the rooms of the hosts, the question, whether they are enough
@@ -156,6 +158,47 @@ def test_where_no_few_hosts_are_enough_placement_is_not_asked(name, more):
     assert enough([9] * 9, **more) is None
 
 
+SSD, HDD = (
+    Aggregate(f'a0d3f2f6-0c47-4c50-a4d5-b0b7a4f7a6d{number}', name, None, {'disk': name})
+    for number, name in enumerate(('ssd', 'hdd'))
+)
+#: What hosts are in together: nothing is always one of them.
+SETS = (frozenset((SSD.uuid,)), frozenset((HDD.uuid,)))
+BY_AGGREGATES = [
+    (
+        'a filter that reads aggregates',
+        {'filters': (EXTRA_SPECS,), 'specs': {'disk': 'ssd'}},
+        [SSD.uuid, f'!{HDD.uuid}'],
+    ),
+    (
+        'the same, which no aggregate lets in',
+        {'filters': (EXTRA_SPECS,), 'specs': {'disk': 'tape'}},
+        None,
+    ),
+    (
+        'reservations that Nova keeps',
+        {'forbidden_member_prefixes': ('disk',), 'reservations_enforced_by': 'nova'},
+        [f'!in:{SSD.uuid},{HDD.uuid}'],
+    ),
+    ('no rule that reads them', {}, []),
+]
+
+
+@pytest.mark.parametrize('row', BY_AGGREGATES, ids=[row[0] for row in BY_AGGREGATES])
+def test_rules_about_aggregates_choose_them(row):
+    _name, more, expected = row
+    question, look = asked(aggregates=(SSD, HDD), **more)
+    assert certificate.are_aggregates_needed(question, look) == (expected != [])
+    query = certificate.query(question, look, SETS)
+    if expected is None:
+        assert query is None
+        return
+    assert parse_qs(query.text).get('member_of', []) == expected
+    hosts = [query.host(f'root-{n}', 1) for n in range(certificate.SPARE + 2)]
+    assert certificate.is_enough(query.asked, look, hosts)
+    assert not certificate.is_enough(query.asked, look, hosts[1:])
+
+
 def test_what_placement_is_asked():
     query = certificate.query(*asked(3, members=4))
     assert query.limit == 3 + 4 + 10
@@ -169,5 +212,5 @@ def test_a_zone_is_that_of_its_aggregates():
     assert f'member_of=in%3A{ZONES[0].uuid}' in query.text
     hosts = [query.host(f'root-{n}', 1) for n in range(certificate.SPARE + 2)]
     assert {host.availability_zone for host in hosts} == {'az1'}
-    assert certificate.is_enough(question, look, hosts)
-    assert not certificate.is_enough(question, look, hosts[1:])
+    assert certificate.is_enough(query.asked, look, hosts)
+    assert not certificate.is_enough(query.asked, look, hosts[1:])
