@@ -32,8 +32,8 @@ from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.objects import Host, ResolvedRequest
-from senlin_affinity.core.planning.assessment import is_by_name
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+from senlin_affinity.core.planning.rows import is_by_name
 from senlin_affinity.core.server_group import AFFINITY, ServerGroup
 from senlin_affinity.core.verdict import Outcome, Verdict
 from senlin_affinity.core.wanted_zone import wanted_zone
