@@ -98,6 +98,11 @@ def identity(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
     return OwnersRest(_service('identity', 'Keystone', owner.connection, timeout))
 
 
+def clustering(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+    """Senlin, as the owner sees it."""
+    return OwnersRest(_service('clustering', 'Senlin', owner.connection, timeout))
+
+
 def project(owner: OwnersEyes, timeout: float | None = None) -> tuple[str | None, str | None]:
     """The id and the name of the project that the token is of, from the token itself."""
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)

@@ -27,6 +27,7 @@ from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.numbers import whole
 from senlin_affinity.plugins import senlin_ledger as ledger
 from senlin_affinity.policy import binding, notes, ownership, placement, profile
+from senlin_affinity.policy.ledger import noted
 from senlin_affinity.policy.notes import CREATING, KEPT
 
 LOG = logging.getLogger(__name__)
@@ -50,11 +51,11 @@ def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
 def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
     """A function that stores such a note in the cluster's data; None takes it out.
 
-    :param what: see ``senlin_ledger.noted``.
+    :param what: see ``ledger.noted``.
     """
 
     def note(group: str | None) -> None:
-        known = {kind: ledger.noted(cluster.data, kind) for kind in (CREATING, KEPT)}
+        known = {kind: noted(cluster.data, kind) for kind in (CREATING, KEPT)}
         found = {key: value for key, value in {**known, what: group}.items() if value is not None}
         forget_notes(cluster)
         if found:
@@ -74,8 +75,7 @@ def known(
 ) -> ownership.Cluster:
     """What the policy must know of a cluster; a node without a server is in no group."""
     in_cluster, in_policy = noting(cluster, CREATING), ledger.noting(cluster.id, policy)
-    noted = ledger.read(cluster.project).all_notes()
-    pending = {each.group for each in noted if (each.cluster, each.kind) == (cluster.id, CREATING)}
+    pending = ledger.read(cluster.project).pending(cluster.id)
 
     def note(name: str | None) -> None:
         in_policy(name)
@@ -84,11 +84,11 @@ def known(
     return ownership.Cluster(
         cluster.id,
         hint,
-        pending | {*filter(None, (ledger.noted(cluster.data, CREATING),))},
+        pending | {*filter(None, (noted(cluster.data, CREATING),))},
         note,
         lambda group_id: ledger.read(cluster.project).users(group_id, cluster.id, policy),
         flavor,
-        ledger.noted(cluster.data, KEPT),
+        noted(cluster.data, KEPT),
         [node.physical_id for node in cluster.nodes],
         lambda group_id: [node.physical_id for node in placed(cluster, group_id, is_left=True)],
         lambda group_id: ledger.read(cluster.project).is_made(group_id),

@@ -14,8 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from oslo_config import cfg
@@ -30,8 +29,9 @@ from senlin.objects import cluster_policy as binding_object
 from sqlalchemy import Text, column, select, table, update
 
 from senlin_affinity.core.errors import AffinityError, BindingError
-from senlin_affinity.policy import binding, notes
-from senlin_affinity.policy.notes import CREATING, KEPT, MADE, Note
+from senlin_affinity.policy import binding, ledger, notes
+from senlin_affinity.policy.ledger import Bound, Ledger
+from senlin_affinity.policy.notes import CREATING, MADE, Note
 
 #: The policies, with their data as they are stored.
 _POLICIES = table('policy', column('id'), column('project'), column('data', Text))
@@ -42,80 +42,14 @@ _WHOLE = -1  # Senlin's scope of a lock that nobody shares
 _OVER = (consts.ACTION_SUCCEEDED, consts.ACTION_FAILED, consts.ACTION_CANCELLED)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A binding, and whose it is."""
-
-    cluster: str
-    cluster_name: str
-    policy: str
-    policy_name: str
-    policy_type: str
-    is_enabled: bool
-    binding: binding.Binding
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """The bindings of a project, and what its policies note, by the policy's id.
-
-    ``clusters`` are the names of all clusters of the project, by their ids; ``kept`` are the groups
-    that these note themselves.
-    """
-
-    clusters: Mapping[str, str]
-    bound: tuple[Bound, ...]
-    notes: Mapping[str, tuple[Note, ...]]
-    kept: tuple[Note, ...] = ()
-
-    def all_notes(self) -> Iterator[Note]:
-        """The notes of all policies and clusters."""
-        yield from itertools.chain(self.kept, *self.notes.values())
-
-    def is_made(self, group_id: str) -> bool:
-        """Does a binding or a note say that a policy made the group with this id?"""
-        return self.is_bound(group_id) or any(
-            note.group == group_id and note.kind != CREATING for note in self.all_notes()
-        )
-
-    def is_bound(self, group_id: str, but: tuple[str, str] | None = None) -> bool:
-        """Does a binding, but that of this cluster and policy, say that a policy made the group?"""
-        return any(
-            each.binding.servergroup_id == group_id
-            and each.binding.is_ours
-            and (each.cluster, each.policy) != but
-            for each in self.bound
-        )
-
-    def users(self, group_id: str, cluster: str, policy: str) -> list[str]:
-        """The names of the clusters that use a group, besides one with one of its policies.
-
-        A cluster that is being attached to the group uses it already; a kept group is the
-        cluster's for which it is kept.
-        """
-        found = {
-            each.cluster_name
-            for each in self.bound
-            if each.binding.servergroup_id == group_id
-            and (each.cluster, each.policy) != (cluster, policy)
-        }
-        for note in self.all_notes():
-            is_of_other = note.cluster in self.clusters and note.cluster != cluster
-            if (is_of_other and note.group == group_id) and (
-                note.kind == KEPT or is_running(note.cluster, consts.CLUSTER_ATTACH_POLICY)
-            ):
-                found.add(self.clusters[note.cluster])
-        return sorted(found)
-
-
 def read(project: str) -> Ledger:
     """What stands in the database of a project now."""
     with database.session_for_read() as session:
-        clusters, kept = {}, []
+        clusters: dict[str, str] = {}
+        kept: list[Note] = []
         for each in session.query(models.Cluster).filter_by(project=project):
             clusters[each.id] = each.name
-            if group := noted(each.data, KEPT):
-                kept.append(Note(each.id, KEPT, group))
+            kept.extend(ledger.kept(each.id, each.data))
         rows = (
             session.query(models.ClusterPolicies, models.Policy)
             .join(models.Policy, models.Policy.id == models.ClusterPolicies.policy_id)
@@ -131,18 +65,7 @@ def read(project: str) -> Ledger:
         noting = _POLICIES.c.data.contains(notes.KEY)
         rows = session.execute(select(_POLICIES).where(_POLICIES.c.project == project, noting))
         found = {row.id: notes.read(jsonutils.loads(row.data)) for row in rows}
-        return Ledger(clusters, tuple(bound), found, tuple(kept))
-
-
-def noted(data: object, what: str) -> str | None:
-    """What the data of a cluster remember of a server group without binding.
-
-    :param what: ``CREATING``, the name of one that an attach was about to create when it broke
-        off; ``KEPT``, the id of one that a detach kept.
-    """
-    note = data.get(notes.KEY) if isinstance(data, Mapping) else None
-    group = note.get(what) if isinstance(note, Mapping) else None
-    return group if isinstance(group, str) else None
+        return Ledger(clusters, tuple(bound), found, tuple(kept), _is_attaching)
 
 
 def rival(cluster: str, policy: str, group_id: str) -> str | None:
@@ -259,6 +182,10 @@ def is_running(cluster: str, action: str) -> bool:
     """Is this the action that holds the lock of a cluster?"""
     found = (action_object.Action.get(get_admin_context(), each) for each in holders(cluster))
     return any(each is not None and each.action == action for each in found)
+
+
+def _is_attaching(cluster: str) -> bool:
+    return is_running(cluster, consts.CLUSTER_ATTACH_POLICY)
 
 
 def holders(cluster: str) -> tuple[str, ...]:

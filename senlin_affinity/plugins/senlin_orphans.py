@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 from oslo_log import log as logging
-from senlin.common import consts
 
 from senlin_affinity.core.errors import is_mistake
 from senlin_affinity.core.ports import ServerGroups
@@ -46,11 +45,10 @@ def _is_over(note: Note, known: ledger.Ledger, cluster: str) -> bool:
     """Is nobody left who the note could be for?"""
     if note.cluster == cluster or not note.names_it_well:
         return False
-    if known.users(note.group, note.cluster, ''):
+    if known.users(note.group, note.cluster):
         return False
     if note.cluster in known.clusters:
-        is_attached = ledger.is_running(note.cluster, consts.CLUSTER_ATTACH_POLICY)
-        return note.kind == MADE and not is_attached
+        return note.kind == MADE and not known.is_attaching(note.cluster)
     return True
 
 
@@ -64,7 +62,7 @@ def _clean(cluster: Any, note: Note, groups: ServerGroups) -> None:
         with ledger.alone(cluster.id, group.id):
             members = {member.server for member in group.members}
             members -= {node.physical_id for node in engine.placed(cluster, group.id, is_left=True)}
-            if members or ledger.read(cluster.project).users(group.id, note.cluster, ''):
+            if members or ledger.read(cluster.project).users(group.id, note.cluster):
                 return
             groups.delete(group.id)
         LOG.info('affinity policy: deleted %s (%s), which was left behind', group.name, group.id)

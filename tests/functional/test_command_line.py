@@ -13,6 +13,7 @@ COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
 COMMANDS = (
     *('plan', 'policy validate', 'constraint list', 'constraint show', 'snapshot save'),
     *('extra-spec validate', 'extra-spec list', 'extra-spec export'),
+    *('group list', 'group delete', 'group audit'),
     *('sandbox up', 'sandbox down', 'sandbox demo'),
 )
 

@@ -1,0 +1,114 @@
+"""What holds of server groups now: who uses them, and whether their rules do.
+
+Data flow: Nova's groups with their members, and the bindings and notes of a project (``ledger``),
+come in; for each group where it stands, and findings, go out. It asks nobody.
+
+Shapes::
+
+    Standing(group, MADE, ('mycluster',), is_orphan=False)
+    Place('cmp-1', ('server-1', 'server-2'), is_violated=True)
+
+A place is a compute host, or for who may not see hosts the ``hostId`` that servers share. A soft
+policy is never violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from senlin_affinity.core.server_group import AFFINITY, ServerGroup
+from senlin_affinity.policy.ledger import Ledger
+
+#: Who made a group: a policy; a policy, as far as a note of its name tells; somebody else.
+MADE, PERHAPS, OTHERS = 'policy', 'policy, by its name', '-'
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whose a group is; ``users`` are the names of clusters."""
+
+    group: ServerGroup
+    made_by: str
+    users: tuple[str, ...]
+    is_orphan: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """The members of a group on one host; ``host`` is None for those that are on none, or hidden.
+
+    ``since`` is when the rule was first violated by those that are there; None: not known.
+    """
+
+    host: str | None
+    servers: tuple[str, ...]
+    is_violated: bool = False
+    since: str | None = None
+
+
+def standings(
+    groups: Sequence[ServerGroup], ledger: Ledger, hints: Collection[str] = ()
+) -> Iterator[Standing]:
+    """Where each group stands. An orphan is ours, empty, and nobody's: no binding's, no kept one's.
+
+    :param hints: names and ids of groups that profiles name: their servers need these.
+    """
+    users = {group.id: tuple(ledger.users(group.id)) for group in groups}
+    free = [group.name for group in groups if not users[group.id]]
+    for group in groups:
+        made_by = MADE if ledger.is_made(group.id) else OTHERS
+        if made_by == OTHERS and not users[group.id] and ledger.is_named(group.name):
+            made_by = PERHAPS if free.count(group.name) == 1 else OTHERS
+        is_used = bool(group.members or users[group.id] or {group.id, group.name} & {*hints})
+        yield Standing(group, made_by, users[group.id], made_by != OTHERS and not is_used)
+
+
+def places(group: ServerGroup) -> tuple[Place, ...]:
+    """Where the members are, the fullest host first, and which of these places violate the rule."""
+    by_host: dict[str | None, list[str]] = {}
+    for member in group.members:
+        by_host.setdefault(member.host or member.host_id, []).append(member.server)
+    known = sorted(
+        (host for host in by_host if host is not None),
+        key=lambda host: (-len(by_host[host]), host),
+    )
+    found = []
+    for number, host in enumerate(known):
+        limit = group.max_server_per_host
+        is_full = limit is not None and len(by_host[host]) > limit
+        is_apart = group.policy == AFFINITY and number > 0
+        found.append(Place(host, tuple(sorted(by_host[host])), is_full or is_apart))
+    if None in by_host:
+        found.append(Place(None, tuple(sorted(by_host[None]))))
+    return tuple(found)
+
+
+def since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str | None:
+    """When the rule was first violated at a place.
+
+    :param arrived: when each server came to its host, as ISO 8601 in UTC; it may lack some.
+    """
+    if group.policy == AFFINITY:
+        times = [arrived[server] for server in place.servers if server in arrived]
+        return min(times) if len(times) == len(place.servers) else None
+    times = sorted(arrived[server] for server in place.servers if server in arrived)
+    limit = group.max_server_per_host or 0
+    return times[limit] if len(times) == len(place.servers) > limit else None
+
+
+def outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ...]:
+    """The servers of a cluster that are not in its group."""
+    return tuple(sorted({*servers} - {member.server for member in group.members}))
+
+
+def doubled(ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """The clusters with two enabled policies of different groups, and which these are."""
+    for cluster, name in sorted(ledger.clusters.items(), key=lambda item: (item[1], item[0])):
+        here = [each for each in ledger.bound if each.cluster == cluster and each.is_enabled]
+        if len({each.binding.servergroup_id for each in here}) > 1:
+            words = (
+                f'{each.policy_name} ({each.policy_type}): {each.binding.servergroup_id}'
+                for each in sorted(here, key=lambda each: each.policy_type)
+            )
+            yield name, '; '.join(words)

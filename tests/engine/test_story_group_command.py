@@ -1,0 +1,120 @@
+"""``senlin-affinity group``, on the real Senlin and Nova: whose groups are, and what holds."""
+
+import json
+
+import pytest
+
+from senlin_affinity.cloud import connection, eyes
+from senlin_affinity.cloud.arrivals import arrived
+from tests.support import command
+
+RULES = {'max_server_per_host': 3}
+
+
+@pytest.fixture(scope='module')
+def group(senlin_cloud, tmp_path_factory):
+    """``group('demo', 'list', '--orphans')``: the exit status, and what was said."""
+    folder = tmp_path_factory.mktemp('command')
+    clouds = folder / 'clouds.yaml'
+    clouds.write_text(senlin_cloud.clouds_yaml())
+
+    def run(user, *arguments, text=''):
+        name = {'demo': 'sandbox-demo', 'admin': 'sandbox'}[user]
+        environment = {'OS_CLIENT_CONFIG_FILE': str(clouds), 'COLUMNS': '200'}
+        words = ('--os-cloud', name, 'group', *arguments)
+        done = command.run(*words, folder=folder, text=text, **environment)
+        assert done.stderr == ''
+        return done.returncode, done.stdout
+
+    return run
+
+
+def rows(answer):
+    """The status, and the rows by the names of their columns."""
+    status, said = answer
+    return status, json.loads(said)
+
+
+def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cloud):
+    cluster, policy, bound = demo.bound(demo.policy(servergroup={'name': 'left'}))
+    flavor = demo.compute.find_flavor('m1.tiny').id
+    stranger = demo.compute.create_server(
+        name='stranger', flavor_id=flavor, image_id=cloud.image_id, networks='none',
+        scheduler_hints={'group': bound},
+    )  # fmt: skip
+    demo.compute.wait_for_server(stranger, interval=0.3)
+    status, found = rows(group('demo', 'list', '-f', 'json'))
+    (row,) = [each for each in found if each['ID'] == bound]
+    name = demo.clustering.get_cluster(cluster).name
+    assert (row['Name'], row['Rule'], row['Members']) == ('left', 'anti-affinity', 1)
+    assert (row['Made By'], row['Used By'], row['Orphan']) == ('policy', [name], False)
+    demo.detach(cluster, policy).succeeded()
+    assert truth.members(bound) == {stranger.id}
+    orphans = ('list', '--orphans', '-f', 'value', '-c', 'ID')
+    assert bound not in group('demo', *orphans)[1], 'it has a server'
+    demo.compute.delete_server(stranger)
+    demo.compute.wait_for_delete(stranger, interval=0.3)
+    for user in ('demo', 'admin'):
+        everywhere = ('--all-projects',) * (user == 'admin')
+        status, said = group(user, *orphans, *everywhere)
+        assert (status, bound in said.split()) == (3, True)
+    status, said = group('demo', 'delete', '--orphans', '--dry-run')
+    assert (status, f'left ({bound}), made by: policy\n' in said) == (3, True)
+    status, said = group('demo', 'delete', '--orphans', text='n\n')
+    assert (status, said.endswith('[y/N] nothing is deleted\n')) == (3, True)
+    assert truth.group_by_id(bound) is not None
+    status, said = group('demo', 'delete', '--orphans', text='yes\n')
+    assert (status, f'deleted left ({bound})\n' in said) == (0, True)
+    assert truth.group_by_id(bound) is None
+    assert group('demo', 'delete', '--orphans', '--yes') == (0, 'no server group is left behind\n')
+    assert group('demo', *orphans) == (0, '')
+
+
+def test_an_audit_by_host_and_by_host_id(demo, truth, group):
+    """Nodes that came before the policy are outside of its group."""
+    profile = demo.profile()
+    cluster = demo.cluster(profile)
+    before = demo.node(cluster, profile)
+    policy = demo.policy(servergroup={'rules': RULES})
+    demo.attach(cluster, policy).succeeded()
+    bound = demo.group_id(cluster, policy)
+    inside = demo.node(cluster, profile)
+    audit = ('audit', '--cluster', cluster, '-f', 'json')
+    status, found = rows(group('demo', *audit))
+    assert status == 3
+    assert [(row['Servers'], row['State']) for row in found] == [
+        ([inside.physical_id], 'ok'),
+        ([before.physical_id], 'outside of the group'),
+    ]
+    assert len(found[0]['Host']) == 56, 'a hostId'
+    of_all = rows(group('admin', *audit, '--all-projects'))[1]
+    ((host, _number),) = truth.spread(bound).items()
+    assert [(row['Host'], row['State']) for row in of_all] == [
+        (host, 'ok'), ('', 'outside of the group'),
+    ]  # fmt: skip
+    assert bound not in group('admin', 'audit', '-f', 'json')[1], "another project's"
+    assert found[0]['Rule'] == 'anti-affinity max_server_per_host=3'
+    demo.act(cluster, 'del_nodes', nodes=[before.id], destroy_after_deletion=True).succeeded()
+    assert [row['State'] for row in rows(group('demo', *audit))[1]] == ['ok']
+    assert group('demo', *audit)[0] == 0
+    demo.compute.delete_server_group(bound)
+    status, found = rows(group('demo', *audit))
+    assert (status, [(row['Server Group'], row['State']) for row in found]) == (
+        3, [(bound, 'no such group')],
+    )  # fmt: skip
+
+
+def test_an_administrator_sees_hosts(admin, truth, group, cloud):
+    cluster, _policy, bound = admin.bound()
+    node = admin.node(cluster)
+    ((host, _number),) = truth.spread(bound).items()
+    status, found = rows(group('admin', 'audit', truth.own_group(cluster).name, '-f', 'json'))
+    assert status == 0
+    assert [(row['Host'], row['Servers']) for row in found] == [(host, [node.physical_id])]
+    audit = ('audit', '--cluster', cluster, '--all-projects', '-f', 'json')
+    assert rows(group('admin', *audit)) == (0, found)
+    compute = connection.compute(eyes.of(cloud.connection()).owner)
+    server = admin.compute.get_server(node.physical_id)
+    times = arrived(compute, [node.physical_id, '11111111-2222-4333-8444-555555555555'])
+    assert times.keys() == {server.id}
+    assert times[server.id][:10] == server.created_at[:10]
