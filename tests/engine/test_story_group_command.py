@@ -8,6 +8,8 @@ from senlin_affinity.cloud import connection, eyes
 from senlin_affinity.cloud.arrivals import arrived
 from tests.support import command
 
+pytestmark = pytest.mark.long
+
 RULES = {'max_server_per_host': 3}
 
 
