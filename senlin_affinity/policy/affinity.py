@@ -160,11 +160,8 @@ def _claimed(group: ServerGroup, cluster: Cluster, groups: ServerGroups) -> Serv
 
 
 def _found(group: ServerGroup, properties: Properties, cluster: Cluster) -> Attached:
-    """Inherited, or taken up as the policy's own: where a policy made it and nobody else uses it.
-
-    One that the profile names stays when the policy goes, whoever made it.
-    """
-    if cluster.group_hint:
+    """Inherited, or taken up as the policy's own, if a policy made it and nobody else uses it."""
+    if cluster.group_hint:  # it stays when the policy goes, whoever made it
         return _attached(group, properties, INHERITS)
     is_made = cluster.is_made(group.id)
     is_ours = is_made or (
@@ -295,9 +292,6 @@ def _created(
 def _attached(
     group: ServerGroup, properties: Properties, how: str, *, is_made: bool = False
 ) -> Attached:
-    rules = dict(group.rules)
-    is_inherited = how == INHERITS
-    binding = Binding(
-        group.id, is_inherited, properties.version, group.policy, rules, is_inherited and is_made
-    )
+    rules, version = dict(group.rules), properties.version
+    binding = Binding(group.id, how == INHERITS, version, group.policy, rules, is_made)
     return Attached(binding, group, how)
