@@ -7,27 +7,23 @@ Soft policies only weigh: they never reject.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.options import Option
-from senlin_affinity.core.planning.actions import Data, unused
+from senlin_affinity.core.planning import new_groups
+from senlin_affinity.core.planning.actions import Data
 from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
-from senlin_affinity.core.quotas import room_for_group
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
     MAX_SERVER_PER_HOST,
-    NOT_YET,
-    SOFT_ANTI_AFFINITY,
     ServerGroup,
 )
 from senlin_affinity.core.verdict import Verdict
@@ -56,8 +52,6 @@ NO_LATE_CHECK = Option(
     nova='workarounds',
 )
 _NEW_GROUP = 'a new server group (with Senlin: another cluster, or policy)'
-#: As many as a range can have.
-_MOST_STEPS = 2**31 - 1
 
 
 class ServerGroupConstraint:
@@ -184,37 +178,30 @@ class ServerGroupConstraint:
             text = "Nova's default late check of server groups, and 3 attempts"
             yield Assumption('server_group.late_check', text)
 
+    def without(self, resolved: ResolvedRequest) -> Data:
+        """What gives the rule up: a new group whose policy refuses nothing."""
+        group = resolved.server_group
+        return {} if group is None else {'server_group': new_groups.softer(group)}
+
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Another group: with the same rule, with a higher one, or with a soft policy."""
-        group = planner.resolved.server_group
-        if group is None or group.policy not in _BINDING or not _may_create(planner, group):
+        group, kind = planner.resolved.server_group, Kind.ASKERS
+        if group is None or group.policy not in _BINDING:
+            return
+        if not new_groups.may_create(planner, group):
             return
         if group.members:
-            same = planner.plan(_new_group(planner, group))
-            yield planner.change('new_group', _NEW_GROUP, 1, same, kind=Kind.ASKERS, is_owners=True)
+            same = new_groups.planned(planner, group)
+            yield planner.change('new_group', _NEW_GROUP, 1, same, kind=kind, is_owners=True)
             if same.capacity >= planner.wanted:
                 return  # with the guarantees that are asked for
-        yield from _higher_rule(planner, group)
-        yield _soft_policy(planner, group)
-
-
-def _may_create(planner: Replanner, group: ServerGroup) -> bool:
-    """Nova changes no rule of a group that is there. May the project have one more?"""
-    resolved = planner.resolved
-    known = resolved.snapshot.quotas
-    if group.id == NOT_YET or not known or not resolved.has_quotas:
-        return True
-    return bool(room_for_group(known))
-
-
-def _new_group(planner: Replanner, group: ServerGroup, **other: Any) -> Data:
-    """A group like this one, without its servers."""
-    name = group.name
-    if group.id != NOT_YET:
-        known = planner.resolved.snapshot.server_groups or ()
-        name = next(unused(name, (each.name for each in known)))
-    rules = dict(group.rules)
-    return {'server_group': {'name': name, 'policy': group.policy, 'rules': rules, **other}}
+        if group.max_server_per_host is not None:
+            more, then = new_groups.raised(planner, group, group.max_server_per_host)
+            change = f'{MAX_SERVER_PER_HOST}: {group.max_server_per_host + more}'
+            yield planner.change(MAX_SERVER_PER_HOST, change, more, then, kind=kind, is_owners=True)
+        soft, kind = new_groups.softer(group), Kind.GIVEN_UP
+        change, then = f'policies: {soft["policy"]}', new_groups.planned(planner, group, **soft)
+        yield planner.change('soft_policy', change, planner.wanted, then, kind=kind, is_owners=True)
 
 
 def _held(resolved: ResolvedRequest) -> Mapping[str, int]:
@@ -265,38 +252,3 @@ def _may_run_out(resolved: ResolvedRequest) -> bool:
     """May Nova try none but such hosts for a server, and then give up?"""
     number = resolved.once(_checked_late)
     return not resolved.rules.is_pinned and number >= resolved.option(ATTEMPTS)
-
-
-def _higher_rule(planner: Replanner, group: ServerGroup) -> Iterator[Change]:
-    now = group.max_server_per_host
-    if now is None:
-        return
-
-    def attempt(limit: int) -> Planned:
-        rules = {**group.rules, MAX_SERVER_PER_HOST: now + limit}
-        return planner.plan(_new_group(planner, group, rules=rules))
-
-    guess = _guess_rule(planner, group) - now
-    more, then = planner.smallest(planner.wanted, guess, attempt)
-    change = f'{MAX_SERVER_PER_HOST}: {now + more}'
-    yield planner.change(MAX_SERVER_PER_HOST, change, more, then, kind=Kind.ASKERS, is_owners=True)
-
-
-def _guess_rule(planner: Replanner, group: ServerGroup) -> int:
-    """The smallest rule that should do, by the rooms of the hosts as if there were none."""
-    soft = replace(group, policy=SOFT_ANTI_AFFINITY, members=())
-    numbers = Counter(planner.rooms(planner.hosts, server_group=soft))
-    target = min(planner.wanted, sum(room * times for room, times in numbers.items()))
-
-    def is_enough(limit: int) -> bool:
-        return sum(min(room, limit) * times for room, times in numbers.items()) >= target
-
-    return bisect_left(range(_MOST_STEPS), True, key=is_enough)
-
-
-def _soft_policy(planner: Replanner, group: ServerGroup) -> Change:
-    policy = f'soft-{group.policy}'
-    then = planner.plan(_new_group(planner, group, policy=policy, rules={}))
-    change = f'policies: {policy}'
-    size, kind = planner.wanted, Kind.GIVEN_UP
-    return planner.change('soft_policy', change, size, then, kind=kind, is_owners=True)

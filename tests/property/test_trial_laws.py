@@ -124,7 +124,7 @@ def words(request, snapshot):
     return trial.shown(decision, resolved, CONSTRAINTS).line()
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.data())
 def test_where_trials_show_the_same_the_words_are_the_same(data):
     """Whatever others have on the hosts, and whatever hosts there are."""

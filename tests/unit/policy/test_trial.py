@@ -57,6 +57,20 @@ def test_what_is_only_warned_of_is_for_operators():
     assert 'server_group.host_full on 1' in outcome.warning
 
 
+def test_without_the_rule_of_a_group_its_servers_do_not_count_elsewhere():
+    """As in a trial: else a host that takes nothing, in a zone of its own, would be seen."""
+    row = {
+        'hosts': {'cmp-1': {'zone': 'az1', 'free': 1}},
+        'group': {'policy': 'anti-affinity', 'members': ['cmp-1']},
+        'properties': {'spread': [{'by': 'availability_zone'}]},
+        'count': 3,
+    }
+    closed = {'hosts': {**row['hosts'], 'cmp-2': {'zone': 'az2', 'free': 0}}}
+    said, same = (Owners(each).outcome().answer.reason for each in (row, row | closed))
+    assert said == same
+    assert said.startswith('does not fit: at most 0 of 3; a host may hold 1 of server group web; ')
+
+
 # -- every code of every rule
 
 CODES = [
