@@ -3,6 +3,8 @@
 import logging
 import warnings
 
+import senlin.drivers.sdk  # noqa: F401 - has openstacksdk log to stdout, so it is the first
+
 
 def down() -> None:
     """No warnings, and nothing of theirs in the log."""

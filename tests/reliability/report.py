@@ -109,13 +109,21 @@ def page(parts: Sequence[Part]) -> str:
         table(head, rows),
     ]
     for title, lost in (
-        ('What did not hold:\n', [(part.name, *item) for part in parts for item in part.broken]),
+        ('What did not hold:\n', _broken(parts)),
         ('What is known not to hold:\n', _known(parts)),
     ):
         if lost:
             pieces += [title, table(('Part', 'Case', 'What', 'Words'), lost)]
     pieces += [part.text for part in parts if part.text]
     return '\n'.join(pieces)
+
+
+def _broken(parts: Sequence[Part]) -> list[tuple[object, ...]]:
+    return [
+        (part.name, f'``{case}``', kind, f'``{words.replace("`", " ").strip()}``')
+        for part in parts
+        for case, kind, words in part.broken
+    ]
 
 
 def _known(parts: Sequence[Part]) -> list[tuple[object, ...]]:

@@ -7,7 +7,7 @@ from tests.reliability import kills
 
 @pytest.mark.long
 def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
-    part = kills.run(2, every=29)
+    part = kills.run(2, every=47)
     assert part.broken == ()
     assert set(part.outcomes) == {kills.RECOVERED}
     assert all(name in part.text for name in kills.KILLED)

@@ -14,24 +14,22 @@ from tests.support.fake_nova import FakeNova
 
 @pytest.mark.long
 def test_no_promise_is_broken():
-    """Another request meets another fault each time: the number is prime to those of both."""
-    part, results = matrix.run(2, every=101)
+    """Another request meets another fault each time: the number is a prime."""
+    part, results = matrix.run(2, every=173)
     assert part.broken == ()
-    assert {each.cell.fault for each in results} >= {fault.name for fault in FAULTS[:-3]}
+    assert len({each.cell.fault for each in results}) > len(FAULTS) / 2
     assert set(part.outcomes) >= {'done', 'retried', 'refused', 'warned'}
     asking = {each.cell.operation for each in results}
     assert asking <= {operation.name for operation in OPERATIONS}
-    assert str(results[0].cell) in part.text or results[0].cell.step in part.text
+    assert results[0].cell.step in part.text
 
 
 @pytest.mark.long
-def test_a_lost_answer_and_a_body_of_another_shape():
-    """What leaks most easily."""
-    part, results = matrix.run(2, only='attach: own group; POST /compute')
+def test_a_group_whose_answer_is_lost_is_found():
+    part, results = matrix.run(2, only='own group; POST /compute/v2.1/os-server-groups #1; lost')
     assert part.broken == ()
-    lost = [each for each in results if each.cell.fault.startswith('lost')]
-    assert [each.cell.tries for each in lost] == 3 * [*TRIES]
-    assert {each.outcome for each in lost} == {'done'}
+    assert [each.cell.tries for each in results] == 3 * [*TRIES]
+    assert {each.outcome for each in results} == {'done'}
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_the_line_and_the_page_say_what_did_not_hold():
     )
     page = report.page([PART])
     assert '* - fault matrix\n     - 3\n     - 1 done, 2 refused\n     - 1\n     - 0' in page
-    assert 'a cell\n     - leaked group\n     - web' in page
+    assert '``a cell``\n     - leaked group\n     - ``web``' in page
     assert '1 cases\n     - hang\n     - nobody ends it' in page
     assert page.endswith('More.\n')
 
