@@ -24,17 +24,19 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 from openstack.connection import Connection
+from oslo_config import cfg
 from senlin.common import consts
 
 from benchmarks.bench_snapshot import TRAITS, Canned
 from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud import narrow
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.policy.certificate import SPARE
 from tests.engine import support
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
 from tests.support.fake_glance import FakeGlance, FakeImage
-from tests.support.fake_nova import FakeHost, FakeNova
+from tests.support.fake_nova import FakeAggregate, FakeHost, FakeNova
 from tests.support.placement_judge import Judge
 
 HOSTS = 10_000
@@ -44,6 +46,8 @@ GROUP, MEMBERS = 'web', 3
 #: A flavor that few hosts have the trait for: of a group that allows two on each, so many are
 #: refused.
 RARE, RARE_HOSTS, TOO_MANY = 'CUSTOM_RARE', 3, 7
+#: With it, every aggregate of a host counts.
+FILTER = 'AggregateInstanceTypeFilter'
 NOVAS_LIMIT = 1000
 _WHOLE = 'a refusal is that of the whole look, with its reasons and remedies'
 
@@ -92,7 +96,10 @@ def _is_asked(target: str) -> bool:
 
 def serve(pipe: Any) -> None:
     """The cloud, until somebody says that it is enough."""
-    nova = FakeNova(hosts=tuple(FakeHost(f'cmp-{n}') for n in range(HOSTS)), quota=-1)
+    hosts = tuple(FakeHost(f'cmp-{n}') for n in range(HOSTS))
+    ssd = FakeAggregate('ssd', tuple(host.host for host in hosts[1:]), {'ssd': 'true'})
+    nova = FakeNova(hosts=hosts, quota=-1, aggregates=(ssd,))
+    nova.add_flavor('ssd', extra_specs={'ssd': 'true'})
     nova.add_flavor('rare', extra_specs={f'trait:{RARE}': 'required'})
     group = nova.add_group(GROUP, 'anti-affinity', project_id=support.PROJECT)
     nova.groups[-1]['rules'] = {'max_server_per_host': 2}
@@ -147,17 +154,15 @@ def bench_hook() -> list[Goal]:
         support.make_database()
         url, group = here.recv()
         engine = Engine(url, group)
+        filtered = Engine(url, group, 'ssd')
         for count in COUNTS:
             with mock.patch.object(narrow, 'see', return_value=None):
                 print(f'growth by {count}, the whole look: {_words(engine.grow(count))}')
-            seconds, told, status = engine.grow(count)
-            assert status == 'NONE', status
-            name = f'growth by {count}'
-            goals += [
-                Goal(f'{name}: requests', told['requests'], 8),
-                Goal(f'{name}: kB', told['bytes'] / 1000, 300),
-                Goal(f'{name}: ms of CPU', seconds * 1000, 40),
-            ]
+            goals += fitting(f'growth by {count}', *engine.grow(count))
+        cfg.CONF.set_override('enabled_filters', [*DEFAULT_FILTERS, FILTER], group='affinity')
+        name = f'growth by {max(COUNTS)}, {FILTER}'
+        goals += fitting(name, *filtered.grow(max(COUNTS)))
+        cfg.CONF.clear_override('enabled_filters', group='affinity')
         seconds, told, status = Engine(url, group, 'rare').grow(TOO_MANY)
         assert status == 'ERROR', status
         goals += [
@@ -168,6 +173,16 @@ def bench_hook() -> list[Goal]:
         here.send('enough')
         child.join()
     return goals
+
+
+def fitting(name: str, seconds: float, told: dict[str, int], status: str) -> list[Goal]:
+    """What a growth that fits may cost."""
+    assert status == 'NONE', status
+    return [
+        Goal(f'{name}: requests', told['requests'], 8),
+        Goal(f'{name}: kB', told['bytes'] / 1000, 300),
+        Goal(f'{name}: ms of CPU', seconds * 1000, 40),
+    ]
 
 
 def _words(cost: tuple[float, dict[str, int], str]) -> str:
