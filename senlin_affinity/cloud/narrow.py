@@ -4,6 +4,9 @@ Data flow: the owner's eyes see his group, flavor, image and quotas; by that the
 Placement once for a few candidates (:mod:`senlin_affinity.policy.certificate` says for what, and
 whether they are enough). A yes comes out, or None: only the whole look tells.
 
+A no comes out for one reason: the quota of instances, where hosts have room for all that it leaves.
+Who may not see the hosts is told of nothing else then.
+
 Units: 5 requests, and one more each for a flavor that is called by its name, an image, and for the
 aggregates, where a zone or a rule needs them.
 
@@ -32,12 +35,19 @@ _HIDDEN = (403, 404)
 
 
 def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look | None:
-    """The look of a yes; None where this is not enough for one."""
+    """The look of a yes, or of a no by the quota; None where this is not enough for either."""
     if needed.narrow is None:
         return None
     try:
         look = _owners(eyes, needed, needed.narrow, timeout)
-        return None if look is None else _certified(eyes, needed.narrow, look, timeout)
+        if look is None:
+            return None
+        left = None if eyes.are_one else certificate.left_by_quota(needed.narrow, look)
+        if left is None:
+            return _certified(eyes, needed.narrow, look, timeout)
+        fewer = certificate.of(needed.narrow, left)
+        is_all = left == 0 or _certified(eyes, fewer, look, timeout) is not None
+        return replace(look, is_owners=False) if is_all else None
     except InvalidSpec:
         return None
     except CloudError as error:

@@ -46,6 +46,7 @@ SPARE = 10
 _MOST = 1000
 #: A rule that reads nothing else of the cloud has read all of it here.
 _SEEN = frozenset({'flavors', 'server_groups', 'quotas'})
+_INSTANCES = ('quota.instances', 'quota.user_instances')
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,23 @@ def query(asked: Narrow, look: Look, sets: Collection[frozenset[str]] = ()) -> Q
     left = dataclasses.replace(asked, constraints=others)
     found = Query(text, number + SPARE, name, left, wanted_zone(resolved))
     return found if is_enough(left, look, _best(found)) else None
+
+
+def left_by_quota(asked: Narrow, look: Look) -> int | None:
+    """How many servers the quota of instances leaves, where it alone refuses what is asked.
+
+    None: it does not, or something else may refuse more. Nothing that an owner could change helps.
+    """
+    said = evaluate(_resolved(asked, look, None), asked.constraints)
+    refusals = [verdict for verdict in said.request.values() if not verdict]
+    if [verdict.code in _INSTANCES for verdict in refusals] != [True]:
+        return None
+    return refusals[0].room
+
+
+def of(asked: Narrow, count: int) -> Narrow:
+    """The same about so many servers."""
+    return dataclasses.replace(asked, question=dataclasses.replace(asked.question, count=count))
 
 
 def _number(asked: Narrow, look: Look) -> int:

@@ -2,10 +2,13 @@
 
 import pytest
 
+from senlin_affinity import api
 from senlin_affinity.cloud import eyes, narrow
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.question import Question
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
@@ -33,9 +36,15 @@ def make(**more):
     return Edge(**given | more)
 
 
-def needs(cloud, count=2, *, members=(), group=None, project=PROJECT, flavor='m1.tiny', **wanted):
+def needs(cloud, *arguments, **more):
+    return hook.needs(growth_of(cloud, *arguments, **more))
+
+
+def growth_of(
+    cloud, count=2, *, members=(), group=None, project=PROJECT, flavor='m1.tiny', **wanted
+):
     nova = cloud.nova
-    group = group or nova.add_group('web', project_id=PROJECT)
+    group = group or nova.add_group('web', project_id=project or PROJECT)
     for host in members:
         nova.boot(group, host, project=PROJECT)
     question = Question(
@@ -45,7 +54,7 @@ def needs(cloud, count=2, *, members=(), group=None, project=PROJECT, flavor='m1
         profile={'properties': {'flavor': flavor, 'image': 'cirros'}},
         project_id=project,
     )
-    return hook.needs(hook.Growth(question, Binding(group, is_inherited=True), RULES))
+    return hook.Growth(question, Binding(group, is_inherited=True), RULES)
 
 
 def see(cloud, *arguments, **more):
@@ -135,3 +144,40 @@ def test_the_users_quota_counts_and_may_be_hidden(cloud):
     needed = needs(cloud)
     cloud.fail('GET', f'/os-quota-sets/{PROJECT}/detail', FORBIDDEN)
     assert narrow.see(eyes.of(cloud.connection()), needed).is_yes
+
+
+# -- a no
+
+OWNER = 'demo'
+
+
+def two_eyes(cloud):
+    return Eyes(OwnersEyes(cloud.connection(OWNER)), CloudsEyes(cloud.connection('admin')))
+
+
+def quota(cloud, instances):
+    cloud.nova.limits |= {'maxTotalInstances': instances, 'totalInstancesUsed': 1}
+
+
+@pytest.mark.parametrize(('instances', 'asked'), [(1, 0), (3, 1)], ids=['nothing', 'some'])
+def test_a_no_by_the_quota_says_what_the_whole_look_says(cloud, instances, asked):
+    quota(cloud, instances)
+    growth = growth_of(cloud, 5, project=f'{OWNER}-project')
+    eyes_of_both, needed = two_eyes(cloud), hook.needs(growth)
+    look = narrow.see(eyes_of_both, needed)
+    assert len(cloud.placement.asked) == asked
+    said = hook.decide(growth, look)
+    assert isinstance(said.answer, Refusal)
+    assert said.answer == hook.decide(growth, api.see(eyes_of_both, needed)).answer
+    assert said.refusal is not None
+
+
+def test_a_quota_that_is_not_all_that_refuses_is_left_to_the_whole_look(cloud):
+    quota(cloud, 14)
+    needed = needs(cloud, 20, members=['cmp-1'] * 3, project=f'{OWNER}-project')
+    assert narrow.see(two_eyes(cloud), needed) is None
+
+
+def test_who_sees_the_hosts_gets_all_reasons(cloud):
+    quota(cloud, 3)
+    assert see(cloud, 5) is None

@@ -214,3 +214,23 @@ def test_a_zone_is_that_of_its_aggregates():
     assert {host.availability_zone for host in hosts} == {'az1'}
     assert certificate.is_enough(query.asked, look, hosts)
     assert not certificate.is_enough(query.asked, look, hosts[1:])
+
+
+# the question, how many the quota of instances leaves (None: it is not all that refuses)
+QUOTAS = [
+    ('nothing is left', {'quotas': {'instances': (9, 9)}}, 0),
+    ('some are left', {'count': 5, 'quotas': {'instances': (9, 7)}}, 2),
+    ('enough is left', {'quotas': {'instances': (9, 7)}}, None),
+    ('another quota, which a smaller flavor keeps to', {'quotas': {'cores': (9, 9)}}, None),
+    (
+        'something else as well',
+        {'quotas': {'instances': (9, 9)}, 'image': Image(min_ram=513)},
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize('row', QUOTAS, ids=[row[0] for row in QUOTAS])
+def test_what_the_quota_leaves(row):
+    _name, more, expected = row
+    assert certificate.left_by_quota(*asked(**more)) == expected
