@@ -52,6 +52,14 @@ class Command(command.Command):
         self._add_arguments(parser.add_argument)
         return tell_in_one_line(parser)
 
+    def get_epilog(self) -> str:
+        """Say whose command it is, unless it is that of the application itself.
+
+        To find that out, cliff reads the files of every installed package.
+        """
+        own, others = (type(each).__module__.partition('.')[0] for each in (self, self.app))
+        return '' if own == others else super().get_epilog()
+
     def _add_arguments(self, add: Add) -> None:
         """Add the command's own, by argparse's ``add_argument``."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import yaml
-
 from senlin_affinity import api
 from senlin_affinity.cli.base import UsageError
 from senlin_affinity.cloud import input_file
@@ -23,6 +21,8 @@ T = TypeVar('T')
 
 def spec(path: str, reader: Callable[[Any], T]) -> T:
     """What the reader makes of the one document in a YAML (or JSON) file."""
+    import yaml  # here: most plans name no file of it
+
     try:
         document = yaml.safe_load(input_file.read(path, input_file.LARGEST_TEXT).decode())
     except OSError as error:

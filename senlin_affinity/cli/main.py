@@ -9,19 +9,21 @@ A command's module is imported when it is used, and openstacksdk when a cloud is
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
-from cliff import app, commandmanager
+from cliff import app, commandmanager, help
 
-from senlin_affinity.cli import base
+from senlin_affinity.cli import base, commands
 from senlin_affinity.core import errors
 
+DISTRIBUTION = 'senlin-affinity'
 USAGE = 2
 NO = 3
 INTERRUPTED = 130
@@ -33,16 +35,31 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Commands(commandmanager.CommandManager):
-    """The commands by entry point; none is imported before it is asked for."""
+    """The commands by entry point; none is imported before it is asked for.
+
+    Those of other packages are looked for where a name is not one of ours, or all are wanted: that
+    reads the files of every installed package.
+    """
 
     def load_commands(self, namespace: str) -> None:
-        """Learn the names in an entry-point group."""
+        """Learn our own names in an entry-point group."""
         self.group_list.append(namespace)
-        for entry_point in metadata.entry_points(group=namespace):
+        self._learn(metadata.distribution(DISTRIBUTION).entry_points.select(group=namespace))
+
+    def _learn(self, entry_points: Iterable[metadata.EntryPoint]) -> None:
+        for entry_point in entry_points:
             self.commands[entry_point.name.replace('_', ' ')] = entry_point
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """All of them, with their entry points."""
+        for namespace in self.group_list:
+            self._learn(metadata.entry_points(group=namespace))
+        return iter(self.commands.items())
 
     def find_command(self, argv: list[str]) -> Any:
         """Find and import a command; one that cannot be imported is a PluginError."""
+        if not any(' '.join(argv[:number]) in self.commands for number in range(1, 4)):
+            iter(self)
         try:
             return super().find_command(argv)
         except (ImportError, AttributeError) as error:
@@ -61,7 +78,7 @@ class SenlinAffinity(app.App):
         app.App.NAME = self.NAME
         super().__init__(
             description='Decides where the new servers of a cluster may go, and says why.',
-            version=metadata.version('senlin-affinity'),
+            version=metadata.version(DISTRIBUTION),
             command_manager=Commands('senlin_affinity.cli'),
             deferred_help=True,
             **streams,
@@ -78,6 +95,12 @@ class SenlinAffinity(app.App):
             help='the name of a cloud in clouds.yaml (default: the environment, OS_CLOUD)',
         )
         return base.tell_in_one_line(parser)
+
+    def print_help_if_requested(self) -> None:
+        """List the commands without importing them."""
+        if self.options.deferred_help:
+            commands.show(self)
+            raise help.HelpExit
 
     def configure_logging(self) -> None:
         """Log to stderr: warnings; with -v what is done; with -vv or --debug everything."""
@@ -113,6 +136,8 @@ class SenlinAffinity(app.App):
 
     def prepare_to_run_command(self, cmd: Any) -> None:
         """Wrap the command so that its exceptions reach us instead of cliff's logger."""
+        gc.freeze()
+        gc.enable()
         run = cmd.run
 
         def run_and_answer(parsed_args: Any) -> int:

@@ -40,10 +40,10 @@ ON_A_FILE = ('plan', '--count', '1', '--flavor', 'm1.small', '--snapshot', CLOUD
 @pytest.mark.parametrize(
     ('arguments', 'heavy'),
     [
-        (('--help',), HEAVY),
+        (('--help',), HEAVY | {'yaml', 'senlin_affinity.core.objects'}),
         (('plan', '--help'), HEAVY),
         (ON_A_FILE, HEAVY - {'rich'}),
-        ((*ON_A_FILE, '-f', 'json'), HEAVY),
+        ((*ON_A_FILE, '-f', 'json'), HEAVY | {'yaml'}),
         (('constraint', 'list'), HEAVY),
         (('policy', 'validate', str(files.example('policies/anti-affinity.yaml'))), OF_CLOUDS),
         (('extra-spec', 'validate', 'hw:cpu_policy=shared'), OF_CLOUDS),

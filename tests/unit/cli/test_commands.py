@@ -1,0 +1,55 @@
+"""What ``--help`` lists is what the commands say of themselves, and finds those of others."""
+
+from importlib.metadata import EntryPoint, entry_points
+from types import SimpleNamespace
+
+import pytest
+from cliff.commandmanager import EntryPointWrapper
+from cliff.help import HelpCommand
+
+from senlin_affinity.cli import commands, main
+from senlin_affinity.cli.base import Command
+
+OURS = entry_points(group='senlin_affinity.cli')
+
+
+class Inherits(Command):
+    _description = 'Describes itself.\nAt length.'
+
+    def take_action(self, parsed_args):
+        raise AssertionError
+
+
+@pytest.mark.parametrize('entry_point', OURS, ids=lambda each: each.name)
+def test_a_command_is_listed_with_the_first_line_of_its_docstring(entry_point):
+    first = entry_point.load().__doc__.partition('\n')[0]
+    assert commands.line(None, entry_point) == first.rstrip('.')
+
+
+@pytest.mark.parametrize(
+    ('value', 'said'),
+    [
+        (f'{__name__}:Inherits', 'Describes itself'),
+        ('no_such_module:Command', '(cannot be loaded: '),
+    ],
+)
+def test_a_command_without_a_docstring_is_asked(value, said):
+    found = commands.line(SimpleNamespace(), EntryPoint('x', value, 'senlin_affinity.cli'))
+    assert found.startswith(said)
+
+
+def test_the_commands_of_cliff_are_listed():
+    found = commands.line(None, EntryPointWrapper('help', HelpCommand))
+    assert found == 'print detailed help for another command'
+
+
+def test_the_command_of_another_package_is_found(monkeypatch):
+    """All packages are looked at where the name is not one of ours, and for a list of them."""
+    others = [EntryPoint('rack_list', f'{__name__}:Inherits', 'senlin_affinity.cli')]
+    monkeypatch.setattr(main.metadata, 'entry_points', lambda group: others)
+    known = main.Commands('senlin_affinity.cli')
+    assert known.find_command(['plan', '--count', '1'])[1:] == ('plan', ['--count', '1'])
+    assert known.find_command(['constraint', 'list'])[1] == 'constraint list'
+    assert 'rack list' not in known.commands
+    assert known.find_command(['rack', 'list', 'x'])[1:] == ('rack list', ['x'])
+    assert 'rack list' in dict(main.Commands('senlin_affinity.cli'))
