@@ -28,8 +28,8 @@ from senlin.objects import cluster_lock
 from senlin.objects import cluster_policy as binding_object
 from sqlalchemy import Text, column, select, table, update
 
-from senlin_affinity.core.errors import AffinityError, BindingError
-from senlin_affinity.policy import binding, ledger, notes
+from senlin_affinity.core.errors import AffinityError, BindingError, InvalidSpec
+from senlin_affinity.policy import binding, ledger, notes, profile
 from senlin_affinity.policy.ledger import Bound, Ledger
 from senlin_affinity.policy.notes import CREATING, MADE, Note
 
@@ -66,6 +66,18 @@ def read(project: str) -> Ledger:
         rows = session.execute(select(_POLICIES).where(_POLICIES.c.project == project, noting))
         found = {row.id: notes.read(jsonutils.loads(row.data)) for row in rows}
         return Ledger(clusters, tuple(bound), found, tuple(kept), _is_attaching)
+
+
+def hints(project: str) -> set[str]:
+    """The groups that the profiles of clusters name, by name or id: their servers need them."""
+    found = set()
+    with database.session_for_read() as session:
+        here = models.Cluster.profile_id == models.Profile.id
+        query = session.query(models.Profile).join(models.Cluster, here)
+        for each in query.filter(models.Cluster.project == project):
+            with contextlib.suppress(InvalidSpec):
+                found.add(profile.group_hint(each.spec) or '')
+    return found
 
 
 def rival(cluster: str, policy: str, group_id: str) -> str | None:

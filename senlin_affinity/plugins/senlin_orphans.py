@@ -60,9 +60,10 @@ def _clean(cluster: Any, note: Note, groups: ServerGroups) -> None:
         found = () if group is None else (group,)
     for group in found:
         with ledger.alone(cluster.id, group.id):
-            members = {member.server for member in group.members}
-            members -= {node.physical_id for node in engine.placed(cluster, group.id, is_left=True)}
-            if members or ledger.read(cluster.project).users(group.id, note.cluster):
+            users = {member.server for member in group.members}
+            users -= {node.physical_id for node in engine.placed(cluster, group.id, is_left=True)}
+            users |= {group.id, group.name} & ledger.hints(cluster.project)
+            if users or ledger.read(cluster.project).users(group.id, note.cluster):
                 return
             groups.delete(group.id)
         LOG.info('affinity policy: deleted %s (%s), which was left behind', group.name, group.id)

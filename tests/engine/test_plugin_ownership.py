@@ -111,6 +111,8 @@ def test_r3_15_a_group_that_the_profile_names_stays(desk):
     second.attach()
     first.detach()
     assert second.detach() == f'server group {group} was inherited: it stays'
+    for party in (first, second):
+        Party(desk, plain(), party.policy).detach_only()  # nor is it left behind
     assert first.attach()['inherited_group'] is False
     assert first.detach() == f'server group web ({group}) deleted'
 
