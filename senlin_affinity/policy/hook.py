@@ -46,15 +46,8 @@ Seen: TypeAlias = Look | AffinityError
 
 _MOST_REMEDIES = 3
 #: What freeing a host or starting one does not change.
-_LASTING = (
-    'availability_zone',
-    'member_of',
-    'reservations',
-    'drs',
-    'server_group',
-    'image',
-    'quota',
-)
+_OF_HOSTS = ('availability_zone', 'member_of', 'reservations', 'drs')
+_LASTING = (*_OF_HOSTS, 'server_group', 'image', 'quota')
 
 
 @dataclass(frozen=True)
@@ -82,10 +75,9 @@ class Growth:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the nodes go, or why nowhere; what to look at, and what is as usual.
+    """Where the nodes go, or why nowhere, for the owner; the rest is for operators.
 
-    The answer is for the owner, the rest for operators: ``refusal`` is the whole of one of which
-    the owner may not read all.
+    ``refusal`` is the whole of one of which the owner may not read all.
     """
 
     answer: Placement | Refusal
@@ -166,11 +158,7 @@ def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Re
     """A refusal as the owner may read it."""
     if look.is_owners or not isinstance(answer, Refusal):
         return Outcome(answer)
-    if decision.fits is None:
-        return Outcome(Refusal(trial.NOT_KNOWN), refusal=answer.reason)
-    shown = trial.shown(decision, _ask(growth, look), growth.constraints)
-    is_drs = growth.properties.is_drs_enabled and not shown.number
-    said = Refusal(NO_DRS_HOST, shown.line()) if is_drs else Refusal(shown.line())
+    said = trial.refusal(decision, _ask(growth, look), growth.constraints)
     return Outcome(said, refusal=answer.reason)
 
 

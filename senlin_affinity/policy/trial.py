@@ -36,6 +36,7 @@ from senlin_affinity.core.planning.decision import Decision, Kind
 from senlin_affinity.core.planning.evaluation import evaluate
 from senlin_affinity.core.reasons import is_for_owner, sentence
 from senlin_affinity.core.spread import ZONE
+from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 
 NOBODY = 'no host takes more of them, and operators can see why'
 NOT_KNOWN = 'whether the servers fit could not be found out, and operators can see why'
@@ -78,6 +79,17 @@ def shown(
     if not rules and number < min(bounds):
         rules = [NOBODY]
     return Trial(wanted, number, (*reasons, *rules), _changes(decision, number))
+
+
+def refusal(
+    decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint]
+) -> Refusal:
+    """The refusal of what does not fit, or of what is not known and needs to be."""
+    if decision.fits is None:
+        return Refusal(NOT_KNOWN)
+    trial = shown(decision, resolved, constraints)
+    is_drs = resolved.rules.is_drs_required and not trial.number
+    return Refusal(NO_DRS_HOST, trial.line()) if is_drs else Refusal(trial.line())
 
 
 def hidden(error: Exception) -> AffinityError:
