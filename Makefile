@@ -49,7 +49,7 @@ help:
 	@echo 'make compat      the plugin in the oldest engine that is supported'
 	@echo 'make newest      make quick with the newest Python and the newest libraries'
 	@echo 'make docs        the manual, in doc/build/html'
-	@echo 'make bench       measured ratios'
+	@echo 'make bench       figures beside their goals'
 	@echo 'make recordings  records the answers of the real services again'
 	@echo 'make sample      writes $(SAMPLE) again'
 	@echo 'make format      what ruff can mend by itself'
@@ -97,7 +97,7 @@ newest: .venv-newest/.made
 	@.venv-newest/bin/python -m pytest $(PARALLEL) -p tests.support.alone -m 'not long' $(QUICK) $(ARGS)
 
 bench: .venv/.made
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. .venv/bin/python $$file $(ARGS) || exit 1; done
+	@.venv/bin/python -m benchmarks.run $(ARGS)
 
 recordings: .venv/.made
 	@.venv/bin/python -m tests.recordings.record $(ARGS)

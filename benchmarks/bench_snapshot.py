@@ -1,10 +1,12 @@
-"""The snapshot: what it costs to take it, and to load it from its file, beside the bare JSON.
+"""The snapshot: what it costs to load it from its file, and to take it, beside the bare JSON.
 
-Taking: one local server answers both ways in one run: ours, and the same pages fetched and parsed
-with nothing done to them; the peak is Python's own memory. Loading: against json.loads of the same
-file; the peak is all memory of a process of its own, Python itself (about 40 MiB) included.
+Loading: against json.loads of the same text; hosts are lean (one trait, one aggregate), in eight
+of 2,000 aggregates each, or rich (60 traits, three aggregates), and the use of every one is random.
+Taking: one local server answers both ways in turns: ours, and the same pages fetched and parsed
+with nothing done to them. The peak is all memory of a process of its own, Python itself (about
+40 MiB) included.
 
-Run: make bench. Prints the minimum of the rounds, the ratio, the requests, and the peak memory.
+Run: make bench. Prints ratios of CPU time, the least of the rounds of each.
 """
 
 from __future__ import annotations
@@ -15,96 +17,85 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
-import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import os_traits
 
+from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud import snapshot, snapshot_file
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
 
-SIZES = (10_000, 100_000)
-TAKEN = 10_000
-ROUNDS = 3
+HOSTS = 10_000
+TAKEN = 2_000
+ROUNDS = 7
 TRAITS = tuple(
     trait for trait in os_traits.get_traits() if trait.startswith(('COMPUTE_', 'HW_CPU_X86_'))
 )[:60]
-AGGREGATES = tuple(f'5bbcc3c4-1da2-4437-a48a-{number:012x}' for number in range(20))
-
-
-def least(action: Callable[[], object]) -> float:
-    """Seconds: the least of the rounds."""
-    seconds = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        action()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+AGGREGATES = tuple(f'5bbcc3c4-1da2-4437-a48a-{number:012x}' for number in range(2_000))
+CHECKS = 'as much as json.loads goes into making the values, and into checking them'
+#: Traits and aggregates of each host, of how many aggregates, and the goal.
+KINDS = {
+    'lean': (1, 1, 20, 2.5),
+    '8 aggregates a host': (1, 8, 2_000, 4),
+    'rich': (58, 3, 20, 4),
+}
 
 
 # -- loading
 
 
-def make(hosts: int) -> CloudSnapshot:
-    """Hosts with 60 traits and three aggregates each; the use of every one is random."""
-    dice = random.Random(hosts)
-    traits = [frozenset(dice.sample(TRAITS, 58)) for _ in range(5)]
-    return CloudSnapshot(
-        hosts=tuple(
-            Host(
-                f'cmp-{number}',
-                f'cmp-{number}.example.org',
-                'QEMU',
-                'nova',
-                aggregates=frozenset(dice.sample(AGGREGATES, 3)),
-                traits=dice.choice(traits),
-                resources={
-                    'VCPU': Resource(256, dice.randrange(256), 64),
-                    'MEMORY_MB': Resource(515_000, dice.randrange(515_000), 515_000),
-                    'DISK_GB': Resource(7_000, dice.randrange(7_000), 7_000),
-                },
-            )
-            for number in range(hosts)
-        ),
-        aggregates=tuple(Aggregate(uuid, uuid[-4:]) for uuid in AGGREGATES),
-        flavors=(),
+def make(traits: int, aggregates: int, known: int) -> CloudSnapshot:
+    """The use of every host is random."""
+    dice = random.Random(HOSTS)
+    looks = [frozenset(dice.sample(TRAITS, traits)) for _ in range(5)]
+    hosts = tuple(
+        Host(
+            f'cmp-{number}',
+            f'cmp-{number}.example.org',
+            'QEMU',
+            'nova',
+            aggregates=frozenset(dice.sample(AGGREGATES[:known], aggregates)),
+            traits=dice.choice(looks),
+            resources={
+                'VCPU': Resource(256, dice.randrange(256)),
+                'MEMORY_MB': Resource(515_000, dice.randrange(515_000)),
+                'DISK_GB': Resource(7_000, dice.randrange(7_000)),
+            },
+        )
+        for number in range(HOSTS)
     )
+    known_ones = tuple(Aggregate(uuid, uuid[-4:]) for uuid in AGGREGATES[:known])
+    return CloudSnapshot(hosts=hosts, aggregates=known_ones, flavors=())
 
 
-def read_bare(path: str) -> Any:
-    """The yardstick."""
-    return json.loads(Path(path).read_text(encoding='utf-8'))
-
-
-WAYS: dict[str, Callable[[str], Any]] = {'json.loads': read_bare, 'load': snapshot_file.load}
-
-
-def peak_of(way: str, path: str) -> float:
-    """MiB that a process needs that does only this."""
-    done = subprocess.run(
-        [sys.executable, __file__, way, path], capture_output=True, text=True, check=True
-    )
+def peak_of(path: str) -> float:
+    """MiB that a process needs that does nothing but loading."""
+    command = [sys.executable, '-W', 'ignore', __file__, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
-def bench_loading(hosts: int) -> None:
-    """Print a line for each way."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = str(Path(directory, 'cloud.json'))
-        snapshot_file.save(make(hosts), path)
-        size = Path(path).stat().st_size / 2**20
-        print(f'loading {hosts:,} hosts, {size:.0f} MiB')
-        seconds = {way: least(lambda action=action: action(path)) for way, action in WAYS.items()}
-        for way, taken in seconds.items():
-            print(
-                f'  {way:10} {taken / seconds["json.loads"]:6.2f} x  {taken * 1000:9.1f} ms  '
-                f'{taken / hosts * 1e6:6.1f} us a host  peak {peak_of(way, path):7.1f} MiB'
-            )
+def loading() -> Iterator[Goal]:
+    for kind, (traits, aggregates, known, goal) in KINDS.items():
+        with tempfile.TemporaryDirectory() as directory:
+            path, made = str(Path(directory, 'cloud.json')), make(traits, aggregates, known)
+            snapshot_file.save(made, path)
+            text = Path(path).read_text(encoding='utf-8')
+            assert snapshot_file.load(path) == made
+            del made
+            ways = {
+                'json.loads': partial(json.loads, text),
+                'load': partial(snapshot_file.load, path),
+            }
+            seconds = measured(ways, ROUNDS)
+            print(f'{kind}: {len(text) / 2**20:.0f} MiB, peak {peak_of(path):.0f} MiB')
+            ratio = seconds['load'] / seconds['json.loads']
+            yield Goal(f'load {HOSTS:,} hosts, {kind}: CPU to json.loads', ratio, goal, CHECKS)
 
 
 # -- taking
@@ -177,7 +168,7 @@ def make_cloud(hosts: int) -> Canned:
     return cloud
 
 
-def bench_taking(hosts: int) -> None:
+def bench_taking(hosts: int, rounds: int = ROUNDS) -> Goal:
     """Print a line for each way."""
     with make_cloud(hosts) as cloud:
         connection = cloud.connection()
@@ -186,42 +177,36 @@ def bench_taking(hosts: int) -> None:
             'take': lambda: snapshot.take(connection),
         }
         print(f'taking {hosts:,} hosts, 20 servers on each')
-        results = {}
-        for way, action in ways.items():
+        for action in ways.values():
             action()  # token, discovery, and the answers are canned
-            gc.collect()
-            gc.freeze()  # the fake cloud's own objects are nobody's cost
+        gc.collect()
+        gc.freeze()  # the fake cloud's own objects are nobody's cost
+        seconds = measured(ways, rounds)
+        for way, action in ways.items():
             cloud.served.clear()
             cloud.bytes_sent = 0
             action()
             requests = [target for target in cloud.served if 'identity' not in target]
             pages = sum('marker=' in target for target in requests)
-            size = cloud.bytes_sent
-            tracemalloc.start()
-            action()
-            peak = tracemalloc.get_traced_memory()[1] / 2**20
-            tracemalloc.stop()
-            results[way] = (least(action), len(requests), pages, size, peak)
-        for way, (seconds, requests, pages, size, peak) in results.items():
             print(
-                f'  {way:10} {seconds / results["bare pages"][0]:6.2f} x  '
-                f'{seconds * 1000:9.1f} ms  '
-                f'{requests - pages:3} requests and {pages} pages more  '
-                f'{size / 2**20:6.1f} MiB  peak {peak:7.1f} MiB'
+                f'  {way:10} {seconds[way] / seconds["bare pages"]:6.2f} x  '
+                f'{seconds[way] * 1000:9.1f} ms  '
+                f'{len(requests) - pages:3} requests and {pages} pages more  '
+                f'{cloud.bytes_sent / 2**20:6.1f} MiB'
             )
+        gc.unfreeze()
+    ratio = seconds['take'] / seconds['bare pages']
+    return Goal(f'take a snapshot of {hosts:,} hosts: CPU to the bare pages', ratio, 3)
 
 
-def main() -> None:
-    if len(sys.argv) == 3:
-        way, path = sys.argv[1:]
-        WAYS[way](path)
+def main() -> int:
+    if len(sys.argv) == 2:
+        snapshot_file.load(sys.argv[1])
         status = Path('/proc/self/status').read_text(encoding='ascii')
         print(int(status.partition('VmHWM:')[2].split()[0]) / 1024)
-        return
-    for hosts in SIZES:
-        bench_loading(hosts)
-    bench_taking(TAKEN)
+        return 0
+    return report([*loading(), bench_taking(TAKEN)])
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

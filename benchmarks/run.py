@@ -1,0 +1,90 @@
+"""All benchmarks, one after the other, and a table of their goals and figures.
+
+Run: make bench, or make bench ARGS='--only bench_nova_filter --write doc/source/...rst'. The exit
+status is 1 where a benchmark breaks, or misses a goal for which no reason is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.goals import FILE, Goal
+
+PLACE = Path(__file__).parent
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    words = [line for line in _lines('/proc/cpuinfo') if line.startswith('model name')]
+    model = words[0].partition(':')[2].strip() if words else platform.machine()
+    (memory,) = [int(line.split()[1]) for line in _lines('/proc/meminfo') if 'MemTotal' in line]
+    load = os.getloadavg()[2]
+    return (
+        f'{os.cpu_count()} cores of {model}, {memory / 2**20:.0f} GiB of memory, Python '
+        f'{platform.python_version()}; the load was {load:.0f}'
+    )
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text(encoding='utf-8').splitlines()
+
+
+def table(goals: Sequence[Goal], on: str) -> str:
+    """The goals beside the figures, as a page of the manual includes them."""
+    rows = [
+        '.. Written by make bench; do not edit.',
+        '',
+        f'Measured on {on}.',
+        '',
+        '.. list-table::',
+        '   :header-rows: 1',
+        '   :widths: 64 12 24',
+        '',
+        '   * - What',
+        '     - Figure',
+        '     - Goal',
+    ]
+    for goal in goals:
+        missed = '' if goal.is_met else f'; missed: {goal.reason or "no reason is known"}'
+        rows += [f'   * - {goal.name}', f'     - {goal.number}', f'     - {goal.words}{missed}']
+    return '\n'.join(rows) + '\n'
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog='make bench')
+    parser.add_argument('--write', type=Path, help='the file that the table is written to')
+    parser.add_argument('--only', action='append', help='one benchmark; may be repeated')
+    told = parser.parse_args()
+    status = 0
+    with tempfile.TemporaryDirectory() as directory:
+        figures = Path(directory, 'figures')
+        figures.touch()
+        for path in sorted(PLACE.glob('bench_*.py')):
+            if told.only and path.stem not in told.only:
+                continue
+            print(f'== {path.name}', flush=True)
+            begin = time.monotonic()
+            more = {FILE: str(figures), 'PYTHONPATH': str(PLACE.parent)}
+            command = [sys.executable, '-W', 'ignore', str(path)]
+            status |= subprocess.run(command, env={**os.environ, **more}).returncode != 0
+            print(f'   {time.monotonic() - begin:.0f} s', flush=True)
+        goals = [Goal(**json.loads(line)) for line in _lines(str(figures))]
+    if told.write:
+        told.write.write_text(table(goals, machine()), encoding='utf-8')
+    for goal in goals:
+        if not goal.is_met:
+            print(f'missed: {goal.name}: {goal.number}, {goal.words}: {goal.reason}')
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main())
