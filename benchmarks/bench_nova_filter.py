@@ -27,7 +27,7 @@ from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
 
 HOSTS = 10_000
 SETS = 200
-ROUNDS = 7
+ROUNDS = 5
 #: As fast, as far as this can be measured.
 ALIKE = 0.91
 READS = 'ours looks for metadata that are forced; a microsecond or two for each request'

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from benchmarks.goals import FILE, Goal, measured, report
+from benchmarks.run import table
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,10 @@ def test_what_is_compared_takes_turns():
     ways = {name: lambda name=name: turns.append(name) for name in 'ab'}
     assert measured(ways, 3).keys() == {'a', 'b'}
     assert turns == ['a', 'b'] * 3
+
+
+def test_the_table_of_the_manual_says_why_a_goal_is_missed():
+    written = table([Goal('a', 1, 1), Goal('b', 30, 2, 'why')], 'a machine')
+    assert 'Measured on a machine.' in written
+    assert '   * - a\n     - 1\n     - at most 1\n' in written
+    assert '   * - b\n     - 30\n     - at most 2; missed: why\n' in written
