@@ -4,7 +4,8 @@ Data flow: a run that is not killed says which steps there are, of Senlin's own 
 of them is where a process is killed. What follows is either the same action again, and a detach; or
 the deletion of the cluster, and the clean-up of what is left. Then nothing of ours may be left.
 
-Shapes: an outcome is ``recovered``, or ``stuck`` where an action afterwards fails.
+Shapes: an outcome is ``recovered``; ``left to people`` where the name of the group that is left was
+chosen by a user, and a note names it; or ``stuck`` where an action afterwards fails.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.reliability.promises import Broken
 from tests.reliability.report import Part
 
 NAME = 'kill points'
-RECOVERED, STUCK = 'recovered', 'stuck'
+RECOVERED, LEFT, STUCK = 'recovered', 'left to people', 'stuck'
 #: What is done after the death.
 AGAIN, DELETED = AFTERWARDS = 'again', 'cluster deleted'
 KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))
@@ -113,8 +114,11 @@ def kill(point: Point) -> Result:
         broken = [*promises.groups(stage)]
         follow = _again if point.afterwards == AGAIN else _delete
         stuck = [(promises.RECOVERY, why) for why in follow(stage)]
-        broken += [*stuck, *promises.groups(stage, may_be_noted=False)]
-    return Result(point, STUCK if stuck else RECOVERED, tuple(broken))
+        left = [*promises.groups(stage, may_be_noted=False)]
+        is_chosen = 'name' in stage.operation.spec['properties'].get('servergroup', {})
+        is_left = bool(left) and is_chosen and point.afterwards == DELETED
+        broken += [*stuck, *(promises.groups(stage) if is_left else left)]
+    return Result(point, STUCK if stuck else LEFT if is_left else RECOVERED, tuple(broken))
 
 
 def _again(stage: Stage) -> list[str]:

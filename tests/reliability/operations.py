@@ -16,6 +16,8 @@ from senlin import objects
 from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 
+from senlin_affinity.cloud import service_user
+from senlin_affinity.plugins import senlin_cloud
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from senlin_affinity.policy import ownership
 from tests.engine.support import PROJECT, USER, Desk, plain, profile, spec
@@ -40,7 +42,8 @@ FOREIGN = ('web', 'other', 'senlin-affinity-of-nobody')
 class Operation:
     """One of them: attach, detach, or the hook before an action.
 
-    With ``is_kept`` the cluster has a group that an earlier detach kept.
+    With ``is_kept`` the cluster has a group that an earlier detach kept; with ``has_eyes`` the
+    operator's log-in looks at the cloud.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Operation:
     inputs: Mapping[str, Any] = field(default_factory=lambda: {'count': 2})
     wanted: int = 2
     is_kept: bool = False
+    has_eyes: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -80,6 +84,8 @@ OPERATIONS = (
         'preflight, warn', spec(preflight='warn'), action='CLUSTER_RESIZE', inputs=_RESIZE, wanted=3
     ),
     _hook('pinned', spec(pin_hosts=True)),
+    _hook('preflight, cloud eyes', spec(), has_eyes=True),
+    _hook('pinned, cloud eyes', spec(pin_hosts=True), has_eyes=True),
     _hook('DRS', plain(enable_drs_extension=True)),
     _hook('member_of', spec(member_of=['in:fast', '!licensed'])),
     _hook('spread', spec(spread=[{'by': 'availability_zone', 'max_skew': 1}])),
@@ -109,6 +115,10 @@ class Stage:
             'service_project_domain': 'default',
         }.items():
             cfg.CONF.set_override(name, value, group='authentication')
+        service_user.section(cfg.CONF)  # makes its options known
+        named = 'authentication' if operation.has_eyes else None
+        cfg.CONF.set_override('auth_section', named, group=service_user.GROUP.name)
+        senlin_cloud._KEPT = senlin_cloud._Kept()  # as in a new process: this cloud is a new one
         self.foreign = {cloud.nova.add_group(name) for name in FOREIGN}
         made = self.desk.cluster(profile=profile(), **operation.cluster)
         self.cluster = made.id
