@@ -19,6 +19,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
+from senlin_affinity.core.aggregate_agreement import Agreement
 from senlin_affinity.core.aggregate_metadata import Requirements
 from senlin_affinity.core.aggregates.host_metadata import SCOPE
 from senlin_affinity.core.aggregates.instance_extra_specs import NovaRequirements
@@ -78,8 +79,9 @@ class AggregateMetadataConstraint:
         return ('aggregates',) if resolved.once(_rules) else ()
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The host's aggregates are all that counts."""
-        return host.aggregates
+        """The host's aggregates are all that counts; those that agree for sure are alike."""
+        told = resolved.once(_told)
+        return (told is not None and told.is_told(host.aggregates)) or host.aggregates
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Hosts put into an aggregate whose metadata the rule takes."""
@@ -106,6 +108,14 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
     """What Nova's scheduler sees: the zone is a key like the others."""
     zone = aggregate.availability_zone
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
+
+
+def _told(resolved: ResolvedRequest) -> Agreement | None:
+    """What can be told at once, where the rule of this project alone counts."""
+    rules, known = resolved.once(_rules), resolved.snapshot.aggregates
+    if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
+        return None
+    return Agreement.of(rules[0], {each.uuid: _metadata(each) for each in known})
 
 
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:

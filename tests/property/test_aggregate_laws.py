@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.aggregate_metadata import check, warnings
+from senlin_affinity.core.aggregate_agreement import Agreement
+from senlin_affinity.core.aggregate_metadata import Requirements, check, warnings
 from senlin_affinity.core.aggregates import instance_extra_specs
 from senlin_affinity.core.aggregates.key_states import parse as parse_states
 from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
@@ -99,6 +100,19 @@ def test_the_host_passes_when_the_two_sets_meet(extra_specs, aggregates):
     """Q0-4 to Q0-10, R0-13, R0-20, R0-27, R0-31: for every key that counts."""
     verdict = check(written(extra_specs), [each.metadata() for each in aggregates])
     assert bool(verdict) is expected(extra_specs, aggregates)
+
+
+@given(FLAVORS, AGGREGATES)
+def test_what_is_told_to_agree_at_once_does_and_always_alike(extra_specs, aggregates):
+    """And where no aggregate has the reserved key, all that agree are told."""
+    asked = Requirements.parse(written(extra_specs))
+    metadata = {str(number): each.metadata() for number, each in enumerate(aggregates)}
+    agreement, rule = Agreement.of(asked, metadata), asked.check([*metadata.values()])
+    is_plain = not any(FORCE in each for each in metadata.values())
+    assert agreement.is_told(frozenset(metadata)) is (is_plain and bool(rule))
+    if is_plain and rule:
+        code = 'matches' if asked.asked else 'nothing_asked'
+        assert rule.code == f'aggregate_metadata.{code}'
 
 
 @given(EXPRESSIONS, EXPRESSIONS)

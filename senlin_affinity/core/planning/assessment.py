@@ -87,6 +87,9 @@ class Judge:
         self._rules = [Rule(resolved, item) for item in constraints if not is_by_resources(item)]
         by_figures = frozenset(self._names).difference(rule.name for rule in self._rules)
         self._kinds = Kinds.of(constraints)._replace(by_figures=by_figures)
+        self._reading = [(index, rule) for index, rule in enumerate(self._rules) if rule.reads]
+        #: The verdicts about one of the hosts: of all of them, where a rule reads nothing.
+        self._template: list[Verdict] = []
         self._bases: dict[tuple[int, ...], _Base] = {}
         #: A number for all that rows tell of verdicts by figures.
         self._marks: dict[Hashable, int] = {}
@@ -129,9 +132,7 @@ class Judge:
             looks[place] = _NAMED
         firsts = dict(zip(reversed(looks), reversed(hosts), strict=True))
         firsts.pop(_NAMED, None)
-        said = {
-            look: [rule.ask_look(host) for rule in self._rules] for look, host in firsts.items()
-        }
+        said = {look: self._said(host) for look, host in firsts.items()}
         known = {look: self._base(each) for look, each in said.items()}
         if not of_named:
             return [*map(known.__getitem__, looks)]
@@ -140,7 +141,7 @@ class Judge:
         for place, look in of_named:
             host = hosts[place]
             if look not in said:
-                said[look] = [rule.ask_look(host) for rule in self._rules]
+                said[look] = self._said(host)
             told = [(index, rule.ask(host)) for index, rule in by_name]
             key = look, *(id(verdict) for _index, verdict in told)
             if key not in known:
@@ -150,6 +151,15 @@ class Judge:
                 known[key] = self._base(each)
             bases[place] = known[key]
         return cast('list[_Base]', bases)
+
+    def _said(self, host: Host) -> list[Verdict]:
+        """What each rule says about hosts that look like this one."""
+        if not self._template:
+            self._template = [rule.ask_look(host) for rule in self._rules]
+        said = self._template.copy()
+        for index, rule in self._reading:
+            said[index] = rule.ask_look(host)
+        return said
 
     def _base(self, said: list[Verdict]) -> _Base:
         """What follows; hosts of which the same was said share it."""

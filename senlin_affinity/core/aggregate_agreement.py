@@ -1,0 +1,61 @@
+"""Which sets of aggregates agree with a flavor's extra specs, told at once for many of them.
+
+Data flow: each aggregate is asked alone, once, which extra specs it has the key of, and which it
+agrees with. A set agrees where each extra spec finds an aggregate that does, or none with the key
+where that may be absent.
+
+Where an aggregate may force its metadata upon flavors, nothing is told: no is "ask the rule".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from senlin_affinity.core.aggregate_metadata import Requirement, Requirements
+from senlin_affinity.core.aggregates.host_metadata import FORCE, HostMetadata
+from senlin_affinity.core.aggregates.key_states import ILLEGAL
+
+
+class _Spec(NamedTuple):
+    """One extra spec: the aggregates that agree with it, those with its key, and if one must be."""
+
+    agreeing: frozenset[str]
+    holding: frozenset[str]
+    may_lack: bool
+
+
+class Agreement(NamedTuple):
+    """What is told of sets of aggregates by their UUIDs."""
+
+    forcing: frozenset[str]
+    specs: tuple[_Spec, ...]
+
+    @classmethod
+    def of(cls, asked: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
+        """With these extra specs, and the metadata of the aggregates by their UUIDs."""
+        forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
+        return cls(forcing, tuple(_spec(each, metadata) for each in asked.asked))
+
+    def is_told(self, aggregates: frozenset[str]) -> bool:
+        """Do they agree for sure?"""
+        if not self.forcing.isdisjoint(aggregates):
+            return False
+        for agreeing, holding, may_lack in self.specs:
+            if agreeing.isdisjoint(aggregates) and not (
+                may_lack and holding.isdisjoint(aggregates)
+            ):
+                return False
+        return True
+
+
+def _spec(requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]) -> _Spec:
+    key, states = requirement.key, requirement.states
+    if states.fault == ILLEGAL:
+        return _Spec(frozenset(), frozenset(), may_lack=False)
+    holding = [uuid for uuid, each in metadata.items() if key in each]
+    agreeing = {
+        uuid for uuid in holding if states.accepts(HostMetadata((metadata[uuid],)).values(key))
+    }
+    may_lack = requirement.is_optional or states.accepts_absent
+    return _Spec(frozenset(agreeing), frozenset(holding), may_lack)
