@@ -156,6 +156,7 @@ class Judge:
         """What each rule says about hosts that look like this one."""
         if not self._template:
             self._template = [rule.ask_look(host) for rule in self._rules]
+            return self._template
         said = self._template.copy()
         for index, rule in self._reading:
             said[index] = rule.ask_look(host)
