@@ -25,7 +25,7 @@ from typing import Any
 import os_traits
 
 from benchmarks.goals import Goal, measured, report
-from senlin_affinity.cloud import snapshot, snapshot_file
+from senlin_affinity.cloud import eyes, snapshot, snapshot_file
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
@@ -172,9 +172,10 @@ def bench_taking(hosts: int, rounds: int = ROUNDS) -> Goal:
     """Print a line for each way."""
     with make_cloud(hosts) as cloud:
         connection = cloud.connection()
+        both = eyes.of(connection)
         ways: dict[str, Callable[[], object]] = {
             'bare pages': lambda: fetch_bare(cloud, connection),
-            'take': lambda: snapshot.take(connection),
+            'take': lambda: snapshot.take(both),
         }
         print(f'taking {hosts:,} hosts, 20 servers on each')
         for action in ways.values():

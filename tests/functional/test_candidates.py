@@ -46,7 +46,7 @@ def test_the_command_looks_the_aggregates_up(running, tmp_path):
 
 def test_a_plain_user_is_told_so(running):
     with pytest.raises(CloudError, match='could not list the aggregates: Nova answered 403'):
-        of_policy(ports(running.connection('demo')), ['!windows'])
+        of_policy(ports(eyes.of(running.connection('demo'))), ['!windows'])
 
 
 def test_rx_08_r1_42_an_older_placement_is_refused(running):

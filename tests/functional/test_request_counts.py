@@ -191,10 +191,12 @@ ONE = f'GET {GROUPS}/ID'
     ids=['its own', 'left by a crash', 'a name', 'by name', 'by id', 'hint of an id', 'hint'],
 )
 def test_attach_that_creates_or_inherits(cloud, there, wanted, hint, asked):
-    """What a crash left behind is the cluster's own; any other group that is there is inherited."""
+    """What a note names is the cluster's own; any other group that is there is inherited."""
     group_id = there and cloud.nova.add_group(there)
     given = {key: group_id if value == 'ID' else value for key, value in wanted.items()}
-    cluster = affinity.Cluster('c1', group_hint=group_id if hint == 'ID' else hint)
+    noted = () if there in (None, 'web') else (there,)
+    group_hint = group_id if hint == 'ID' else hint
+    cluster = affinity.Cluster('c1', group_hint=group_hint, pending=noted)
 
     attached = attach(cloud, cluster, **given)
 

@@ -40,7 +40,7 @@ def planned(planner: Replanner, group: ServerGroup, **other: Any) -> Planned:
     if group.id != NOT_YET:
         known = planner.resolved.snapshot.server_groups or ()
         name = next(unused(name, (each.name for each in known)))
-    same = {'policy': group.policy, 'rules': dict(group.rules)}
+    same = {'name': name, 'policy': group.policy, 'rules': dict(group.rules)}
     return planner.plan({'server_group': {**same, **other, 'name': name}})
 
 

@@ -17,7 +17,7 @@ from tests.support import command
 
 OF_HOSTS = tuple(
     'host_state availability_zone member_of reservations drs aggregate_metadata tenant_isolation '
-    'flavor_aggregates image_aggregates image_hypervisor isolated_hosts traits server_group '
+    'flavor_aggregates image_aggregates isolated_hosts image_hypervisor traits server_group '
     'server_count spread resources'.split()
 )
 OF_DOMAINS = ('server_group', 'spread', 'resources')

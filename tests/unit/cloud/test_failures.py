@@ -5,6 +5,8 @@ leaked, and none that others use is deleted; a POST is sent once; without the fa
 attach succeeds and leaves exactly one group.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from senlin_affinity.core.errors import CloudError, PolicyMismatch
@@ -49,9 +51,9 @@ def posts(edge):
     return edge.nova.requests().count(POST)
 
 
-def check_that_it_can_be_tried_again(edge, **group):
+def check_that_it_can_be_tried_again(edge, cluster=CLUSTER, **group):
     edge.mend()
-    attached = attach(edge, **group)
+    attached = attach(edge, cluster, **group)
     assert [item['id'] for item in edge.nova.groups] == [attached.group.id]
     return attached
 
@@ -116,14 +118,16 @@ def test_the_create_and_the_look_after_it_fail_and_the_next_attach_adopts(edge, 
     edge.fail('POST', GROUPS, failure, is_applied=True)
     edge.fail('GET', GROUPS, again, skip=1)
 
-    error = attach_error(edge)
+    noted = []
+    error = attach_error(edge, replace(CLUSTER, note=noted.append))
 
+    assert noted == [OWN_NAME]
     assert failure.words in str(error)
     assert again.words in str(error)
     assert f"whether server group '{OWN_NAME}' was created is not known" in str(error)
     assert posts(edge) == 1
     (left_behind,) = edge.nova.groups
-    attached = check_that_it_can_be_tried_again(edge)
+    attached = check_that_it_can_be_tried_again(edge, replace(CLUSTER, pending=noted))
     assert attached.group.id == left_behind['id']
     assert not attached.binding.is_inherited, 'detach has to delete it'
     assert posts(edge) == 0
