@@ -31,6 +31,7 @@ from senlin_affinity.core.zones import Zones
 _Worked = TypeVar('_Worked')
 _PLACE = attrgetter('availability_zone', 'aggregates')
 _GRANTS = attrgetter('grants')
+_HOST = attrgetter('host')
 _CARRIED = attrgetter('uuid', 'availability_zone')
 
 #: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
@@ -201,12 +202,14 @@ class CloudSnapshot:
     @cached_property
     def hosts_by_name(self) -> Mapping[str, Host]:
         """The hosts by the names of their services: of several hypervisors the last one."""
-        return {host.host: host for host in self.hosts or ()}
+        hosts = self.hosts or ()
+        return dict(zip(map(_HOST, hosts), hosts, strict=True))
 
-    @property
+    @cached_property
     def has_shared_services(self) -> bool:
         """Does a service host have several hypervisors?"""
-        return len(self.hosts_by_name) < len(self.hosts or ())
+        hosts = self.hosts or ()
+        return len({*map(_HOST, hosts)}) < len(hosts)
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ or a figure that is not known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
-from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES
+from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, Demand
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource, is_vsphere
 
-_has = attrgetter('resources')
-_look = attrgetter('is_nested', 'is_partial', 'grants', 'hypervisor_type')
+_HAS, _GRANTS, _TYPE = map(attrgetter, ('resources', 'grants', 'hypervisor_type'))
+_IS_NESTED, _IS_PARTIAL = attrgetter('is_nested'), attrgetter('is_partial')
 _NOTHING = Resource(0, 0)
 
 
@@ -27,25 +27,41 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
     asked = resolved.demand
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
-    resources = [has or {} for has in map(_has, hosts)]
-    of_classes = [_of_class(resources, *each) for each in asked.amounts.items()]
-    rooms = list(map(min, *of_classes)) if len(of_classes) > 1 else of_classes[0]
-    looks = list(map(_look, hosts))
-    if odd := {look for look in set(looks) if _is_odd(look)}:
-        rooms = [0 if look in odd else room for room, look in zip(rooms, looks, strict=True)]
-    if asked.may_be_pinned and any(PCPU in has for has in resources):
-        rooms = [0 if PCPU in has else room for room, has in zip(rooms, resources, strict=True)]
+    rooms = _rooms(asked, [*map(_HAS, hosts)])
+    if _is_any_odd(hosts):
+        rooms = [0 if _is_odd(host) else room for room, host in zip(rooms, hosts, strict=True)]
     return rooms
 
 
-def _is_odd(look: tuple[bool, bool, object, str]) -> bool:
-    *unusual, kind = look
-    return unusual != [False, False, None] or is_vsphere(kind)
+def _is_any_odd(hosts: Sequence[Host]) -> bool:
+    """Is one of them odd? Field by field, as few are."""
+    if any(map(_IS_NESTED, hosts)) or any(map(_IS_PARTIAL, hosts)):
+        return True
+    is_granted = [*map(_GRANTS, hosts)].count(None) < len(hosts)
+    return is_granted or any(map(is_vsphere, {*map(_TYPE, hosts)}))
+
+
+def _is_odd(host: Host) -> bool:
+    return host.is_nested or host.is_partial or host.grants is not None or host.is_vsphere
+
+
+def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) -> Sequence[int]:
+    """The room by all classes."""
+    known = [has or {} for has in resources]
+    rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
+    for other in others:
+        rooms = [one if one < two else two for one, two in zip(rooms, other, strict=True)]
+    if asked.may_be_pinned and any(PCPU in has for has in known):
+        rooms = [0 if PCPU in has else room for room, has in zip(rooms, known, strict=True)]
+    return rooms
 
 
 def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: int) -> list[int]:
     """The room by one class."""
-    known = [has.get(name, _NOTHING) for has in resources]
+    try:
+        known = [*map(itemgetter(name), resources)]
+    except KeyError:
+        known = [has.get(name, _NOTHING) for has in resources]
     # Of other classes no list tells the largest unit, so that more than one may be refused.
     is_any = amount == 1 or name in UNIT_CLASSES
     return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import is_
+from typing import NamedTuple
 
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.constraint import (
@@ -31,6 +32,19 @@ from senlin_affinity.core.verdict import Verdict
 
 #: Where criteria cross, no more servers than this are tried one by one.
 _MOST_TRIED = 100_000
+
+
+class Judged(NamedTuple):
+    """Hosts that are changed, by their places, and what is said about them."""
+
+    places: Sequence[int]
+    hosts: Sequence[Host]
+    table: Table
+
+    def at(self, indexes: Sequence[int]) -> Judged:
+        """Some of them."""
+        places, hosts = self.places.__getitem__, self.hosts.__getitem__
+        return Judged([*map(places, indexes)], [*map(hosts, indexes)], self.table.at(indexes))
 
 
 @dataclass(frozen=True)
@@ -74,12 +88,16 @@ class Evaluation:
 
 
 def evaluate(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], known: Evaluation | None = None
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    known: Evaluation | None = None,
+    judged: Judged | None = None,
 ) -> Evaluation:
     """Ask every constraint, and count.
 
     :param known: what was said of a question that is mostly the same. Where it only has other hosts
         (beside those that are left as they are) or other numbers, its rows are taken over.
+    :param judged: the other hosts, where what is said of them in that question is known, too.
     """
     hosts = resolved.snapshot.hosts
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
@@ -87,7 +105,7 @@ def evaluate(
         item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
     }
     of_hosts = [item for item in constraints if is_of_hosts(item)]
-    table = _table(resolved, of_hosts, hosts or (), known)
+    table = _table(resolved, of_hosts, hosts or (), known, judged)
     is_together = is_open_affinity(resolved)
     found = domains.survey(resolved, constraints, hosts or (), table, is_together=is_together)
     if found is not None and found.crossing:
@@ -104,11 +122,14 @@ def _table(
     constraints: Sequence[HostConstraint],
     hosts: Sequence[Host],
     known: Evaluation | None,
+    judged: Judged | None,
 ) -> Table:
     """What is said about each host; of one which is the very same it is what is known."""
     before = () if known is None else known.hosts
     if known is None or len(hosts) < len(before):
         return assess(resolved, constraints, hosts)
+    if judged is not None and _is_alike(resolved, known.resolved):
+        return known.table.patched(judged.places, judged.table)
     same = map(is_, hosts, before)
     others = [place for place, is_same in enumerate(same) if not is_same]
     others += range(len(before), len(hosts))

@@ -14,6 +14,7 @@ the queries, and whether they give any room: never the figures.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from itertools import compress, count
 from operator import attrgetter
 from typing import Any
 
@@ -40,7 +41,7 @@ def looks_of(hosts: Sequence[Host], fields: Collection[str]) -> list[Hashable]:
     looks: list[Any] = list(map(_getter(plain), hosts))
     if 'resources' in fields and not _is_all_listed(hosts):
         looks = list(zip(looks, map(_listed, hosts), strict=True))
-    if 'grants' in fields and any(grants is not None for grants in map(_GRANTS, hosts)):
+    if 'grants' in fields and [*map(_GRANTS, hosts)].count(None) < len(hosts):
         looks = list(zip(looks, _queries(hosts), strict=True))
     return looks
 
@@ -82,7 +83,7 @@ def named_hosts(hosts: Sequence[Host], names: Sequence[Collection[str] | None]) 
     if None in names:
         return range(len(hosts))
     found = frozenset().union(*(each or () for each in names))
-    return [place for place, name in enumerate(map(_NAME, hosts)) if name in found] if found else ()
+    return [*compress(count(), map(found.__contains__, map(_NAME, hosts)))] if found else ()
 
 
 class Rule:

@@ -48,17 +48,28 @@ def fewest(
 
     :param data: what is told of the change of hosts with these names, those with most room first.
     """
+    wanted = {*map(id, hosts)}
+    places = [place for place, host in enumerate(planner.hosts) if id(host) in wanted]
+    judged = planner.judge(places, [changed(planner.hosts[place]) for place in places])
     rooms: Counter[str] = Counter()
-    for host, room in zip(hosts, planner.rooms([*map(changed, hosts)]), strict=True):
-        rooms[host.host] += room
+    for host, room in zip(judged.hosts, judged.table.known_rooms, strict=True):
+        rooms[host.host] += room or 0
     ranked = sorted((name for name in rooms if rooms[name]), key=lambda name: (-rooms[name], name))
     if not ranked:
         return None
     sums = list(accumulate(rooms[name] for name in ranked))
     guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
+    is_one_each = not planner.resolved.snapshot.has_shared_services
 
     def attempt(number: int) -> Planned:
-        return planner.plan(data(ranked[:number]))
+        names = ranked[:number]
+        told = data(names)
+        if not is_one_each:  # the change is one of all hypervisors of these services
+            return planner.plan(told)
+        chosen = {*names}
+        return planner.plan_hosts(
+            told, judged.at([at for at, host in enumerate(judged.hosts) if host.host in chosen])
+        )
 
     return Fewest(*planner.smallest(len(ranked), guess, attempt))
 

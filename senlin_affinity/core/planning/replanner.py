@@ -15,7 +15,8 @@ from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.decision import Kind, Remedy
-from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+from senlin_affinity.core.planning.evaluation import Evaluation, Judged, evaluate
+from senlin_affinity.core.planning.table import patched
 
 
 class Planned(NamedTuple):
@@ -67,6 +68,18 @@ class Replanner:
         """The question with a change carried out."""
         resolved = carry_out(data, self.resolved)
         return Planned(data, evaluate(resolved, self.constraints, self.now))
+
+    def judge(self, places: Sequence[int], hosts: Sequence[Host]) -> Judged:
+        """What is said of the hosts that these become."""
+        judges = [item for item in self.constraints if is_of_hosts(item)]
+        fields = self.now.table.looks.fields
+        return Judged(places, hosts, assess(self.resolved, judges, hosts, fields=fields))
+
+    def plan_hosts(self, data: Data, judged: Judged) -> Planned:
+        """The question with a change of hosts, which makes these of them."""
+        hosts = tuple(patched(self.hosts, judged.places, judged.hosts))
+        resolved = replace(self.resolved, snapshot=replace(self.resolved.snapshot, hosts=hosts))
+        return Planned(data, evaluate(resolved, self.constraints, self.now, judged))
 
     def plan_option(self, option: Option, value: Any) -> Planned:
         """The same, with another value of a constraint's option."""

@@ -81,6 +81,21 @@ class Table:
             Looks(self.looks.fields, patched(self.looks.values, places, other.looks.values)),
         )
 
+    def at(self, places: Sequence[int]) -> Table:
+        """The same of the hosts at these places alone."""
+
+        def chosen(each: Sequence[_Each]) -> list[_Each]:
+            return [*map(each.__getitem__, places)]
+
+        return Table(
+            chosen(self.rows),
+            {name: chosen(column) for name, column in self.columns.items()},
+            chosen(self.rooms),
+            chosen(self.certain),
+            chosen(self.frees),
+            Looks(self.looks.fields, chosen(self.looks.values)),
+        )
+
     def but(self, rows: Mapping[int, Row]) -> Table:
         """The same with other rows of some hosts, which say all of these."""
         told, rooms, certain = list(self.rows), list(self.rooms), list(self.certain)
