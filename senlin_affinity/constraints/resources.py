@@ -134,7 +134,8 @@ class ResourcesConstraint:
 
     def asks(self, resolved: ResolvedRequest) -> Hashable:
         """What counts of the question."""
-        return resolved.demand, resolved.once(answered), are_aggregates_asked(resolved)
+        is_in_aggregates = bool(resolved.snapshot.pools) and are_aggregates_asked(resolved)
+        return resolved.demand, resolved.once(answered), is_in_aggregates
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """What the figures of the resources tell."""
@@ -242,11 +243,16 @@ def _more_hosts(planner: Replanner) -> Iterator[Change]:
     best = new_hosts.plain(planner, empty[rooms.index(room)], room)
     one = new_hosts.describe(best, planner.resolved.snapshot)
     most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
+    guess = min(most, -(-missing // room))
+    judged = new_hosts.judged(planner, guess, one)
 
     def attempt(number: int) -> Planned:
-        return planner.plan({'new_hosts': {'number': number, **one}})
+        data = {'new_hosts': {'number': number, **one}}
+        if number > guess:
+            return planner.plan(data)
+        return planner.plan_hosts(data, judged.at(range(number)))
 
-    number, then = planner.smallest(most, -(-missing // room), attempt)
+    number, then = planner.smallest(most, guess, attempt)
     if number == most and not then.fits:
         return  # one more would help more: this is not the number to name
     change = f'{number} more {"host" if number == 1 else "hosts"}'

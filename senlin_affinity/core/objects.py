@@ -185,7 +185,8 @@ class CloudSnapshot:
     @cached_property
     def queries(self) -> frozenset[str]:
         """What Placement was asked, whether or not all of the answer is known."""
-        every = {id(grants): grants for grants in map(_GRANTS, self.hosts or ()) if grants}
+        granted = [*filter(None, map(_GRANTS, self.hosts or ()))]
+        every = dict(zip(map(id, granted), granted, strict=True))
         return self.answered.union(grant.query for grants in every.values() for grant in grants)
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 from senlin_affinity.core.objects import Aggregate, Host
@@ -34,8 +34,10 @@ class Fewest(NamedTuple):
 
 def refused(planner: Replanner, rule: str) -> list[Host]:
     """The hosts that a rule refuses."""
-    rows = zip(planner.hosts, planner.now.rows, strict=True)
-    return [host for host, row in rows if rule in row.verdicts and not row.verdicts[rule]]
+    ids = [*map(id, planner.now.rows)]
+    rows = dict(zip(ids, planner.now.rows, strict=True))
+    is_refused = {key: rule in row.verdicts and not row.verdicts[rule] for key, row in rows.items()}
+    return [*compress(planner.hosts, map(is_refused.__getitem__, ids))]
 
 
 def fewest(

@@ -19,6 +19,8 @@ from typing import Any
 from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.core.host_status import started
 from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest, Resource
+from senlin_affinity.core.planning.actions import Data, carry_out
+from senlin_affinity.core.planning.evaluation import Judged
 from senlin_affinity.core.planning.looks import Rule, named_hosts
 from senlin_affinity.core.planning.replanner import Replanner
 from senlin_affinity.core.planning.rows import is_by_name
@@ -78,6 +80,14 @@ def describe(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
         'amounts': {name: has.capacity for name, has in (host.resources or {}).items()},
         **{key: each for key, each in odd.items() if each},
     }
+
+
+def judged(planner: Replanner, number: int, one: Data) -> Judged:
+    """So many hosts as described, after those that are there, and what is said about them."""
+    there = len(planner.hosts)
+    data = {'new_hosts': {'number': number, **one}}
+    hosts = carry_out(data, planner.resolved).snapshot.hosts or ()
+    return planner.judge(range(there, len(hosts)), hosts[there:])
 
 
 def plain(planner: Replanner, host: Host, room: int) -> Host:

@@ -23,7 +23,7 @@ from senlin_affinity.core.planning.rows import Kinds, Row
 from senlin_affinity.core.verdict import Verdict
 
 _Each = TypeVar('_Each')
-_LIMIT, _ROOM = attrgetter('limit'), attrgetter('room')
+_LIMIT, _ROOM, _IS_AT_MOST = map(attrgetter, ('limit', 'room', 'is_at_most'))
 
 #: What each rule by figures says about each host, by the rule's name.
 Columns = Mapping[str, Sequence[Verdict]]
@@ -50,8 +50,7 @@ class Table:
     @cached_property
     def is_at_most(self) -> bool:
         """Is the room of some host "at most"?"""
-        each = dict(zip(map(id, self.rows), self.rows, strict=True)).values()
-        return any(row.is_at_most for row in each)
+        return any(map(_IS_AT_MOST, self.rows))
 
     def verdicts(self, place: int) -> Mapping[str, Verdict]:
         """All that is said about one host."""
