@@ -164,7 +164,11 @@ class Judge:
 
     def _base(self, said: list[Verdict]) -> _Base:
         """What follows; hosts of which the same was said share it."""
-        return self._bases.setdefault((*map(id, said),), _Base(said))
+        key = (*map(id, said),)
+        base = self._bases.get(key)
+        if base is None:
+            base = self._bases[key] = _Base(said)
+        return base
 
     def _marked(self, name: str, column: Sequence[Verdict]) -> list[int]:
         """A number for each of a rule's verdicts: equal where rows tell the same of them."""
