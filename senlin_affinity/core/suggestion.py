@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from functools import lru_cache
 
 _NEAR = 0.6
 
@@ -19,16 +20,25 @@ def meant(word: str, known: Collection[str], otherwise: str = 'known are') -> st
 
 def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | None:
     """The known word that is nearest, first of all one with swapped letters; None: none is near."""
-    letters, size, most = set(word), len(word), 1.001 - cutoff
+    size, most, letters = len(word), 1.001 - cutoff, _letters(word)
+    low, high = size * (1 - most) / (1 + most), size * (1 + most) / (1 - most)
     # Other lengths, or letters, are never near: difflib would find that out more slowly.
     near = [
         each
         for each in known
-        if abs(len(each) - size) <= (spare := most * (len(each) + size))
-        and 2 * len(letters.difference(each)) <= spare + size - len(each)
+        if low <= len(each) <= high
+        and (letters ^ _letters(each)).bit_count() <= most * (size + len(each))
     ]
+    if not near:
+        return None
     close = difflib.get_close_matches(word, near, cutoff=cutoff)
     return max(close, key=lambda each: sorted(each) == sorted(word), default=None)
+
+
+@lru_cache(maxsize=4_096)
+def _letters(word: str) -> int:
+    """A bit for each letter that is in it; letters may share one."""
+    return sum({1 << ord(letter) % 64 for letter in word})
 
 
 def typo_of(word: str, known: Collection[str]) -> str | None:
