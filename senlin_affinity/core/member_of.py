@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from senlin_affinity.core.errors import InvalidSpec
 
@@ -45,6 +46,7 @@ def canonical(text: str) -> str | None:
     return '-'.join(found.groups()) if found else None
 
 
+@lru_cache(maxsize=16_384)
 def spelt(uuid: str) -> str:
     """A UUID as it is compared; what is no UUID stays as it is, and matches itself."""
     text = str(uuid)
@@ -59,7 +61,12 @@ class Spelt(frozenset[str]):
 
 def all_spelt(uuids: Iterable[str]) -> Spelt:
     """The same of all of them."""
-    return uuids if isinstance(uuids, Spelt) else Spelt(map(spelt, uuids))
+    return uuids if isinstance(uuids, Spelt) else _one_spelt(frozenset(uuids))
+
+
+@lru_cache(maxsize=4_096)
+def _one_spelt(uuids: frozenset[str]) -> Spelt:
+    return Spelt(map(spelt, uuids))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +83,12 @@ class MemberOf:
     def __post_init__(self) -> None:
         if not all(self.required):
             raise InvalidSpec('a required set without an aggregate: no provider is in it')
-        object.__setattr__(self, 'required', tuple(dict.fromkeys(map(all_spelt, self.required))))
-        object.__setattr__(self, 'forbidden', all_spelt(self.forbidden))
+        # Plain sets: Python asks the smaller of two only where the other is no subclass.
+        required = (frozenset(map(spelt, any_of)) for any_of in self.required)
+        vars(self).update(
+            required=tuple(dict.fromkeys(required)),
+            forbidden=frozenset(map(spelt, self.forbidden)),
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemberOf):
@@ -97,12 +108,13 @@ class MemberOf:
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
         """May a provider that is in exactly these aggregates be used? In any spelling."""
-        if type(aggregate_uuids) is not Spelt:
+        if not isinstance(aggregate_uuids, Spelt):
             aggregate_uuids = all_spelt(aggregate_uuids)
-        if not self.forbidden.isdisjoint(aggregate_uuids):
+        is_disjoint = aggregate_uuids.isdisjoint
+        if not is_disjoint(self.forbidden):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do
-            if any_of.isdisjoint(aggregate_uuids):
+            if is_disjoint(any_of):
                 return False
         return True
 
