@@ -146,9 +146,10 @@ def available(*, with_nova: bool = False) -> Registry:
 def needed(names: Iterable[object]) -> Registry:
     """The registry that these names need: no plugin has a say in what this project defines."""
     own = _own()
-    if all(not isinstance(name, str) or own.find(name) is not None for name in names):
-        return own
-    return available()
+    for name in names:
+        if isinstance(name, str) and own.find(name) is None:
+            return available()
+    return own
 
 
 @cache

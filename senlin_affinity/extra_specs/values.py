@@ -83,7 +83,7 @@ class Value:
             return f'must be a string, not {shown(text)}'
         if self._takes(text):
             return None
-        near = typo_of(text, self.enum)
+        near = typo_of(text, self.enum) if self.enum else None
         hint = '' if near is None else f': did you mean {near}?'
         return f'must be {self.wanted()}, not {shown(text)}{hint}'
 
