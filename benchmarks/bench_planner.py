@@ -73,6 +73,7 @@ QUESTION = api.Question(
 )
 #: Why goals are missed.
 BY_HOST = 'reading, grouping and counting each host in Python takes 5 to 6 us, its JSON takes 3'
+BY_COLUMN = 'hosts are counted in columns, alike or not: those of random use cost about the same'
 BY_LOOK = 'each host is a look of its own, about which every rule that reads the field is asked'
 BY_CHANGE = '14 questions are counted again, at 2 to 17 ms each, which is a third of it'
 
@@ -232,7 +233,7 @@ def goals() -> Iterator[Goal]:
     yield Goal('refused', figures.ratio('no'), 2, BY_HOST)
     yield Goal('refused, with remedies', figures.ratio('remedies'), 8, BY_CHANGE)
     figures = measure(make(HOSTS, is_random=False), {'plan': (QUESTION, False)}, ROUNDS)
-    yield Goal(f'plan, {SHAPES} shapes', figures.ratio('plan'), 0.7, BY_HOST)
+    yield Goal(f'plan, {SHAPES} shapes', figures.ratio('plan'), 0.7, BY_COLUMN)
     wide = {
         '8 of 2,000 aggregates': (with_aggregates, replace(QUESTION, member_of=())),
         'a zone for each host': (with_zones, replace(QUESTION, availability_zone=None)),

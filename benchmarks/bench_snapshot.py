@@ -37,7 +37,7 @@ TRAITS = tuple(
     trait for trait in os_traits.get_traits() if trait.startswith(('COMPUTE_', 'HW_CPU_X86_'))
 )[:60]
 AGGREGATES = tuple(f'5bbcc3c4-1da2-4437-a48a-{number:012x}' for number in range(2_000))
-CHECKS = 'as much as json.loads goes into making the values, and into checking them'
+CHECKS = 'parsing in pieces is 1.3 of it; lean resources are 0.7, making hosts 0.5, the rest checks'
 #: Traits and aggregates of each host, of how many aggregates, and the goal.
 KINDS = {
     'lean': (1, 1, 20, 2.5),
