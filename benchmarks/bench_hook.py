@@ -156,7 +156,7 @@ def bench_hook() -> list[Goal]:
         engine = Engine(url, group)
         filtered = Engine(url, group, 'ssd')
         for count in COUNTS:
-            with mock.patch.object(narrow, 'see', return_value=None):
+            with mock.patch.object(narrow, 'see', return_value=narrow.Seen()):
                 print(f'growth by {count}, the whole look: {_words(engine.grow(count))}')
             goals += fitting(f'growth by {count}', *engine.grow(count))
         cfg.CONF.set_override('enabled_filters', [*DEFAULT_FILTERS, FILTER], group='affinity')

@@ -27,6 +27,7 @@ from typing import Any
 
 from senlin_affinity.cloud.eyes import Eyes, OwnersEyes
 from senlin_affinity.cloud.eyes import of as eyes_of
+from senlin_affinity.cloud.read import Read
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query, planner
@@ -111,8 +112,11 @@ def _read(question: Question, constraints: Sequence[Constraint]) -> Question:
     return replace(question, options=opts.read(question.options, constraints))
 
 
-def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
-    """See what is needed; of a DRS search, only the hosts that are found."""
+def see(eyes: Eyes, needed: Needs, timeout: float | None = None, read: Read | None = None) -> Look:
+    """See what is needed; of a DRS search, only the hosts that are found.
+
+    :param read: what was read of it already, and is not asked for again.
+    """
     # Imported here: openstacksdk takes a second to load, and a file needs none.
     from senlin_affinity.cloud import images, mirrors, snapshot
     from senlin_affinity.cloud.connection import ports
@@ -128,6 +132,7 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
         project_id=needed.project_id,
         is_project_of_group=needed.server_groups is not None,
         timeout=timeout,
+        read=read,
     )
     unknown = dict(taken.unknown)
     if needed.server_groups == ():  # then it says no more than that none was asked about
@@ -136,7 +141,9 @@ def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look:
     image = needed.image
     if image is not None:
         try:
-            seen = replace(seen, images={image: images.find(eyes.owner, image, timeout)})
+            known = None if read is None else read.image(image)
+            known = known or images.find(eyes.owner, image, timeout)
+            seen = replace(seen, images={image: known})
         except AffinityError as error:
             if needed.is_image_needed and isinstance(error, InvalidSpec):
                 raise

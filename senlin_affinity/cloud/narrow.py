@@ -4,6 +4,8 @@ Data flow: the owner's eyes see his group, flavor, image and quotas; by that the
 Placement once for a few candidates (:mod:`senlin_affinity.policy.certificate` says for what, and
 whether they are enough). A yes comes out, or None: only the whole look tells.
 
+What was read of all that is in ``Seen.read``, so that the whole look does not ask for it again.
+
 A no comes out for one reason: the quota of instances, where hosts have room for all that it leaves.
 Who may not see the hosts is told of nothing else then.
 
@@ -18,14 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from senlin_affinity.cloud import allocations, flavors, hosts, images
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.cloud.inventory import NovaInventory
+from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import CloudSnapshot, Quota
 from senlin_affinity.policy import certificate, profile
 from senlin_affinity.policy.question import Look, Narrow, Needs
@@ -34,58 +37,104 @@ from senlin_affinity.policy.question import Look, Narrow, Needs
 _HIDDEN = (403, 404)
 
 
-def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Look | None:
+class Seen(NamedTuple):
     """The look of a yes, or of a no by the quota; None where this is not enough for either."""
+
+    look: Look | None = None
+    read: Read = Read()
+
+
+def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Seen:
+    """Look at as little as can be enough."""
     if needed.narrow is None:
-        return None
+        return Seen()
+    looking = _Looking(eyes, timeout)
+    look = None
     try:
-        look = _owners(eyes, needed, needed.narrow, timeout)
-        if look is None:
-            return None
-        left = None if eyes.are_one else certificate.left_by_quota(needed.narrow, look)
-        if left is None:
-            return _certified(eyes, needed.narrow, look, timeout)
-        fewer = certificate.of(needed.narrow, left)
-        is_all = left == 0 or _certified(eyes, fewer, look, timeout) is not None
-        return replace(look, is_owners=False) if is_all else None
+        look = looking.look(needed, needed.narrow)
     except InvalidSpec:
-        return None
+        pass
     except CloudError as error:
         if error.status is None:
             raise
-        return None
+    return Seen(look, looking.read)
 
 
-def _owners(eyes: Eyes, needed: Needs, asked: Narrow, timeout: float | None) -> Look | None:
-    """What is the owner's: the group, the flavor, the image and the quotas."""
-    compute = clouds.compute(eyes.owner, timeout)
-    user, project = clouds.ids(eyes.owner)
-    flavor_name = profile.flavor(asked.question.profile or {})
-    if needed.project_id not in (None, project) or not needed.server_groups or not flavor_name:
-        return None
-    group = NovaServerGroups(compute).get(needed.server_groups[0])
-    flavor = flavors.flavor(compute, flavor_name, are_specs_needed=True)
-    if group is None or flavor is None:
-        return None
-    known = _images(eyes, needed.image, timeout)
-    if known is None:
-        return None
-    snapshot = CloudSnapshot(
-        flavors=(flavor,),
-        server_groups=(group,),
-        quotas=_quotas(clouds.ports(eyes, timeout).inventory, project, user),
-        user_id=user,
-        project_id=project,
-    )
-    return Look(snapshot, images=known)
+class _Looking:
+    """One look; ``read`` is what was read so far."""
 
+    def __init__(self, eyes: Eyes, timeout: float | None) -> None:
+        self.read = Read()
+        self._eyes = eyes
+        self._timeout = timeout
 
-def _images(eyes: Eyes, name: str | None, timeout: float | None) -> Mapping[str, Image] | None:
-    """The image by its name, if there is to be one; None where it can not be read."""
-    try:
-        return {} if name is None else {name: images.find(eyes.owner, name, timeout)}
-    except AffinityError:
-        return None
+    def look(self, needed: Needs, asked: Narrow) -> Look | None:
+        """A yes, or a no by the quota."""
+        look = self._owners(needed, asked)
+        if look is None:
+            return None
+        left = None if self._eyes.are_one else certificate.left_by_quota(asked, look)
+        if left is None:
+            return self._certified(asked, look)
+        is_all = left == 0 or self._certified(certificate.of(asked, left), look) is not None
+        return replace(look, is_owners=False) if is_all else None
+
+    def _owners(self, needed: Needs, asked: Narrow) -> Look | None:
+        """What is the owner's: the group, the flavor, the image and the quotas."""
+        compute = clouds.compute(self._eyes.owner, self._timeout)
+        user, project = clouds.ids(self._eyes.owner)
+        name = profile.flavor(asked.question.profile or {})
+        if needed.project_id not in (None, project) or not needed.server_groups or not name:
+            return None
+        group = NovaServerGroups(compute).get(needed.server_groups[0])
+        self.read = replace(self.read, group=group)
+        flavor = None if group is None else flavors.flavor(compute, name, are_specs_needed=True)
+        if group is None or flavor is None or not self._has_image(needed.image):
+            return None
+        quotas = _quotas(clouds.ports(self._eyes, self._timeout).inventory, project, user)
+        self.read = replace(self.read, quotas=quotas)
+        snapshot = CloudSnapshot(
+            flavors=(flavor,),
+            server_groups=(group,),
+            quotas=quotas,
+            user_id=user,
+            project_id=project,
+        )
+        return Look(snapshot, images=self.read.images)
+
+    def _has_image(self, name: str | None) -> bool:
+        """Is there no image to be read, or can it be?"""
+        if name is None:
+            return True
+        try:
+            found = images.find(self._eyes.owner, name, self._timeout)
+        except AffinityError as error:
+            self.read = replace(self.read, image_error=error)
+            return False
+        self.read = replace(self.read, images={name: found})
+        return True
+
+    def _certified(self, asked: Narrow, look: Look) -> Look | None:
+        """The look with its hosts, if they are enough."""
+        sets: set[frozenset[str]] = set()
+        if certificate.are_aggregates_needed(asked, look):
+            owners = clouds.compute(self._eyes.owner, self._timeout)
+            compute = clouds.clouds_compute(self._eyes, owners, self._timeout)
+            if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
+                return None
+            known, of_hosts = aggregates = hosts.aggregates(compute)
+            self.read = replace(self.read, aggregates=aggregates)
+            look = replace(look, snapshot=replace(look.snapshot, aggregates=known))
+            sets = {*of_hosts.values()}
+        query = certificate.query(asked, look, sets)
+        placement = clouds.placement(self._eyes.cloud, self._timeout)
+        if query is None or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
+            return None
+        rooms = allocations.some(placement, query.text, query.limit)
+        found = tuple(query.host(root, room) for root, room in rooms.items() if room)
+        if not certificate.is_enough(query.asked, look, found):
+            return None
+        return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)
 
 
 def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> Mapping[str, Quota]:
@@ -99,24 +148,3 @@ def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> 
         if error.status not in _HIDDEN:
             raise
         return known
-
-
-def _certified(eyes: Eyes, asked: Narrow, look: Look, timeout: float | None) -> Look | None:
-    """The look with its hosts, if they are enough."""
-    sets: set[frozenset[str]] = set()
-    if certificate.are_aggregates_needed(asked, look):
-        compute = clouds.clouds_compute(eyes, clouds.compute(eyes.owner, timeout), timeout)
-        if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
-            return None
-        known, of_hosts = hosts.aggregates(compute)
-        look = replace(look, snapshot=replace(look.snapshot, aggregates=known))
-        sets = {*of_hosts.values()}
-    query = certificate.query(asked, look, sets)
-    placement = clouds.placement(eyes.cloud, timeout)
-    if query is None or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
-        return None
-    rooms = allocations.some(placement, query.text, query.limit)
-    found = tuple(query.host(root, room) for root, room in rooms.items() if room)
-    if not certificate.is_enough(query.asked, look, found):
-        return None
-    return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)

@@ -23,6 +23,7 @@ from senlin_affinity.cloud import allocations, flavors, hosts, members, provider
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.eyes import CloudsEyes, Eyes
 from senlin_affinity.cloud.inventory import NovaInventory
+from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
 from senlin_affinity.core.errors import CloudError, InvalidSpec
@@ -57,6 +58,7 @@ def take(
     project_id: str | None = None,
     is_project_of_group: bool = False,
     timeout: float | None = None,
+    read: Read | None = None,
 ) -> Taken:
     """Take a snapshot.
 
@@ -67,9 +69,11 @@ def take(
     :param is_project_of_group: in place of None, read the quotas of the project that the groups
         are of, where they are called by their ids.
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
+    :param read: what was read of this already, and is not asked for again.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    return _Taking(eyes, timeout, project_id).take(wanted, is_any=is_project_of_group)
+    taking = _Taking(eyes, timeout, project_id, read or Read())
+    return taking.take(wanted, is_any=is_project_of_group)
 
 
 def answered(
@@ -91,13 +95,14 @@ def answered(
 class _Taking:
     """One snapshot being taken."""
 
-    def __init__(self, eyes: Eyes, timeout: float | None, project: str | None = None) -> None:
+    def __init__(self, eyes: Eyes, timeout: float | None, project: str | None, read: Read) -> None:
         self._eyes = eyes
         self._timeout = timeout
         self._owners = clouds.compute(eyes.owner, timeout)
         self._clouds = clouds.clouds_compute(eyes, self._owners, timeout)
         self._user, self._own = clouds.ids(eyes.owner)
         self._named = project
+        self._read = read
         self._unknown: dict[str, str] = {}
 
     def take(self, wanted: Collection[str] | None, *, is_any: bool) -> Taken:
@@ -112,9 +117,13 @@ class _Taking:
         found = self._part('hosts', read, hosts.UUIDS)
         is_owners = self._eyes.are_one or inventory.shows_hosts()
         is_administrator = is_owners and found is not None
-        aggregates, aggregates_of = self._part(
-            'aggregates', lambda: hosts.aggregates(self._clouds), hosts.AGGREGATE_UUIDS
-        ) or (None, {})
+        aggregates, aggregates_of = (
+            self._read.aggregates
+            or self._part(
+                'aggregates', lambda: hosts.aggregates(self._clouds), hosts.AGGREGATE_UUIDS
+            )
+            or (None, {})
+        )
         built = zones = None
         seen = providers.Seen()
         if found is not None:
@@ -189,6 +198,8 @@ class _Taking:
         if not wanted:
             self._unknown['server_groups'] = 'none was asked for'
             return None
+        if self._read.group is not None and wanted == (self._read.group.id,):
+            return (self._read.group,)
         is_elsewhere = self._is_elsewhere(wanted)
         project, needed = (self._named, PROJECTS) if is_elsewhere else (None, BASE)
         return self._part('server_groups', lambda: called(nova, set(wanted), project), needed)
@@ -200,6 +211,8 @@ class _Taking:
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
         """Those of the connection's own project, or of another."""
         if project is None or project == self._own:
+            if self._read.quotas is not None:
+                return self._read.quotas
             known = self._part('quotas', inventory.quotas)
             return self._of_user(inventory, known)
         try:

@@ -70,7 +70,8 @@ def _see(eyes: Eyes, needs: api.Needs, timeout: float) -> api.Look:
     from senlin_affinity.cloud import narrow  # with openstacksdk
 
     try:
-        seen = narrow.see(eyes, needs, timeout) or api.see(eyes, needs, timeout)
+        few = narrow.see(eyes, needs, timeout)
+        seen = few.look or api.see(eyes, needs, timeout, few.read)
     except CloudError as error:
         if eyes.are_one:
             raise

@@ -43,7 +43,7 @@ def see(cloud, admin, count, group, **wanted):
         project_id=admin.session.get_project_id(),
     )
     growth = hook.Growth(question, Binding(group.id, is_inherited=True), load_constraints())
-    return narrow.see(eyes.of(admin), hook.needs(growth))
+    return narrow.see(eyes.of(admin), hook.needs(growth)).look
 
 
 @pytest.fixture

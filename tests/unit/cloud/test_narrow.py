@@ -58,7 +58,7 @@ def growth_of(
 
 
 def see(cloud, *arguments, **more):
-    return narrow.see(eyes.of(cloud.connection()), needs(cloud, *arguments, **more))
+    return narrow.see(eyes.of(cloud.connection()), needs(cloud, *arguments, **more)).look
 
 
 def test_a_yes(cloud):
@@ -117,7 +117,7 @@ def test_who_chooses_hosts_needs_all_of_them(cloud, wanted):
 def test_what_is_refused_is_left_to_the_whole_look(cloud, url, failure):
     needed = needs(cloud)
     cloud.fail('GET', url, failure)
-    assert narrow.see(eyes.of(cloud.connection()), needed) is None
+    assert narrow.see(eyes.of(cloud.connection()), needed).look is None
 
 
 def test_who_does_not_answer_is_not_waited_for_twice(cloud):
@@ -131,7 +131,7 @@ def test_who_does_not_answer_is_not_waited_for_twice(cloud):
 def test_an_image_that_can_not_be_read_is_left_to_the_whole_look(cloud, failure):
     needed = needs(cloud)
     cloud.fail('GET', '/v2/images', failure)
-    assert narrow.see(eyes.of(cloud.connection()), needed) is None
+    assert narrow.see(eyes.of(cloud.connection()), needed).look is None
 
 
 def test_an_older_placement_is_not_asked(cloud):
@@ -143,7 +143,7 @@ def test_an_older_placement_is_not_asked(cloud):
 def test_the_users_quota_counts_and_may_be_hidden(cloud):
     needed = needs(cloud)
     cloud.fail('GET', f'/os-quota-sets/{PROJECT}/detail', FORBIDDEN)
-    assert narrow.see(eyes.of(cloud.connection()), needed).is_yes
+    assert narrow.see(eyes.of(cloud.connection()), needed).look.is_yes
 
 
 # -- a no
@@ -164,7 +164,7 @@ def test_a_no_by_the_quota_says_what_the_whole_look_says(cloud, instances, asked
     quota(cloud, instances)
     growth = growth_of(cloud, 5, project=f'{OWNER}-project')
     eyes_of_both, needed = two_eyes(cloud), hook.needs(growth)
-    look = narrow.see(eyes_of_both, needed)
+    look = narrow.see(eyes_of_both, needed).look
     assert len(cloud.placement.asked) == asked
     said = hook.decide(growth, look)
     assert isinstance(said.answer, Refusal)
@@ -175,9 +175,39 @@ def test_a_no_by_the_quota_says_what_the_whole_look_says(cloud, instances, asked
 def test_a_quota_that_is_not_all_that_refuses_is_left_to_the_whole_look(cloud):
     quota(cloud, 14)
     needed = needs(cloud, 20, members=['cmp-1'] * 3, project=f'{OWNER}-project')
-    assert narrow.see(two_eyes(cloud), needed) is None
+    assert narrow.see(two_eyes(cloud), needed).look is None
 
 
 def test_who_sees_the_hosts_gets_all_reasons(cloud):
     quota(cloud, 3)
     assert see(cloud, 5) is None
+
+
+# -- what was read goes on to the whole look
+
+
+@pytest.mark.parametrize('is_told', [True, False], ids=['told', 'untold'])
+@pytest.mark.parametrize(('who', 'wanted'), [('admin', {'availability_zone': 'az1'}), (OWNER, {})])
+def test_nothing_is_asked_twice_and_the_answer_stays_the_same(cloud, who, wanted, is_told):
+    cloud.nova.aggregates = (ZONE,)
+    cloud.nova.add_flavor('small')
+    project = f'{who}-project'
+    growth = growth_of(cloud, 5, members=['cmp-1'], flavor='small', project=project, **wanted)
+    needed, own = hook.needs(growth), eyes.of(cloud.connection(who))
+    few = narrow.see(own, needed)
+    before = len(cloud.nova.requests())
+    whole = api.see(own, needed, None, few.read if is_told else None)
+    assert few.look is None
+    once, again = cloud.nova.requests()[:before], cloud.nova.requests()[before:]
+    twice = {*once} & {*again} - {'GET /'}
+    assert (not twice) == is_told, twice
+    assert hook.decide(growth, whole) == hook.decide(growth, api.see(own, needed))
+
+
+def test_an_image_that_was_not_read_is_not_tried_again(cloud):
+    needed = needs(cloud)
+    cloud.fail('GET', '/v2/images', TIMEOUT)
+    own = eyes.of(cloud.connection())
+    read = narrow.see(own, needed).read
+    cloud.mend()
+    assert 'timed out' in api.see(own, needed, None, read).unknown['image']
