@@ -67,12 +67,25 @@ def ask(
     :param longest: the allocation requests of the longest other answer.
     """
     try:
-        body = placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
+        body = candidates(placement, query)
     except CloudError as error:
         if error.status != _REFUSED:
             raise
         # So it answers Nova, which then knows of no host: two groups without a group_policy, ...
         return Answer(((),) * len(hosts), is_whole=True)
+    return read(body, query, hosts, roots, longest)
+
+
+def candidates(placement: CloudsRest, query: str, limit: int | None = None) -> Any:
+    """The answer as it came, or so much of it. One request."""
+    query = query if limit is None else f'{query}&limit={limit}'
+    return placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
+
+
+def read(
+    body: Any, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
+) -> Answer:
+    """What :func:`ask` makes of an answer."""
     with reading(CANDIDATES):
         requests, summaries = body['allocation_requests'], body['provider_summaries']
         found: dict[str, list[Mapping[str, Any]]] = {root: [] for root in roots}
@@ -92,9 +105,8 @@ def ask(
         return Answer(tuple(as_grants(each) if each else () for each in counts), is_whole)
 
 
-def some(placement: CloudsRest, query: str, limit: int) -> dict[str, int]:
-    """How many servers some of the hosts take for certain, by their root providers. One request."""
-    body = placement.get(f'/allocation_candidates?{query}&limit={limit}', CANDIDATES, MICROVERSION)
+def some(body: Any) -> dict[str, int]:
+    """How many servers each host in a part of an answer takes for certain, by its root."""
     with reading(CANDIDATES):
         summaries = body['provider_summaries']
         found: dict[str, list[Mapping[str, Any]]] = {}

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import Room
@@ -60,6 +61,14 @@ def hypervisors(compute: CloudsRest, servers: Collection[str] = ()) -> tuple[Hyp
             _hypervisor(item, servers)
             for item in by_marker(compute, PATH, 'hypervisors', _HYPERVISORS, UUIDS, **query)
         )
+
+
+def hypervisor(compute: CloudsRest, root: str) -> Hypervisor | None:
+    """The one whose root provider this is; None where it is no hypervisor's. One request."""
+    path = f'/os-hypervisors/{quote(root, safe="")}'
+    body = compute.get(path, _HYPERVISORS, UUIDS, may_be_missing=True)
+    with reading(_HYPERVISORS):
+        return None if body is None else _hypervisor(body['hypervisor'], ())
 
 
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:

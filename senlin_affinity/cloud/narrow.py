@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from senlin_affinity.cloud import allocations, flavors, hosts, images
+from senlin_affinity.cloud import allocations, few, flavors, hosts, images
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.cloud.inventory import NovaInventory
@@ -30,6 +30,7 @@ from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot, Quota
+from senlin_affinity.core.planning.smaller_flavors import is_smaller
 from senlin_affinity.policy import certificate, profile
 from senlin_affinity.policy.question import Look, Narrow, Needs
 
@@ -65,6 +66,7 @@ class _Looking:
 
     def __init__(self, eyes: Eyes, timeout: float | None) -> None:
         self.read = Read()
+        self._few: tuple[certificate.Query, Any] | None = None
         self._eyes = eyes
         self._timeout = timeout
 
@@ -75,7 +77,7 @@ class _Looking:
             return None
         left = None if self._eyes.are_one else certificate.left_by_quota(asked, look)
         if left is None:
-            return self._certified(asked, look)
+            return self._certified(asked, look) or self._proved(asked, look)
         is_all = left == 0 or self._certified(certificate.of(asked, left), look) is not None
         return replace(look, is_owners=False) if is_all else None
 
@@ -130,11 +132,34 @@ class _Looking:
         placement = clouds.placement(self._eyes.cloud, self._timeout)
         if query is None or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
             return None
-        rooms = allocations.some(placement, query.text, query.limit)
+        self._few = query, allocations.candidates(placement, query.text, query.limit)
+        rooms = allocations.some(self._few[1])
         found = tuple(query.host(root, room) for root, room in rooms.items() if room)
         if not certificate.is_enough(query.asked, look, found):
             return None
         return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)
+
+    def _proved(self, asked: Narrow, look: Look) -> Look | None:
+        """The look with all hosts that Placement has for the request, if these are few.
+
+        The owner reads what a smaller flavor brings, for which Placement may have other hosts.
+        """
+        if self._few is None or asked.is_lasting or self._eyes.are_one or self.read.aggregates:
+            return None
+        query, answer = self._few
+        if len(answer['allocation_requests']) >= min(query.limit, few.MOST):
+            return None
+        owners = clouds.compute(self._eyes.owner, self._timeout)
+        if owners.pick(flavors.EXTRA_SPECS) < flavors.EXTRA_SPECS:
+            return None
+        every = flavors.flavors(owners)
+        self.read = replace(self.read, flavors=every)
+        (flavor,) = look.snapshot.flavors or ()
+        if every is None or any(is_smaller(each, flavor) for each in every):
+            return None
+        look = replace(look, snapshot=replace(look.snapshot, flavors=every))
+        found = few.see(self._eyes, look, query.text, answer, self._timeout)
+        return found if found is not None and certificate.is_proof(asked, found) else None
 
 
 def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> Mapping[str, Quota]:

@@ -10,20 +10,22 @@ from dataclasses import dataclass, field
 
 from senlin_affinity.core.errors import AffinityError
 from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import Aggregate, Quota
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota
 from senlin_affinity.core.server_group import ServerGroup
 
 
 @dataclass(frozen=True)
 class Read:
-    """The group, the quotas of the owner's own project, the image (or why it was not read), and the
-    aggregates, with those of each service host. What is None, or not there, was not read.
+    """The group, the quotas of the owner's own project, the image (or why it was not read), the
+    flavors, and the aggregates, with those of each service host. What is None, or not there, was
+    not read.
     """
 
     group: ServerGroup | None = None
     quotas: Mapping[str, Quota] | None = None
     images: Mapping[str, Image] = field(default_factory=dict)
     image_error: AffinityError | None = None
+    flavors: tuple[Flavor, ...] | None = None
     aggregates: tuple[tuple[Aggregate, ...], Mapping[str, frozenset[str]]] | None = None
 
     def image(self, name: str) -> Image | None:

@@ -284,6 +284,8 @@ class _Taking:
         return located, self._part('members', read_deleted)
 
     def _flavors(self) -> Any:
+        if self._read.flavors is not None:
+            return self._read.flavors
         found = self._part('flavors', lambda: flavors.flavors(self._owners), flavors.EXTRA_SPECS)
         if found is None:
             self._unknown.setdefault('flavors', 'Nova does not show their extra specs')

@@ -115,7 +115,8 @@ def warn_of_ceiling(
         if more < 1 or not is_planned(wanted):
             return
         asks = growth(cluster, more, wanted, bound)
-        seen = look(hook.needs(asks), open_eyes)
+        needs = hook.needs(asks)
+        seen = look(needs and needs.lasting(), open_eyes)
         why = hook.ceiling(asks, seen)
     except Exception as error:
         if is_mistake(error):

@@ -163,6 +163,12 @@ def is_enough(asked: Narrow, look: Look, hosts: Sequence[Host]) -> bool:
     return said.fits is True and all(_is_settled(each, said) for each in asked.constraints)
 
 
+def is_proof(asked: Narrow, look: Look) -> bool:
+    """Does what these hosts say hold for the cloud, if Placement has no others for the request?"""
+    said = evaluate(question.ask(asked.question, look), asked.constraints)
+    return all(_is_settled(each, said) for each in asked.constraints)
+
+
 def _text(asked: Narrow, look: Look) -> str | None:
     """With the aggregates of the zone; None where nothing holds Nova to one host or to a zone."""
     resolved = question.ask(asked.question, look)

@@ -116,12 +116,14 @@ class Question:
 class Narrow:
     """What a look at a few hosts must answer for, to be enough: every rule has to let all in.
 
-    ``rules`` are those of the group that the binding remembers.
+    ``rules`` are those of the group that the binding remembers. ``is_lasting``: a no of today is
+    none, as hosts may be freed.
     """
 
     question: Question
     constraints: Sequence[Constraint]
     rules: Mapping[str, int] | None = field(default=None, hash=False)
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,11 @@ class Needs:
     drs_pattern: str | None = None
     question: Question | None = None
     narrow: Narrow | None = None
+
+    def lasting(self) -> Needs:
+        """For a no that lasts: of more than the hosts that have room today."""
+        narrow = self.narrow and dataclasses.replace(self.narrow, is_lasting=True)
+        return dataclasses.replace(self, narrow=narrow)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggre
 def is_yes(forest, query, look, roots=None):
     if query is None:
         return False
-    rooms = allocations.some(forest, query.text, query.limit)
+    rooms = allocations.some(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
     return certificate.is_enough(query.asked, look, found)

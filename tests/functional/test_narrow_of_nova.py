@@ -2,11 +2,14 @@
 
 import pytest
 
+from senlin_affinity import api
 from senlin_affinity.cloud import eyes, narrow
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.certificate import SPARE
+from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.question import Question
 from tests.support.sandbox import SandboxCloud
@@ -33,16 +36,20 @@ def admin(cloud):
     return cloud.connection()
 
 
-def see(cloud, admin, count, group, **wanted):
-    flavor = next(iter(admin.compute.flavors())).name
+def growth_of(cloud, owner, count, group, flavor=None, **wanted):
+    flavor = flavor or next(iter(owner.compute.flavors())).name
     question = Question(
         count,
         server_group=group.id,
         policy={'type': TYPE, 'version': '1.1', 'properties': wanted},
         profile={'properties': {'flavor': flavor, 'image': cloud.image_id}},
-        project_id=admin.session.get_project_id(),
+        project_id=owner.session.get_project_id(),
     )
-    growth = hook.Growth(question, Binding(group.id, is_inherited=True), load_constraints())
+    return hook.Growth(question, Binding(group.id, is_inherited=True), load_constraints())
+
+
+def see(cloud, admin, count, group, **wanted):
+    growth = growth_of(cloud, admin, count, group, **wanted)
     return narrow.see(eyes.of(admin), hook.needs(growth)).look
 
 
@@ -50,10 +57,25 @@ def see(cloud, admin, count, group, **wanted):
 def group(admin):
     made = admin.compute.create_server_group(name='web', policy='anti-affinity')
     yield made
-    for server in list(admin.compute.servers(details=False)):
-        admin.compute.delete_server(server)
-    until(lambda: not list(admin.compute.servers(details=False)), what='the servers are gone')
-    admin.compute.delete_server_group(made)
+    clear(admin, made)
+
+
+def clear(owner, group):
+    for server in list(owner.compute.servers(details=False)):
+        owner.compute.delete_server(server)
+    until(lambda: not list(owner.compute.servers(details=False)), what='the servers are gone')
+    owner.compute.delete_server_group(group)
+
+
+def boot(cloud, owner, flavor, group):
+    server = owner.compute.create_server(
+        name='node',
+        flavor_id=flavor,
+        image_id=cloud.image_id,
+        networks='none',
+        scheduler_hints={'group': group.id},
+    )
+    owner.compute.wait_for_server(server, interval=0.1)
 
 
 @pytest.mark.parametrize(
@@ -69,13 +91,51 @@ def test_members_are_counted_and_the_servers_come_up(cloud, admin, group):
     flavor = next(iter(admin.compute.flavors())).id
     boots = 0
     while see(cloud, admin, 1, group) is not None:
-        server = admin.compute.create_server(
-            name='node',
-            flavor_id=flavor,
-            image_id=cloud.image_id,
-            networks='none',
-            scheduler_hints={'group': group.id},
-        )
-        admin.compute.wait_for_server(server, interval=0.1)
+        boot(cloud, admin, flavor, group)
         boots += 1
     assert boots == len(HOSTS) - SPARE
+
+
+# -- a no by all hosts that Placement has
+
+RARE, RARE_HOSTS = 'CUSTOM_RARE', 3
+
+
+@pytest.fixture(scope='module')
+def rare(admin):
+    """A flavor that few hosts have the trait for."""
+    placement, more = admin.placement, {'microversion': '1.6'}
+    assert placement.put(f'/traits/{RARE}', **more).ok
+    for provider in placement.get('/resource_providers', **more).json()['resource_providers']:
+        if provider['name'] in HOSTS[:RARE_HOSTS]:
+            path = f'/resource_providers/{provider["uuid"]}/traits'
+            has = placement.get(path, **more).json()
+            assert placement.put(path, json={**has, 'traits': [*has['traits'], RARE]}, **more).ok
+    flavor = admin.compute.create_flavor(name='rare', ram=64, vcpus=1, disk=1)
+    admin.compute.create_flavor_extra_specs(flavor, {f'trait:{RARE}': 'required'})
+    return flavor.id
+
+
+@pytest.mark.parametrize('disabled', [[], HOSTS[:1]], ids=['all', 'one is disabled'])
+@pytest.mark.parametrize('members', [0, 1, 2])
+def test_a_no_says_what_the_whole_look_says(cloud, admin, rare, members, disabled):
+    demo = cloud.connection('demo')
+    both = Eyes(OwnersEyes(demo), CloudsEyes(admin))
+    group = demo.compute.create_server_group(name='web', policy='anti-affinity')
+    for _ in range(members):
+        boot(cloud, demo, rare, group)
+    services = [each for each in admin.compute.services() if each.host in disabled]
+    for each in services:
+        admin.compute.disable_service(each)
+    try:
+        growth = growth_of(cloud, demo, RARE_HOSTS + 1, group, rare)
+        needed = hook.needs(growth)
+        look = narrow.see(both, needed).look
+        assert {host.host for host in look.snapshot.hosts} <= {*HOSTS[:RARE_HOSTS]}
+        said = hook.decide(growth, look)
+        assert isinstance(said.answer, Refusal)
+        assert said.answer == hook.decide(growth, api.see(both, needed)).answer
+    finally:
+        for each in services:
+            admin.compute.enable_service(each)
+        clear(demo, group)

@@ -415,6 +415,9 @@ class FakeNova:
             | ({'servers': servers[host.host]} if host.host in servers else {})
             for number, host in found
         ]
+        if question.found:
+            own = [each for each in shown if each['id'] == question.found[0]]
+            return Reply(200, {'hypervisor': own[0]}) if own else _NO_HYPERVISOR
         if pattern is None and question.microversion >= (2, 33):
             return self._page('hypervisors', '/os-hypervisors/detail', question, shown)
         return Reply(200, {'hypervisors': shown})
@@ -569,6 +572,7 @@ _ROUTES = (
     ('GET', '/flavors/([^/]+)/os-extra_specs', '_extra_specs'),
     ('GET', '/os-services', '_services'),
     ('GET', '/os-hypervisors/detail', '_hypervisors'),
+    ('GET', '/os-hypervisors/([^/]+)', '_hypervisors'),
     ('GET', '/os-aggregates', '_aggregates'),
     ('GET', '/servers/detail', '_servers'),
     ('POST', '/servers', '_boot'),
@@ -584,6 +588,7 @@ _QUOTAS = {
     'server_groups': ('maxServerGroups', 'totalServerGroupsUsed'),
     'server_group_members': ('maxServerGroupMembers', ''),
 }
+_NO_HYPERVISOR = Reply(404, {'itemNotFound': {'code': 404, 'message': 'No such hypervisor.'}})
 #: What a plain user may not ask.
 _ADMINISTRATORS = ('_services', '_hypervisors', '_aggregates', '_migrations')
 

@@ -15,7 +15,7 @@ from senlin_affinity.core.planning.replanner import Planned, Replanner
 def best(planner: Replanner, rule: str) -> tuple[str, Planned] | None:
     """Such a flavor, where the resources that this rule reads, or the quotas, are in the way."""
     now, known = planner.resolved.flavor, planner.resolved.snapshot.flavors or ()
-    smaller = sorted((each for each in known if _is_smaller(each, now)), key=_size, reverse=True)
+    smaller = sorted((each for each in known if is_smaller(each, now)), key=_size, reverse=True)
     told = planner.now.table
     each = zip(told.rows, told.frees, told.rooms, strict=True)
     is_in_the_way = any(row.by == rule or free == (room or -1) for row, free, room in each)
@@ -35,7 +35,7 @@ def _size(flavor: Flavor) -> tuple[int, ...]:
     return (flavor.ram, flavor.vcpus, flavor.disk, flavor.ephemeral, flavor.swap)
 
 
-def _is_smaller(one: Flavor, two: Flavor | None) -> bool:
+def is_smaller(one: Flavor, two: Flavor | None) -> bool:
     """Is no amount larger, one smaller, and everything else the same?"""
     if two is None or one.extra_specs != two.extra_specs or _size(one) == _size(two):
         return False

@@ -1,9 +1,11 @@
 """The look of a yes at the HTTP edge: what it asks, and what is left to the whole look."""
 
+from dataclasses import replace
+
 import pytest
 
 from senlin_affinity import api
-from senlin_affinity.cloud import eyes, narrow
+from senlin_affinity.cloud import eyes, few, narrow
 from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.policy import hook
@@ -41,12 +43,20 @@ def needs(cloud, *arguments, **more):
 
 
 def growth_of(
-    cloud, count=2, *, members=(), group=None, project=PROJECT, flavor='m1.tiny', **wanted
+    cloud,
+    count=2,
+    *,
+    members=(),
+    group=None,
+    project=PROJECT,
+    flavor='m1.tiny',
+    user=None,
+    **wanted,
 ):
     nova = cloud.nova
     group = group or nova.add_group('web', project_id=project or PROJECT)
     for host in members:
-        nova.boot(group, host, project=PROJECT)
+        nova.boot(group, host, project=PROJECT if user is None else project)
     question = Question(
         count,
         server_group=group,
@@ -194,10 +204,10 @@ def test_nothing_is_asked_twice_and_the_answer_stays_the_same(cloud, who, wanted
     project = f'{who}-project'
     growth = growth_of(cloud, 5, members=['cmp-1'], flavor='small', project=project, **wanted)
     needed, own = hook.needs(growth), eyes.of(cloud.connection(who))
-    few = narrow.see(own, needed)
+    few_hosts = narrow.see(own, needed)
     before = len(cloud.nova.requests())
-    whole = api.see(own, needed, None, few.read if is_told else None)
-    assert few.look is None
+    whole = api.see(own, needed, None, few_hosts.read if is_told else None)
+    assert few_hosts.look is None
     once, again = cloud.nova.requests()[:before], cloud.nova.requests()[before:]
     twice = {*once} & {*again} - {'GET /'}
     assert (not twice) == is_told, twice
@@ -211,3 +221,126 @@ def test_an_image_that_was_not_read_is_not_tried_again(cloud):
     read = narrow.see(own, needed).read
     cloud.mend()
     assert 'timed out' in api.see(own, needed, None, read).unknown['image']
+
+
+# -- a no by all hosts that Placement has
+
+RARE = 'CUSTOM_RARE'
+#: What hosts are like, the hosts of the members, and how many servers more.
+NOES = [
+    ('nobody is there', {}, (), 9),
+    ('members on them, and elsewhere', {}, ('cmp-1', 'cmp-1', 'cmp-9'), 9),
+    ('all of them are full', {}, ('cmp-0', 'cmp-1', 'cmp-2', 'cmp-3'), 1),
+    ('one is down', {1: {'state': 'down'}}, (), 4),
+    ('one is disabled', {1: {'status': 'disabled'}}, ('cmp-2',), 3),
+    ('one is called otherwise', {1: {'hypervisor_hostname': 'cmp-1.domain'}}, ('cmp-1',), 4),
+    ('room, but none to spare', {}, ('cmp-1',), 3),
+]
+
+
+def rare(cloud, hosts=4, **more):
+    """Few hosts have what the flavor asks for."""
+    cloud.nova.add_flavor('rare', extra_specs={f'trait:{RARE}': 'required'})
+    providers = cloud.placement.providers
+    for number in range(hosts):
+        providers[number] = replace(providers[number], traits=(RARE,))
+    count, members = more.pop('count', 9), more.pop('members', ())
+    more = {'project': f'{OWNER}-project', 'user': OWNER, 'flavor': 'rare'} | more
+    return growth_of(cloud, count, members=members, **more)
+
+
+@pytest.mark.parametrize(('name', 'odd', 'members', 'count'), NOES, ids=[row[0] for row in NOES])
+def test_a_no_by_few_hosts_says_what_the_whole_look_says(name, odd, members, count):
+    hosts = [replace(host, **odd.get(number, {})) for number, host in enumerate(HOSTS)]
+    with make(hosts=hosts) as cloud:
+        growth = rare(cloud, members=members, count=count)
+        both, needed = two_eyes(cloud), hook.needs(growth)
+        seen, whole = narrow.see(both, needed).look, api.see(both, needed)
+        assert not seen.is_yes
+        assert {host.host for host in seen.snapshot.hosts} == {f'cmp-{n}' for n in range(4)}
+        said = hook.decide(growth, seen)
+        assert said.answer == hook.decide(growth, whole).answer
+        assert isinstance(said.answer, Refusal) == (name != 'room, but none to spare')
+
+
+def test_what_the_clouds_eyes_may_not_see_of_members_is_not_known_to_either_look(cloud):
+    growth = rare(cloud, members=['cmp-1'])
+    both, needed = two_eyes(cloud), hook.needs(growth)
+    cloud.fail('GET', '/os-migrations', FORBIDDEN)
+    cloud.fail('GET', '/servers/detail', FORBIDDEN, skip=1, times=1)  # the owner's goes well
+    seen = narrow.see(both, needed).look
+    cloud.fail('GET', '/servers/detail', FORBIDDEN, skip=1, times=1)
+    whole = api.see(both, needed)
+    assert seen.snapshot.soft_deleted is whole.snapshot.soft_deleted is None
+    assert hook.decide(growth, seen).answer == hook.decide(growth, whole).answer
+
+
+def test_what_a_no_by_few_hosts_asks(cloud):
+    """Nothing that grows with the cloud."""
+    growth = rare(cloud, members=['cmp-1'])
+    before = len(cloud.nova.requests())
+    assert narrow.see(two_eyes(cloud), hook.needs(growth)).look is not None
+    asked = [each.split('?')[0] for each in cloud.nova.requests()[before:]]
+    ids = [cloud.nova.hypervisor_id(number) for number in range(4)]
+    assert sorted(each for each in asked if 'hypervisors/' in each) == sorted(
+        ['GET /os-hypervisors/detail', *(f'GET /os-hypervisors/{each}' for each in ids)]
+    )
+    assert not {'GET /os-services', 'GET /os-aggregates'} & {*asked}
+    assert len(cloud.placement.asked) == 2
+    assert cloud.placement.asked[1].endswith('&limit=5')
+
+
+def test_a_provider_that_is_no_hypervisor_is_no_host(cloud):
+    growth = rare(cloud)
+    providers = cloud.placement.providers
+    providers[0] = replace(providers[0], uuid='7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1')
+    seen = narrow.see(two_eyes(cloud), hook.needs(growth)).look
+    assert len(seen.snapshot.hosts) == 3
+
+
+def smaller(cloud):
+    cloud.nova.add_flavor('smaller', extra_specs={f'trait:{RARE}': 'required'}, ram=1)
+
+
+def shared(cloud):
+    one = cloud.placement.providers[1]
+    cloud.placement.providers[1] = replace(one, traits=(RARE, SHARING))
+
+
+def nested(cloud):
+    root = cloud.placement.providers[1].uuid
+    gpu = FakeProvider('gpu', {'CUSTOM_GPU': (4, 0)}, parent=root, name='gpu')
+    cloud.placement.providers.append(gpu)
+
+
+def cut(cloud):
+    cloud.placement.cut = 4
+
+
+def hidden(cloud):
+    cloud.fail('GET', '/os-hypervisors/[0-9a-f-]{36}', FORBIDDEN)
+
+
+@pytest.mark.parametrize('more', [smaller, shared, nested, cut, hidden])
+def test_what_proves_nothing_is_left_to_the_whole_look(cloud, more):
+    growth = rare(cloud)
+    more(cloud)
+    assert narrow.see(two_eyes(cloud), hook.needs(growth)).look is None
+
+
+def test_an_owner_who_sees_the_hosts_is_told_of_all_of_them(cloud):
+    own = Eyes(OwnersEyes(cloud.connection('admin')), CloudsEyes(cloud.connection('admin')))
+    growth = rare(cloud, project=PROJECT, user=None)
+    assert narrow.see(own, hook.needs(growth)).look is None
+
+
+@pytest.mark.parametrize(('number', 'is_few'), [(few.MOST - 1, True), (few.MOST, False)])
+def test_many_hosts_are_left_to_the_whole_look(number, is_few):
+    with make(hosts=tuple(FakeHost(f'cmp-{each}') for each in range(number + 1))) as cloud:
+        needed = hook.needs(rare(cloud, number, count=number + 1))
+        assert (narrow.see(two_eyes(cloud), needed).look is not None) == is_few
+
+
+def test_a_no_of_today_is_none_of_the_largest_size(cloud):
+    needed = hook.needs(rare(cloud))
+    assert narrow.see(two_eyes(cloud), needed.lasting()).look is None
