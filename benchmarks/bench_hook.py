@@ -1,23 +1,27 @@
 """The hook of a policy in Senlin's own objects, in a cloud of 10,000 hosts: what a growth costs.
 
 The cloud is behind a socket, in a process of its own, and answers what it answered before: the CPU
-is the engine's. "Before" is the whole look at the cloud, which a refusal still is. Log-in and
-discovery are not counted.
+is the engine's. "Before" is the whole look at the cloud, which an administrator's refusal still is.
+A plain user's is one of two connections, where Nova does not show the hosts. Log-in and discovery
+are not counted.
 
 Placement's own CPU is that of the real one, with as many providers: the query of a growth beside
 Nova's, which is the same with nova-scheduler's limit.
 
-Run: make bench. Prints figures beside goals, and fails where one is missed without a reason.
+Run: make bench; or with another number of hosts behind it. Prints figures beside goals, and fails
+where one is missed without a reason.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import multiprocessing
 import sys
 import time
 import uuid
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -30,7 +34,10 @@ from senlin.common import consts
 from benchmarks.bench_snapshot import TRAITS, Canned
 from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud import narrow
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
+from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.plugins import senlin_cloud
 from senlin_affinity.policy.certificate import SPARE
 from tests.engine import support
 from tests.recordings.exchanges import Reply
@@ -49,7 +56,7 @@ RARE, RARE_HOSTS, TOO_MANY = 'CUSTOM_RARE', 3, 7
 #: With it, every aggregate of a host counts.
 FILTER = 'AggregateInstanceTypeFilter'
 NOVAS_LIMIT = 1000
-_WHOLE = 'a refusal is that of the whole look, with its reasons and remedies'
+_WHOLE = "an administrator's refusal is that of the whole look, with its reasons and remedies"
 
 
 class Cloud(Canned):
@@ -94,9 +101,9 @@ def _is_asked(target: str) -> bool:
     return not path.startswith('/identity') and path not in roots
 
 
-def serve(pipe: Any) -> None:
+def serve(pipe: Any, number: int) -> None:
     """The cloud, until somebody says that it is enough."""
-    hosts = tuple(FakeHost(f'cmp-{n}') for n in range(HOSTS))
+    hosts = tuple(FakeHost(f'cmp-{n}') for n in range(number))
     ssd = FakeAggregate('ssd', tuple(host.host for host in hosts[1:]), {'ssd': 'true'})
     nova = FakeNova(hosts=hosts, quota=-1, aggregates=(ssd,))
     nova.add_flavor('ssd', extra_specs={'ssd': 'true'})
@@ -120,7 +127,8 @@ class Engine:
     def __init__(self, url: str, group: str, flavor: str = 'm1.tiny') -> None:
         self.connection: Connection = fake_keystone.connect(f'{url}/identity/v3')
         self._url = url
-        edge: Any = SimpleNamespace(connection=lambda: self.connection)
+        nova = SimpleNamespace(groups=[{'id': group}])
+        edge: Any = SimpleNamespace(connection=lambda: self.connection, nova=nova)
         self._desk = support.Desk(edge)
         self._cluster, self._policy = self._desk.bound(
             support.spec(), group, size=MEMBERS, profile=support.profile(flavor=flavor)
@@ -143,11 +151,11 @@ class Engine:
         return known
 
 
-def bench_hook() -> list[Goal]:
-    """The growths that fit, before and after, and the refusal."""
+def bench_hook(hosts: int) -> list[Goal]:
+    """The growths that fit, before and after, and the refusals."""
     context = multiprocessing.get_context('fork')
     here, there = context.Pipe()
-    child = context.Process(target=serve, args=(there,), daemon=True)
+    child = context.Process(target=serve, args=(there, hosts), daemon=True)
     child.start()
     goals = []
     try:
@@ -163,12 +171,10 @@ def bench_hook() -> list[Goal]:
         name = f'growth by {max(COUNTS)}, {FILTER}'
         goals += fitting(name, *filtered.grow(max(COUNTS)))
         cfg.CONF.clear_override('enabled_filters', group='affinity')
-        seconds, told, status = Engine(url, group, 'rare').grow(TOO_MANY)
-        assert status == 'ERROR', status
-        goals += [
-            Goal('refusal: MB', told['bytes'] / 1e6, 5, _WHOLE),
-            Goal('refusal: s of CPU', seconds, 1, _WHOLE),
-        ]
+        refused = Engine(url, group, 'rare')
+        goals += refusal('refusal', *refused.grow(TOO_MANY), _WHOLE)
+        with tenant(url):
+            goals += refusal("a plain user's refusal", *refused.grow(TOO_MANY))
     finally:
         here.send('enough')
         child.join()
@@ -183,6 +189,33 @@ def fitting(name: str, seconds: float, told: dict[str, int], status: str) -> lis
         Goal(f'{name}: kB', told['bytes'] / 1000, 300),
         Goal(f'{name}: ms of CPU', seconds * 1000, 40),
     ]
+
+
+def refusal(
+    name: str, seconds: float, told: dict[str, int], status: str, reason: str | None = None
+) -> list[Goal]:
+    """What one may cost that does not fit."""
+    assert status == 'ERROR', status
+    print(f'{name}: {_words((seconds, told, status))}')
+    return [
+        Goal(f'{name}: MB', told['bytes'] / 1e6, 5, reason),
+        Goal(f'{name}: s of CPU', seconds, 1, reason),
+    ]
+
+
+@contextlib.contextmanager
+def tenant(url: str) -> Iterator[None]:
+    """The cloud's eyes are another connection, and the owner may not list the hosts."""
+    seeing = CloudsEyes(fake_keystone.connect(f'{url}/identity/v3'))
+
+    def eyes(owner: Any) -> Eyes:
+        return Eyes(OwnersEyes(owner), seeing)
+
+    with (
+        mock.patch.object(senlin_cloud, 'eyes', eyes),
+        mock.patch.object(NovaInventory, 'shows_hosts', return_value=False),
+    ):
+        yield
 
 
 def _words(cost: tuple[float, dict[str, int], str]) -> str:
@@ -249,10 +282,10 @@ def bench_placement(hosts: int) -> Goal:
     return Goal("Placement's CPU, to that of Nova's own request", ours / novas, 1)
 
 
-def main() -> int:
-    print(f'{HOSTS:,} hosts')
-    return report([*bench_hook(), bench_placement(HOSTS)])
+def main(hosts: int = HOSTS) -> int:
+    print(f'{hosts:,} hosts')
+    return report([*bench_hook(hosts), bench_placement(hosts)])
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,4 +1,9 @@
-"""The benchmark of taking a snapshot runs: what nobody runs every day breaks unseen."""
+"""The benchmarks run, in small: what nobody runs every day breaks unseen."""
+
+import subprocess
+import sys
+
+import pytest
 
 from benchmarks import bench_snapshot
 
@@ -9,3 +14,15 @@ def test_a_snapshot_is_taken_as_the_bare_pages_are(capsys):
     assert bare.split()[:2] == ['bare', 'pages']
     assert ours.split()[0] == 'take'
     assert '12 requests and 0 pages more' in ours
+
+
+@pytest.mark.long
+def test_the_hook_is_measured():
+    """In a process of its own, as Senlin's options are not Nova's. Times are not held."""
+    run = [sys.executable, '-W', 'ignore', '-m', 'benchmarks.bench_hook', '100']
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert 'Traceback' not in done.stderr, done.stderr
+    assert 'growth by 50, the whole look: 13 requests, ' in done.stdout
+    assert "a plain user's refusal: 13 requests, 0.0 MB, " in done.stdout
+    rows = [line.split('  ')[0] for line in done.stdout.splitlines() if 'at most' in line]
+    assert len(rows) == 14
