@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'WRONG {result}')
     text = table.text(results)
     print(text)
-    print(f'{len(results)} questions; seeds from {given.first}', end='')
+    first = min((result.seed for result in results), default=given.first)
+    print(f'{len(results)} questions; seeds from {first}', end='')
     asked = len(results) - before
     if asked:
         cpu = sum(os.times()[2:4]) / asked  # of the workers, which have ended
