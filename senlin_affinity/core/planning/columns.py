@@ -6,12 +6,13 @@ that differs in its ``shape``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, cast
 
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.shapes import Shapes
 from senlin_affinity.core.planning.table import Columns, Table, patched
 from senlin_affinity.core.verdict import Verdict
 
@@ -81,7 +82,7 @@ def _column(
     resolved: ResolvedRequest, constraint: HostConstraint, hosts: Sequence[Host]
 ) -> Sequence[Verdict]:
     if not hasattr(constraint, 'check_hosts'):
-        return _one_by_one(resolved, constraint, hosts)
+        return [*map(Shapes(resolved, constraint).ask, hosts)]
     with blame.blaming(constraint, 'check_hosts'):
         verdicts: Sequence[Verdict] = constraint.check_hosts(resolved, hosts)
         if len(verdicts) != len(hosts):
@@ -89,22 +90,3 @@ def _column(
         for verdict in dict(zip(map(id, verdicts), verdicts, strict=True)).values():
             blame.answered(verdict)
         return verdicts
-
-
-def _one_by_one(
-    resolved: ResolvedRequest, constraint: HostConstraint, hosts: Sequence[Host]
-) -> list[Verdict]:
-    known: dict[Hashable, Verdict] = {}
-    verdicts = []
-    for host in hosts:
-        method = 'shape'
-        try:
-            shape = constraint.shape(resolved, host)
-            verdict = known.get(shape)
-            if verdict is None:
-                method = 'check_host'
-                verdict = known[shape] = blame.answered(constraint.check_host(resolved, host))
-        except Exception as error:
-            raise blame.blamed(constraint, method, error, f'host {host.host}') from error
-        verdicts.append(verdict)
-    return verdicts

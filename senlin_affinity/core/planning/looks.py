@@ -23,6 +23,7 @@ from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.planning.rows import is_by_name
+from senlin_affinity.core.planning.shapes import Shapes
 from senlin_affinity.core.verdict import Verdict
 
 _FIELDS = """
@@ -98,10 +99,9 @@ class Rule:
         self.named: Collection[str] | None = ()
         if is_by_name(constraint):
             self.named = _declared(resolved, constraint, 'named', None)
-        self._question, self._constraint = resolved, constraint
         is_plain = {*self.reads}.isdisjoint(('grants', 'resources'))
         self._look = _getter(sorted(self.reads)) if is_plain else None
-        self._known: dict[Hashable, Verdict] = {}
+        self._shapes = Shapes(resolved, constraint)
         self._by_look: dict[Hashable, Verdict] = {}
 
     @property
@@ -121,21 +121,11 @@ class Rule:
 
     def shape(self, host: Host) -> Hashable:
         """What counts for it of a host."""
-        return self._constraint.shape(self._question, host)
+        return self._shapes.shape(host)
 
     def ask(self, host: Host) -> Verdict:
         """What it says about a host."""
-        method = 'shape'
-        try:
-            shape = self._constraint.shape(self._question, host)
-            verdict = self._known.get(shape)
-            if verdict is None:
-                method = 'check_host'
-                verdict = blame.answered(self._constraint.check_host(self._question, host))
-                self._known[shape] = verdict
-        except Exception as error:
-            raise blame.blamed(self._constraint, method, error, f'host {host.host}') from error
-        return verdict
+        return self._shapes.ask(host)
 
 
 def _declared(

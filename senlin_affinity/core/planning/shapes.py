@@ -1,0 +1,36 @@
+"""What a rule says about hosts one by one, asked once for those of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from senlin_affinity.core.constraint import HostConstraint
+from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.planning import blame
+from senlin_affinity.core.verdict import Verdict
+
+
+class Shapes:
+    """A rule, one question, and what was answered to it so far."""
+
+    def __init__(self, resolved: ResolvedRequest, constraint: HostConstraint) -> None:
+        self._question, self._constraint = resolved, constraint
+        self._known: dict[Hashable, Verdict] = {}
+
+    def shape(self, host: Host) -> Hashable:
+        """What counts for it of a host."""
+        return self._constraint.shape(self._question, host)
+
+    def ask(self, host: Host) -> Verdict:
+        """What it says about a host."""
+        method = 'shape'
+        try:
+            shape = self.shape(host)
+            verdict = self._known.get(shape)
+            if verdict is None:
+                method = 'check_host'
+                verdict = blame.answered(self._constraint.check_host(self._question, host))
+                self._known[shape] = verdict
+        except Exception as error:
+            raise blame.blamed(self._constraint, method, error, f'host {host.host}') from error
+        return verdict
