@@ -23,6 +23,9 @@ from senlin_affinity.core.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMB
 
 PATTERN_QUERY: Microversion = (2, 53)
 _BAD_REQUEST, _FORBIDDEN = 400, 403
+
+#: A user's quotas that may not be seen, or of a user that Nova does not know.
+_HIDDEN = (403, 404)
 #: A flavor, an image and a host that there are not.
 _NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
 #: The quotas of the servers themselves, and the names that Nova gives limit and use.
@@ -93,16 +96,24 @@ class NovaInventory:
             return {**quotas, SERVER_GROUP_MEMBERS: members}
 
     def with_user(
-        self, quotas: Mapping[str, Quota], project_id: str, user_id: str
+        self, quotas: Mapping[str, Quota], project_id: str | None, user_id: str | None
     ) -> Mapping[str, Quota]:
         """The quotas of a project, with what one of its users may have of them.
 
-        Nova says the project's where the user has none, and tells a user the own ones.
+        Nova says the project's where the user has none, and tells a user the own ones. Those that
+        may not be seen, or of a user that Nova does not know, are left out.
         """
+        if project_id is None or user_id is None:
+            return quotas
         what = 'read the quotas of the user'
         path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
         query = {'user_id': user_id}
-        body = self._compute.get(path, what, self._compute.pick(BASE), params=query)
+        try:
+            body = self._compute.get(path, what, self._compute.pick(BASE), params=query)
+        except CloudError as error:
+            if error.status not in _HIDDEN:
+                raise
+            return quotas
         with reading(what):
             found = body['quota_set']
             of_user = {

@@ -18,24 +18,19 @@ image that can not be read: the whole look says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from senlin_affinity.cloud import allocations, few, flavors, hosts, images
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.eyes import Eyes
-from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Quota
+from senlin_affinity.core.objects import CloudSnapshot
 from senlin_affinity.core.planning.smaller_flavors import is_smaller
 from senlin_affinity.policy import certificate, profile
 from senlin_affinity.policy.question import Look, Narrow, Needs
-
-#: A user's quotas that may not be seen, or of a user that Nova does not know.
-_HIDDEN = (403, 404)
 
 
 class Seen(NamedTuple):
@@ -93,7 +88,8 @@ class _Looking:
         flavor = None if group is None else flavors.flavor(compute, name, are_specs_needed=True)
         if group is None or flavor is None or not self._has_image(needed.image):
             return None
-        quotas = _quotas(clouds.ports(self._eyes, self._timeout).inventory, project, user)
+        inventory = clouds.ports(self._eyes, self._timeout).inventory
+        quotas = inventory.with_user(inventory.quotas(), project, user)
         self.read = replace(self.read, quotas=quotas)
         snapshot = CloudSnapshot(
             flavors=(flavor,),
@@ -160,16 +156,3 @@ class _Looking:
         look = replace(look, snapshot=replace(look.snapshot, flavors=every))
         found = few.see(self._eyes, look, query.text, answer, self._timeout)
         return found if found is not None and certificate.is_proof(asked, found) else None
-
-
-def _quotas(inventory: NovaInventory, project: str | None, user: str | None) -> Mapping[str, Quota]:
-    """The project's, with those of the user, unless they may not be seen."""
-    known = inventory.quotas()
-    if project is None or user is None:
-        return known
-    try:
-        return inventory.with_user(known, project, user)
-    except CloudError as error:
-        if error.status not in _HIDDEN:
-            raise
-        return known

@@ -31,7 +31,7 @@ from senlin_affinity.core.objects import CloudSnapshot, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 
 T = TypeVar('T')
-_FORBIDDEN, _BAD_REQUEST, _NOT_FOUND = 403, 400, 404
+_FORBIDDEN, _BAD_REQUEST = 403, 400
 #: The time, as the file has it: 2026-01-01T00:00:00Z.
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
 
@@ -214,7 +214,7 @@ class _Taking:
             if self._read.quotas is not None:
                 return self._read.quotas
             known = self._part('quotas', inventory.quotas)
-            return self._of_user(inventory, known)
+            return None if known is None else inventory.with_user(known, self._own, self._user)
         try:
             return self._part('quotas', lambda: inventory.quotas_of(project))
         except CloudError as error:
@@ -224,19 +224,6 @@ class _Taking:
                 raise InvalidSpec(str(error), 'project') from error
             self._unknown['quotas'] = str(error)  # a group that outlived its project
             return None
-
-    def _of_user(
-        self, inventory: NovaInventory, known: Mapping[str, Quota] | None
-    ) -> Mapping[str, Quota] | None:
-        """The own quotas with those of the user, unless they may not be seen."""
-        if known is None or self._own is None or self._user is None:
-            return known
-        try:
-            return inventory.with_user(known, self._own, self._user)
-        except CloudError as error:
-            if error.status not in (_FORBIDDEN, _NOT_FOUND):
-                raise
-            return known
 
     def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.Seen:
         placement = clouds.placement(self._eyes.cloud, self._timeout)
