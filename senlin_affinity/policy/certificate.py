@@ -71,7 +71,8 @@ class Query:
 
 def are_aggregates_needed(asked: Narrow, look: Look) -> bool:
     """Does a zone or a rule need the aggregates, which must then be in the look?"""
-    return wanted_zone(_resolved(asked, look, None)) is not None or bool(_readers(asked, look))
+    resolved = _resolved(asked, look, None)
+    return wanted_zone(resolved) is not None or bool(_readers(asked, look, resolved))
 
 
 def query(asked: Narrow, look: Look, sets: Collection[frozenset[str]] = ()) -> Query | None:
@@ -79,9 +80,9 @@ def query(asked: Narrow, look: Look, sets: Collection[frozenset[str]] = ()) -> Q
 
     :param sets: the aggregates that hosts are in together.
     """
-    resolved, number = _resolved(asked, look, None), _number(asked, look)
+    resolved = _resolved(asked, look, None)
+    number, readers = _number(resolved), _readers(asked, look, resolved)
     text, name = _text(asked, look), candidate_query.query(resolved)
-    readers = _readers(asked, look)
     chosen = _chosen(asked, look, readers, sets) if readers else MemberOf()
     if text is None or name is None or chosen is None or number > _MOST:
         return None
@@ -109,9 +110,8 @@ def of(asked: Narrow, count: int) -> Narrow:
     return dataclasses.replace(asked, question=dataclasses.replace(asked.question, count=count))
 
 
-def _number(asked: Narrow, look: Look) -> int:
+def _number(resolved: ResolvedRequest) -> int:
     """How many hosts are enough, whatever room they have."""
-    resolved = _resolved(asked, look, None)
     group = resolved.server_group
     return resolved.request.count + (0 if group is None else len(group.members))
 
@@ -121,11 +121,10 @@ def _best(query: Query) -> list[Host]:
     return [query.host(str(number), query.limit) for number in range(query.limit)]
 
 
-def _readers(asked: Narrow, look: Look) -> list[Constraint]:
+def _readers(asked: Narrow, look: Look, resolved: ResolvedRequest) -> list[Constraint]:
     """The rules about the aggregates of a host that have something to say."""
-    name = candidate_query.query(_resolved(asked, look, None)) or ''
-    zone = wanted_zone(_resolved(asked, look, None))
-    host = Query('', 1, name, asked, zone).host('any', 1)
+    name = candidate_query.query(resolved) or ''
+    host = Query('', 1, name, asked, wanted_zone(resolved)).host('any', 1)
     said = evaluate(_resolved(asked, look, [host]), asked.constraints)
     return [
         each
