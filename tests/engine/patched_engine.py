@@ -17,7 +17,7 @@ from oslo_config import cfg
 from senlin import objects
 from senlin.common import exception as senlin_exception
 
-from tests.engine.support import PROJECT, USER, Desk, binding, make_database, spec
+from tests.engine.support import PROJECT, USER, Desk, binding, make_database, spec, use_service_user
 from tests.support.edge import Edge
 
 DRS = spec(enable_drs_extension=True, preflight='off')
@@ -28,14 +28,7 @@ def main(auth_url: str, timeout: str, step: str) -> None:
     assert eventlet.patcher.is_monkey_patched('thread')
     assert threading.current_thread.__module__.startswith('eventlet')
     make_database()
-    for name, value in {
-        'auth_url': auth_url,
-        'service_username': 'admin',
-        'service_password': 'secret',
-        'service_user_domain': 'default',
-        'service_project_domain': 'default',
-    }.items():
-        cfg.CONF.set_override(name, value, group='authentication')
+    use_service_user(auth_url)
     cfg.CONF.set_override('request_timeout', float(timeout), group='affinity')
     desk = Desk(Edge())  # which answers nothing: no mocker is started
     trust = {'openstack': {'trust': 'of-the-owner'}}

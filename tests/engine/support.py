@@ -49,6 +49,18 @@ def make_database() -> None:
     models.BASE.metadata.create_all(database.get_engine())
 
 
+def use_service_user(auth_url: str) -> None:
+    """Name Senlin's own user, who logs in there, in its options."""
+    for name, value in {
+        'auth_url': auth_url,
+        'service_username': 'admin',
+        'service_password': 'secret',
+        'service_user_domain': 'default',
+        'service_project_domain': 'default',
+    }.items():
+        cfg.CONF.set_override(name, value, group='authentication')
+
+
 def spec(version: str | float = '1.1', **properties: Any) -> dict[str, Any]:
     """A spec of the policy."""
     return {'type': 'senlin.policy.affinity', 'version': version, 'properties': properties}

@@ -20,7 +20,7 @@ from senlin_affinity.cloud import service_user
 from senlin_affinity.plugins import senlin_cloud
 from senlin_affinity.plugins.senlin_policy import AffinityPolicy
 from senlin_affinity.policy import ownership
-from tests.engine.support import PROJECT, USER, Desk, plain, profile, spec
+from tests.engine.support import PROJECT, USER, Desk, plain, profile, spec, use_service_user
 from tests.reliability.faulty_cloud import FaultyCloud
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeAggregate, FakeHost, FakeNova
@@ -107,14 +107,7 @@ class Stage:
         self.desk = Desk(Edge())  # whose Nova nobody asks
         trust = {'user': USER, 'project': PROJECT, 'cred': {'openstack': {'trust': 'a-trust'}}}
         objects.Credential.create(self.desk.context, trust)
-        for name, value in {
-            'auth_url': f'{cloud.url}/identity/v3',
-            'service_username': 'admin',
-            'service_password': 'secret',
-            'service_user_domain': 'default',
-            'service_project_domain': 'default',
-        }.items():
-            cfg.CONF.set_override(name, value, group='authentication')
+        use_service_user(f'{cloud.url}/identity/v3')
         service_user.section(cfg.CONF)  # makes its options known
         named = 'authentication' if operation.has_eyes else None
         cfg.CONF.set_override('auth_section', named, group=service_user.GROUP.name)
