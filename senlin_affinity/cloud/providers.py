@@ -125,7 +125,8 @@ class _Answers:
                 for name, amount in provider.amounts.items()
             }
         else:
-            traits = frozenset().union(*(provider.traits for provider in (*own, *strangers)))
+            given = (provider.traits - {SHARING} for provider in strangers)
+            traits = frozenset().union(*(provider.traits for provider in own), *given)
             pooled = shared.pooled(own, strangers) if shared is not None else {}
             resources = _sum(own, strangers, largest, pooled)
         is_nested = len(own) > 1 or not all(_is_pool(each, resources, own) for each in strangers)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from senlin_affinity import preflight
+from senlin_affinity.core.host_status import DISABLED
 from senlin_affinity.core.objects import DEFAULT_FILTERS, PlacementRequest, Rules
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.sandbox.cloud import SandboxCloud
@@ -35,9 +36,11 @@ FLAVORS = {
 RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('kept:',))
 ANTI = 'anti-affinity'
 #: The flavor, how many servers of it are asked for, what else is asked, and what is there: a group
-#: with a server on each of some hosts, the limit of a quota, the rules.
+#: with a server on each of some hosts, the limit of a quota, the rules, an enabled host whose
+#: provider has the trait of a disabled one.
 CASES = {
     'started_hosts': ('asked', 3, {'availability_zone': 'az-1'}, {}),
+    'started_hosts of Placement': ('asked', 3, {'availability_zone': 'az-1'}, {'stale': 'cmp-1'}),
     'availability_zone': ('asked', 2, {'availability_zone': 'az-2'}, {}),
     'any_zone': ('asked', 3, {'availability_zone': 'az-2'}, {}),
     'aggregate_hosts of a zone': ('asked', 3, {'availability_zone': 'az-2'}, {}),
@@ -120,6 +123,8 @@ def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
         assert operator.place(request, f'nova:{there["on"]}')
     if 'limit' in there:
         set_limit(operator, there['limit'])
+    if 'stale' in there:
+        operator.set_traits(there['stale'], [*operator.traits(there['stale']), DISABLED])
     code, _of, which = case.partition(' of ')
     remedy = next(
         each

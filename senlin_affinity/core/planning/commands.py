@@ -9,7 +9,8 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from senlin_affinity.core.objects import ResolvedRequest
+from senlin_affinity.core.host_status import DISABLED, is_left_behind
+from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.actions import unused
 from senlin_affinity.core.server_group import (
     NOT_YET,
@@ -60,9 +61,14 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
     yield (*version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
-def _enabled_hosts(_question: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
-    for host in value:
-        yield ('compute', 'service', 'set', '--enable', *_named(host, 'nova-compute'))
+def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
+    """A service that is enabled stays as it is: Nova would not write the trait again."""
+    known = resolved.snapshot.hosts or ()
+    stale = [each for each in known if each.host in set(value) and is_left_behind(each)]
+    enabled = {each.host for each in stale}
+    for name in (name for name in value if name not in enabled):
+        yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
+    yield from (words for host in stale for words in _traits(host, host.traits - {DISABLED}))
 
 
 def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
@@ -83,16 +89,26 @@ def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> It
 
 
 def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
-    """The line replaces all traits of a provider: those that it has are in it, too."""
-    for trait in value['traits']:
+    known, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
+    given = [
+        words
+        for host in known
+        if host.host in chosen
+        for words in _traits(host, host.traits.union(value['traits']))
+    ]
+    for trait in value['traits'] if given else ():
         yield (*_PLACEMENT, 'trait', 'create', trait)
-    chosen = set(value['hosts'])
-    for host in (each for each in resolved.snapshot.hosts or () if each.host in chosen):
-        traits = (('--trait', trait) for trait in sorted(host.traits.union(value['traits'])))
-        words = (word for pair in traits for word in pair)
-        named = ('openstack', 'resource', 'provider', 'list', '--name', host.hypervisor_hostname)
-        identity = _Inner((*named, '-f', 'value', '-c', 'uuid'))
-        yield (*_PLACEMENT, 'resource', 'provider', 'trait', 'set', *words, identity)
+    yield from given
+
+
+def _traits(host: Host, traits: Iterable[str]) -> Iterator[_Words]:
+    """The line replaces all traits of a provider; of a tree it is not known which has which."""
+    if host.is_nested:
+        return
+    words = (word for trait in sorted(traits) for word in ('--trait', trait))
+    named = ('openstack', 'resource', 'provider', 'list', '--name', host.hypervisor_hostname)
+    identity = _Inner((*named, '-f', 'value', '-c', 'uuid'))
+    yield (*_PLACEMENT, 'resource', 'provider', 'trait', 'set', *words, identity)
 
 
 def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:

@@ -596,6 +596,7 @@ def test_shared_storage_counts_for_the_hosts_that_may_use_it(edge):
 
     assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_DISK]
     assert found['cmp-1'].resources['DISK_GB'] == Resource(5000, 7, pool='shared')
+    assert SHARING not in found['cmp-1'].traits
     assert not found['cmp-1'].is_nested
     assert 'DISK_GB' not in found['cmp-2'].resources
     assert found['vc-1'].resources['DISK_GB'] == Resource(2000, 0)

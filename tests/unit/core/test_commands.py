@@ -4,6 +4,7 @@ import shlex
 
 import pytest
 
+from senlin_affinity.core.host_status import DISABLED
 from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
 from senlin_affinity.core.planning import commands
 from senlin_affinity.core.server_group import NOT_YET, ServerGroup
@@ -14,9 +15,13 @@ HOSTS = tuple(
     Host(name, f'{name}.example.org', traits=frozenset({'HW_CPU_X86_AVX', 'CUSTOM_B'}))
     for name in ('cmp-1', 'cmp-2')
 )
+STALE = tuple(
+    Host(name, name, traits=frozenset({DISABLED, 'CUSTOM_B'}), is_nested=is_nested)
+    for name, is_nested in (('cmp-3', False), ('tree', True))
+)
 GROUP = ServerGroup('g', 'web', 'anti-affinity')
 QUESTION = ResolvedRequest(
-    PlacementRequest(1, 'f'), CloudSnapshot(hosts=HOSTS, flavors=(FLAVOR,)), FLAVOR, GROUP
+    PlacementRequest(1, 'f'), CloudSnapshot((*HOSTS, *STALE), flavors=(FLAVOR,)), FLAVOR, GROUP
 )
 NEW_GROUP = {
     'server_group': {
@@ -42,6 +47,14 @@ NEW_GROUP = {
             [f'compute service set --enable {name} nova-compute' for name in ('cmp-1', 'cmp-2')],
         ),
         (
+            {'enabled_hosts': ['cmp-3', 'cmp-1', 'tree']},
+            [
+                'compute service set --enable cmp-1 nova-compute',
+                '--os-placement-api-version 1.6 resource provider trait set --trait CUSTOM_B '
+                '"$(openstack resource provider list --name cmp-3 -f value -c uuid)"',
+            ],
+        ),
+        (
             {'quotas': {'project_id': 'p', 'limits': {'ram': 7, 'server_group_members': 9}}},
             ['quota set --ram 7 --server-group-members 9 p'],
         ),
@@ -59,6 +72,7 @@ NEW_GROUP = {
                 '--name cmp-2.example.org -f value -c uuid)"',
             ],
         ),
+        ({'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['tree']}}, []),
         (
             {'removed_extra_specs': ['trait:CUSTOM_A']},
             [
