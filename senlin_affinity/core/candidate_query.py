@@ -6,9 +6,9 @@ Shapes, without the percent signs of what is really sent::
 
 The names are sorted, and the values are encoded as Nova does it; Nova adds a ``limit``.
 
-What is not known is left out, and named by ``missing``: Nova's own query then asks for the same or
-for more, and the answer to this one is an upper bound. ``OWNER_NOVA`` is left out as well, which
-Nova requires once every compute service reports it: then it changes nothing.
+What is not known is left out: Nova's own query then asks for the same or for more, and the answer
+to this one is an upper bound. ``OWNER_NOVA`` is left out as well, which Nova requires once every
+compute service reports it: then it changes nothing.
 
 Source: nova-scheduler's translation of a request and its request filters (Nova 34), with both of
 which tests compare.
@@ -35,7 +35,6 @@ from senlin_affinity.core.wanted_zone import wanted_zone
 #: The microversion at which Nova asks, and for which these queries are written.
 MICROVERSION = '1.36'
 
-_OWNER = 'OWNER_NOVA'
 _SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
 
 
@@ -64,32 +63,6 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), f'!{DISABLED}']))
     policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
     return tuple(_encoded([root, *policy, *_of_groups(each, member_of)]) for each in groups)
-
-
-def missing(resolved: ResolvedRequest) -> tuple[str, ...]:
-    """What is not known, in words, and may make Nova's own queries ask for more; mostly nothing."""
-    return tuple(_missing(resolved))
-
-
-def _missing(resolved: ResolvedRequest) -> Iterator[str]:
-    snapshot, flavor = resolved.snapshot, resolved.flavor
-    image, hosts = resolved.image_properties, snapshot.hosts or ()
-    if image is None:
-        yield 'the properties of the image'
-    if root_traits.is_format_open(resolved):
-        yield 'the disk format of the image'
-    if snapshot.aggregates is None and are_aggregates_asked(resolved):
-        yield 'the aggregates'
-    if resolved.option(TENANTS) and resolved.project_id is None:
-        yield 'the project'
-    specs = flavor.extra_specs if flavor is not None else {}
-    for key in ('accel:device_profile', 'pci_passthrough:alias'):
-        if specs.get(key):
-            yield f'the devices of {key}'
-    if root_traits.is_tpm_secret_open(resolved):
-        yield 'whether Nova asks who owns the secret of a TPM'
-    if len({_OWNER in host.traits for host in hosts if host.traits}) > 1:
-        yield f'whether Nova requires {_OWNER}'
 
 
 def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
