@@ -55,6 +55,7 @@ class AvailabilityZoneConstraint:
     filters: tuple[str, ...] = ()
     is_by_name = False
     is_by_resources = False
+    is_lasting = True
     is_in_placement = True
     options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE
     reasons: ClassVar[Mapping[str, Reason]] = {

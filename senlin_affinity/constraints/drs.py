@@ -28,6 +28,7 @@ class DrsConstraint:
     needs = ('hosts',)
     is_by_name = True
     is_by_resources = False
+    is_lasting = True
     may_be_given_up = True
     filters: tuple[str, ...] = ()
     options = (PATTERN,)

@@ -31,6 +31,7 @@ class ImageConstraint:
     needs = ('flavors',)
     is_by_name = False
     is_by_resources = False
+    is_lasting = True
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image.fits': Reason('the flavor is large enough for the image'),

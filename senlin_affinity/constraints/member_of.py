@@ -35,6 +35,7 @@ class MemberOfConstraint:
     needs = ('aggregates', 'hosts')
     is_by_name = False
     is_by_resources = False
+    is_lasting = True
     may_be_given_up = True
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {

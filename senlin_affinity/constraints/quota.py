@@ -24,6 +24,7 @@ class QuotaConstraint:
     needs = ('quotas', 'flavors', 'server_groups')
     is_by_name = False
     is_by_resources = False
+    is_lasting = True
     filters: tuple[str, ...] = ()
     reasons: ClassVar[Mapping[str, Reason]] = {
         **quotas.REASONS,

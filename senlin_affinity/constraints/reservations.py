@@ -117,6 +117,7 @@ class ReservationsConstraint:
     needs = ('aggregates', 'flavors', 'hosts')
     is_by_name = False
     is_by_resources = False
+    is_lasting = True
     #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
     filters: tuple[str, ...] = ()
     options = REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ENFORCED_BY, ISOLATION, TENANTS, TENANT_AGGREGATE

@@ -63,6 +63,7 @@ class ServerGroupConstraint:
     needs = ('server_groups',)
     is_by_name = True
     is_by_resources = False
+    is_lasting = True
     is_in_placement = True
     is_about_room = True
     is_joint = False

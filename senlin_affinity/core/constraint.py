@@ -37,6 +37,8 @@ class Constraint(Protocol):
     many servers more on it; None: it has to be asked.
     ``is_about_room`` says that a host which it rejects is only full: it is still one of those that
     the servers are spread over.
+    ``is_lasting``, where it is declared: what it refuses today is not changed by freeing a host, or
+    by starting one. An attach asks these whether the cluster can reach its ``max_size``.
     ``is_joint`` says that what a domain takes depends on the others that the rule is asked about;
     where it is not declared, it is taken to.
     ``may_be_given_up`` says that "without this rule" may be proposed: never for one that protects

@@ -45,9 +45,6 @@ from senlin_affinity.policy.question import IMAGE, Look, Narrow, Needs, Question
 Seen: TypeAlias = Look | AffinityError
 
 _MOST_REMEDIES = 3
-#: What freeing a host or starting one does not change.
-_OF_HOSTS = ('availability_zone', 'member_of', 'reservations', 'drs')
-_LASTING = (*_OF_HOSTS, 'server_group', 'image', 'quota')
 
 
 @dataclass(frozen=True)
@@ -190,7 +187,7 @@ def ceiling(growth: Growth, seen: Seen) -> str | None:
     """Why the cluster can never have so many nodes, whatever hosts are freed; None where it can."""
     if isinstance(seen, Look) and seen.is_yes:
         return None
-    lasting = [item for item in growth.constraints if item.name in _LASTING]
+    lasting = [item for item in growth.constraints if getattr(item, 'is_lasting', False)]
     decision = _decide(_freed(growth, seen)[0], _look(seen), lasting)
     return _words(decision) if decision.fits is False else None
 

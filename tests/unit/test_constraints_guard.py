@@ -84,3 +84,5 @@ def test_it_has_a_page(constraint):
     page = (ROOT / f'doc/source/constraints/{constraint.name}.rst').read_text(encoding='utf-8')
     assert page.splitlines()[1] == constraint.name
     assert f'\nLevel\n   {" and ".join(levels(constraint))}\n' in page
+    is_lasting = getattr(constraint, 'is_lasting', False)
+    assert ('\nAt attach\n   asked whether the cluster can grow' in page) is is_lasting

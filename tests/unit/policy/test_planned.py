@@ -13,7 +13,7 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.question import IMAGE, Look, Question
-from tests.support.small_cloud import CONSTRAINTS, rules_of, snapshot_of
+from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
 RULES = (*CONSTRAINTS, ImageConstraint())
@@ -141,6 +141,16 @@ def test_ceiling(row, words):
         assert why.startswith('does not fit: ')
         assert words in why
     assert story.warnings == []
+
+
+@pytest.mark.parametrize('is_lasting', [True, False])
+def test_a_rule_of_another_package_says_itself_that_it_lasts(is_lasting):
+    fence = Fence()
+    fence.is_lasting = is_lasting
+    story = Story({'count': 2, 'hosts': {'cmp-1': {'aggregates': ['fenced']}}})
+    why = hook.ceiling(story.growth([fence]), story.seen())
+    assert (why is not None) is is_lasting
+    assert why is None or 'fence.forbidden on 1' in why
 
 
 def test_the_words_of_a_refusal_stay_short():
