@@ -6,7 +6,7 @@ Units: a ``cutoff`` is difflib's share of letters in common, 0 to 1.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 _NEAR = 0.6
@@ -21,21 +21,39 @@ def meant(word: str, known: Collection[str], otherwise: str = 'known are') -> st
 def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | None:
     """The known word that is nearest, first of all one with swapped letters; None: none is near."""
     size, most, letters = len(word), 1.001 - cutoff, _letters(word)
-    low, high = size * (1 - most) / (1 + most), size * (1 + most) / (1 - most)
-    # Other lengths, or letters, are never near: difflib would find that out more slowly.
+    # Not in common are the difference of their lengths, and two for each letter of the shorter word
+    # that the longer one lacks, at least: difflib would find that out more slowly.
     near = [
         each
-        for each in known
-        if low <= len(each) <= high
-        and (letters ^ _letters(each)).bit_count() <= most * (size + len(each))
+        for length, words in _by_length(tuple(known)).items()
+        for spare in [(most * (size + length) - abs(size - length)) / 2]
+        if spare >= 0
+        for each, its in words
+        if (its & ~letters if length < size else letters & ~its).bit_count() <= spare
     ]
     if not near:
         return None
+    if len(near) == 1 and _is_half_alike(word, near[0], cutoff):
+        return near[0]
     close = difflib.get_close_matches(word, near, cutoff=cutoff)
     return max(close, key=lambda each: sorted(each) == sorted(word), default=None)
 
 
-@lru_cache(maxsize=4_096)
+def _is_half_alike(one: str, other: str, cutoff: float) -> bool:
+    """Do they begin or end with as many letters alike as are enough for difflib?"""
+    half = int(cutoff * (len(one) + len(other)) / 2) + 1
+    return one[:half] == other[:half] or one[-half:] == other[-half:]
+
+
+@lru_cache(maxsize=16)
+def _by_length(known: tuple[str, ...]) -> Mapping[int, Sequence[tuple[str, int]]]:
+    """The words with their letters, by how many they are."""
+    found: dict[int, list[tuple[str, int]]] = {}
+    for word in known:
+        found.setdefault(len(word), []).append((word, _letters(word)))
+    return found
+
+
 def _letters(word: str) -> int:
     """A bit for each letter that is in it; letters may share one."""
     return sum({1 << ord(letter) % 64 for letter in word})

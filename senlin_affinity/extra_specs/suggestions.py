@@ -71,7 +71,7 @@ class Suggestions:
     def _known_once_folded(self, name: str) -> Iterator[str]:
         namespace, colon, key = name.replace('-', '_').partition(':')
         for before in dict.fromkeys((namespace, namespace.lower())):
-            for behind in (key, key.lower(), key.upper()):
+            for behind in dict.fromkeys((key, key.lower(), key.upper())):
                 if self._find(f'{before}{colon}{behind}'):
                     yield f'{before}{colon}{behind}'
 
