@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec, PluginError
-from senlin_affinity.extra_specs.registry import Registry, needed
+from senlin_affinity.extra_specs.registry import Registry, available, own
 
 STRICT = 'strict'
 PERMISSIVE = 'permissive'
@@ -88,8 +88,12 @@ def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Findi
         return None
     if not isinstance(name, str):
         return Finding(repr(name), value, 'the name must be a string', is_error=True)
-    known = registry or needed([name])
+    known = registry or own()
     validator = known.find(name)
+    if validator is None and registry is None:
+        # No plugin has a say in what this project defines.
+        known = available()
+        validator = known.find(name)
     missing = known.missing_for(name) if known.missing else ()
     if missing:
         why = '' if validator is not None else ', as nothing that loads defines it'

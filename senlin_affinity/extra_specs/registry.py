@@ -143,17 +143,9 @@ def available(*, with_nova: bool = False) -> Registry:
         return registry
 
 
-def needed(names: Iterable[object]) -> Registry:
-    """The registry that these names need: no plugin has a say in what this project defines."""
-    own = _own()
-    for name in names:
-        if isinstance(name, str) and own.find(name) is None:
-            return available()
-    return own
-
-
 @cache
-def _own() -> Registry:
+def own() -> Registry:
+    """What this project defines, and no plugin."""
     return Registry()
 
 
@@ -178,7 +170,7 @@ def _read(groups: Iterable[str]) -> Registry:
         for reader in ExtensionManager(READERS).extensions:
             found |= zip(failed, reader.plugin(tuple(failed.values())), strict=True)
     return Registry(
-        _own().namespaces,
+        own().namespaces,
         (each for each in found.values() if isinstance(each, Plugin)),
         (each for each in found.values() if isinstance(each, PluginError)),
     )

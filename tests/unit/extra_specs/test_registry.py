@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from senlin_affinity.core.errors import PluginError
+from senlin_affinity.core.errors import InvalidExtraSpec, PluginError
 from senlin_affinity.extra_specs import validate
 from senlin_affinity.extra_specs.base import Namespace
 from senlin_affinity.extra_specs.index import Index
@@ -21,7 +21,6 @@ from senlin_affinity.extra_specs.registry import (
     available,
     installed,
     load,
-    needed,
 )
 from senlin_affinity.extra_specs.validators import hw, namespaces, placement, quota
 from tests.unit.extra_specs.test_definitions import definition
@@ -213,13 +212,16 @@ class TestInstalled:
         install('senlin_affinity', group=NOVA_GROUP, target=ours)
         install('reader', lambda _entry_points: pytest.fail('nothing is left'), READERS)
         names = ['acme:x', 'acme:s', 'acme:n']
+        for name in ('hw:cpu_policy', 'hw_video:ram_max_mb', 'trait1:CUSTOM_X'):
+            with pytest.raises(InvalidExtraSpec):
+                validate(name, '?')
+        assert loaded == []  # for names of this project
         assert [each.name for each in installed().added] == names
-        assert installed() is available() is needed(['hw:cpu_policy', 'foo'])
+        assert installed() is available()
         assert loaded == ['once']
         found = installed(with_nova=True)
         assert [each.name for each in found.added] == [*names, 'acme:y']
         assert found.shadowed == ()
-        assert needed([5]) is needed(['hw:cpu_policy', 'hw:numa_cpus.0']) is not installed()
 
     @pytest.mark.parametrize(
         ('present', 'why'),
