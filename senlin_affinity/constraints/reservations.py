@@ -20,7 +20,6 @@ from senlin_affinity.constraints.base import (
     Host,
     Kind,
     OpenAssumption,
-    Option,
     Reason,
     Replanner,
     ResolvedRequest,
@@ -28,6 +27,10 @@ from senlin_affinity.constraints.base import (
 )
 from senlin_affinity.core.aggregates import isolation
 from senlin_affinity.core.aggregates import membership as aggregates
+from senlin_affinity.core.aggregates.reserved import ENFORCED_BY as ENFORCED_BY
+from senlin_affinity.core.aggregates.reserved import FORBIDDEN_PREFIXES as FORBIDDEN_PREFIXES
+from senlin_affinity.core.aggregates.reserved import NOVA, are_asked_by_nova, are_kept, counting
+from senlin_affinity.core.aggregates.reserved import REQUIRED_PREFIX as REQUIRED_PREFIX
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.nova_options import ISOLATION as ISOLATION
@@ -47,32 +50,6 @@ OTHER_TENANT = 'reservations.other_tenant'
 NOT_MIRRORED = 'reservations.not_mirrored'
 UNKNOWN = 'reservations.unknown'
 
-_GROUP = 'scheduler'
-REQUIRED_PREFIX = Option(
-    'required_member_prefix',
-    None,
-    'How the metadata keys of reservations begin. A flavor or an image with such a key '
-    'goes only to hosts of an aggregate that carries the same key.',
-    'placement_req_required_member_prefix',
-    _GROUP,
-)
-FORBIDDEN_PREFIXES = Option(
-    'forbidden_member_prefixes',
-    (),
-    'How the metadata keys begin that keep an aggregate free of every server whose '
-    'flavor and image have no key that begins like that.',
-    'placement_req_default_forbidden_member_prefix',
-    _GROUP,
-)
-PINNING, NOVA = 'pinning', 'nova'
-ENFORCED_BY = Option(
-    'reservations_enforced_by',
-    PINNING,
-    'Who keeps servers off the hosts of a reservation that is not theirs: pinning, where the '
-    'policy chooses the host of every node, or nova, where nova-scheduler does so for every server '
-    'of the cloud, by the request filter of senlin-affinity or by isolated aggregates.',
-    pattern=f'^({PINNING}|{NOVA})$',
-)
 NO_IMAGE_RESERVED = OpenAssumption('reservations.image', 'an image without a reservation')
 
 
@@ -80,7 +57,8 @@ NO_IMAGE_RESERVED = OpenAssumption('reservations.image', 'an image without a res
 class _Part:
     """What one of the three flows asks, and the codes of a host that does not keep to it.
 
-    ``opens`` is what is not known, and might let the request in where it is forbidden.
+    ``opens`` is what is not known, and might let the request in where it is forbidden;
+    ``is_mirrored`` says that Nova asks Placement for what is required.
     """
 
     member_of: MemberOf
@@ -88,11 +66,7 @@ class _Part:
     required: str = ''
     opens: str = ''
     facts: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def mirrored(self) -> tuple[frozenset[str], ...]:
-        """The sets of aggregates of which Placement must have a host in one."""
-        return self.member_of.required if self.required == OTHER_TENANT else ()
+    is_mirrored: bool = False
 
     def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """Does a host keep to it? The aggregates are known here, and so are the host's."""
@@ -100,7 +74,8 @@ class _Part:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
         if self.forbidden == ISOLATED and _is_granted(resolved, host):
             return Verdict.passed(ADMITTED)
-        lost = [aggregates.unmirrored(host, any_of) for any_of in self.mirrored]
+        required = self.member_of.required if self.is_mirrored else ()
+        lost = [aggregates.unmirrored(host, any_of) for any_of in required]
         if any(lost):
             names = aggregates.names(resolved, frozenset().union(*lost))
             return Verdict.rejected(NOT_MIRRORED, aggregates=names)
@@ -181,7 +156,7 @@ class ReservationsConstraint:
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """That an image which is not known has no reservation: one could open hosts as well."""
-        if keeps_reserved(resolved.rules) and resolved.image_properties is None:
+        if are_kept(resolved.rules) and resolved.image_properties is None:
             yield NO_IMAGE_RESERVED
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
@@ -233,25 +208,20 @@ def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
     return (*specs, *(resolved.image_properties or ()))
 
 
-def keeps_reserved(rules: Rules) -> bool:
-    """Are there reservations?"""
-    return bool(rules.value(REQUIRED_PREFIX) or any(rules.value(FORBIDDEN_PREFIXES)))
-
-
 def pins_reserved(rules: Rules) -> bool:
     """Are there reservations, which nothing but a chosen host keeps to?"""
-    return keeps_reserved(rules) and rules.value(ENFORCED_BY) != NOVA
+    return are_kept(rules) and rules.value(ENFORCED_BY) != NOVA
 
 
 def reads_images(rules: Rules) -> bool:
     """Do the properties of the image count, beside the extra specs of the flavor?"""
-    return keeps_reserved(rules) or bool(rules.value(ISOLATION))
+    return are_kept(rules) or bool(rules.value(ISOLATION))
 
 
 def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
     """What the flows that are switched on ask of every host; a Verdict is about all of them."""
     flows = (
-        (keeps_reserved(resolved.rules), _reservations),
+        (are_kept(resolved.rules), _reservations),
         (resolved.option(ISOLATION), _isolation),
         (resolved.option(TENANTS), _tenant),
     )
@@ -263,17 +233,15 @@ def _reservations(resolved: ResolvedRequest) -> _Part | Verdict:
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
     required = resolved.option(REQUIRED_PREFIX)
-    image = resolved.image_properties or {}
-    if resolved.option(ENFORCED_BY) == NOVA:  # which drops all other keys of an image
-        image = {f'{isolation.TRAIT}{trait}': '' for trait in isolation.traits_in(image)}
-    keys = (*flavor.extra_specs, *image)
+    keys = counting(resolved)
     asked = reservations(keys, required)
     missing = [key for key in asked if not carriers(key, known)]
     if missing:
         return Verdict.rejected(NO_RESERVATION, reservation=', '.join(missing))
     forbidden = resolved.option(FORBIDDEN_PREFIXES)
     member_of = constrain(keys, known, required_prefix=required, forbidden_prefixes=forbidden)
-    return _Part(member_of, RESERVED, NOT_RESERVED, facts={'reservation': ', '.join(asked)})
+    facts, is_mirrored = {'reservation': ', '.join(asked)}, are_asked_by_nova(resolved.rules)
+    return _Part(member_of, RESERVED, NOT_RESERVED, facts=facts, is_mirrored=is_mirrored)
 
 
 def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
@@ -294,7 +262,7 @@ def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
     asked = isolation.limit_to_tenant(project, known, is_aggregate_required=is_required)
     if isinstance(asked, Verdict):
         return asked
-    return _Part(asked, required=OTHER_TENANT, facts={'project': project})
+    return _Part(asked, required=OTHER_TENANT, facts={'project': project}, is_mirrored=True)
 
 
 def _unknown(**parts: object) -> Verdict:

@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 
 from senlin_affinity.core import root_traits
 from senlin_affinity.core.aggregates import isolation
+from senlin_affinity.core.aggregates.reserved import are_asked_by_nova, asked_by_nova
+from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.flavor import PCPU, Demand, Group
 from senlin_affinity.core.host_status import DISABLED
 from senlin_affinity.core.nova_options import (
@@ -55,7 +57,7 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
     if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
         return ()
     member_of = _member_of(resolved, asked)
-    if isinstance(member_of, Verdict):
+    if member_of is None:
         return ()
     groups = [asked.groups]
     if asked.fallback and not resolved.option(FALLBACK_OFF):
@@ -66,9 +68,10 @@ def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
 
 
 def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
-    """May Nova ask for aggregates: of a zone, or where it keeps some for traits or projects?"""
+    """May Nova ask for aggregates: of a zone, or where it keeps some for somebody?"""
     is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
-    return wanted_zone(resolved) is not None or bool(is_limited)
+    is_reserved = are_asked_by_nova(resolved.rules)
+    return wanted_zone(resolved) is not None or bool(is_limited) or is_reserved
 
 
 def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
@@ -79,26 +82,29 @@ def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
     return False
 
 
-def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | Verdict:
-    """The aggregates of the group without a suffix, or why Nova refuses the request."""
+def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | None:
+    """The aggregates of the group without a suffix; None where Nova refuses the request."""
     known, zone = resolved.snapshot.aggregates, wanted_zone(resolved)
     if known is None:
         return []
-    found, project = [], resolved.project_id
+    try:
+        kept = asked_by_nova(resolved)
+    except InvalidSpec:
+        return None
+    required, forbidden, project = [*kept.required], kept.forbidden, resolved.project_id
     if resolved.option(TENANTS) and project is not None:
         is_required = resolved.option(TENANT_AGGREGATE)
         own = isolation.limit_to_tenant(project, known, is_aggregate_required=is_required)
         if isinstance(own, Verdict):
-            return own
-        found += [f'in:{",".join(sorted(any_of))}' for any_of in own.required]
-    of_zone = sorted(each.uuid for each in known if each.availability_zone == zone) if zone else []
-    if of_zone:
-        found.append(f'in:{",".join(of_zone)}')
+            return None
+        required += own.required
+    of_zone = frozenset(each.uuid for each in known if each.availability_zone == zone)
+    required += [of_zone] if zone and of_zone else []
     if resolved.option(ISOLATION) and resolved.image_properties is not None:
         traits = {trait for group in asked.groups for trait in group.required}
-        closed = isolation.isolate(traits, known).forbidden
-        found += [f'!in:{",".join(sorted(closed))}'] if closed else []
-    return found
+        forbidden |= isolation.isolate(traits, known).forbidden
+    found = [f'in:{",".join(sorted(any_of))}' for any_of in required]
+    return [*found, f'!in:{",".join(sorted(forbidden))}'] if forbidden else found
 
 
 def _of_groups(groups: Sequence[Group], member_of: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,13 @@ from collections import Counter
 
 import pytest
 
+from senlin_affinity.core import candidate_query
+from senlin_affinity.core.image import Image
+from senlin_affinity.core.objects import PlacementRequest, Rules
+from senlin_affinity.core.planning.resolution import resolve
+from senlin_affinity.preflight import take_snapshot
+from senlin_affinity.sandbox.identities import DEMO
+from tests.functional.test_sent_queries import bare, sent
 from tests.support import command, openstack_client
 from tests.support.cloud_fixtures import Tenant, Truth
 from tests.support.sandbox import SandboxCloud
@@ -112,6 +119,25 @@ def test_a_host_that_an_administrator_names_is_kept_as_well(cloud, nova):
     until(lambda: all(nova.server(each).status != 'BUILD' for each in made.values()), 60)
     found = {host: nova.server(each).compute_host for host, each in made.items()}
     assert found == {'cmp-1': 'cmp-1', 'mine-1': None}
+
+
+@pytest.mark.parametrize('flavor', ['m1.tiny', 'm1.mine'])
+def test_what_nova_asks_placement_is_what_a_plan_asks(cloud, request, flavor):
+    is_by_filter = request.node.callspec.params['cloud'] is by_request_filter
+    prefix = 'reservation:'
+    reserved = Rules.of(
+        required_member_prefix=prefix,
+        forbidden_member_prefixes=(prefix,),
+        reservations_enforced_by='nova',
+    )
+    rules = reserved if is_by_filter else Rules.of(is_isolation_enforced=True)
+    snapshot = take_snapshot(cloud.connection())
+    asked = PlacementRequest(
+        1, flavor, project_id=DEMO.project.id, image=Image('i', disk_format='qcow2')
+    )
+    resolved = resolve(asked, snapshot, rules)
+    theirs, _is_placed = sent(cloud, resolved.flavor.id, None, {})
+    assert [bare(each) for each in candidate_query.queries(resolved)] == theirs
 
 
 def test_q1_05_a_tenant_s_cluster_with_the_policy(tenant, nova):

@@ -23,7 +23,8 @@ Shapes (JSON, one line each)::
         -> {"required": [["<uuid>"]], "forbidden": []}, what the request filters ask of Placement in
         a cloud with these aggregates (in a database in memory), or {"refused": "No hosts ..."}
     {"ask": "queries", "flavor": {...}, "image": {...}, "disk_format": "raw", "aggregates": {...},
-     "project": "p1", "zone": "az1", "options": ["workarounds.disable_fallback_pcpu_query"]}
+     "project": "p1", "zone": "az1", "options": ["workarounds.disable_fallback_pcpu_query"],
+     "prefix": "reservation:"}      of both options of our own request filter
         -> ["resources=VCPU%3A1...", ...], all that is asked of Placement, or {"refused": "..."}
 
 The host that the filters look at is the worst one: it has nothing, supports nothing, is overloaded,
@@ -310,8 +311,14 @@ def queries(given):
     from nova.scheduler import request_filter, utils
     from nova.virt import hardware
 
+    from senlin_affinity.plugins import nova_request_filter
+
     context = _database()
     _put(context, given['aggregates'])
+    nova_request_filter.install()
+    required, forbidden = (option.dest for option in nova_request_filter.OPTIONS)
+    CONF.set_override(required, given.get('prefix'), 'scheduler')
+    CONF.set_override(forbidden, list(filter(None, [given.get('prefix')])), 'scheduler')
     for name in QUERY_OPTIONS:
         group, _dot, key = name.partition('.')
         CONF.set_override(key, name in given['options'], group)

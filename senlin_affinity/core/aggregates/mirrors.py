@@ -9,9 +9,12 @@ Source: Nova's aggregates; ``nova-manage placement sync_aggregates`` mends what 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 
 from senlin_affinity.core.aggregates import isolation
+from senlin_affinity.core.aggregates.reserved import asked_by_nova
+from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.nova_options import TENANTS
 from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.verdict import Verdict
@@ -19,7 +22,7 @@ from senlin_affinity.core.wanted_zone import wanted_zone
 
 
 def required(resolved: ResolvedRequest) -> frozenset[str]:
-    """The aggregates with hosts that Nova asks for: those of the zone, and of the tenant."""
+    """The aggregates with hosts that Nova asks for: of the zone, the tenant, the reservation."""
     snapshot, tenant = resolved.snapshot, resolved.project_id
     found = set(snapshot.zones.carried_by.get(wanted_zone(resolved) or '', ()))
     if tenant is not None and resolved.option(TENANTS):
@@ -27,6 +30,8 @@ def required(resolved: ResolvedRequest) -> frozenset[str]:
         own = isolation.limit_to_tenant(tenant, known, is_aggregate_required=False)
         if not isinstance(own, Verdict):
             found.update(*own.required)
+    with suppress(InvalidSpec):  # Nova refuses it: it asks for nothing
+        found.update(*asked_by_nova(resolved).required)
     with_hosts = frozenset().union(*(aggregates for _zone, aggregates in snapshot.places))
     return with_hosts & found
 

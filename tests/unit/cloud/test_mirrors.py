@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity import api
-from senlin_affinity.constraints.reservations import TENANTS
+from senlin_affinity.constraints.reservations import ENFORCED_BY, REQUIRED_PREFIX, TENANTS
 from senlin_affinity.core.aggregates import mirrors
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host
@@ -24,7 +24,7 @@ def edge():
 
 def unmirrored(edge, **asked):
     """What a question sees, by the host, and what it asked for."""
-    question = api.Question(1, flavor='f', **asked)
+    question = api.Question(1, **{'flavor': 'f', **asked})
     hosts = api.look(edge.connection(), question).snapshot.hosts
     queries = [each for each in edge.placement.asked if '/resource_providers?member_of' in each]
     return {host.host: host.unmirrored for host in hosts if host.unmirrored}, queries
@@ -60,6 +60,18 @@ def test_a_tenant_s_aggregate(edge):
     assert unmirrored(edge, project_id=PROJECT) == ({}, [])
     options = {TENANTS.key: True}
     assert unmirrored(edge, project_id=PROJECT, options=options)[0] == {'cmp-2': {own}}
+
+
+@pytest.mark.parametrize('key', ['kept:a', 'kept:nowhere'])
+def test_an_aggregate_of_a_reservation_that_nova_asks_for(edge, key):
+    edge.nova.add_flavor('reserved', extra_specs={key: 'x'})
+    kept = edge.nova.add_aggregate('kept', ['cmp-2'], **{'kept:a': ''})
+    edge.placement.lost.add('cmp-2')
+    options = {REQUIRED_PREFIX.key: 'kept:'}
+    assert unmirrored(edge, flavor='reserved', options=options) == ({}, [])
+    options[ENFORCED_BY.key] = 'nova'
+    found = {'cmp-2': {kept}} if key == 'kept:a' else {}
+    assert unmirrored(edge, flavor='reserved', options=options)[0] == found
 
 
 def test_the_answer_to_the_flavor_comes_beside_it(edge):

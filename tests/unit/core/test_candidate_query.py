@@ -70,6 +70,9 @@ def resolved_of(row):
         None if aggregates is None else aggregates_of(aggregates),
     )
     options = {OPTIONS[name]: True for name in row.get('options', ())}
+    if (prefix := row.get('prefix')) is not None:
+        prefixes = {'required_member_prefix': prefix, 'forbidden_member_prefixes': (prefix,)}
+        options |= {'reservations_enforced_by': 'nova', **prefixes}
     rules = Rules.of(default_schedule_zone=row.get('default_zone'), **options)
     return ResolvedRequest(request, snapshot, flavor_of(row.get('flavor')), rules=rules)
 
@@ -85,7 +88,7 @@ def decoded(text, names):
 
 def in_order(values):
     """Members are sorted by their UUIDs."""
-    return sorted(sorted(value.replace('=in:', '=in:,').split(',')) for value in values)
+    return sorted(sorted(value.replace('in:', 'in:,').split(',')) for value in values)
 
 
 @pytest.mark.parametrize('row', rows('candidate_query'))
