@@ -13,7 +13,7 @@ import argparse
 
 from senlin_affinity.cli import base, given, servers_view
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
-from senlin_affinity.policy import affinity, flavor, profile, properties
+from senlin_affinity.policy import affinity, flavor, matching, profile, properties
 
 _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 
@@ -77,7 +77,7 @@ class ValidatePolicy(base.ShowOne):
         exists = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
         exists += 'the aggregates exist; ' if wanted.member_of else ''
         try:
-            group = affinity.find(wanted, hint, cloud.server_groups)
+            group = matching.find(wanted, hint, cloud.server_groups)
         except PolicyMismatch as error:
             raise InvalidSpec(str(error), 'properties.servergroup') from error
         if group is None:

@@ -28,7 +28,7 @@ from senlin_affinity.core.numbers import whole
 from senlin_affinity.plugins import senlin_ledger as ledger
 from senlin_affinity.policy import binding, notes, ownership, placement, profile
 from senlin_affinity.policy.ledger import noted
-from senlin_affinity.policy.notes import CREATING, KEPT
+from senlin_affinity.policy.notes import KEPT
 
 LOG = logging.getLogger(__name__)
 
@@ -48,23 +48,6 @@ def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
     return None if stored is None else binding.read(stored.data)
 
 
-def noting(cluster: Any, what: str) -> Callable[[str | None], None]:
-    """A function that stores such a note in the cluster's data; None takes it out.
-
-    :param what: see ``ledger.noted``.
-    """
-
-    def note(group: str | None) -> None:
-        known = {kind: noted(cluster.data, kind) for kind in (CREATING, KEPT)}
-        found = {key: value for key, value in {**known, what: group}.items() if value is not None}
-        forget_notes(cluster)
-        if found:
-            cluster.data = {**cluster.data, notes.KEY: found}
-        cluster_object.Cluster.update(get_admin_context(), cluster.id, {'data': cluster.data})
-
-    return note
-
-
 def forget_notes(cluster: Any) -> None:
     """Take the notes out of what the engine stores of the cluster, once the binding is stored."""
     cluster.data = {key: value for key, value in (cluster.data or {}).items() if key != notes.KEY}
@@ -74,27 +57,22 @@ def known(
     cluster: Any, policy: str, hint: str | None = None, flavor: str | None = None
 ) -> ownership.Cluster:
     """What the policy must know of a cluster; a node without a server is in no group."""
-    in_cluster, in_policy = noting(cluster, CREATING), ledger.noting(cluster.id, policy)
-    pending = ledger.read(cluster.project).pending(cluster.id)
-
-    def note(name: str | None) -> None:
-        in_policy(name)
-        in_cluster(name)
-
     return ownership.Cluster(
         cluster.id,
         hint,
-        pending | {*filter(None, (noted(cluster.data, CREATING),))},
-        note,
+        ledger.read(cluster.project).pending(cluster.id),
+        ledger.noting(cluster.id, policy),
         lambda group_id: ledger.read(cluster.project).users(group_id, cluster.id, policy),
         flavor,
-        noted(cluster.data, KEPT),
+        noted(cluster.data),
         [node.physical_id for node in cluster.nodes],
         lambda group_id: [node.physical_id for node in placed(cluster, group_id, is_left=True)],
         lambda group_id: ledger.read(cluster.project).is_made(group_id),
         ledger.remembering(cluster.id, policy),
         ledger.leaving(cluster, policy),
         lambda group_id: ledger.alone(cluster.id, group_id),
+        lambda name: ledger.alone_with(cluster, name),
+        lambda: ledger.hints(cluster.project),
     )
 
 
@@ -103,7 +81,8 @@ def keeping(cluster: Any, policy: str) -> Callable[[str], None]:
 
     def keep(group_id: str) -> None:
         ledger.remembering(cluster.id, policy, KEPT)(group_id)
-        noting(cluster, KEPT)(group_id)
+        cluster.data = {**(cluster.data or {}), notes.KEY: {KEPT: group_id}}
+        cluster_object.Cluster.update(get_admin_context(), cluster.id, {'data': cluster.data})
 
     return keep
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -207,8 +208,14 @@ def holders(cluster: str) -> tuple[str, ...]:
         return () if lock is None else tuple(lock.action_ids)
 
 
+def alone_with(cluster: Any, name: str) -> contextlib.AbstractContextManager[None]:
+    """Hold the lock of a name, so that of several attaches that need its group one creates it."""
+    key = str(uuid.uuid5(uuid.NAMESPACE_OID, f'{cluster.project} {name}'))
+    return alone(cluster.id, key, f"another policy that attaches to server group '{name}'")
+
+
 @contextlib.contextmanager
-def alone(cluster: str, group_id: str) -> Iterator[None]:
+def alone(cluster: str, group_id: str, other: str = '') -> Iterator[None]:
     """Hold the group's lock, so that of several policies that leave it one does so at a time."""
     holder = (*holders(cluster), cluster)[0]
     end = time.monotonic() + cfg.CONF.affinity.request_timeout
@@ -218,8 +225,8 @@ def alone(cluster: str, group_id: str) -> Iterator[None]:
             cluster_lock.ClusterLock.steal(group_id, holder)
             break
         if time.monotonic() > end:
-            words = f'another policy that leaves server group {group_id} is not done with it'
-            raise AffinityError(f'{words}: try again')
+            words = other or f'another policy that leaves server group {group_id}'
+            raise AffinityError(f'{words} is not done with it: try again')
         time.sleep(_PAUSE)
     try:
         yield

@@ -21,19 +21,20 @@ was tried.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from senlin_affinity.core.aggregates.names import resolve
-from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec, PolicyMismatch
+from senlin_affinity.core.errors import AffinityError, GroupMayExist, InvalidSpec
 from senlin_affinity.core.member_of import MemberOf
 from senlin_affinity.core.ports import Candidates, Inventory, ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.spread import ZONE
 from senlin_affinity.policy import creation, flavor
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.matching import is_uuid, mismatch, saying
-from senlin_affinity.policy.ownership import Cluster, kept_group
+from senlin_affinity.policy.matching import find, mismatch, saying
+from senlin_affinity.policy.ownership import Cluster, kept_group, without_left_behind
 from senlin_affinity.policy.properties import Properties
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
@@ -125,16 +126,19 @@ def attach(
     if kept is not None:
         attached = _attached(kept, properties, AGAIN)
     else:
-        attached = _attach(properties, cluster, groups, inventory, f'{prefix}{cluster.id}')
+        with cluster.naming(properties.server_group_name):
+            attached = _attach(properties, cluster, groups, inventory, f'{prefix}{cluster.id}')
     return dataclasses.replace(attached, of_flavor=of_flavor, gone=gone)
 
 
 def _attach(
     properties: Properties, cluster: Cluster, groups: ServerGroups, inventory: Inventory, own: str
 ) -> Attached:
-    found = find(properties, cluster.group_hint, groups)
+    several = functools.partial(without_left_behind, cluster=cluster, groups=groups)
+    search = functools.partial(find, properties, cluster.group_hint, groups, several)
+    found = search()
     if found is not None and cluster.is_made(found.id):
-        found = _claimed(found, cluster, groups) or find(properties, cluster.group_hint, groups)
+        found = _claimed(found, cluster, groups) or search()
     if found is not None:
         return _found(found, properties, cluster)
     if properties.server_group_name:
@@ -170,32 +174,6 @@ def _found(group: ServerGroup, properties: Properties, cluster: Cluster) -> Atta
     if is_ours and cluster.may_own(group):
         return _attached(group, properties, AGAIN)
     return _attached(group, properties, INHERITS, is_made=is_made)
-
-
-def find(properties: Properties, hint: str | None, groups: ServerGroups) -> ServerGroup | None:
-    """The existing group that an attach inherits; None where it creates one. Only reads."""
-    groups.check(properties.policy, properties.rules or {})
-    name = properties.server_group_name
-    if hint:
-        group = _inherit(hint, properties, groups)
-        if group is None:
-            raise PolicyMismatch(
-                f"the server group '{hint}' that the profile's scheduler_hints name does not "
-                'exist: create it, or take the hint out of the profile'
-            )
-        if name and name != group.name and name.lower() != group.id:
-            raise PolicyMismatch(
-                f"the profile's scheduler_hints name the server group '{hint}', but the policy's "
-                f"servergroup.name is '{name}': take one of them out"
-            )
-        return group
-    group = _inherit(name, properties, groups) if name else None
-    if group is None and name and is_uuid(name):
-        raise PolicyMismatch(
-            f"servergroup.name '{name}' is an id, and no server group has it: "
-            'name an existing group, or write a name for a new one'
-        )
-    return group
 
 
 def detach(
@@ -248,25 +226,6 @@ def _deleted(group_id: str, cluster: Cluster, groups: Callable[[], ServerGroups]
         is_deleted = existing.delete(group_id)
     done = 'deleted' if is_deleted else 'is gone already'
     return Detached(f'server group {group.name} ({group_id}) {done}', group_id)
-
-
-def _inherit(name: str, properties: Properties, groups: ServerGroups) -> ServerGroup | None:
-    """The one group of this name or id, if its policy and rules are what the spec asks for."""
-    with saying(f"Failed in retrieving servergroup '{name}'."):
-        if is_uuid(name):
-            group = groups.get(name.lower())
-            found: tuple[ServerGroup, ...] = () if group is None else (group,)
-        else:
-            found = groups.named(name)
-    if len(found) > 1:
-        ids = ', '.join(sorted(group.id for group in found))
-        raise PolicyMismatch(
-            f"{len(found)} server groups are called '{name}' ({ids}): name the one by its id"
-        )
-    why_not = mismatch(found[0], properties) if found else None
-    if why_not is not None:
-        raise PolicyMismatch(why_not)
-    return found[0] if found else None
 
 
 def _created(

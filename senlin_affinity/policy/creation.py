@@ -1,8 +1,9 @@
 """Create a server group exactly once, whatever happens on the way.
 
 Data flow: a name of which no group exists comes in; the quota is read, the group is created, and
-the groups are listed again: when two attaches create a group of one name at once, the later gives
-its own up for the first. The group to use goes out, and whether it is ours to delete later.
+the groups are listed again: when somebody else creates a group of that name at once (attaches of
+ours wait for each other), the later is given up for the first. The group to use goes out, and
+whether it is ours to delete later.
 
 Nothing is leaked: when it can not be known whether Nova created the group (a timeout, a reset, a
 5xx), the groups are listed, and one that is there now is adopted. Whoever creates has noted the

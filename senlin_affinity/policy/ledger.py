@@ -98,16 +98,12 @@ class Ledger:
 
 def kept(cluster: str, data: object) -> Iterator[Note]:
     """The group that the data of a cluster note as kept."""
-    if group := noted(data, KEPT):
+    if group := noted(data):
         yield Note(cluster, KEPT, group)
 
 
-def noted(data: object, what: str) -> str | None:
-    """What the data of a cluster remember of a server group without binding.
-
-    :param what: ``CREATING``, the name of one that an attach was about to create when it broke
-        off; ``KEPT``, the id of one that a detach kept.
-    """
+def noted(data: object) -> str | None:
+    """The id of the group that a detach kept, as the data of a cluster remember it."""
     note: Any = data.get(notes.KEY) if isinstance(data, Mapping) else None
-    group = note.get(what) if isinstance(note, Mapping) else None
+    group = note.get(KEPT) if isinstance(note, Mapping) else None
     return group if isinstance(group, str) else None

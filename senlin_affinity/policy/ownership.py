@@ -16,7 +16,7 @@ Source: document 003, S2, deletes at detach; keeping is this project's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.core.ports import ServerGroups
 from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.policy.matching import mismatch, saying
+from senlin_affinity.policy.matching import is_uuid, mismatch, saying
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import Properties
 from senlin_affinity.policy.schema import DELETE, KEEP
@@ -58,7 +58,8 @@ class Cluster:
     made and the cluster is about to be bound to. ``leave`` remembers one that stays behind, and
     takes the cluster out of its users. ``is_made`` says whether a policy made the group with this
     id. ``other_clusters`` gives the names of others that use it; ``alone`` keeps the policies that
-    leave it from doing so at the same time.
+    leave it from doing so at the same time, ``alone_with`` the attaches that look for a group of
+    one name, and create it. ``hints`` are the groups that profiles name, by id or name.
     """
 
     id: str
@@ -74,6 +75,13 @@ class Cluster:
     claim: Callable[[str], None] = lambda _group_id: None
     leave: Callable[[str], None] = lambda _group_id: None
     alone: Callable[[str], AbstractContextManager[object]] = lambda _group_id: nullcontext()
+    alone_with: Callable[[str], AbstractContextManager[object]] = lambda _name: nullcontext()
+    hints: Callable[[], Collection[str]] = frozenset
+
+    def naming(self, name: str | None) -> AbstractContextManager[object]:
+        """Be the only attach that looks for a group of this name; without one, one of many."""
+        is_open = name and not is_uuid(name) and not self.group_hint
+        return self.alone_with(name) if name and is_open else nullcontext()
 
     def may_own(self, group: ServerGroup) -> bool:
         """Does nobody else use this group: no server, no other cluster?"""
@@ -83,6 +91,29 @@ class Cluster:
         """The members of a group that are servers of nobody's, or of others."""
         members = {member.server for member in group.members} - set(self.own_servers)
         return sorted(members - set(self.former_servers(group.id))) if members else []
+
+    def is_left_behind(self, group: ServerGroup) -> bool:
+        """Did a policy make the group, and is it empty and nobody's by now?"""
+        if group.members or not self.is_made(group.id) or {group.id, group.name} & {*self.hints()}:
+            return False
+        return self.may_own(group)
+
+
+def without_left_behind(
+    found: Sequence[ServerGroup], cluster: Cluster, groups: ServerGroups
+) -> Sequence[ServerGroup]:
+    """Several groups of one name, less those that broken attaches left: these are deleted.
+
+    The first stays where nothing else would.
+    """
+    left = list(found)
+    for group in reversed(found if len(found) > 1 else ()):
+        with cluster.alone(group.id):
+            if len(left) > 1 and cluster.is_left_behind(group):
+                with saying(f"Failed in deleting servergroup '{group.name}' ({group.id})."):
+                    groups.delete(group.id)
+                left.remove(group)
+    return left
 
 
 def gone(group_id: str, groups: Collection[ServerGroup] | None) -> Refusal | None:

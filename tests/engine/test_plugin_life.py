@@ -283,19 +283,22 @@ def test_q3_09_what_an_attach_left_is_not_deleted_under_another_cluster(desk):
 
 
 def test_a_named_group_whose_creation_broke_off_is_the_policys_own_again(desk):
-    """The answer is lost, and the list after it, too: the cluster's data remember the name."""
+    """The answer is lost, and the list after it, too: the policy's data remember the name."""
+
+    def notes():
+        return objects.Policy.get(desk.context, policy.id).data
+
     made, policy = desk.cluster(), desk.policy(spec(servergroup={'name': 'web'}))
     desk.edge.fail('POST', '/os-server-groups', FORBIDDEN, times=1)
     refused(policy.attach(made))
-    assert desk.load_cluster(made.id).data == {}, 'a refusal is not remembered'
+    assert notes() == {}, 'a refusal is not remembered'
     desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1, is_applied=True)
     desk.edge.fail('GET', '/os-server-groups', SERVER_ERROR, times=1, skip=1)
     assert "whether server group 'web' was created is not known" in refused(policy.attach(made))
     again = desk.load_cluster(made.id)
-    assert again.data == {'senlin_affinity': {'creating': 'web'}}
+    assert (notes(), again.data) == ({'senlin_affinity': {made.id: {'creating': ['web']}}}, {})
     data = done(policy.attach(again))
     assert data['AffinityPolicy']['data']['inherited_group'] is False
-    assert again.data == {}
     assert len(desk.groups()) == 1
 
 
@@ -360,7 +363,7 @@ def test_a_named_group_that_is_about_to_be_created_does_not_hide_the_kept_one(de
     policy = desk.policy(spec(servergroup={'name': 'web'}))
     refused(policy.attach(again))
     again = desk.load_cluster(again.id)
-    assert again.data == {'senlin_affinity': {'creating': 'web', 'kept': group}}
+    assert again.data == {'senlin_affinity': {'kept': group}}
     done(policy.attach(again))
     assert desk.node_data(node.id) == {'placement': {}}
 

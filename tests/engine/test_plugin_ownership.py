@@ -150,6 +150,33 @@ def test_while_another_policy_leaves_a_group_it_is_waited_for(desk, option):
     assert ledger.holders(group) == ()
 
 
+def test_while_another_policy_attaches_to_a_group_of_that_name_it_is_waited_for(desk, option):
+    """So that one of them creates it; a policy that names another one does not wait."""
+    option('request_timeout', 1)
+    party, other = Party(desk), Party(desk, plain(servergroup={'name': 'db'}))
+    with ledger.alone_with(desk.cluster(), 'web'):
+        words = "another policy that attaches to server group 'web' is not done with it: try again"
+        assert refused(party.policy.attach(party.cluster)) == words
+        other.attach()
+    assert [group['name'] for group in desk.edge.nova.groups] == ['db']
+    assert party.attach()['inherited_group'] is False
+
+
+def test_what_lost_a_race_before_its_engine_died_is_no_second_group_of_the_name(desk):
+    """Somebody else's group was first; the one that was about to be given up is deleted."""
+    dead, rival = Party(desk), []
+    desk.edge.before(
+        'POST', '/os-server-groups', lambda: rival.append(desk.edge.nova.add_group('web'))
+    )
+    desk.edge.fail('GET', '/os-server-groups', SERVER_ERROR, times=1, skip=1)
+    done(dead.policy.attach(dead.cluster))  # and the engine dies
+    assert len(desk.groups()) == 2
+    assert dead.attach()['inherited_group'] is True
+    assert desk.groups() == rival
+    dead.detach()
+    assert desk.groups() == rival
+
+
 def test_a_group_that_is_deleted_while_another_cluster_attaches(desk):
     """The attach has found it by then; it waits, looks again, and creates one."""
     first, second = Party(desk), Party(desk)

@@ -6,7 +6,8 @@ engine) per cluster carries out actions, Senlin's own ``ActionProc`` among them,
 the same; then all detach, at the same time, in a random order. After both halves the promises are
 counted.
 
-Units: a round is a case; an outcome is ``kept apart`` or ``refused``, where an action was.
+Units: a round is a case; an outcome is ``kept apart`` or ``refused``, where an action was. An
+attach waits for the others, and is not refused.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ APART, REFUSED = 'kept apart', 'refused'
 CLUSTERS, ACTIONS = 4, 5
 #: Seconds for half a round.
 _HANGS = 240.0
+ATTACH = consts.CLUSTER_ATTACH_POLICY
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def race(seed: int) -> Result:
         running = Round(Stage(cloud, _operation(seed)), random.Random(seed))
         broken = [*running.together(running.live), *running.kept_apart()]
         broken += [*running.together(running.leave), *running.all_gone()]
+        broken += [(promises.RECOVERY, why) for why in running.refusals if ATTACH in why]
     broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
     return Result(seed, REFUSED if running.refusals else APART, tuple(broken))
 
@@ -169,7 +172,7 @@ class Round:
         return None
 
     def _attach(self, cluster: str) -> None:
-        self._act(cluster, consts.CLUSTER_ATTACH_POLICY)
+        self._act(cluster, ATTACH)
 
     def _detach(self, cluster: str) -> None:
         if self._group(cluster) is not None:

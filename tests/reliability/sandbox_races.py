@@ -76,7 +76,8 @@ class Racing:
                 ended = {each: action.ended() for each, action in running.items()}
                 failed = [each for each in racing if ended[each].status != 'SUCCEEDED']
                 refused += [ended[each].reason for each in failed]
-                if not number:  # two that make the group at once may have a third refused
+                if not number:  # an attach waits for the others
+                    broken += [(promises.RECOVERY, ended[each].reason) for each in failed]
                     racing = [each for each in racing if each not in failed]
         except CloudError as error:  # past the deadline of an action
             broken.append((promises.HANG, str(error)))

@@ -1,5 +1,6 @@
 """Which server group a cluster gets, and what a detach deletes."""
 
+import contextlib
 import itertools
 
 import greenlet
@@ -21,6 +22,8 @@ from senlin_affinity.policy.matching import saying
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from tests.support.fake_cloud import FakeCloud, Fault, cloud_of, group_of
 from tests.support.tables import check_error, raises, rows
+
+ID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 
 
 def properties_of(row):
@@ -45,6 +48,7 @@ def test_attach(row):
         claim=claimed.append,
         kept=row.get('kept'),
         own_servers=row.get('own', ()),
+        hints=lambda: row.get('hints', ()),
     )
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -250,6 +254,27 @@ def test_a_group_that_is_given_up_and_the_deletion_fails(faults, how, left):
 
 
 NAMED = Properties('1.1', 'web')
+
+
+@pytest.mark.parametrize(
+    ('name', 'hint', 'held'),
+    [('web', None, ['web']), (None, None, []), ('web', 'web', []), (ID, None, [])],
+    ids=['a name', 'a group of its own', 'a hint', 'an id'],
+)
+def test_who_may_create_a_group_of_a_name_is_alone_with_it(name, hint, held):
+    """From the first look until the group is there: see the races for what comes of it."""
+    asked, cloud = [], FakeCloud(groups=[ServerGroup(ID, 'other', 'anti-affinity')])
+    cloud.groups += [ServerGroup('g', 'web', 'anti-affinity')] if hint else []
+
+    @contextlib.contextmanager
+    def alone_with(name):
+        assert cloud.requests == []
+        yield
+        asked.append((name, *cloud.requests))
+
+    cluster = Cluster('c1', hint, alone_with=alone_with)
+    affinity.attach(Properties('1.1', name), cluster, cloud, cloud)
+    assert asked == [(each, 'named', 'quotas', 'create', 'named') for each in held]
 
 
 def test_an_engine_that_dies_before_it_stores_the_binding_leaks_no_group():
