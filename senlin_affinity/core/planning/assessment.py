@@ -8,15 +8,16 @@ numbers of these, share their row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import columns
+from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.columns import Known
-from senlin_affinity.core.planning.looks import Rule, looks_of, named_hosts
+from senlin_affinity.core.planning.looks import Looks, Rule, named_hosts
+from senlin_affinity.core.planning.numbering import numbered, patched
 from senlin_affinity.core.planning.rows import (
     Kinds,
     Row,
@@ -25,11 +26,8 @@ from senlin_affinity.core.planning.rows import (
     look_of,
     row_of,
 )
-from senlin_affinity.core.planning.table import Columns, Looks, Table, patched, table
+from senlin_affinity.core.planning.table import Columns, Table, table
 from senlin_affinity.core.verdict import Verdict
-
-#: The look of a host that is asked about by its name.
-_NAMED = object()
 
 
 def assess(
@@ -61,21 +59,14 @@ def assess_after(
     """What is said about hosts with so many servers more, each by its place in the table before."""
     chosen, judge = [hosts[place] for place in servers], Judge(resolved, constraints)
     numbers = [*servers.values()]
-    said = {name: [column[place] for place in servers] for name, column in before.columns.items()}
+    said = {name: column.at(servers) for name, column in before.columns.items()}
     by_figures = [item for item in constraints if is_by_resources(item)]
     told = columns.after(resolved, by_figures, chosen, said, numbers, load)
-    looks = Looks(before.looks.fields, [before.looks.values[place] for place in servers])
+    looks = before.looks.at(servers)
     if judge.is_any_named:
         chosen = [*map(load, chosen, numbers)]
+        looks = Looks.of(looks.fields, chosen)
     return judge.table(chosen, told, looks)
-
-
-@dataclass
-class _Base:
-    """What the rules without figures say, and the rows that follow, by the marks of the others."""
-
-    said: list[Verdict]
-    rows: dict[Any, Row] = field(default_factory=dict)
 
 
 class Judge:
@@ -87,13 +78,11 @@ class Judge:
         self._rules = [Rule(resolved, item) for item in constraints if not is_by_resources(item)]
         by_figures = frozenset(self._names).difference(rule.name for rule in self._rules)
         self._kinds = Kinds.of(constraints)._replace(by_figures=by_figures)
-        self._reading = [(index, rule) for index, rule in enumerate(self._rules) if rule.reads]
-        #: The verdicts about one of the hosts: of all of them, where a rule reads nothing.
-        self._template: list[Verdict] = []
-        self._bases: dict[tuple[int, ...], _Base] = {}
+        #: What the rules without figures say, in their order; hosts of a number share it.
+        self._said: list[list[Verdict]] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
         #: A number for all that rows tell of verdicts by figures.
         self._marks: dict[Hashable, int] = {}
-        self._made: list[Row] = []
 
     @property
     def is_any_named(self) -> bool:
@@ -102,93 +91,82 @@ class Judge:
 
     def table(self, hosts: Sequence[Host], told: Columns, looks: Looks) -> Table:
         """All of it, with what the rules by figures say of the hosts, and how these look."""
-        marks: list[Any] = [self._marked(*item) for item in told.items()]
-        marks = marks[0] if len(marks) == 1 else list(zip(*marks, strict=True)) or [()] * len(hosts)
-        bases = self._bases_of(hosts, looks)
-        rows = [
-            base.rows.get(mark) or self._row(base, mark, told, place)
-            for place, (base, mark) in enumerate(zip(bases, marks, strict=True))
-        ]
-        is_known = all(row.is_known for row in self._made)
-        return table(rows, told, looks, self._kinds, is_known=is_known)
+        said = self._said_of(hosts, looks)
+        marks = [self._marked(*item) for item in told.items()]
+        kind_of, firsts = numbered(zip(said, *marks, strict=True))
+        kinds = [self._row(self._said[said[place]], told, place) for place in firsts]
+        return table(kinds, kind_of, told, looks, self._kinds.by_resources)
 
     def looks(self, hosts: Sequence[Host], known: Known | None, fields: frozenset[str]) -> Looks:
         """How the hosts look; the looks that are known will do if they tell more than is read."""
         fields = fields.union(*(rule.reads for rule in self._rules))
         if known is None or not fields <= known.table.looks.fields:
-            return Looks(fields, looks_of(hosts, fields))
-        fields, values = known.table.looks
-        if known.changed:
-            others = looks_of([hosts[place] for place in known.changed], fields)
-            values = patched(values, known.changed, others)
-        return Looks(fields, values)
+            return Looks.of(fields, hosts)
+        looks = known.table.looks
+        if not known.changed:
+            return looks
+        others = Looks.of(looks.fields, [hosts[place] for place in known.changed])
+        return looks.patched(known.changed, others)
 
-    def _bases_of(self, hosts: Sequence[Host], seen: Looks) -> Sequence[_Base]:
-        """For each host, what is said by the rules without figures."""
-        looks = [*seen.values]
+    def _said_of(self, hosts: Sequence[Host], looks: Looks) -> list[int]:
+        """The number of what is said about each host by the rules without figures."""
         places = named_hosts(hosts, [rule.named for rule in self._rules])
-        of_named = [(place, looks[place]) for place in places]
-        for place in places:
-            looks[place] = _NAMED
-        firsts = dict(zip(reversed(looks), reversed(hosts), strict=True))
-        firsts.pop(_NAMED, None)
-        said = {look: self._said(host) for look, host in firsts.items()}
-        known = {look: self._base(each) for look, each in said.items()}
-        if not of_named:
-            return [*map(known.__getitem__, looks)]
-        bases = [*map(known.get, looks)]
-        by_name = [(place, rule) for place, rule in enumerate(self._rules) if rule.is_named]
-        for place, look in of_named:
-            host = hosts[place]
-            if look not in said:
-                said[look] = self._said(host)
-            told = [(index, rule.ask(host)) for index, rule in by_name]
-            key = look, *(id(verdict) for _index, verdict in told)
-            if key not in known:
-                each = said[look].copy()
-                for index, verdict in told:
-                    each[index] = verdict
-                known[key] = self._base(each)
-            bases[place] = known[key]
-        return cast('list[_Base]', bases)
+        examples = _examples(hosts, looks, places)
+        if not examples:
+            return []
+        some, rules = [*examples.values()], [*enumerate(self._rules)]
+        told = {index: rule.ask_looks(some) for index, rule in rules if rule.reads}
+        of_one = self._number(
+            [told[index][0] if index in told else rule.ask(some[0]) for index, rule in rules]
+        )
+        of_look = dict(zip(examples, self._with([of_one] * len(some), told), strict=True))
+        said = [*map(of_look.__getitem__, looks.numbers)]
+        named = [*map(hosts.__getitem__, places)]
+        told = {index: [*map(rule.ask, named)] for index, rule in rules if rule.is_named}
+        of_named = self._with([*map(said.__getitem__, places)], told)
+        return patched(said, places, of_named)
 
-    def _said(self, host: Host) -> list[Verdict]:
-        """What each rule says about hosts that look like this one."""
-        if not self._template:
-            self._template = [rule.ask_look(host) for rule in self._rules]
-            return self._template
-        said = self._template.copy()
-        for index, rule in self._reading:
-            said[index] = rule.ask_look(host)
-        return said
+    def _with(self, before: Sequence[int], told: Mapping[int, Sequence[Verdict]]) -> list[int]:
+        """The numbers of what is said where these rules, by their places, say something else."""
+        ids = [map(id, column) for column in told.values()]
+        kinds, firsts = numbered(zip(before, *ids, strict=True))
+        numbers = []
+        for first in firsts:
+            said = self._said[before[first]].copy()
+            for index, column in told.items():
+                said[index] = column[first]
+            numbers.append(self._number(said))
+        return [*map(numbers.__getitem__, kinds)]
 
-    def _base(self, said: list[Verdict]) -> _Base:
-        """What follows; hosts of which the same was said share it."""
-        key = (*map(id, said),)
-        base = self._bases.get(key)
-        if base is None:
-            base = self._bases[key] = _Base(said)
-        return base
+    def _number(self, said: list[Verdict]) -> int:
+        """The number of what is said; what is the same has one number."""
+        number = self._numbers.setdefault((*map(id, said),), len(self._said))
+        if number == len(self._said):
+            self._said.append(said)
+        return number
 
-    def _marked(self, name: str, column: Sequence[Verdict]) -> list[int]:
+    def _marked(self, name: str, column: Column) -> list[int]:
         """A number for each of a rule's verdicts: equal where rows tell the same of them."""
         known, reasons = self._marks, self._reasons[name]
-        keys = list(map(id, column))
-        marks = {
-            key: known.setdefault(look_of(verdict, reasons), len(known))
-            for key, verdict in dict(zip(keys, column, strict=True)).items()
-        }
-        return list(map(marks.__getitem__, keys))
+        return column.each(lambda said: known.setdefault(look_of(said, reasons), len(known)))
 
-    def _row(self, base: _Base, mark: Any, told: Columns, place: int) -> Row:
-        """The row of a host with other verdicts by figures."""
-        plain = iter(base.said)
+    def _row(self, said: Iterable[Verdict], told: Columns, place: int) -> Row:
+        """The row of a host, of which this is said by the rules without figures."""
+        plain = iter(said)
         verdicts = {
             name: told[name][place] if name in told else next(plain) for name in self._names
         }
-        row = base.rows[mark] = row_of(verdicts, self._kinds)
-        self._made.append(row)
-        return row
+        return row_of(verdicts, self._kinds)
+
+
+def _examples(hosts: Sequence[Host], looks: Looks, places: Iterable[int]) -> dict[int, Host]:
+    """A host for each look; those come first that are not at these places, as far as there are."""
+    numbers = [*looks.numbers]
+    for place in places:
+        numbers[place] = -1
+    found = dict(zip(reversed(numbers), reversed(hosts), strict=True))
+    found.pop(-1, None)
+    return found | {number: looks.hosts[number] for number in {*looks.numbers} - found.keys()}
 
 
 def add_said(
@@ -203,7 +181,7 @@ def add_said(
     rows = {}
     for place, domains in of_host.items():
         keys = (*(key for key in domains if key in said),)
-        look = id(known.rows[place]), *(id(column[place]) for column in known.columns.values())
+        look = known.kind_of[place], *(column.keys[place] for column in known.columns.values())
         if (look, keys) not in made:
             verdicts = dict(known.verdicts(place))
             for key in keys:

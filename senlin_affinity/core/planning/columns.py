@@ -12,8 +12,10 @@ from typing import NamedTuple, cast
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.column import Column
+from senlin_affinity.core.planning.numbering import patched
 from senlin_affinity.core.planning.shapes import Shapes
-from senlin_affinity.core.planning.table import Columns, Table, patched
+from senlin_affinity.core.planning.table import Columns, Table
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -35,7 +37,7 @@ def ask(
     known: Known | None = None,
 ) -> Columns:
     """The verdicts of each rule, by its name, host by host."""
-    told: dict[str, Sequence[Verdict]] = {}
+    told: dict[str, Column] = {}
     for item in constraints:
         if known is None or not _asks_alike(item, resolved, known):
             told[item.name] = _column(resolved, item, hosts)
@@ -43,7 +45,7 @@ def ask(
         column = known.table.columns[item.name]
         if known.changed:
             others = _column(resolved, item, [hosts[place] for place in known.changed])
-            column = patched(column, known.changed, others)
+            column = column.patched(known.changed, others)
         told[item.name] = column
     return told
 
@@ -57,7 +59,7 @@ def after(
     load: Callable[[Host, int], Host],
 ) -> Columns:
     """The same once each host has so many servers more, of which ``load`` makes another host."""
-    told: dict[str, Sequence[Verdict]] = {}
+    told: dict[str, Column] = {}
     for item in constraints:
         less: Sequence[Verdict | None] = [None] * len(hosts)
         if hasattr(item, 'less'):
@@ -65,8 +67,8 @@ def after(
                 less = item.less(resolved, hosts, said[item.name], servers)
         open_ = [place for place, verdict in enumerate(less) if verdict is None]
         loaded = [load(hosts[place], servers[place]) for place in open_]
-        column = patched(less, open_, _column(resolved, item, loaded))
-        told[item.name] = cast('list[Verdict]', column)
+        answers = patched(less, open_, [*_column(resolved, item, loaded)])
+        told[item.name] = Column.of(cast('list[Verdict]', answers))
     return told
 
 
@@ -78,15 +80,13 @@ def _asks_alike(constraint: HostConstraint, resolved: ResolvedRequest, known: Kn
         return bool(constraint.asks(resolved) == constraint.asks(known.resolved))
 
 
-def _column(
-    resolved: ResolvedRequest, constraint: HostConstraint, hosts: Sequence[Host]
-) -> Sequence[Verdict]:
+def _column(resolved: ResolvedRequest, constraint: HostConstraint, hosts: Sequence[Host]) -> Column:
     if not hasattr(constraint, 'check_hosts'):
-        return [*map(Shapes(resolved, constraint).ask, hosts)]
+        return Column.of(map(Shapes(resolved, constraint).ask, hosts))
     with blame.blaming(constraint, 'check_hosts'):
-        verdicts: Sequence[Verdict] = constraint.check_hosts(resolved, hosts)
-        if len(verdicts) != len(hosts):
-            raise ValueError(f'the answer has {len(verdicts)} verdicts for {len(hosts)} hosts')
-        for verdict in dict(zip(map(id, verdicts), verdicts, strict=True)).values():
+        column = Column.of(constraint.check_hosts(resolved, hosts))
+        if len(column) != len(hosts):
+            raise ValueError(f'the answer has {len(column)} verdicts for {len(hosts)} hosts')
+        for verdict in column.verdicts.values():
             blame.answered(verdict)
-        return verdicts
+        return column

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from senlin_affinity.core.constraint import is_of_hosts
@@ -18,10 +19,13 @@ from senlin_affinity.core.objects import Host, Resource
 from senlin_affinity.core.planning.assessment import assess_after
 from senlin_affinity.core.planning.domains import survey
 from senlin_affinity.core.planning.evaluation import Evaluation
+from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.planning.rows import Row
-from senlin_affinity.core.planning.table import Columns, verdicts
+from senlin_affinity.core.planning.table import verdicts
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
+
+_NAME = attrgetter('host')
 
 
 class HostReport(NamedTuple):
@@ -53,7 +57,7 @@ class Standing:
     names: tuple[str, ...]
     kinds: tuple[Row, ...] = field(hash=False)
     kind_of: tuple[int, ...] = field(repr=False)
-    columns: Columns = field(hash=False, repr=False)
+    columns: Mapping[str, Sequence[Verdict]] = field(hash=False, repr=False)
     rooms: tuple[int | None, ...] = field(repr=False)
     members: Mapping[str, int] = field(hash=False, repr=False)
     placed: Mapping[int, int] = field(hash=False, repr=False)
@@ -78,13 +82,15 @@ class Standing:
 def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
     resolved, hosts, after = now.resolved, now.hosts, now.table
-    names = [host.host for host in hosts]
+    names = [*map(_NAME, hosts)]
     placed = Counter(chosen)
     found = now.found
     if placed:
         affinity = resolved.server_group is not None and resolved.server_group.policy == AFFINITY
         on_host = Counter([names[index] for index in chosen])
-        changed = [index for index, name in enumerate(names) if affinity or name in on_host]
+        changed = sorted(placed)
+        if affinity or resolved.snapshot.has_shared_services:
+            changed = [index for index, name in enumerate(names) if affinity or name in on_host]
         load = loader(resolved.demand)
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
@@ -93,13 +99,11 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
         after = after.patched(changed, told)
         found = survey(later, now.constraints, hosts, after)
     stood = after if found is None else found.table
-    ids = list(map(id, stood.rows))
-    kinds = dict(zip(ids, stood.rows, strict=True))
-    kind_at = {key: place for place, key in enumerate(kinds)}
+    kind_of, firsts = numbered(stood.kind_of)
     return Standing(
         tuple(names),
-        tuple(kinds.values()),
-        tuple([kind_at[key] for key in ids]),
+        tuple(stood.kinds[stood.kind_of[first]] for first in firsts),
+        tuple(kind_of),
         {name: tuple(column) for name, column in stood.columns.items()},
         stood.known_rooms,
         resolved.members_on,

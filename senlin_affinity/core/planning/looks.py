@@ -13,15 +13,16 @@ the queries, and whether they give any room: never the figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import compress, count
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.numbering import numbered, renumbered
 from senlin_affinity.core.planning.rows import is_by_name
 from senlin_affinity.core.planning.shapes import Shapes
 from senlin_affinity.core.verdict import Verdict
@@ -34,6 +35,32 @@ _FIELDS = """
 FIELDS = frozenset(_FIELDS.split())
 _NAME, _GRANTS = attrgetter('host'), attrgetter('grants')
 _RESOURCES, _IS_PARTIAL = attrgetter('resources'), attrgetter('is_partial')
+
+
+class Looks(NamedTuple):
+    """How hosts look in some of their fields: the number of each look, and a host for each."""
+
+    fields: frozenset[str]
+    numbers: Sequence[int]
+    hosts: Sequence[Host]
+
+    @classmethod
+    def of(cls, fields: frozenset[str], hosts: Sequence[Host]) -> Looks:
+        """Those of some hosts."""
+        numbers, firsts = numbered(looks_of(hosts, fields))
+        return cls(fields, numbers, [*map(hosts.__getitem__, firsts)])
+
+    def at(self, places: Iterable[int]) -> Looks:
+        """Those at some places."""
+        known = [*map(self.numbers.__getitem__, places)]
+        numbers, firsts = numbered(known)
+        return Looks(self.fields, numbers, [self.hosts[known[first]] for first in firsts])
+
+    def patched(self, places: Sequence[int], other: Looks) -> Looks:
+        """The same with others at these places, of which the last may come after all hosts."""
+        hosts = [*self.hosts, *other.hosts]
+        numbers = renumbered(self.numbers, len(self.hosts), places, other.numbers)
+        return Looks(self.fields, numbers, hosts)
 
 
 def looks_of(hosts: Sequence[Host], fields: Collection[str]) -> list[Hashable]:
@@ -99,25 +126,18 @@ class Rule:
         self.named: Collection[str] | None = ()
         if is_by_name(constraint):
             self.named = _declared(resolved, constraint, 'named', None)
-        is_plain = {*self.reads}.isdisjoint(('grants', 'resources'))
-        self._look = _getter(sorted(self.reads)) if is_plain else None
         self._shapes = Shapes(resolved, constraint)
-        self._by_look: dict[Hashable, Verdict] = {}
 
     @property
     def is_named(self) -> bool:
         """Are there hosts that it is asked about one by one?"""
         return self.named is None or bool(self.named)
 
-    def ask_look(self, host: Host) -> Verdict:
-        """What it says about hosts that look like this one."""
-        if self._look is None:
-            return self.ask(host)
-        look = self._look(host)
-        verdict = self._by_look.get(look)
-        if verdict is None:
-            verdict = self._by_look[look] = self.ask(host)
-        return verdict
+    def ask_looks(self, hosts: Sequence[Host]) -> list[Verdict]:
+        """What it says about hosts that look like each of these."""
+        looks = numbered(looks_of(hosts, self.reads))
+        verdicts = [self.ask(hosts[place]) for place in looks.firsts]
+        return [*map(verdicts.__getitem__, looks.numbers)]
 
     def shape(self, host: Host) -> Hashable:
         """What counts for it of a host."""

@@ -34,10 +34,10 @@ class Fewest(NamedTuple):
 
 def refused(planner: Replanner, rule: str) -> list[Host]:
     """The hosts that a rule refuses."""
-    ids = [*map(id, planner.now.rows)]
-    rows = dict(zip(ids, planner.now.rows, strict=True))
-    is_refused = {key: rule in row.verdicts and not row.verdicts[rule] for key, row in rows.items()}
-    return [*compress(planner.hosts, map(is_refused.__getitem__, ids))]
+    table = planner.now.table
+    verdicts = [row.verdicts.get(rule) for row in table.kinds]
+    is_refused = [verdict is not None and not verdict for verdict in verdicts]
+    return [*compress(planner.hosts, map(is_refused.__getitem__, table.kind_of))]
 
 
 def fewest(

@@ -16,7 +16,7 @@ from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.decision import Kind, Remedy
 from senlin_affinity.core.planning.evaluation import Evaluation, Judged, evaluate
-from senlin_affinity.core.planning.table import patched
+from senlin_affinity.core.planning.numbering import patched
 
 
 class Planned(NamedTuple):

@@ -1,8 +1,9 @@
-"""What is said about every host, in columns: a row that hosts of a kind share, and their numbers.
+"""What is said about every host, in columns: the kind of each, and its numbers.
 
 Shapes::
 
-    rows      [open, open, refused]         what the rules say, but for figures
+    kinds     [open, refused]               rows: what the rules say, but for figures
+    kind_of   [0, 0, 1]                     the number of each host's row
     columns   {'resources': [room of 4, room of 9, exhausted]}      what the rules by figures say
     rooms     [4, 9, 0]                     servers, infinite: not known, or no limit
     certain   [4, 9, 0]                     those of them that are there whatever is not known
@@ -12,35 +13,29 @@ Shapes::
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from operator import attrgetter
-from typing import NamedTuple, TypeVar, cast
+from functools import cached_property, reduce
+from typing import TypeVar, cast
 
-from senlin_affinity.core.planning.rows import Kinds, Row
+from senlin_affinity.core.planning.column import Column
+from senlin_affinity.core.planning.looks import Looks
+from senlin_affinity.core.planning.numbering import patched, renumbered
+from senlin_affinity.core.planning.rows import Row
 from senlin_affinity.core.verdict import Verdict
 
 _Each = TypeVar('_Each')
-_LIMIT, _ROOM, _IS_AT_MOST = map(attrgetter, ('limit', 'room', 'is_at_most'))
 
 #: What each rule by figures says about each host, by the rule's name.
-Columns = Mapping[str, Sequence[Verdict]]
-
-
-class Looks(NamedTuple):
-    """How hosts look in some of their fields."""
-
-    fields: frozenset[str]
-    values: Sequence[Hashable]
+Columns = Mapping[str, Column]
 
 
 @dataclass(frozen=True)
 class Table:
     """What is said about some hosts, each at its place."""
 
-    rows: Sequence[Row]
+    kinds: Sequence[Row]
+    kind_of: Sequence[int]
     columns: Columns
     rooms: Sequence[float]
     certain: Sequence[int]
@@ -48,13 +43,18 @@ class Table:
     looks: Looks
 
     @cached_property
+    def rows(self) -> Sequence[Row]:
+        """The row of each host."""
+        return [*map(self.kinds.__getitem__, self.kind_of)]
+
+    @cached_property
     def is_at_most(self) -> bool:
         """Is the room of some host "at most"?"""
-        return any(map(_IS_AT_MOST, self.rows))
+        return any(self.kinds[kind].is_at_most for kind in {*self.kind_of})
 
     def verdicts(self, place: int) -> Mapping[str, Verdict]:
         """All that is said about one host."""
-        return verdicts(self.rows[place], self.columns, place)
+        return verdicts(self.kinds[self.kind_of[place]], self.columns, place)
 
     @property
     def known_rooms(self) -> tuple[int | None, ...]:
@@ -69,15 +69,16 @@ class Table:
         The last of them may come after all hosts.
         """
         return Table(
-            patched(self.rows, places, other.rows),
+            [*self.kinds, *other.kinds],
+            renumbered(self.kind_of, len(self.kinds), places, other.kind_of),
             {
-                name: patched(self.columns[name], places, column)
+                name: self.columns[name].patched(places, column)
                 for name, column in other.columns.items()
             },
             patched(self.rooms, places, other.rooms),
             patched(self.certain, places, other.certain),
             patched(self.frees, places, other.frees),
-            Looks(self.looks.fields, patched(self.looks.values, places, other.looks.values)),
+            self.looks.patched(places, other.looks),
         )
 
     def at(self, places: Sequence[int]) -> Table:
@@ -87,57 +88,65 @@ class Table:
             return [*map(each.__getitem__, places)]
 
         return Table(
-            chosen(self.rows),
-            {name: chosen(column) for name, column in self.columns.items()},
+            self.kinds,
+            chosen(self.kind_of),
+            {name: column.at(places) for name, column in self.columns.items()},
             chosen(self.rooms),
             chosen(self.certain),
             chosen(self.frees),
-            Looks(self.looks.fields, chosen(self.looks.values)),
+            self.looks.at(places),
         )
 
     def but(self, rows: Mapping[int, Row]) -> Table:
         """The same with other rows of some hosts, which say all of these."""
-        told, rooms, certain = list(self.rows), list(self.rooms), list(self.certain)
-        columns = {name: list(column) for name, column in self.columns.items()}
+        kinds, kind_of = [*self.kinds], [*self.kind_of]
+        rooms, certain = list(self.rooms), list(self.certain)
+        answers = {name: [*column] for name, column in self.columns.items()}
+        numbers: dict[int, int] = {}
         for place, row in rows.items():
-            told[place], rooms[place] = row, row.limit
+            kind_of[place] = numbers.setdefault(id(row), len(kinds))
+            if kind_of[place] == len(kinds):
+                kinds.append(row)
+            rooms[place] = row.limit
             certain[place] = int(row.limit) if row.is_known and row.limit != math.inf else 0
-            for name, column in columns.items():
-                column[place] = row.verdicts[name]
-        return Table(told, columns, rooms, certain, self.frees, self.looks)
+            for name, each in answers.items():
+                each[place] = row.verdicts[name]
+        columns = {name: Column.of(each) for name, each in answers.items()}
+        return Table(kinds, kind_of, columns, rooms, certain, self.frees, self.looks)
 
 
-def patched(old: Sequence[_Each], places: Sequence[int], new: Sequence[_Each]) -> list[_Each]:
-    """The old ones with new ones at these places, of which the last may come after all others."""
-    inside = bisect_left(places, len(old))
-    merged = [*old, *new[inside:]]
-    for place, each in zip(places[:inside], new, strict=False):
-        merged[place] = each
-    return merged
-
-
-def verdicts(row: Row, columns: Columns, place: int) -> Mapping[str, Verdict]:
+def verdicts(
+    row: Row, columns: Mapping[str, Sequence[Verdict]], place: int
+) -> Mapping[str, Verdict]:
     """All that is said about the host at a place, which has this row."""
     return {**row.verdicts, **{name: column[place] for name, column in columns.items()}}
 
 
 def table(
-    rows: Sequence[Row], columns: Columns, looks: Looks, kinds: Kinds, *, is_known: bool
+    rows: Sequence[Row],
+    kind_of: Sequence[int],
+    columns: Columns,
+    looks: Looks,
+    by_resources: frozenset[str],
 ) -> Table:
-    """The numbers that follow; ``is_known``: nothing is unknown of any of the hosts."""
-    of_rules = {name: _rooms(column) for name, column in columns.items()}
-    rooms: list[float] = list(map(_LIMIT, rows))
-    if of_rules:
-        rooms = list(map(min, rooms, *of_rules.values()))
-    free = [of_rules[name] for name in of_rules if name in kinds.by_resources]
-    frees = list(map(min, *free)) if len(free) > 1 else free[0] if free else [0] * len(rows)
-    certain = _certain(rows, rooms, is_known)
-    return Table(rows, columns, rooms, certain, _whole(frees), looks)
+    """The numbers that follow; ``by_resources`` are the rules that read resources."""
+    of_rules = {name: column.rooms for name, column in columns.items()}
+    limits = [row.limit for row in rows]
+    rooms = [*map(limits.__getitem__, kind_of)]
+    for each in of_rules.values():
+        rooms = _least(rooms, each)
+    free = [each for name, each in of_rules.items() if name in by_resources]
+    frees = reduce(_least, free) if free else [0] * len(rooms)
+    certain = rooms
+    if not all(row.is_known for row in rows):
+        is_known = [row.is_known for row in rows]
+        known = map(is_known.__getitem__, kind_of)
+        certain = [room if known else 0 for room, known in zip(rooms, known, strict=True)]
+    return Table(rows, kind_of, columns, rooms, _whole(certain), _whole(frees), looks)
 
 
-def _rooms(column: Sequence[Verdict]) -> list[float]:
-    rooms = list(map(_ROOM, column))
-    return [math.inf if room is None else room for room in rooms] if None in rooms else rooms
+def _least(some: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [one if one < two else two for one, two in zip(some, others, strict=True)]
 
 
 def _whole(rooms: Sequence[float]) -> list[int]:
@@ -145,9 +154,3 @@ def _whole(rooms: Sequence[float]) -> list[int]:
     if math.inf in rooms:
         rooms = [0 if room == math.inf else room for room in rooms]
     return cast('list[int]', rooms)
-
-
-def _certain(rows: Sequence[Row], rooms: Sequence[float], is_known: bool) -> list[int]:
-    if not is_known:
-        rooms = [room if row.is_known else 0 for row, room in zip(rows, rooms, strict=True)]
-    return _whole(rooms)
