@@ -18,14 +18,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
 from senlin_affinity.core.planning.domains import Survey
+from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.planning.topology import domain_of, servers
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
 
-_NAME, _PLACE = attrgetter('host'), attrgetter('availability_zone', 'aggregates')
+_NAME, _ZONE = attrgetter('host'), attrgetter('availability_zone')
+#: All that tells in which domains a host lies.
+_WHERE = attrgetter('availability_zone', 'aggregates')
 #: The hosts that are in no one domain come after all others.
 _LAST = 2**62
 #: The domains of a cell, in the order of the criteria; '' is none, or not just one.
@@ -47,6 +50,7 @@ def choose(
     is_alone = not resolved.snapshot.has_shared_services and len(choice.spreads) < 2
     if found is None and is_alone:
         return choice.quickly(number)
+    choice.begin()
     chosen: list[int] = []
     while len(chosen) < number:
         index = choice.next()
@@ -54,6 +58,25 @@ def choose(
             break
         chosen.append(index)
     return chosen
+
+
+def _cells(
+    snapshot: CloudSnapshot,
+    hosts: Sequence[Host],
+    places: Sequence[int],
+    spreads: Iterable[Spread],
+) -> dict[Cell, list[int]]:
+    """The hosts at these places by their cells."""
+    where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
+    numbers, firsts = numbered(map(where, map(hosts.__getitem__, places)))
+    alike: list[list[int]] = [[] for _ in firsts]
+    for place, number in zip(places, numbers, strict=True):
+        alike[number].append(place)
+    found: dict[Cell, list[int]] = {}
+    for each in alike:
+        cell = (*[domain_of(snapshot, spread.by, hosts[each[0]]) or '' for spread in spreads],)
+        found.setdefault(cell, []).extend(each)
+    return found
 
 
 class _Choice:
@@ -82,29 +105,28 @@ class _Choice:
             spreads = (Spread(ZONE),)
         self.spreads = spreads
         self._counts = [servers(resolved, spread.by) for spread in spreads]
+        open_ = [index for index, room in enumerate(self._rooms) if room]
+        if home is not None:
+            open_ = [index for index in open_ if self._names[index] == home]
+        self._open = _cells(resolved.snapshot, hosts, open_, spreads)
         self._cells: dict[Cell, list[_Key]] = {}
-        keys_at: dict[tuple[str | None, frozenset[str]], list[_Key]] = {}
-        sign, held, free = self._sign, self._held, self._free
-        for index, (name, room) in enumerate(zip(self._names, self._rooms, strict=True)):
-            if not room or (home is not None and name != home):
-                continue
-            place = _PLACE(hosts[index])
-            keys = keys_at.get(place)
-            if keys is None:
-                each = (domain_of(resolved.snapshot, by.by, hosts[index]) for by in spreads)
-                cell = (*(domain or '' for domain in each),)
-                keys = keys_at[place] = self._cells.setdefault(cell, [])
-            keys.append((sign * held[name] if name in held else 0, -free[index], name, index))
+        self._heap: list[tuple[tuple[tuple[int, ...], _Key], Cell]] = []
+        self._floors = self._eligible(found)
+
+    def begin(self) -> None:
+        """Sort the hosts of each cell, and the cells."""
+        self._cells = {cell: [*map(self._key, hosts)] for cell, hosts in self._open.items()}
         for keys in self._cells.values():
             heapq.heapify(keys)
-        self._floors = self._eligible(found)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
         heapq.heapify(self._heap)
 
     def quickly(self, number: int) -> list[int]:
         """The hosts of so many servers, where each changes the keys of its host and cell alone."""
-        if len(self._cells) == 1 and self._sign > 0:
-            return self._evenly(next(iter(self._cells.values())), number)
+        if len(self._open) == 1 and self._sign > 0:
+            (hosts,) = self._open.values()
+            return self._evenly(hosts, number)
+        self.begin()
         heap, cells, rooms, sign = self._heap, self._cells, self._rooms, self._sign
         chosen: list[int] = []
         while heap and len(chosen) < number:
@@ -123,23 +145,32 @@ class _Choice:
                 heapq.heappop(heap)
         return chosen
 
-    def _evenly(self, keys: Iterable[_Key], number: int) -> list[int]:
+    def _evenly(self, hosts: Iterable[int], number: int) -> list[int]:
         """The same in the only cell: layer by layer, each of the hosts that hold the fewest."""
-        waiting: dict[int, list[tuple[int, str, int]]] = {}
-        for held, free, name, index in keys:
-            waiting.setdefault(held, []).append((free, name, index))
+        waiting: dict[int, list[int]] = {}
+        for index in hosts:
+            waiting.setdefault(self._held.get(self._names[index], 0), []).append(index)
         chosen: list[int] = []
-        layer: list[tuple[int, str, int]] = []
-        held, rooms = 0, self._rooms
+        layer: list[int] = []
+        held, free, rooms = 0, self._free, self._rooms
         while (layer or waiting) and len(chosen) < number:
             held = held if layer else min(waiting)
-            layer = sorted(layer + waiting.pop(held, []))
-            chosen += [index for _free, _name, index in layer]
+            layer = self._emptiest(layer + waiting.pop(held, []), number - len(chosen))
+            chosen += layer
             held += 1
-            for _free, _name, index in layer:
+            for index in layer:
                 rooms[index] -= 1
-            layer = [(free + 1, name, index) for free, name, index in layer if rooms[index]]
-        return chosen[:number]
+                free[index] -= 1
+            layer = [index for index in layer if rooms[index]]
+        return chosen
+
+    def _emptiest(self, hosts: list[int], most: int) -> list[int]:
+        """The first so many of these hosts, of which each holds as many servers."""
+        free, names = self._free, self._names
+        if len(hosts) > most:
+            least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
+            hosts = [index for index in hosts if free[index] >= least]
+        return sorted(hosts, key=lambda index: (-free[index], names[index], index))[:most]
 
     def next(self) -> int | None:
         """The host of one server more; None where there is none."""
