@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar
 
 from senlin_affinity.core.answered import NOT_ASKED, answered, may_take_of_pools
 from senlin_affinity.core.candidate_query import are_aggregates_asked
@@ -32,11 +33,14 @@ from senlin_affinity.core.nova_options import FALLBACK_OFF
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
 from senlin_affinity.core.plain_rooms import plain_rooms
 from senlin_affinity.core.planning import new_hosts, smaller_flavors
+from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Outcome, Verdict
 
+#: What counts of a host, beside its resources.
+_LOOK = attrgetter('hypervisor_type', 'is_nested', 'is_partial', 'enabled', 'grants')
 #: New hosts are planned one by one: so many are proposed at most, or as many as there are.
 MOST_NEW_HOSTS = 1000
 
@@ -101,15 +105,22 @@ class ResourcesConstraint:
             return Verdict.rejected('resources.not_granted')
         return replace(modelled, is_at_most=True) if modelled.room else modelled
 
-    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> list[Verdict]:
+    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Column:
         """See :meth:`HostConstraint.check_hosts`: hosts with room by plain figures are alike."""
         enough = resolved.once(_enough)
         rooms = plain_rooms(resolved, hosts)
         by_room = {room: enough(room, False) for room in {*rooms} if room > 0}
-        return [
-            by_room.get(room) or self.check_host(resolved, host)
-            for room, host in zip(rooms, hosts, strict=True)
-        ]
+        key_of = {room: id(verdict) for room, verdict in by_room.items()}
+        verdicts = dict(zip(key_of.values(), by_room.values(), strict=True))
+        keys: list[Any] = [*map(key_of.get, rooms)]
+        known: dict[Hashable, Verdict] = {}
+        for place in [place for place, key in enumerate(keys) if key is None]:
+            host = hosts[place]
+            look = id(host.resources), *_LOOK(host)
+            if look not in known:
+                known[look] = self.check_host(resolved, host)
+            keys[place] = id(known[look])
+        return Column(keys, verdicts | {id(each): each for each in known.values()})
 
     def less(
         self,

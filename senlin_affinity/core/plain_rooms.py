@@ -27,7 +27,14 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
     asked = resolved.demand
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
-    rooms = _rooms(asked, [*map(_HAS, hosts)])
+    resources = [*map(_HAS, hosts)]
+    keys = [*map(id, resources)]
+    distinct = dict(zip(keys, resources, strict=True))
+    if 2 * len(distinct) > len(hosts):
+        rooms = _rooms(asked, resources)
+    else:  # hosts that are equal in them share one object
+        rooms_of = dict(zip(distinct, _rooms(asked, [*distinct.values()]), strict=True))
+        rooms = [*map(rooms_of.__getitem__, keys)]
     if _is_any_odd(hosts):
         rooms = [0 if _is_odd(host) else room for room, host in zip(rooms, hosts, strict=True)]
     return rooms
