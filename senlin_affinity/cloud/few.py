@@ -1,14 +1,16 @@
 """All hosts that Placement has for a request, where they are few: a no of them is the cloud's.
 
-Data flow: an answer of Placement's comes in. A longer answer to a broader question proves that it
-was not cut. Each of its hosts is asked for by the id of its provider, the servers of the group are
-the owner's own list, and the look that comes out has these hosts as a whole look has them. All
-others are refused by Placement. Where something of this is not so, None comes out.
+Data flow: for each part of what an owner reads of a refusal (:mod:`senlin_affinity.policy.proof`)
+Placement is asked, unless the hosts that are known do. A longer answer proves that one was not cut.
+Each host is asked for by the id of its provider, the servers of the group are the owner's own list,
+and the look that comes out has these hosts as a whole look has them. All others are refused, or
+would add to no number. Where something of this is not so, None comes out.
 
 A member on another host is on one that is called by what the owner sees of it (``hostId``).
 
-Units: ``MOST`` hosts, with a request for each; and up to 5 requests more: does Nova show the owner
-the hosts, the longer answer, the servers, their migrations, the soft-deleted ones.
+Units: ``MOST`` hosts, with a request for each; a request for the question and for each change that
+it is not enough for; and up to 6 more: does Nova show the owner the hosts, the services in a zone,
+a longer answer, the servers, their migrations, the soft-deleted ones.
 
 Errors: CloudError.
 """
@@ -16,8 +18,8 @@ Errors: CloudError.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from senlin_affinity.cloud import allocations, hosts, members
@@ -26,50 +28,212 @@ from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, Room
-from senlin_affinity.cloud.rest import CloudsRest, OwnersRest
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import Resource
+from senlin_affinity.core.planning.actions import Data
 from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.policy.question import Look
+from senlin_affinity.policy import proof
+from senlin_affinity.policy.proof import Part
+from senlin_affinity.policy.question import Look, Narrow
 
 T = TypeVar('T')
 _FORBIDDEN = 403
 #: With more of them, the whole look costs little more.
-MOST = 20
+MOST = 250
+
+
+class Known(NamedTuple):
+    """What was read already: an answer of Placement's, with its query and the limit of it, and the
+    aggregates of each service host.
+    """
+
+    text: str | None = None
+    limit: int = 0
+    answer: Any = None
+    aggregates_of: Mapping[str, frozenset[str]] = {}
 
 
 def see(
-    eyes: Eyes, look: Look, query: str, answer: Any, timeout: float | None = None
+    eyes: Eyes, asked: Narrow, look: Look, known: Known, timeout: float | None = None
 ) -> Look | None:
     """The look with these hosts, to be said to who may not see hosts."""
-    owners = clouds.compute(eyes.owner, timeout)
-    compute = clouds.clouds_compute(eyes, owners, timeout)
-    placement = clouds.placement(eyes.cloud, timeout)
-    longest = len(answer['allocation_requests']) + 1
-    if compute.pick(hosts.UUIDS) < hosts.UUIDS or not _is_plain(query, answer):
-        return None
-    if not _is_longer(placement, query, longest):
-        return None
-    if clouds.ports(eyes, timeout).inventory.shows_hosts():
-        return None  # and is told what would help of all of them
-    found = [hosts.hypervisor(compute, root) for root in answer['provider_summaries']]
-    seen = hosts.in_order(each for each in found if each is not None)
-    rooms = {each.id: _room(answer['provider_summaries'][each.id], each) for each in seen}
-    built = hosts.hosts(seen, {}, {}, rooms)
-    granted = allocations.read(answer, query, built, [each.id for each in seen], longest)
-    groups = _groups(owners, look, seen)
-    groups = _allowed(lambda: members.moved(compute, groups)) or groups
-    hidden = members.are_hidden(groups)
-    snapshot = dataclasses.replace(
-        look.snapshot,
-        hosts=tuple(
-            host.but(grants=each) for host, each in zip(built, granted.grants, strict=True)
-        ),
-        server_groups=groups,
-        soft_deleted=_allowed(lambda: members.soft_deleted(compute, groups)) if hidden else None,
-        answered=frozenset([query]),
-    )
-    return dataclasses.replace(look, snapshot=snapshot, is_owners=False)
+    seeing = _Seeing(eyes, asked, look, known, timeout)
+    found = seeing.see()
+    return None if found is None else dataclasses.replace(found, is_owners=False)
+
+
+class _Seeing:
+    """One such look; what it asks for is asked for once."""
+
+    def __init__(
+        self, eyes: Eyes, asked: Narrow, look: Look, known: Known, timeout: float | None
+    ) -> None:
+        self._owners = clouds.compute(eyes.owner, timeout)
+        self._compute = clouds.clouds_compute(eyes, self._owners, timeout)
+        self._placement = clouds.placement(eyes.cloud, timeout)
+        self._is_one = eyes.are_one
+        self._inventory = clouds.ports(eyes, timeout).inventory
+        self._asked, self._bare, self._known = asked, look, known
+        self._zone_of: Mapping[str, str] = {}
+        self._servers: list[dict[str, Any]] = []
+        self._moved: dict[str, tuple[str, ...]] = {}
+        self._soft_deleted: tuple[Member, ...] | None = None
+        self._tree: str | None = None
+        self._answers: dict[Part, Any] = {}
+        self._whole: set[str] = set()
+        self._hypervisors: dict[str, Hypervisor | None] = {}
+        self._summaries: dict[str, Any] = {}
+
+    def see(self) -> Look | None:
+        """The look, if it proves what it says."""
+        asked, bare = self._asked, self._bare
+        is_bound = proof.is_bound(asked, bare)
+        if self._compute.pick(hosts.UUIDS) < hosts.UUIDS or (is_bound and not self._see_tree()):
+            return None
+        base = self._part({})
+        if base is None or not self._ask(base):
+            return None
+        is_whole = base.text in self._whole
+        if not (is_whole or base.is_open):
+            return None
+        # Who sees the hosts is told what would help of all of them.
+        is_yes_only = self._is_one or self._inventory.shows_hosts()
+        if is_yes_only and not is_bound:
+            return None
+        self._see_others()
+        look = self._look(base)
+        if not (is_whole or proof.is_enough(asked, look, {})):
+            return None
+        if not proof.fits(asked, look):
+            if is_yes_only or not self._are_changes_known(base):
+                return None
+            look = self._look(base)
+        places = {
+            (zone, self._known.aggregates_of.get(host, frozenset()))
+            for host, zone in self._zone_of.items()
+        }
+        is_proof = proof.is_proof(asked, look, places, is_whole=is_whole)
+        return look if is_proof and self._is_longest() else None
+
+    def _part(self, data: Data) -> Part | None:
+        sets = {*self._known.aggregates_of.values()}
+        return proof.part(self._asked, self._bare, data, sets, self._tree)
+
+    def _are_changes_known(self, base: Part) -> bool:
+        """Is the question with each change that the owner could make answered?"""
+        zones = {*self._zone_of.values()}
+        changes = proof.changes(self._asked, self._bare, zones)
+        return proof.are_few_zones(zones) and all(self._is_known(base, each) for each in changes)
+
+    def _is_known(self, base: Part, data: Data) -> bool:
+        """Is the question with a change answered, by these hosts or by those that it adds?"""
+        part = self._part(data)
+        if part is not None and part.text in self._whole:
+            return True
+        if proof.is_enough(self._asked, self._look(base), data):
+            return True
+        if part is None or not self._ask(part):
+            return False
+        return part.text in self._whole or proof.is_enough(self._asked, self._look(base), data)
+
+    def _ask(self, part: Part) -> bool:
+        """Ask Placement for the hosts of a part; False where they are odd, or too many."""
+        answer, limit = self._known.answer, self._known.limit
+        if (
+            part.text != self._known.text
+            or len(answer['allocation_requests']) == limit < part.limit
+        ):
+            limit = part.limit
+            answer = allocations.candidates(self._placement, part.text, limit)
+        if not _is_plain(part.text, answer):
+            return False
+        self._answers[part] = answer
+        if len(answer['allocation_requests']) < limit:
+            self._whole.add(part.text)
+        self._summaries |= answer['provider_summaries']
+        return len(self._summaries) <= MOST
+
+    def _see_tree(self) -> bool:
+        """Is the one host seen that all servers of the group are on?"""
+        self._servers = members.own(self._owners)
+        if not self._is_one:  # who sees it names it
+            self._zone_of = hosts.zones(self._compute)
+        known = members.named(self._servers, self._zone_of.keys())
+        located = members.located(self._bare.snapshot.server_groups or (), known)
+        every = [each for group in located for each in group.members if not each.is_nowhere]
+        names = {each.host for each in every}
+        name = names.pop() if len(names) == 1 else None
+        found = None if name is None else hosts.hypervisor_of(self._compute, name)
+        if found is None:
+            return False
+        self._tree, self._hypervisors[found.id] = found.id, found
+        return True
+
+    def _see_others(self) -> None:
+        """The zones and the members, as far as they matter."""
+        if proof.is_zone_asked(self._asked, self._bare) and not self._zone_of:
+            self._zone_of = hosts.zones(self._compute)
+        groups = self._bare.snapshot.server_groups or ()
+        if any(group.members for group in groups):
+            self._servers = self._servers or members.own(self._owners)
+            located = self._groups()
+            moved = _allowed(lambda: members.moved(self._compute, located)) or located
+            self._moved = {each.server: each.also_on for group in moved for each in group.members}
+        if members.are_hidden(groups):
+            self._soft_deleted = _allowed(lambda: members.soft_deleted(self._compute, groups))
+
+    def _look(self, base: Part) -> Look:
+        """The look with the hosts of all answers."""
+        for root in self._summaries:
+            if root not in self._hypervisors:
+                self._hypervisors[root] = hosts.hypervisor(self._compute, root)
+        found = (self._hypervisors[root] for root in self._summaries)
+        seen = hosts.in_order(each for each in found if each is not None)
+        rooms = {each.id: _room(self._summaries[each.id], each) for each in seen}
+        built = hosts.hosts(seen, self._zone_of, self._known.aggregates_of, rooms)
+        same = [each for each in self._answers if each.name == base.name]
+        requests = [one for each in same for one in self._answers[each]['allocation_requests']]
+        answer = {'allocation_requests': requests, 'provider_summaries': self._summaries}
+        roots = [each.id for each in seen]
+        granted = allocations.read(answer, base.name, built, roots, len(requests) + 1)
+        is_whole = any(each.text in self._whole and not each.is_of_tree for each in same)
+        snapshot = dataclasses.replace(
+            self._bare.snapshot,
+            hosts=tuple(
+                host.but(grants=each) for host, each in zip(built, granted.grants, strict=True)
+            ),
+            server_groups=self._groups(),
+            soft_deleted=self._soft_deleted,
+            answered=frozenset({base.name} if is_whole else ()),
+            availability_zones=frozenset(self._zone_of.values()) or None,
+        )
+        return dataclasses.replace(self._bare, snapshot=snapshot)
+
+    def _groups(self) -> tuple[ServerGroup, ...]:
+        """The groups, with their members where they are."""
+        names = {each.service_host for each in self._hypervisors.values() if each is not None}
+        known = members.named(self._servers, names)
+        return members.located(
+            self._bare.snapshot.server_groups or (),
+            {server: self._elsewhere(each) for server, each in known.items()},
+        )
+
+    def _elsewhere(self, member: Member) -> Member:
+        """A member on a host that is not among these, on one of that name."""
+        host, also_on = member.host or member.host_id, self._moved.get(member.server, ())
+        return dataclasses.replace(member, host=host, also_on=also_on)
+
+    def _is_longest(self) -> bool:
+        """Does Placement answer with more than was taken for all that it has?"""
+        answers = self._answers.items()
+        lengths = {part.text: len(each['allocation_requests']) for part, each in answers}
+        longest = max((lengths[text] for text in self._whole), default=0) + 1
+        if max(lengths.values()) >= longest:
+            return True
+        name = parse_qs(next(iter(lengths)))['resources'][0].partition(':')[0]
+        body = allocations.candidates(self._placement, f'resources={name}:1', longest)
+        with reading(CANDIDATES):
+            return len(body['allocation_requests']) >= longest
 
 
 def _is_plain(query: str, answer: Any) -> bool:
@@ -82,14 +246,6 @@ def _is_plain(query: str, answer: Any) -> bool:
         )
 
 
-def _is_longer(placement: CloudsRest, query: str, longest: int) -> bool:
-    """Does Placement answer with so many, where it is asked for little?"""
-    name = parse_qs(query)['resources'][0].partition(':')[0]
-    body = allocations.candidates(placement, f'resources={name}:1', longest)
-    with reading(CANDIDATES):
-        return len(body['allocation_requests']) >= longest
-
-
 def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> Room:
     with reading(CANDIDATES):
         resources = {
@@ -97,15 +253,6 @@ def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> Room:
             for name, has in summary['resources'].items()
         }
         return Room(resources, frozenset(summary['traits']))
-
-
-def _groups(owners: OwnersRest, look: Look, seen: Sequence[Hypervisor]) -> tuple[ServerGroup, ...]:
-    """The groups, with their members where they are."""
-    groups = look.snapshot.server_groups or ()
-    if not any(group.members for group in groups):
-        return groups
-    known = members.traced(owners, {each.service_host for each in seen})
-    return members.located(groups, {server: _elsewhere(each) for server, each in known.items()})
 
 
 def _allowed(read: Callable[[], T]) -> T | None:
@@ -116,8 +263,3 @@ def _allowed(read: Callable[[], T]) -> T | None:
         if error.status != _FORBIDDEN:
             raise
         return None
-
-
-def _elsewhere(member: Member) -> Member:
-    """A member on a host that is not among these, on one of that name."""
-    return member if member.host else dataclasses.replace(member, host=member.host_id)

@@ -29,6 +29,7 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: What a hypervisor calls its size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
+_ONE_EACH = ('QEMU', 'KVM')
 PATH = '/os-hypervisors/detail'
 _HYPERVISORS = 'list the hypervisors'
 _AGGREGATES = 'list the aggregates'
@@ -69,6 +70,17 @@ def hypervisor(compute: CloudsRest, root: str) -> Hypervisor | None:
     body = compute.get(path, _HYPERVISORS, UUIDS, may_be_missing=True)
     with reading(_HYPERVISORS):
         return None if body is None else _hypervisor(body['hypervisor'], ())
+
+
+def hypervisor_of(compute: CloudsRest, host: str) -> Hypervisor | None:
+    """The only one of a service host; None where it is not seen by its name. One request."""
+    query = {'hypervisor_hostname_pattern': host}
+    body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query, may_be_missing=True)
+    with reading(_HYPERVISORS):
+        every = [_hypervisor(item, ()) for item in (body or {}).get('hypervisors', ())]
+    found = [each for each in every if each.service_host == host]
+    # A service of libvirt's has one; another one's may have some that are called otherwise.
+    return found[0] if len(found) == 1 and found[0].kind in _ONE_EACH else None
 
 
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:

@@ -70,7 +70,16 @@ def listed(
 
 def traced(compute: OwnersRest, hosts: Collection[str]) -> dict[str, Member]:
     """The servers of a plain user's project, each on one of the hosts that the cloud's eyes see."""
-    servers = _servers(compute, _SERVERS)
+    return named(own(compute), hosts)
+
+
+def own(compute: OwnersRest) -> list[dict[str, Any]]:
+    """The servers of a plain user's project, as raw JSON."""
+    return _servers(compute, _SERVERS)
+
+
+def named(servers: Iterable[Mapping[str, Any]], hosts: Collection[str]) -> dict[str, Member]:
+    """Each of them on one of these hosts, by what the user sees of it."""
     with reading(_SERVERS):
         projects = {server['tenant_id'] for server in servers}
         names = {_host_id(project, host): host for project in projects for host in hosts}

@@ -19,7 +19,7 @@ image that can not be read: the whole look says so.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from senlin_affinity.cloud import allocations, few, flavors, hosts, images
 from senlin_affinity.cloud import connection as clouds
@@ -28,8 +28,7 @@ from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.core.objects import CloudSnapshot
-from senlin_affinity.core.planning.smaller_flavors import is_smaller
-from senlin_affinity.policy import certificate, profile
+from senlin_affinity.policy import certificate, profile, proof
 from senlin_affinity.policy.question import Look, Narrow, Needs
 
 
@@ -61,7 +60,7 @@ class _Looking:
 
     def __init__(self, eyes: Eyes, timeout: float | None) -> None:
         self.read = Read()
-        self._few: tuple[certificate.Query, Any] | None = None
+        self._few = few.Known()
         self._eyes = eyes
         self._timeout = timeout
 
@@ -73,8 +72,9 @@ class _Looking:
         left = None if self._eyes.are_one else certificate.left_by_quota(asked, look)
         if left is None:
             return self._certified(asked, look) or self._proved(asked, look)
-        is_all = left == 0 or self._certified(certificate.of(asked, left), look) is not None
-        return replace(look, is_owners=False) if is_all else None
+        if left == 0 or self._certified(certificate.of(asked, left), look) is not None:
+            return replace(look, is_owners=False)
+        return self._proved(asked, look)
 
     def _owners(self, needed: Needs, asked: Narrow) -> Look | None:
         """What is the owner's: the group, the flavor, the image and the quotas."""
@@ -125,34 +125,40 @@ class _Looking:
             look = replace(look, snapshot=replace(look.snapshot, aggregates=known))
             sets = {*of_hosts.values()}
         query = certificate.query(asked, look, sets)
-        placement = clouds.placement(self._eyes.cloud, self._timeout)
-        if query is None or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
+        if query is None or not self._is_placement_new():
             return None
-        self._few = query, allocations.candidates(placement, query.text, query.limit)
-        rooms = allocations.some(self._few[1])
+        placement = clouds.placement(self._eyes.cloud, self._timeout)
+        answer = allocations.candidates(placement, query.text, query.limit)
+        self._few = few.Known(query.text, query.limit, answer)
+        rooms = allocations.some(answer)
         found = tuple(query.host(root, room) for root, room in rooms.items() if room)
         if not certificate.is_enough(query.asked, look, found):
             return None
         return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)
+
+    def _is_placement_new(self) -> bool:
+        """Is it as new as what Nova asks with?"""
+        placement = clouds.placement(self._eyes.cloud, self._timeout)
+        return placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
 
     def _proved(self, asked: Narrow, look: Look) -> Look | None:
         """The look with all hosts that Placement has for the request, if these are few.
 
         The owner reads what a smaller flavor brings, for which Placement may have other hosts.
         """
-        if self._few is None or asked.is_lasting or self._eyes.are_one or self.read.aggregates:
-            return None
-        query, answer = self._few
-        if len(answer['allocation_requests']) >= min(query.limit, few.MOST):
-            return None
         owners = clouds.compute(self._eyes.owner, self._timeout)
+        is_told_all = self._eyes.are_one and not proof.is_bound(asked, look)
+        if asked.is_lasting or is_told_all or not self._is_placement_new():
+            return None
         if owners.pick(flavors.EXTRA_SPECS) < flavors.EXTRA_SPECS:
             return None
         every = flavors.flavors(owners)
         self.read = replace(self.read, flavors=every)
-        (flavor,) = look.snapshot.flavors or ()
-        if every is None or any(is_smaller(each, flavor) for each in every):
+        if every is None:
             return None
-        look = replace(look, snapshot=replace(look.snapshot, flavors=every))
-        found = few.see(self._eyes, look, query.text, answer, self._timeout)
-        return found if found is not None and certificate.is_proof(asked, found) else None
+        snapshot, known = replace(look.snapshot, flavors=every), self._few
+        if self.read.aggregates is not None:
+            aggregates, of_hosts = self.read.aggregates
+            snapshot = replace(snapshot, aggregates=aggregates)
+            known = known._replace(aggregates_of=of_hosts)
+        return few.see(self._eyes, asked, replace(look, snapshot=snapshot), known, self._timeout)

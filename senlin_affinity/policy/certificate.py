@@ -131,7 +131,7 @@ def _readers(asked: Narrow, look: Look, resolved: ResolvedRequest) -> list[Const
         for each in asked.constraints
         if 'aggregates' in each.needs
         and is_of_hosts(each)
-        and not (is_of_domains(each) or is_by_name(each) or _is_settled(each, said))
+        and not (is_of_domains(each) or is_by_name(each) or is_settled(each, said))
     ]
 
 
@@ -159,13 +159,7 @@ def is_enough(asked: Narrow, look: Look, hosts: Sequence[Host]) -> bool:
     needed = sorted(hosts, key=_room, reverse=True)[SPARE:]
     resolved = _resolved(asked, look, needed)
     said = evaluate(resolved, asked.constraints)
-    return said.fits is True and all(_is_settled(each, said) for each in asked.constraints)
-
-
-def is_proof(asked: Narrow, look: Look) -> bool:
-    """Does what these hosts say hold for the cloud, if Placement has no others for the request?"""
-    said = evaluate(question.ask(asked.question, look), asked.constraints)
-    return all(_is_settled(each, said) for each in asked.constraints)
+    return said.fits is True and all(is_settled(each, said) for each in asked.constraints)
 
 
 def _text(asked: Narrow, look: Look) -> str | None:
@@ -207,7 +201,7 @@ def _room(host: Host) -> int:
     return sum(grant.certain for grant in host.grants or ())
 
 
-def _is_settled(constraint: Constraint, said: Evaluation) -> bool:
+def is_settled(constraint: Constraint, said: Evaluation) -> bool:
     """Has the rule nothing to say that Placement, or what is known, does not answer for?"""
     if getattr(constraint, 'is_in_placement', False):
         return True
@@ -215,6 +209,11 @@ def _is_settled(constraint: Constraint, said: Evaluation) -> bool:
         return False
     if not is_of_hosts(constraint) and _SEEN.issuperset(constraint.needs):
         return True
+    return is_skipped(constraint, said)
+
+
+def is_skipped(constraint: Constraint, said: Evaluation) -> bool:
+    """Has the rule nothing to say?"""
     said_of_it = _verdicts(constraint.name, said)
     return all(each.outcome is Outcome.SKIP and each.is_known for each in said_of_it)
 

@@ -402,6 +402,10 @@ class FakeNova:
                 reply = self._recorded('hypervisors, no match', question.microversion)
                 return _reworded(reply, {'nowhere': pattern})
         template = self._recorded('hypervisors', question.microversion).body['hypervisors'][0]
+        if question.found:  # of many hosts, one
+            number = int(question.found[0][-12:], 16) - len(self.hosts)
+            found = found[number : number + 1] if number >= 0 else []
+            found = [each for each in found if self.hypervisor_id(each[0]) == question.found[0]]
         has_servers = 'with_servers' in question.query and question.microversion >= (2, 53)
         servers = self._servers_by_host() if has_servers else {}
         service = template['service']
@@ -416,8 +420,7 @@ class FakeNova:
             for number, host in found
         ]
         if question.found:
-            own = [each for each in shown if each['id'] == question.found[0]]
-            return Reply(200, {'hypervisor': own[0]}) if own else _NO_HYPERVISOR
+            return Reply(200, {'hypervisor': shown[0]}) if shown else _NO_HYPERVISOR
         if pattern is None and question.microversion >= (2, 33):
             return self._page('hypervisors', '/os-hypervisors/detail', question, shown)
         return Reply(200, {'hypervisors': shown})

@@ -1,7 +1,8 @@
 """A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
 
-It knows what a snapshot asks: unit queries, trees, sharing providers, required traits, a limit, and
-an answer that is cut. Aggregates and numbered groups are passed over.
+It knows what a snapshot asks: unit queries, trees, sharing providers, required traits, those that a
+root must not have, a limit, one tree, the aggregates of roots, and an answer that is cut. Numbered
+groups are passed over.
 ``tests/functional/test_snapshot`` holds it against the real Placement. A request that the real one
 would refuse, or answer without trees, is a mistake of the code under test, and fails at once.
 """
@@ -9,7 +10,7 @@ would refuse, or answer without trees, is a mistake of the code under test, and 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,13 +91,23 @@ class FakePlacement:
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
             required = {*filter(None, single.get('required', '').split(','))}
-            return self._candidates(wanted, required, int(single.get('limit', 0)) or None)
+            places = [value for key, value in query if key == 'member_of']
+            forbidden = {each[1:] for each in single.get('root_required', '').split(',') if each}
+            limit = int(single.get('limit', 0)) or None
+            trees = {single.get('in_tree')} - {None} or {*map(self._root, self.providers)}
+            return self._candidates(wanted, required, limit, forbidden, places, trees)
         if path == '/resource_providers':
             return self._listed(wanted, single.get('required'), single.get('member_of'))
         raise NoRoute(f'the fake Placement has no {path}')
 
     def _candidates(
-        self, wanted: Mapping[str, int], required: set[str], limit: int | None = None
+        self,
+        wanted: Mapping[str, int],
+        required: set[str],
+        limit: int | None,
+        forbidden: set[str],
+        places: Iterable[str],
+        trees: Collection[str | None],
     ) -> Reply:
         cuts = [number for number in (self.cut, limit) if number is not None]
         by_root: dict[str, list[FakeProvider]] = {}
@@ -106,6 +117,10 @@ class FakePlacement:
         requests: dict[frozenset[tuple[str, str]], dict[str, Any]] = {}
         seen: dict[str, FakeProvider] = {}
         for root, tree in by_root.items():
+            own = next(each for each in tree if each.uuid == root)
+            is_asked = root in trees and forbidden.isdisjoint(own.traits)
+            if not (is_asked and self._is_in(own, places)):
+                continue
             usable = [*tree, *(item for item in sharing if root in item.shares_with)]
             for chosen in _choices(wanted, usable):
                 if not required <= {trait for provider in chosen for trait in provider.traits}:
@@ -149,6 +164,14 @@ class FakePlacement:
             and (members is None or provider.name in members)
         ]
         return Reply(200, {'resource_providers': shown})
+
+    def _is_in(self, root: FakeProvider, places: Iterable[str]) -> bool:
+        """Is it in the aggregates that it must be in, and in none of the others?"""
+        for each in places:
+            value = each.removeprefix('!').removeprefix('in:')
+            if (root.name in self._members(f'in:{value}')) == each.startswith('!'):
+                return False
+        return True
 
     def _members(self, member_of: str) -> set[str]:
         assert member_of.startswith('in:'), member_of

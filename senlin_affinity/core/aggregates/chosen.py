@@ -7,6 +7,8 @@ Shapes::
 
     leaving([{ssd}, {hdd}, {}], lambda each: ssd in each)   ==   in:ssd and !hdd
 
+``keeping`` asks for no fewer hosts than those that are let in, ``leaving`` for no others.
+
 Units: an expression of at most a hundred aggregates of each kind; the address of a request has an
 end.
 """
@@ -28,10 +30,7 @@ def leaving(
     Of what does so, it is that which leaves the most: without those that only others are in; of the
     rest, with one that none of the others is in; or this alone.
     """
-    good: list[frozenset[str]] = []
-    bad: list[frozenset[str]] = []
-    for each in {*sets}:
-        (good if admits(each) else bad).append(each)
+    good, bad = _split(sets, admits)
     used, others = frozenset().union(*good), frozenset().union(*bad)
     forbidden = others - used
     left = frozenset().union(*filter(forbidden.isdisjoint, bad))
@@ -43,3 +42,30 @@ def leaving(
         if any(map(asked.admits, good)) and not any(map(asked.admits, bad)):
             return asked
     return None
+
+
+def keeping(
+    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
+) -> MemberOf | None:
+    """Leaves all hosts in the sets that are let in, and few others; None: none is let in."""
+    good, bad = _split(sets, admits)
+    if not good:
+        return None
+    used = frozenset().union(*good)
+    forbidden = frozenset(sorted(frozenset().union(*bad) - used)[:_MOST])
+    left = frozenset().union(*filter(forbidden.isdisjoint, bad))
+    for required in (used - left, used) if bad else ():
+        if len(required) <= _MOST and not any(map(required.isdisjoint, good)):
+            return MemberOf((required,), forbidden)
+    return MemberOf((), forbidden)
+
+
+def _split(
+    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
+) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """The sets that are let in, and the others."""
+    good: list[frozenset[str]] = []
+    bad: list[frozenset[str]] = []
+    for each in {*sets}:
+        (good if admits(each) else bad).append(each)
+    return good, bad

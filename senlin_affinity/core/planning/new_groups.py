@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.actions import unused
 from senlin_affinity.core.planning.replanner import Planned, Replanner
 from senlin_affinity.core.quotas import room_for_group
@@ -36,12 +37,17 @@ def may_create(planner: Replanner, group: ServerGroup) -> bool:
 
 def planned(planner: Replanner, group: ServerGroup, **other: Any) -> Planned:
     """The question with a group like this one, without its servers."""
+    return planner.plan({'server_group': like(planner.resolved, group, **other)})
+
+
+def like(resolved: ResolvedRequest, group: ServerGroup, **other: Any) -> dict[str, Any]:
+    """The same group without its servers, under a name that is free."""
     name = group.name
     if group.id != NOT_YET:
-        known = planner.resolved.snapshot.server_groups or ()
+        known = resolved.snapshot.server_groups or ()
         name = next(unused(name, (each.name for each in known)))
     same = {'name': name, 'policy': group.policy, 'rules': dict(group.rules)}
-    return planner.plan({'server_group': {**same, **other, 'name': name}})
+    return {**same, **other, 'name': name}
 
 
 def softer(group: ServerGroup) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The look of a yes at the HTTP edge: what it asks, and what is left to the whole look."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
@@ -8,6 +9,8 @@ from senlin_affinity import api
 from senlin_affinity.cloud import eyes, few, narrow
 from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.reasons import Reason, own
+from senlin_affinity.core.verdict import Verdict
 from senlin_affinity.policy import hook
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
@@ -22,7 +25,7 @@ from tests.support.our_constraints import OURS
 PROJECT = 'admin-project'
 #: Ten are to spare.
 HOSTS = tuple(FakeHost(f'cmp-{number}') for number in range(14))
-ZONE = FakeAggregate('one', ('cmp-1',), {'availability_zone': 'az1'})
+ZONE = FakeAggregate('one', tuple(each.host for each in HOSTS), {'availability_zone': 'az1'})
 RULES = tuple(rule() for rule in OURS)
 
 
@@ -298,10 +301,6 @@ def test_a_provider_that_is_no_hypervisor_is_no_host(cloud):
     assert len(seen.snapshot.hosts) == 3
 
 
-def smaller(cloud):
-    cloud.nova.add_flavor('smaller', extra_specs={f'trait:{RARE}': 'required'}, ram=1)
-
-
 def shared(cloud):
     one = cloud.placement.providers[1]
     cloud.placement.providers[1] = replace(one, traits=(RARE, SHARING))
@@ -321,7 +320,7 @@ def hidden(cloud):
     cloud.fail('GET', '/os-hypervisors/[0-9a-f-]{36}', FORBIDDEN)
 
 
-@pytest.mark.parametrize('more', [smaller, shared, nested, cut, hidden])
+@pytest.mark.parametrize('more', [shared, nested, cut, hidden])
 def test_what_proves_nothing_is_left_to_the_whole_look(cloud, more):
     growth = rare(cloud)
     more(cloud)
@@ -334,13 +333,191 @@ def test_an_owner_who_sees_the_hosts_is_told_of_all_of_them(cloud):
     assert narrow.see(own, hook.needs(growth)).look is None
 
 
-@pytest.mark.parametrize(('number', 'is_few'), [(few.MOST - 1, True), (few.MOST, False)])
-def test_many_hosts_are_left_to_the_whole_look(number, is_few):
-    with make(hosts=tuple(FakeHost(f'cmp-{each}') for each in range(number + 1))) as cloud:
-        needed = hook.needs(rare(cloud, number, count=number + 1))
-        assert (narrow.see(two_eyes(cloud), needed).look is not None) == is_few
+@pytest.mark.parametrize(('most', 'is_few'), [(4, True), (3, False)])
+def test_many_hosts_are_left_to_the_whole_look(cloud, monkeypatch, most, is_few):
+    monkeypatch.setattr(few, 'MOST', most)
+    needed = hook.needs(rare(cloud))
+    assert (narrow.see(two_eyes(cloud), needed).look is not None) == is_few
 
 
 def test_a_no_of_today_is_none_of_the_largest_size(cloud):
     needed = hook.needs(rare(cloud))
     assert narrow.see(two_eyes(cloud), needed.lasting()).look is None
+
+
+# -- what else the owner reads of a no, by other hosts
+
+
+def same_words(cloud, growth, is_narrow=True):
+    """The refusal, which the whole look words alike; None where this one words it."""
+    both, needed = two_eyes(cloud), hook.needs(growth)
+    seen = narrow.see(both, needed).look
+    asked = [*cloud.placement.asked]
+    whole = hook.decide(growth, api.see(both, needed)).answer
+    assert isinstance(whole, Refusal)
+    assert (seen is not None) == is_narrow
+    if seen is not None:
+        assert hook.decide(growth, seen).answer == whole
+    return whole.reason, [each for each in asked if 'allocation_candidates' in each]
+
+
+def full(cloud, *numbers, left=0):
+    """Of these hosts so much memory is left."""
+    for number in numbers:
+        one = cloud.placement.providers[number]
+        memory = {'MEMORY_MB': (left + 1, 1)}
+        cloud.placement.providers[number] = replace(one, resources={**one.resources, **memory})
+
+
+# the hosts of a smaller flavor, its number, the requests (with a still smaller one, and a longer)
+SMALLER = [('a few', range(4, 6), '(6 of 9)', 4), ('enough', range(4, 14), '(9 of 9)', 2)]
+
+
+@pytest.mark.parametrize('row', SMALLER, ids=[row[0] for row in SMALLER])
+def test_a_smaller_flavor_may_have_other_hosts(cloud, monkeypatch, row):
+    _name, others, number, requests = row
+    monkeypatch.setattr('senlin_affinity.policy.certificate.SPARE', 2)
+    growth = rare(cloud, 14, flavor='large')
+    for flavor, ram in (('large', 512), ('small', 400)):
+        cloud.nova.add_flavor(flavor, extra_specs={f'trait:{RARE}': 'required'}, ram=ram)
+    full(cloud, *range(4), left=512)
+    full(cloud, *range(4, 14))
+    full(cloud, *others, left=400)
+    reason, asked = same_words(cloud, growth)
+    assert f'flavor: small {number}' in reason
+    assert len(asked) == requests
+
+
+def test_a_smaller_flavor_that_fits_here_is_not_asked_about(cloud):
+    growth = rare(cloud)
+    cloud.nova.add_flavor('smaller', extra_specs={f'trait:{RARE}': 'required'}, ram=1)
+    assert 'flavor' not in same_words(cloud, growth)[0]
+
+
+def zoned(cloud, monkeypatch, *zones):
+    """Three hosts in a zone, the others in others."""
+    named = dict(zip(range(3, 14), [*zones] * 11, strict=False))
+    of_hosts = [replace(host, zone=named.get(n, 'az1')) for n, host in enumerate(HOSTS)]
+    cloud.nova.hosts = tuple(of_hosts)
+    for zone in ('az1', *zones):
+        found = [host.host for host in of_hosts if host.zone == zone != 'nova']
+        cloud.nova.add_aggregate(zone, found, availability_zone=zone)
+    monkeypatch.setattr('senlin_affinity.policy.certificate.SPARE', 2)
+    project = f'{OWNER}-project'
+    return growth_of(cloud, 6, project=project, user=OWNER, availability_zone='az1')
+
+
+@pytest.mark.parametrize('zones', [('az2',), ('az2', 'nova')], ids=len)
+def test_in_a_zone_the_others_are_asked_about(cloud, monkeypatch, zones):
+    reason, asked = same_words(cloud, zoned(cloud, monkeypatch, *zones))
+    assert 'they must be in zone az1' in reason
+    assert 'availability_zone: az2' in reason
+    assert 'no availability_zone' in reason
+
+
+def test_of_many_zones_the_whole_look_tells(cloud, monkeypatch):
+    growth = zoned(cloud, monkeypatch, *(f'az{number}' for number in range(2, 12)))
+    same_words(cloud, growth, is_narrow=False)
+
+
+def test_a_host_that_placement_lost_is_left_to_the_whole_look(cloud, monkeypatch):
+    growth = zoned(cloud, monkeypatch, 'az2')
+    cloud.placement.lost.add('cmp-1')
+    same_words(cloud, growth, is_narrow=False)
+
+
+@pytest.mark.parametrize(('limits', 'is_narrow'), [
+    ({'maxTotalCores': 2, 'totalCoresUsed': 0}, True),
+    ({'maxServerGroupMembers': 3}, False),
+], ids=['cores', 'members of the group'])  # fmt: skip
+def test_a_quota_that_leaves_less_than_the_hosts(cloud, limits, is_narrow):
+    """In another group there may be more of them: on hosts that were not looked at."""
+    cloud.nova.limits |= limits
+    project = f'{OWNER}-project'
+    growth = growth_of(cloud, 9, members=['cmp-13'], project=project, user=OWNER)
+    assert 'at most 2 of 9' in same_words(cloud, growth, is_narrow)[0]
+
+
+def test_cpus_that_may_be_pinned_are_left_to_the_whole_look(cloud):
+    growth = rare(cloud)
+    growth.question.profile['properties'].pop('image')
+    growth.question.profile['properties']['block_device_mapping_v2'] = []
+    same_words(cloud, growth, is_narrow=False)
+
+
+# -- a group whose servers are on one host
+
+
+def bound(cloud, count=3, members=('cmp-1', 'cmp-1'), who=OWNER, **more):
+    project = f'{who}-project'
+    group = cloud.nova.add_group('web', 'affinity', project_id=project)
+    return growth_of(cloud, count, group=group, members=members, project=project, user=who, **more)
+
+
+@pytest.mark.parametrize('left', [0, 600], ids=['none', 'one'])
+def test_affinity_asks_for_the_host_of_the_members(cloud, left):
+    cloud.nova.add_flavor('small', ram=512)
+    growth = bound(cloud, flavor='small')
+    full(cloud, 1, left=left)
+    reason, asked = same_words(cloud, growth)
+    assert f'at most {left // 512} of 3; the servers of server group web must share' in reason
+    assert f'&in_tree={cloud.nova.hypervisor_id(1)}&limit=' in asked[0]
+
+
+@pytest.mark.parametrize('who', ['admin', OWNER])
+def test_affinity_that_fits_is_seen_on_that_host(cloud, who):
+    growth = bound(cloud, who=who)
+    both = two_eyes(cloud) if who == OWNER else eyes.of(cloud.connection(who))
+    look = narrow.see(both, hook.needs(growth)).look
+    assert [host.host for host in look.snapshot.hosts] == ['cmp-1']
+    assert hook.decide(growth, look).answer == hook.unpinned(growth)
+
+
+def test_an_administrator_of_affinity_is_told_of_all_hosts(cloud):
+    growth = bound(cloud, who='admin')
+    full(cloud, 1)
+    assert narrow.see(eyes.of(cloud.connection()), hook.needs(growth)).look is None
+
+
+def another_kind(cloud):
+    cloud.nova.hosts = tuple(replace(each, kind='ironic') for each in HOSTS)
+
+
+def another_name(cloud):
+    cloud.nova.hosts = tuple(replace(each, hypervisor_hostname='other') for each in HOSTS)
+
+
+def two_names(cloud):
+    more = FakeHost('cmp-1', 'cmp-1.more')
+    cloud.nova.hosts = (*cloud.nova.hosts[:-1], more)
+
+
+@pytest.mark.parametrize('odd', [another_kind, another_name, two_names])
+def test_affinity_on_a_host_that_is_not_seen_is_left_to_the_whole_look(cloud, odd):
+    odd(cloud)
+    assert narrow.see(two_eyes(cloud), hook.needs(bound(cloud))).look is None
+
+
+@pytest.mark.parametrize('members', [('cmp-1', 'cmp-2'), (None,), ('cmp-1', None)])
+def test_affinity_on_no_one_host_is_left_to_the_whole_look(cloud, members):
+    assert narrow.see(two_eyes(cloud), hook.needs(bound(cloud, members=members))).look is None
+
+
+class Fenced:
+    """A rule of another package, which an owner may read of and could do without."""
+
+    name, order, summary, needs, filters = 'fenced', 5, 'fenced', ('hosts',), ()
+    is_by_name, is_in_placement = True, True
+    reasons: ClassVar = {'fenced.no': own('they stay behind the fence'), 'fenced.ok': Reason('')}
+
+    def check_host(self, resolved, host):
+        is_fenced = host.host == 'cmp-0'
+        return Verdict.rejected('fenced.no') if is_fenced else Verdict.passed('fenced.ok')
+
+    def shape(self, resolved, host):
+        return host.host
+
+
+def test_a_rule_that_an_owner_could_do_without_is_left_to_the_whole_look(cloud):
+    growth = rare(cloud)
+    same_words(cloud, replace(growth, constraints=(*RULES, Fenced())), is_narrow=False)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.aggregates.chosen import leaving
+from senlin_affinity.core.aggregates.chosen import keeping, leaving
 from senlin_affinity.core.member_of import MemberOf
 
 NAMES = {name: f'{number:08d}-0000-4000-8000-000000000000' for number, name in enumerate('abcdef')}
@@ -47,6 +47,38 @@ def test_more_aggregates_than_an_address_holds():
     assert found == MemberOf.parse([A])
     found = leaving([*each, frozenset()], bool)
     assert len(found.required[0]) == 100
+    found = keeping([*each, frozenset()], bool)
+    assert found == MemberOf()  # one of 300 is required, and none is forbidden
+    assert len(keeping([*each, frozenset()], lambda one: not one).forbidden) == 100
+
+
+# the sets that there are, those that are let in, the expression (None: there is none)
+KEEPING = [
+    ('those that only others are in are forbidden', ['', 'a', 'b'], ['', 'a'], ['!B']),
+    ('one of those that are let in', ['', 'a', 'b'], ['a'], ['A', '!B']),
+    ('what others are in as well', ['ab', 'b', ''], ['ab'], ['A']),
+    ('nothing else, and so not all others leave', ['ab', 'a', 'b', ''], ['ab'], ['in:A,B']),
+    ('nothing is refused', ['a', 'b'], ['a', 'b'], []),
+    ('nothing is let in', ['', 'a'], [], None),
+]
+
+
+@pytest.mark.parametrize('row', KEEPING, ids=[row[0] for row in KEEPING])
+def test_keeping(row):
+    _name, every, good, expected = row
+    found = keeping(sets(*every), lambda each: each in sets(*good))
+    words = {'A': A, '!B': f'!{B}', 'in:A,B': f'in:{A},{B}'}
+    if expected is None:
+        assert found is None
+    else:
+        assert found == MemberOf.parse([words[word] for word in expected])
+
+
+@given(st.sets(ANY), st.sets(ANY))
+def test_everybody_stays_who_is_let_in(every, good):
+    found = keeping(every, lambda each: each in good)
+    assert (found is None) == (not every & good)
+    assert found is None or all(map(found.admits, every & good))
 
 
 @given(st.sets(ANY), st.sets(ANY))

@@ -1,0 +1,148 @@
+"""A no by few hosts: on random clouds, it is the whole look's, in number, reasons and remedies."""
+
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from senlin_affinity import api
+from senlin_affinity.cloud import narrow
+from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
+from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.policy import certificate, hook
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.question import Question
+from tests.support.edge import Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeAggregate, FakeHost
+from tests.support.fake_placement import FakeProvider
+from tests.support.our_constraints import OURS
+
+OWNER, PROJECT = 'demo', 'demo-project'
+RULES = tuple(rule() for rule in OURS)
+FILTER = 'AggregateInstanceExtraSpecsFilter'
+RARE, DISABLED = 'CUSTOM_RARE', 'COMPUTE_STATUS_DISABLED'
+MOSTLY, SELDOM = st.sampled_from([True] * 4 + [False]), st.sampled_from([False] * 4 + [True])
+#: Of ram, vcpus and disk; the servers are of the first, whose like are smaller or larger.
+SIZES = ((1024, 2, 2), (512, 2, 2), (1024, 1, 2), (512, 1, 1), (2048, 4, 2))
+FREE = st.sampled_from([0, 0, 1, 2, 2, 3, 5])
+POLICIES = ('anti-affinity', 'anti-affinity', 'affinity', 'soft-anti-affinity')
+LIMITS = {
+    'maxTotalInstances': st.sampled_from([-1, -1, -1, 0, 3]),
+    'maxTotalCores': st.sampled_from([-1, -1, -1, 3, 8]),
+    'maxTotalRAMSize': st.sampled_from([-1, -1, -1, 4096]),
+    'maxServerGroupMembers': st.sampled_from([-1, -1, -1, 2, 5]),
+}
+A_HOST = st.fixed_dictionaries(
+    {
+        'free': st.tuples(FREE, FREE, st.just(9)),
+        'used': st.booleans(),
+        'is_disabled': SELDOM,
+        'is_rare': MOSTLY,
+        'zone': st.sampled_from(['az1', 'az1', 'az2', 'nova']),
+        'disk': st.sampled_from(['ssd', 'ssd', 'hdd', None]),
+    }
+)
+A_QUESTION = st.fixed_dictionaries(
+    {
+        'count': st.integers(1, 9),
+        'policy': st.sampled_from(POLICIES),
+        'most': st.integers(1, 3),
+        'members': st.lists(st.integers(0, 9), max_size=3),
+        'flavors': st.sets(st.sampled_from(SIZES[1:])),
+        'is_rare': st.booleans(),
+        'disk': st.sampled_from([None, None, 'ssd']),
+        'zone': st.sampled_from([None, None, 'az1']),
+        'limits': st.fixed_dictionaries(LIMITS),
+        'down': st.sampled_from([None, 0, 1]),
+        'spare': st.sampled_from([2, 2, 10]),
+    }
+)
+
+
+def cloud_of(hosts, asked):
+    """The cloud, with the group and its members; and the growth."""
+    fakes = [
+        FakeHost(
+            f'cmp-{number}',
+            status='disabled' if has['is_disabled'] else 'enabled',
+            state='down' if asked['down'] == number else 'up',
+            zone=has['zone'],
+        )
+        for number, has in enumerate(hosts)
+    ]
+    places = {
+        name: tuple(f'cmp-{n}' for n, has in enumerate(hosts) if has[key] == name)
+        for key, name in (('zone', 'az1'), ('zone', 'az2'), ('disk', 'ssd'), ('disk', 'hdd'))
+    }
+    metadata = {name: {'disk': name} for name in ('ssd', 'hdd')}
+    metadata |= {name: {'availability_zone': name} for name in ('az1', 'az2')}
+    aggregates = [FakeAggregate(name, found, metadata[name]) for name, found in places.items()]
+    images = FakeGlance(FakeImage('cirros'))
+    cloud = Edge(
+        hosts=fakes,
+        aggregates=aggregates,
+        flavors=(),
+        glance=images,
+        services=('compute', 'placement'),
+    )
+    nova = cloud.nova
+    cloud.placement.providers = [
+        FakeProvider(each.uuid, rooms(has), traits(has), name=each.name)
+        for each, has in zip(cloud.placement.providers, hosts, strict=True)
+    ]
+    specs = {f'trait:{RARE}': 'required'} if asked['is_rare'] else {}
+    specs |= {} if asked['disk'] is None else {'disk': asked['disk']}
+    for number, (ram, vcpus, disk) in enumerate([SIZES[0], *sorted(asked['flavors'])]):
+        nova.add_flavor(f'f{number}', extra_specs=specs, ram=ram, vcpus=vcpus, disk=disk)
+    nova.limits |= {**asked['limits'], 'totalInstancesUsed': 0, 'totalCoresUsed': 0}
+    nova.limits |= {'totalRAMUsed': 0}
+    is_anti = asked['policy'] == 'anti-affinity'
+    rules = {'max_server_per_host': asked['most']} if is_anti else {}
+    group = nova.add_group('web', asked['policy'], rules=rules, project_id=PROJECT)
+    for place in asked['members']:
+        nova.boot(group, f'cmp-{place % len(hosts)}', project=PROJECT)
+    return cloud, growth_of(asked, group)
+
+
+def rooms(has):
+    """So much is free of it, where something is used as well."""
+    used = int(has['used'])
+    cpus, memory, disk = has['free']
+    return {
+        'VCPU': (cpus + used, used),
+        'MEMORY_MB': (512 * (memory + used), 512 * used),
+        'DISK_GB': (disk + used, used),
+    }
+
+
+def traits(has):
+    return (*[RARE] * has['is_rare'], *[DISABLED] * has['is_disabled'])
+
+
+def growth_of(asked, group):
+    zone = {} if asked['zone'] is None else {'availability_zone': asked['zone']}
+    question = Question(
+        asked['count'],
+        server_group=group,
+        policy={'type': TYPE, 'version': '1.1', 'properties': zone},
+        profile={'properties': {'flavor': 'f0', 'image': 'cirros'}},
+        project_id=PROJECT,
+        enabled_filters=(*DEFAULT_FILTERS, FILTER),
+    )
+    return hook.Growth(question, Binding(group, is_inherited=True), RULES)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(st.lists(A_HOST, min_size=1, max_size=14), A_QUESTION)
+def test_a_no_by_few_hosts_is_that_of_all_hosts(hosts, asked):
+    cloud, growth = cloud_of(hosts, asked)
+    with cloud, mock.patch.object(certificate, 'SPARE', asked['spare']):
+        both = Eyes(OwnersEyes(cloud.connection(OWNER)), CloudsEyes(cloud.connection('admin')))
+        needed = hook.needs(growth)
+        seen = narrow.see(both, needed).look
+        if seen is None or seen.is_yes:
+            return
+        whole = api.see(both, needed)
+        assert hook.decide(growth, seen).answer == hook.decide(growth, whole).answer
