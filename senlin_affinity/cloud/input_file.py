@@ -16,7 +16,7 @@ from senlin_affinity.core.errors import InvalidSpec
 
 #: A snapshot, where nobody says otherwise; a spec, or a file of options.
 LARGEST, LARGEST_TEXT = 256, 1
-_MEBIBYTE = 1 << 20
+_MEBIBYTE, _PIECE = 1 << 20, 1 << 16
 
 
 def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
@@ -28,7 +28,7 @@ def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
 def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
     """All that an open file has."""
     data = bytearray()
-    while piece := file.read(_MEBIBYTE):
+    while piece := file.read(_PIECE):
         data += piece
         if len(data) > largest * _MEBIBYTE:
             raise _too_large(largest)

@@ -1,9 +1,9 @@
 """Reads the hosts of a snapshot's text column by column, in half the time.
 
 Data flow: some hosts are parsed, those with the same keys become columns, each column is checked as
-a whole, and the next ones are parsed when these are values: the JSON of all of them would take up
-ten times the room. Whatever is not plainly right ends this: whoever asked reads the text again,
-host by host, and says what is wrong and where.
+a whole, and the next ones are parsed when these are values. What is equal in hosts is one object:
+sets, strings and resources. Whatever is not plainly right ends this: whoever asked reads the text
+again, host by host, and says what is wrong and where.
 
 Shapes::
 
@@ -12,49 +12,37 @@ Shapes::
 
 Errors: none. None is a text that has to be read with care.
 
-Source: the json module, whose scanner reads one value at a place in a text. It keeps the last value
-of a key that is there twice; with a colon for each key, the text has too many colons then.
+Source: a parser keeps the last value of a duplicate key; with a colon for each key, the text has
+too many colons then.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain, repeat
-from operator import add, attrgetter, itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from senlin_affinity.cloud.json_fields import Field, Table
+from senlin_affinity.cloud.snapshot_pieces import Pieces, Scan, scanner
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import Spelt
 from senlin_affinity.core.objects import Host, Resource
 
-#: So many hosts are parsed before they are made.
-_CHUNK = 1000
-_BETWEEN = re.compile(r'[ \t\n\r]*([],])[ \t\n\r]*').match
 _SPACE = re.compile(r'[ \t\n\r]*').match
 _SAID = itemgetter('capacity', 'used')
 _UNSAID = Resource(0, 0)[2:]
 _ANY = {'capacity': 0, 'used': 0}
 #: A resource of all of its values, with no check that a class written in Python would add.
 _RESOURCE = partial(tuple.__new__, Resource)
-_IDENTITY = attrgetter('host', 'hypervisor_hostname')
+_NAME, _IDENTITY = attrgetter('host'), attrgetter('host', 'hypervisor_hostname')
 _LEAST_FIELDS = {'host', 'hypervisor_hostname'}
-_Scan = Callable[[str, int], tuple[Any, int]]
-
 #: The values of one key, and the colons that its keys and its strings have in the text.
 _Read = tuple[Iterable[Any], int]
-
-
-def _scanner(**hooks: Any) -> _Scan:
-    scan: _Scan = json.JSONDecoder(**hooks).scan_once  # type: ignore[attr-defined]
-    return scan
-
-
-_scan = _scanner()
 
 
 class _Odd(Exception):
@@ -67,16 +55,16 @@ def document(text: str, made: Callable[[Any], Any], table: Table[Host]) -> dict[
     :param made: makes what the other parts are made of, of the pairs of an object.
     """
     try:
-        return _document(text, _scanner(object_pairs_hook=made), _Hosts(table))
+        return _document(text, scanner(object_pairs_hook=made), _Hosts(table))
     except (_Odd, InvalidSpec, ValueError, LookupError, TypeError, StopIteration, RecursionError):
         return None
 
 
-def _document(text: str, scan: _Scan, hosts: _Hosts) -> dict[str, Any]:
+def _document(text: str, scan: Scan, hosts: _Hosts) -> dict[str, Any]:
     found: dict[str, Any] = {}
     at, sign = _sign(text, 0, '{')
     while sign != '}':
-        key, at = _scan(text, _space(text, at))
+        key, at = scan(text, _space(text, at))
         at, _ = _sign(text, at, ':')
         at = _space(text, at)
         _expect(type(key) is str and key not in found)
@@ -122,37 +110,23 @@ class _Hosts:
     def read(self, text: str, at: int) -> tuple[tuple[Host, ...], int]:
         """The hosts whose list begins before this place, and its end."""
         hosts: list[Host] = []
-        sign, at = ',', _space(text, at)
-        while sign != ']':
-            begin, items = at, list[Any]()
-            while sign != ']' and len(items) < _CHUNK:
-                item, at = _scan(text, at)
-                items.append(item)
-                between = _BETWEEN(text, at)
-                if between is None:
-                    raise _Odd
-                sign, at = between[1], between.end()
+        at, is_last = _space(text, at), False
+        pieces = Pieces(text, at)
+        while not is_last:
+            items, end, is_last = pieces.parse(at)
             made, colons = self._made(items)
             # A character that is spelled as an escape could be a colon.
-            _expect(text.count(':', begin, at) == colons and text.find('\\', begin, at) < 0)
+            _expect(text.count(':', at, end) == colons and text.find('\\', at, end) < 0)
             hosts += made
-        _expect(len({*map(_IDENTITY, hosts)}) == len(hosts))
+            at = end
+        _expect(any(len({*map(key, hosts)}) == len(hosts) for key in (_NAME, _IDENTITY)))
         return tuple(hosts), at
 
     def _made(self, items: list[dict[str, Any]]) -> tuple[list[Host], int]:
         """Hosts of their JSON, in its order, and the colons in it."""
         _expect({*map(type, items)} == {dict})
-        kinds = [*map(tuple, items)]
-        if len({*kinds}) == 1:
-            return self._alike(kinds[0], items)
-        made: dict[int, Host] = {}
-        colons = 0
-        for kind in {*kinds}:
-            numbers = [number for number, each in enumerate(kinds) if each == kind]
-            hosts, more = self._alike(kind, [items[number] for number in numbers])
-            made.update(zip(numbers, hosts, strict=True))
-            colons += more
-        return [made[number] for number in range(len(items))], colons
+        hosts, colons = _apart([*map(tuple, items)], items, self._alike)
+        return [*hosts], colons
 
     def _alike(self, keys: tuple[str, ...], items: list[dict[str, Any]]) -> tuple[list[Host], int]:
         """The same of objects with the same keys."""
@@ -162,10 +136,27 @@ class _Hosts:
             values, more = self._columns[key](column)
             columns.append(values)
             colons += more
-        hosts = [object.__new__(Host) for _ in items]
-        for host, row in zip(hosts, zip(*columns, strict=True), strict=True):
-            vars(host).update(zip(keys, row, strict=True))  # what is not there the class has
+        values = map(dict, map(zip, repeat(keys), zip(*columns, strict=True)))
+        hosts = [*map(object.__new__, repeat(Host, len(items)))]
+        # What is not there, the class has.
+        deque(map(object.__setattr__, hosts, repeat('__dict__'), values), 0)
         return hosts, colons
+
+
+def _apart(kinds: Sequence[Any], items: Sequence[Any], read: Callable[[Any, Any], _Read]) -> _Read:
+    """Reads together what is of one kind; the values in the order of the items."""
+    if len({*kinds}) == 1:
+        return read(kinds[0], items)
+    places: dict[Any, list[int]] = defaultdict(list)
+    for place, kind in enumerate(kinds):
+        places[kind].append(place)
+    made: dict[int, Any] = {}
+    colons = 0
+    for kind, among in places.items():
+        values, more = read(kind, [items[place] for place in among])
+        made.update(zip(among, values, strict=True))
+        colons += more
+    return [made[place] for place in range(len(items))], colons
 
 
 def _one_by_one(table: Table[Host], field: Field) -> Callable[[Sequence[Any]], _Read]:
@@ -201,20 +192,22 @@ class _Sets:
 
     def __init__(self, field: Field, gathered: Callable[[Iterable[str]], frozenset[str]]) -> None:
         self._read, self._gathered = field.read, gathered
-        self._texts: dict[str, str] = {}
-        self._known: dict[frozenset[str], frozenset[str]] = {}
+        self._text = cache(self._one_text)
+        self._sets: dict[tuple[str, ...], frozenset[str]] = {}
 
     def __call__(self, column: Sequence[Any]) -> _Read:
         _expect({*map(type, column)} == {list})
-        written = [*map(tuple, column)]
-        new = {*written}
-        for text in {*chain.from_iterable(new)} - self._texts.keys():
-            _expect(type(text) is str and ':' not in text)
-            (self._texts[text],) = self._read([text])
-        one, known = self._texts.__getitem__, self._known
-        sets = [self._gathered(map(one, each)) for each in new]
-        one_of_all = dict(zip(new, map(known.setdefault, sets, sets), strict=True))
-        return map(one_of_all.__getitem__, written), 0
+        written, known = [*map(tuple, column)], self._sets
+        for each in {*written}.difference(known):
+            texts = (*map(self._text, each),)
+            # Where these are the same, the strings of the piece are not kept.
+            known[texts if texts == each else each] = self._gathered(texts)
+        return map(known.__getitem__, written), 0
+
+    def _one_text(self, text: Any) -> str:
+        _expect(type(text) is str and ':' not in text)
+        (read,) = self._read([text])
+        return read
 
 
 class _Resources:
@@ -222,21 +215,31 @@ class _Resources:
 
     def __init__(self, field: Field, others: Callable[[Sequence[Any]], _Read]) -> None:
         self._read, self._others = field.read, others
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        #: The names as they are read, and the resources with these names by their figures.
+        self._known: dict[tuple[str, ...], tuple[tuple[str, ...], dict[Any, Any]]] = {}
 
     def __call__(self, column: Sequence[Any]) -> _Read:
-        if {*map(type, column)} != {dict}:
+        if not {*map(type, column)} <= {dict, type(None)}:
             return self._others(column)
+        kinds = [has if has is None else (*has,) for has in column]
+        return _apart(kinds, column, self._alike)
+
+    def _alike(self, written: tuple[str, ...] | None, column: Sequence[Any]) -> _Read:
+        """The same of objects with the same names, or of none."""
+        if not written:
+            return column, 0
         each = [*chain.from_iterable(map(dict.values, column))]
-        if {*map(type, each)} != {dict} or {*map(len, each)} != {2}:
+        if {*map(len, each)} != {2}:
             return self._others(column)
-        said = [*map(_SAID, each)]
-        numbers = [*chain.from_iterable(said)]
+        numbers = [*chain.from_iterable(map(_SAID, each))]
         _expect({*map(type, numbers)} == {int} and min(numbers) >= 0)
-        made = map(_RESOURCE, map(add, said, repeat(_UNSAID)))
-        written = [*map(tuple, column)]
-        for names in {*written} - self._names.keys():
-            self._names[names] = tuple(self._read(dict.fromkeys(names, _ANY)))
-        known = [*map(self._names.__getitem__, written)]
-        rows = [dict(zip(names, made, strict=False)) for names in known]
-        return rows, len(each) + len(numbers)
+        if written not in self._known:
+            self._known[written] = tuple(self._read(dict.fromkeys(written, _ANY))), {}
+        names, known = self._known[written]
+        figures = [*zip(*[iter(numbers)] * (2 * len(names)), strict=True)]
+        new = {*figures}.difference(known)
+        number = chain.from_iterable(new)
+        made = map(_RESOURCE, zip(number, number, *map(repeat, _UNSAID), strict=False))
+        rows = map(dict, map(zip, repeat(names), zip(*[made] * len(names), strict=True)))
+        known.update(zip(new, rows, strict=True))
+        return map(known.__getitem__, figures), len(each) + len(numbers)

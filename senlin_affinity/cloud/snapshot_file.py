@@ -89,6 +89,10 @@ def _no_search_for_garbage() -> Iterator[None]:
         yield
     finally:
         if is_enabled:
+            # They belong to the oldest at once, unless somebody keeps frozen ones.
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -188,9 +192,8 @@ def _check_format(value: Any) -> None:
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
     """A host has its aggregates by their UUIDs; Placement may have some that Nova has not."""
     uuids = {aggregate.name: aggregate.uuid for aggregate in aggregates}
-    every = frozenset().union(*{host.aggregates for host in hosts})
-    named = (every & uuids.keys()) - set(uuids.values())
-    if not named:
+    named = uuids.keys() - set(uuids.values())
+    if all(map(named.isdisjoint, {host.aggregates for host in hosts})):
         return
     number = next(number for number, host in enumerate(hosts) if host.aggregates & named)
     name = min(hosts[number].aggregates & named)

@@ -1,11 +1,18 @@
-"""The quick reader of a snapshot's hosts says what the careful one says, or leaves it to that."""
+"""The quick reader of a snapshot's hosts says what the careful one says, or leaves it to that.
+
+It parses in pieces, with orjson or without: what is said is the same.
+"""
 
 import json
+import sys
+from unittest import mock
 
+import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.cloud import snapshot_columns
+from senlin_affinity.cloud import snapshot_columns, snapshot_pieces
 from senlin_affinity.cloud.snapshot_fields import Hosts
 from senlin_affinity.cloud.snapshot_file import parse, render
 from senlin_affinity.core.errors import InvalidSpec
@@ -13,6 +20,19 @@ from senlin_affinity.core.objects import CloudSnapshot, Host, Resource
 from tests.property.strategies import nearly
 from tests.property.test_snapshot_laws import SNAPSHOTS
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
+
+PARSERS = ['orjson', 'json']
+#: Some of what one of the parsers refuses, or reads as another value.
+NOT_FOR_ALL = {
+    'not a number': 'NaN',
+    'too large a float': '1E400',
+    'minus zero': '-0',
+    'a whole float': '1.0',
+    'more than 64 bits': f'{2**64}',
+    'too many digits': '9' * 5000,
+    'too deep': '[' * 2000 + ']' * 2000,
+    'half of a character': r'"\ud800"',
+}
 
 
 def plain(number, **more):
@@ -42,6 +62,26 @@ def outcome(text):
         return str(error)
 
 
+def parsed_by(parser):
+    """Where it is not orjson, that is hidden, as if it were not installed."""
+    return mock.patch.dict(sys.modules, {} if parser == 'orjson' else {'orjson': None})
+
+
+def in_pieces(read, text, parser):
+    """What is read where each host is a piece of its own."""
+    with parsed_by(parser), mock.patch.object(snapshot_pieces, 'SIZE', 1):
+        return read(text)
+
+
+def check_alike(text, careful):
+    """In pieces, as a whole and with care the answer is the same."""
+    answer = outcome(careful)
+    assert outcome(text) == answer
+    for parser in PARSERS:
+        assert in_pieces(outcome, text, parser) == answer
+    return answer
+
+
 def spelled(text):
     """The same text, of which one key is spelled in a way that only the careful reader reads."""
     return text.replace('"host":', r'"\u0068ost":', 1)
@@ -54,13 +94,13 @@ def quick(text):
 @given(SNAPSHOTS)
 def test_what_is_right_is_read_alike(snapshot):
     text = ''.join(render(snapshot))
-    assert parse(text) == parse(spelled(text)) == snapshot
+    assert check_alike(text, spelled(text)) == snapshot
 
 
 @given(nearly([ALIKE, DOCUMENT]))
 def test_what_is_nearly_right_is_answered_alike(document):
     text = json.dumps(document)
-    assert outcome(text) == outcome(spelled(text))
+    check_alike(text, spelled(text))
 
 
 @given(st.sampled_from([ALIKE, DOCUMENT]), st.data())
@@ -72,9 +112,26 @@ def test_what_is_no_json_any_more_is_left_to_the_careful_reader(document, data):
     try:
         json.loads(broken)
     except ValueError:
-        assert quick(broken) is None
+        assert not any(in_pieces(quick, broken, parser) for parser in PARSERS)
+        assert 'JSON' in check_alike(broken, broken)
     else:
-        assert outcome(broken) == outcome(spelled(broken))
+        check_alike(broken, spelled(broken))
+
+
+@pytest.mark.parametrize('parser', PARSERS)
+@pytest.mark.parametrize('text', NOT_FOR_ALL.values(), ids=NOT_FOR_ALL)
+def test_what_the_two_parsers_disagree_on_is_answered_alike(text, parser):
+    document = json.dumps({'format': 1, 'hosts': [plain(1, servers='HERE'), plain(2), plain(3)]})
+    document = document.replace('"HERE"', text)
+    assert in_pieces(outcome, document, parser) == outcome(spelled(document))
+
+
+@pytest.mark.parametrize('parser', PARSERS)
+def test_a_piece_is_parsed_by_orjson_where_it_is_installed(parser):
+    with mock.patch('orjson.loads', wraps=orjson.loads) as loads:
+        found = in_pieces(quick, json.dumps(ALIKE), parser)
+    assert found['hosts'] == parse(json.dumps(ALIKE)).hosts
+    assert loads.call_count == (4 if parser == 'orjson' else 0)
 
 
 def test_most_files_are_read_quickly():
@@ -89,10 +146,14 @@ def test_most_files_are_read_quickly():
 
 def test_many_hosts_are_read_piece_by_piece():
     """What is equal is one object all the same, and nothing is lost between the pieces."""
-    document = {'format': 1, 'hosts': [plain(number) for number in range(2500)]}
+    use = [{'VCPU': {'capacity': 8, 'used': used}} for used in range(3)]
+    hosts = [plain(number, resources=use[number % 3]) for number in range(2500)]
+    document = {'format': 1, 'hosts': hosts}
     found = quick(json.dumps(document))['hosts']
     assert [each.host for each in found] == [f'cmp-{number}' for number in range(2500)]
     assert len({id(each.aggregates) for each in found}) == 1
     assert len({id(each.traits) for each in found}) == 1
-    document['hosts'][2400]['resources']['VCPU']['used'] = -1
+    assert len({id(each.resources) for each in found}) == 3
+    assert [each.resources['VCPU'].used for each in found[-3:]] == [1, 2, 0]
+    document['hosts'][2400]['resources'] = {'VCPU': {'capacity': 8, 'used': -1}}
     assert outcome(json.dumps(document)).startswith('hosts[2400].resources.VCPU.used: must')
