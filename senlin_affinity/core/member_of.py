@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
 
@@ -34,6 +35,8 @@ _SPELT = re.compile('-'.join(f'[0-9a-f]{{{length}}}' for length in (8, 4, 4, 4, 
 _WRONG_CASE = re.compile(r'in:', re.IGNORECASE)
 _WORDED = re.compile(r'not:', re.IGNORECASE)
 _LONGEST_SHOWN = 80
+#: An expression remembers about so many UUIDs.
+_MOST_JUDGED = 16_384
 
 
 def canonical(text: str) -> str | None:
@@ -61,12 +64,7 @@ class Spelt(frozenset[str]):
 
 def all_spelt(uuids: Iterable[str]) -> Spelt:
     """The same of all of them."""
-    return uuids if isinstance(uuids, Spelt) else _one_spelt(frozenset(uuids))
-
-
-@lru_cache(maxsize=4_096)
-def _one_spelt(uuids: frozenset[str]) -> Spelt:
-    return Spelt(map(spelt, uuids))
+    return uuids if isinstance(uuids, Spelt) else Spelt(map(spelt, uuids))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +77,8 @@ class MemberOf:
 
     required: tuple[frozenset[str], ...] = ()
     forbidden: frozenset[str] = frozenset()
+    #: UUIDs that were asked about, and need no other spelling.
+    _judged: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not all(self.required):
@@ -108,9 +108,11 @@ class MemberOf:
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
         """May a provider that is in exactly these aggregates be used? In any spelling."""
-        if not isinstance(aggregate_uuids, Spelt):
-            aggregate_uuids = all_spelt(aggregate_uuids)
-        is_disjoint = aggregate_uuids.isdisjoint
+        own: Any = aggregate_uuids
+        kind = type(own)
+        if kind is not Spelt and (kind is not frozenset or not self._judged.issuperset(own)):
+            own = self._spelt(own)
+        is_disjoint = own.isdisjoint
         if not is_disjoint(self.forbidden):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do
@@ -122,6 +124,13 @@ class MemberOf:
         """The values for ``member_of=``: the required ones sorted, then one for the forbidden."""
         values = sorted(_written(any_of) for any_of in self.required)
         return [*values, f'!{_written(self.forbidden)}'] if self.forbidden else values
+
+    def _spelt(self, uuids: Collection[str]) -> Spelt:
+        found = all_spelt(uuids)
+        if len(self._judged) > _MOST_JUDGED:
+            self._judged.clear()
+        self._judged.update(found.intersection(uuids))
+        return found
 
     @property
     def _asked(self) -> tuple[frozenset[frozenset[str]], frozenset[str]]:

@@ -21,7 +21,7 @@ from senlin_affinity.core.flavor import Demand
 from senlin_affinity.core.flavor import Flavor as Flavor
 from senlin_affinity.core.grants import Grant
 from senlin_affinity.core.image import Image
-from senlin_affinity.core.member_of import MemberOf, Spelt, all_spelt, spelt
+from senlin_affinity.core.member_of import MemberOf, Spelt, spelt
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.quota import Quota as Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
@@ -100,7 +100,7 @@ class Host:
 
     def __post_init__(self) -> None:
         if type(self.aggregates) is not Spelt:
-            object.__setattr__(self, 'aggregates', all_spelt(self.aggregates))
+            object.__setattr__(self, 'aggregates', Spelt(map(spelt, self.aggregates)))
 
     def but(self, *, grants: tuple[Grant, ...] | None = None, **changed: Any) -> Host:
         """The same host with other values, of which the aggregates are spelt already.

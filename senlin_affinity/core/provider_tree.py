@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf, Spelt, all_spelt
+from senlin_affinity.core.member_of import MemberOf, Spelt, spelt
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Provider:
 
     def __post_init__(self) -> None:
         if type(self.aggregates) is not Spelt:
-            object.__setattr__(self, 'aggregates', all_spelt(self.aggregates or ()))
+            object.__setattr__(self, 'aggregates', Spelt(map(spelt, self.aggregates or ())))
 
 
 def admitted(
