@@ -107,7 +107,11 @@ class AvailabilityZoneConstraint:
 
     def reads(self, resolved: ResolvedRequest) -> Collection[str]:
         """What counts of a host."""
-        return _READ if resolved.once(wanted_zone) is not None else ()
+        wanted = resolved.once(wanted_zone)
+        if wanted is None:
+            return ()
+        is_by_name = wanted not in resolved.snapshot.zones.carried_by
+        return _READ[:1] if is_by_name or resolved.is_enforced(_FILTER) else _READ
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The zone, and whether an aggregate says the same."""

@@ -17,7 +17,7 @@ from operator import attrgetter, not_
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.host_status import is_left_behind
+from senlin_affinity.core.host_status import DISABLED
 from senlin_affinity.core.objects import DEFAULT_FILTERS, Resource
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
 from senlin_affinity.core.wanted_zone import wanted_zone
@@ -86,10 +86,10 @@ def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]
     is_default = zone == resolved.snapshot.zones.default
     amounts = [] if resolved.demand is None else [*resolved.demand.amounts.items()]
     for host in hosts:
-        if not host.enabled or is_left_behind(host):
+        if not host.enabled or DISABLED in host.traits:
             continue
-        has = host.resources
-        if zone is not None and host.availability_zone not in (zone, None):
+        has, here = host.resources, host.availability_zone
+        if zone is not None and here is not None and here != zone:
             if is_default:
                 yield host
         elif not has or host.is_partial or _is_enough(has, amounts):

@@ -170,7 +170,7 @@ class ReservationsConstraint:
         found = more_hosts.joined(planner, self.name, own, kept_for_others(resolved))
         if found is not None:
             yield planner.change('aggregate_hosts', found[0], *found[1])
-        if any(row.code == NO_RESERVATION for row in planner.now.rows):
+        if any(row.code == NO_RESERVATION for row in planner.now.table.used):
             keys = reservations(_keys(resolved), resolved.option(REQUIRED_PREFIX))
             actions = {'removed_extra_specs': [*keys], 'removed_image_properties': [*keys]}
             if resolved.image_properties is None:

@@ -220,12 +220,13 @@ def _counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[st
 def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
     """The hosts with soft-deleted servers that may be members: no group shows them."""
     group = resolved.server_group
-    if group is None or group.max_server_per_host is None:
+    deleted = resolved.snapshot.soft_deleted
+    if group is None or group.max_server_per_host is None or not deleted:
         return frozenset()
     shown = {member.server for member in group.members}
     return frozenset(
         member.host
-        for member in resolved.snapshot.soft_deleted or ()
+        for member in deleted
         if member.host is not None
         and member.server not in shown
         and (member.project == group.project_id or None in (member.project, group.project_id))
@@ -246,6 +247,7 @@ def _checked_late(resolved: ResolvedRequest) -> int:
     return sum(
         group.free_slots(number) == 0 and group.free_slots(chosen[host]) != 0
         for host, number in group.held().items()
+        if number != chosen[host]
     )
 
 

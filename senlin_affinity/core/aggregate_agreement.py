@@ -53,9 +53,8 @@ def _spec(requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]) -
     key, states = requirement.key, requirement.states
     if states.fault == ILLEGAL:
         return _Spec(frozenset(), frozenset(), may_lack=False)
-    holding = [uuid for uuid, each in metadata.items() if key in each]
-    agreeing = {
-        uuid for uuid in holding if states.accepts(HostMetadata((metadata[uuid],)).values(key))
-    }
-    may_lack = requirement.is_optional or states.accepts_absent
-    return _Spec(frozenset(agreeing), frozenset(holding), may_lack)
+    texts = {uuid: each[key] for uuid, each in metadata.items() if key in each}
+    values = {text: HostMetadata(({key: text},)).values(key) for text in {*texts.values()}}
+    accepted = {text for text, each in values.items() if states.accepts(each)}
+    agreeing = frozenset(uuid for uuid, text in texts.items() if text in accepted)
+    return _Spec(agreeing, frozenset(texts), requirement.is_optional or states.accepts_absent)

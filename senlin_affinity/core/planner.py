@@ -16,15 +16,25 @@ Errors: InvalidSpec for a name that the snapshot does not hold. That nothing fit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import attrgetter
 
 from senlin_affinity.core.constraint import Constraint
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.core.objects import (
+    CloudSnapshot,
+    Host,
+    PlacementRequest,
+    ResolvedRequest,
+    Rules,
+)
 from senlin_affinity.core.planning import assumptions
 from senlin_affinity.core.planning import remedies as changes
 from senlin_affinity.core.planning.decision import Decision, PlacedServer
 from senlin_affinity.core.planning.evaluation import evaluate
 from senlin_affinity.core.planning.host_reports import stand
 from senlin_affinity.core.planning.resolution import resolve
+
+_NAME, _ZONE = attrgetter('host'), attrgetter('availability_zone')
 
 
 def plan(
@@ -54,10 +64,7 @@ def decide(
         wanted=resolved.request.count,
         capacity=now.capacity,
         at_most=now.room.at_most,
-        placements=tuple(
-            PlacedServer(host.host, host.availability_zone, group)
-            for host in map(now.hosts.__getitem__, chosen)
-        ),
+        placements=_placed([now.hosts[place] for place in chosen], group),
         request=now.request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
         standing=standing,
@@ -66,3 +73,9 @@ def decide(
         firm=now.room.firm,
         tried=tuple(each.remedy for each in changed if each.remedy.is_owners),
     )
+
+
+def _placed(hosts: Sequence[Host], group: str | None) -> tuple[PlacedServer, ...]:
+    """A server on each of these hosts, in their order."""
+    each = zip(map(_NAME, hosts), map(_ZONE, hosts), repeat(group))
+    return tuple(map(PlacedServer._make, each))

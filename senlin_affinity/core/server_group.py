@@ -22,6 +22,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
@@ -102,7 +103,7 @@ class ServerGroup:
             return None
         return self.rules.get(MAX_SERVER_PER_HOST, 1)
 
-    @property
+    @cached_property
     def has_lost_members(self) -> bool:
         """Is there a member that counts on a host, and it is not known on which?"""
         is_strict = self.policy == ANTI_AFFINITY
@@ -118,7 +119,11 @@ class ServerGroup:
         hosts; the scheduler's filter (not ``is_checked``) has it where it is. Affinity leaves out
         what is soft-deleted.
         """
-        return Counter(self._places(is_checked))
+        return Counter(self._held[is_checked])
+
+    @cached_property
+    def _held(self) -> Mapping[bool, Counter[str]]:
+        return {is_checked: Counter(self._places(is_checked)) for is_checked in (True, False)}
 
     def _places(self, is_checked: bool) -> Iterator[str]:
         is_strict = self.policy == ANTI_AFFINITY

@@ -41,11 +41,12 @@ def read(
     carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
     bare = {zone for zone, _of_host in places} - {None, *carried_by}
     default = next(iter(bare)) if carriers is not None and len(bare) == 1 else None
+    carrying = frozenset().union(*carried_by.values())
+    if not carrying or all(carrying.isdisjoint(of_host) for _zone, of_host in places):
+        return Zones(carried_by, default, is_by_aggregate=False)
     # Of hosts in no aggregate with their zone a cloud has one zone at most, the default one: where
     # there are more, the aggregates are not all there.
     of_none = {
         zone for zone, of_host in places if of_host.isdisjoint(carried_by.get(zone or '', ()))
     }
-    carrying = frozenset().union(*carried_by.values())
-    is_seen = any(not carrying.isdisjoint(of_host) for _zone, of_host in places)
-    return Zones(carried_by, default, len(of_none - {None}) < 2 and is_seen)
+    return Zones(carried_by, default, is_by_aggregate=len(of_none - {None}) < 2)

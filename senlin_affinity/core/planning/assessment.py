@@ -14,7 +14,6 @@ from dataclasses import replace
 from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import columns
-from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.looks import Looks, Rule, named_hosts
 from senlin_affinity.core.planning.numbering import numbered, patched
@@ -23,7 +22,6 @@ from senlin_affinity.core.planning.rows import (
     Row,
     is_by_resources,
     limit,
-    look_of,
     row_of,
 )
 from senlin_affinity.core.planning.table import Columns, Table, table
@@ -74,15 +72,12 @@ class Judge:
 
     def __init__(self, resolved: ResolvedRequest, constraints: Sequence[HostConstraint]) -> None:
         self._names = [constraint.name for constraint in constraints]
-        self._reasons = {item.name: getattr(item, 'reasons', {}) for item in constraints}
         self._rules = [Rule(resolved, item) for item in constraints if not is_by_resources(item)]
         by_figures = frozenset(self._names).difference(rule.name for rule in self._rules)
         self._kinds = Kinds.of(constraints)._replace(by_figures=by_figures)
         #: What the rules without figures say, in their order; hosts of a number share it.
         self._said: list[list[Verdict]] = []
         self._numbers: dict[tuple[int, ...], int] = {}
-        #: A number for all that rows tell of verdicts by figures.
-        self._marks: dict[Hashable, int] = {}
 
     @property
     def is_any_named(self) -> bool:
@@ -92,7 +87,7 @@ class Judge:
     def table(self, hosts: Sequence[Host], told: Columns, looks: Looks) -> Table:
         """All of it, with what the rules by figures say of the hosts, and how these look."""
         said = self._said_of(hosts, looks)
-        marks = [self._marked(*item) for item in told.items()]
+        marks = [column.marks for column in told.values()]
         kind_of, firsts = numbered(zip(said, *marks, strict=True))
         kinds = [self._row(self._said[said[place]], told, place) for place in firsts]
         return table(kinds, kind_of, told, looks, self._kinds.by_resources)
@@ -144,11 +139,6 @@ class Judge:
         if number == len(self._said):
             self._said.append(said)
         return number
-
-    def _marked(self, name: str, column: Column) -> list[int]:
-        """A number for each of a rule's verdicts: equal where rows tell the same of them."""
-        known, reasons = self._marks, self._reasons[name]
-        return column.each(lambda said: known.setdefault(look_of(said, reasons), len(known)))
 
     def _row(self, said: Iterable[Verdict], told: Columns, place: int) -> Row:
         """The row of a host, of which this is said by the rules without figures."""

@@ -205,11 +205,11 @@ class _Choice:
 
     def _key(self, index: int) -> _Key:
         name = self._names[index]
-        return (self._sign * self._held[name], -self._free[index], name, index)
+        return (self._sign * self._held.get(name, 0), -self._free[index], name, index)
 
     def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
         each = zip(self._counts, cell, strict=True)
-        counts = (*(counts[name] if name else _LAST for counts, name in each),)
+        counts = (*[counts.get(name, 0) if name else _LAST for counts, name in each],)
         return counts, self._cells[cell][0]
 
     def _best(self, cell: Cell) -> int | None:

@@ -11,14 +11,15 @@ Units: the rooms are numbers of servers; infinite: there is no limit, or it is n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar, overload
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import overload
 
 from senlin_affinity.core.planning.numbering import patched
+from senlin_affinity.core.planning.rows import look_of
+from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
-
-_Each = TypeVar('_Each')
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +28,16 @@ class Column(Sequence[Verdict]):
 
     keys: Sequence[int]
     verdicts: Mapping[int, Verdict]
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Column:
-        """The column of these answers."""
+    def of(cls, verdicts: Iterable[Verdict], reasons: Mapping[str, Reason] | None = None) -> Column:
+        """The column of these answers of a rule that has these reasons."""
         if isinstance(verdicts, Column):
-            return verdicts
+            return cls(verdicts.keys, verdicts.verdicts, reasons or {})
         each = [*verdicts]
         keys = [*map(id, each)]
-        return cls(keys, dict(zip(keys, each, strict=True)))
+        return cls(keys, dict(zip(keys, each, strict=True)), reasons or {})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Column) and [*self] == [*other]
@@ -59,21 +61,30 @@ class Column(Sequence[Verdict]):
             return [*self][place]
         return self.verdicts[self.keys[place]]
 
-    def each(self, work: Callable[[Verdict], _Each]) -> list[_Each]:
-        """What ``work`` makes of the answer about each host."""
-        made = {key: work(verdict) for key, verdict in self.verdicts.items()}
-        return [*map(made.__getitem__, self.keys)]
-
-    @property
-    def rooms(self) -> list[float]:
+    @cached_property
+    def rooms(self) -> Sequence[float]:
         """The room on each host."""
-        return self.each(lambda said: math.inf if said.room is None else said.room)
+        rooms = {
+            key: math.inf if verdict.room is None else verdict.room
+            for key, verdict in self.verdicts.items()
+        }
+        return [*map(rooms.__getitem__, self.keys)]
+
+    @cached_property
+    def marks(self) -> Sequence[int]:
+        """A number for each answer: equal where rows tell the same of them."""
+        known: dict[Hashable, int] = {}
+        marks = {
+            key: known.setdefault(look_of(verdict, self.reasons), len(known))
+            for key, verdict in self.verdicts.items()
+        }
+        return [*map(marks.__getitem__, self.keys)]
 
     def at(self, places: Iterable[int]) -> Column:
         """Those at some places."""
-        return Column([*map(self.keys.__getitem__, places)], self.verdicts)
+        return Column([*map(self.keys.__getitem__, places)], self.verdicts, self.reasons)
 
     def patched(self, places: Sequence[int], other: Column) -> Column:
         """The same with others at these places, of which the last may come after all hosts."""
         keys = patched(self.keys, places, other.keys)
-        return Column(keys, {**self.verdicts, **other.verdicts})
+        return Column(keys, {**self.verdicts, **other.verdicts}, self.reasons)

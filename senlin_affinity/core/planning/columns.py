@@ -6,7 +6,7 @@ that differs in its ``shape``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from senlin_affinity.core.constraint import HostConstraint
@@ -16,6 +16,7 @@ from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.numbering import patched
 from senlin_affinity.core.planning.shapes import Shapes
 from senlin_affinity.core.planning.table import Columns, Table
+from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -68,7 +69,7 @@ def after(
         open_ = [place for place, verdict in enumerate(less) if verdict is None]
         loaded = [load(hosts[place], servers[place]) for place in open_]
         answers = patched(less, open_, [*_column(resolved, item, loaded)])
-        told[item.name] = Column.of(cast('list[Verdict]', answers))
+        told[item.name] = Column.of(cast('list[Verdict]', answers), _reasons(item))
     return told
 
 
@@ -82,11 +83,15 @@ def _asks_alike(constraint: HostConstraint, resolved: ResolvedRequest, known: Kn
 
 def _column(resolved: ResolvedRequest, constraint: HostConstraint, hosts: Sequence[Host]) -> Column:
     if not hasattr(constraint, 'check_hosts'):
-        return Column.of(map(Shapes(resolved, constraint).ask, hosts))
+        return Column.of(map(Shapes(resolved, constraint).ask, hosts), _reasons(constraint))
     with blame.blaming(constraint, 'check_hosts'):
-        column = Column.of(constraint.check_hosts(resolved, hosts))
+        column = Column.of(constraint.check_hosts(resolved, hosts), _reasons(constraint))
         if len(column) != len(hosts):
             raise ValueError(f'the answer has {len(column)} verdicts for {len(hosts)} hosts')
         for verdict in column.verdicts.values():
             blame.answered(verdict)
         return column
+
+
+def _reasons(constraint: HostConstraint) -> Mapping[str, Reason]:
+    return getattr(constraint, 'reasons', {})

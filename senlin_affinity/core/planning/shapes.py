@@ -25,7 +25,7 @@ class Shapes:
         """What it says about a host."""
         method = 'shape'
         try:
-            shape = self.shape(host)
+            shape = self._constraint.shape(self._question, host)
             verdict = self._known.get(shape)
             if verdict is None:
                 method = 'check_host'

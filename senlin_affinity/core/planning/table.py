@@ -50,7 +50,12 @@ class Table:
     @cached_property
     def is_at_most(self) -> bool:
         """Is the room of some host "at most"?"""
-        return any(self.kinds[kind].is_at_most for kind in {*self.kind_of})
+        return any(row.is_at_most for row in self.used)
+
+    @cached_property
+    def used(self) -> Sequence[Row]:
+        """The rows that some host has, each once."""
+        return [self.kinds[kind] for kind in {*self.kind_of}]
 
     def verdicts(self, place: int) -> Mapping[str, Verdict]:
         """All that is said about one host."""
@@ -111,7 +116,9 @@ class Table:
             certain[place] = int(row.limit) if row.is_known and row.limit != math.inf else 0
             for name, each in answers.items():
                 each[place] = row.verdicts[name]
-        columns = {name: Column.of(each) for name, each in answers.items()}
+        columns = {
+            name: Column.of(each, self.columns[name].reasons) for name, each in answers.items()
+        }
         return Table(kinds, kind_of, columns, rooms, certain, self.frees, self.looks)
 
 
