@@ -27,10 +27,10 @@ from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
 
 HOSTS = 10_000
 SETS = 200
-ROUNDS = 5
+#: Rounds are long; where ours is short, beside Nova's, more of them find the least of it.
+ROUNDS, MORE_ROUNDS = 3, 9
 #: As fast, as far as this can be measured.
 ALIKE = 0.91
-READS = 'ours looks for metadata that are forced; a microsecond or two for each request'
 
 EXTRA_SPECS = {
     'disk': 'ssd',
@@ -98,7 +98,13 @@ def asked(extra_specs: Mapping[str, str], **more: Any) -> RequestSpec:
     return RequestSpec(flavor=flavor, instance_uuid='6f1f7a7c-4c7d-4a55-9ad5-0c8a3c1a7a10', **more)
 
 
-def faster(hosts: Sequence[HostState], request: RequestSpec, passes: bool, times: int = 1) -> float:
+def faster(
+    hosts: Sequence[HostState],
+    request: RequestSpec,
+    passes: bool,
+    times: int = 1,
+    rounds: int = ROUNDS,
+) -> float:
     """How many times faster ours is than Nova's, on these hosts."""
     handler, wanted = HostFilterHandler(), list(hosts) if passes else []
 
@@ -112,7 +118,7 @@ def faster(hosts: Sequence[HostState], request: RequestSpec, passes: bool, times
             'ours': lambda: run(AggregateInstanceTypeFilter),
             'novas': lambda: run(AggregateInstanceExtraSpecsFilter),
         },
-        ROUNDS,
+        rounds,
     )
     return seconds['novas'] / seconds['ours']
 
@@ -131,12 +137,11 @@ def goals() -> Iterator[Goal]:
             goal = 20 if is_shared and extra_specs is EXTRA_SPECS else ALIKE
             name = f'Nova filter: {{}}, {kind}, {words}: times faster'.format
             request = asked(extra_specs)
-            ratio = faster(hosts, request, passes)
+            ratio = faster(hosts, request, passes, rounds=MORE_ROUNDS if goal > 1 else ROUNDS)
             yield Goal(name(f'{HOSTS:,} hosts'), ratio, goal, is_least=True)
             if is_shared and passes:
                 ratio = faster(hosts[:1], request, passes, HOSTS)
-                reason = None if extra_specs else READS
-                yield Goal(name('one host'), ratio, ALIKE, reason, is_least=True)
+                yield Goal(name('one host'), ratio, ALIKE, is_least=True)
     rebuild = asked(EXTRA_SPECS, scheduler_hints={'_nova_check_type': ['rebuild']})
     ratio = faster(hosts, rebuild, True)
     yield Goal('Nova filter: a rebuild: times faster', ratio, ALIKE, is_least=True)

@@ -36,6 +36,7 @@ from senlin_affinity.core.verdict import Verdict
 LOG = logging.getLogger(__name__)
 
 _AGGREGATES = attrgetter('aggregates')
+_NOTHING = Requirements.parse({})
 
 #: How many different warnings and failures are remembered as said.
 _MOST_SAID = 1000
@@ -53,22 +54,34 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
     def __init__(self) -> None:
         self._said: set[tuple[str, ...]] = set()
 
-    def filter_all(self, filter_obj_list: Iterable[Any], spec_obj: Any) -> list[Any]:
+    def filter_all(self, filter_obj_list: Iterable[Any], spec_obj: Any) -> Iterator[Any]:
         """The hosts that pass; those that are in the same aggregates are decided once.
 
         A subclass that decides about a host itself is asked about each; so is everything where
         something is not as it should be, and fails where it is.
         """
+        hosts = [*filter_obj_list]
+        # Of a lone host nothing can be saved, and little may be added.
+        together = self._together(hosts, spec_obj) if len(hosts) > 1 else None
+        if together is not None:
+            yield from together
+            return
+        for host in hosts:
+            if self._filter_one(host, spec_obj):
+                yield host
+
+    def _together(self, hosts: list[Any], spec_obj: Any) -> list[Any] | None:
+        """The hosts that pass; None where each must be asked about."""
         # Imported here, as in Nova: it registers the options of all of Nova.
         from nova.scheduler import utils
 
-        hosts = list(filter_obj_list)
-        if len(hosts) > 1 and not self._is_overridden():
-            if not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj):
-                return hosts
-            with contextlib.suppress(Exception):
-                return self._passing(hosts, spec_obj.flavor)
-        return list(super().filter_all(hosts, spec_obj))
+        if self._is_overridden():
+            return None
+        if not self.RUN_ON_REBUILD and utils.request_is_rebuild(spec_obj):
+            return hosts
+        with contextlib.suppress(Exception):
+            return self._passing(hosts, spec_obj.flavor)
+        return None
 
     def _is_overridden(self) -> bool:
         ours = AggregateInstanceTypeFilter
@@ -145,16 +158,13 @@ def _called(kind: str, thing: Any, attribute: str) -> str:
     return f'{kind} {label}' if label else f'the {kind}'
 
 
-def _extra_specs(flavor: Any) -> Mapping[str, Any]:
-    """The extra specs; none where they were not loaded, as with Nova's own filter."""
-    try:
-        return getattr(flavor, 'extra_specs', None) or {}
-    except (NotImplementedError, NovaException):
-        return {}
-
-
 def _rule(flavor: Any) -> Requirements:
-    return _requirements(tuple(sorted(_extra_specs(flavor).items())))
+    """What the flavor asks; nothing where its extra specs were not loaded, as Nova's own filter."""
+    try:
+        extra_specs = flavor.extra_specs
+    except (AttributeError, NotImplementedError, NovaException):
+        return _NOTHING
+    return _requirements(tuple(sorted(extra_specs.items()))) if extra_specs else _NOTHING
 
 
 @lru_cache(maxsize=128)
@@ -168,7 +178,7 @@ class _Judged:
     """What the rule says of hosts in some aggregates, and what the log says of them."""
 
     rule: Requirements
-    aggregates: tuple[Any, ...]
+    aggregates: Sequence[Any]
     metadata: Sequence[Mapping[str, str]]
     verdict: Verdict
 
@@ -199,12 +209,16 @@ def _places(hosts: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     return map(tuple, map(_AGGREGATES, hosts))
 
 
-def _judge(rule: Requirements, aggregates: tuple[Any, ...]) -> _Judged | None:
+def _judge(rule: Requirements, aggregates: Sequence[Any]) -> _Judged | None:
     """None: the hosts pass, and there is nothing to be said of them."""
+    if not rule.asked:
+        for each in aggregates:
+            if FORCE in each.metadata:
+                break
+        else:
+            return None
     metadata = [each.metadata for each in aggregates]
     is_forcing = any([FORCE in each for each in metadata])  # noqa: C419 - a generator costs more
-    if not rule.asked and not is_forcing:
-        return None
     verdict = rule.check(metadata) if is_forcing else rule.unmet(metadata)
     if verdict is None:
         return None
