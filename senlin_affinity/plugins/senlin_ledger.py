@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from oslo_config import cfg
+from oslo_db.exception import DBError
 from oslo_serialization import jsonutils
 from senlin.common import consts
 from senlin.common.context import get_admin_context
@@ -28,7 +29,9 @@ from senlin.objects import action as action_object
 from senlin.objects import cluster_lock
 from senlin.objects import cluster_policy as binding_object
 from sqlalchemy import Text, column, select, table, update
+from sqlalchemy.exc import SQLAlchemyError
 
+from senlin_affinity.core import errors
 from senlin_affinity.core.errors import AffinityError, BindingError, InvalidSpec
 from senlin_affinity.policy import binding, ledger, notes, profile
 from senlin_affinity.policy.ledger import Bound, Ledger
@@ -41,6 +44,13 @@ _TRIES = 20
 _PAUSE = 0.2
 _WHOLE = -1  # Senlin's scope of a lock that nobody shares
 _OVER = (consts.ACTION_SUCCEEDED, consts.ACTION_FAILED, consts.ACTION_CANCELLED)
+
+
+def in_words(error: Exception) -> str:
+    """An error for the user; what a database says, statements and all, is for the log."""
+    if isinstance(error, DBError | SQLAlchemyError):
+        return f"Senlin's database failed ({type(error).__name__}): try again"
+    return errors.in_words(error)
 
 
 def read(project: str) -> Ledger:

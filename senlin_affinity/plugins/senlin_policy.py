@@ -282,7 +282,7 @@ class AffinityPolicy(base.Policy):
         """The error for the user; a mistake in code is in the log, with its traceback."""
         if errors.is_mistake(error):
             LOG.exception('affinity policy %s: %s', self.name, what)
-        return errors.in_words(error)
+        return ledger.in_words(error)
 
 
 def _operation() -> Any:

@@ -1,9 +1,12 @@
 """Who made a group, who uses it, and who deletes it, on the engine's own objects and database."""
 
+import sqlite3
+
 import pytest
 from oslo_config import cfg
 from oslo_log import log
 from senlin import objects
+from senlin.db.sqlalchemy import api as database
 from senlin.engine import event, senlin_lock
 from senlin.events.database import DBEvent
 from senlin.policies import base
@@ -213,6 +216,33 @@ def test_the_engine_dies_before_the_binding_and_the_cluster_is_deleted(desk, wan
     assert desk.groups() == [again['servergroup_id']]
     other.detach()
     assert (desk.groups(), dead.notes) == ([], {})
+
+
+@pytest.mark.parametrize('is_created', [False, True], ids=['before', 'after'])
+def test_the_database_fails_before_the_group_is_created_and_after(desk, monkeypatch, is_created):
+    """It is said in words, without a statement; and the next attach takes up what is there."""
+
+    def fail():
+        monkeypatch.setattr(database.get_engine().dialect, 'do_commit', failing)
+
+    def failing(_connection):
+        monkeypatch.undo()
+        raise sqlite3.OperationalError('it is gone')
+
+    party = Party(desk)
+    cluster = party.cluster
+    if is_created:
+        desk.edge.before('POST', '/os-server-groups', fail)
+    else:
+        desk.edge.before('GET', '/os-server-groups', fail)
+    why = refused(party.policy.attach(cluster))
+    assert why == "Senlin's database failed (OperationalError): try again"
+    assert len(desk.groups()) == is_created
+    assert (str(party.notes) != '{}') is is_created
+    party.attach()
+    assert len(desk.groups()) == 1
+    party.detach()
+    assert desk.groups() == []
 
 
 def test_the_answer_is_lost_and_the_cluster_is_deleted(desk):

@@ -2,24 +2,26 @@
 
 Data flow: an action is a row; a process of its own is forked, takes it, and runs Senlin's own
 ``ActionProc`` on it: locks, policy, binding, status. It counts its steps, and may kill itself just
-before one of them. What it leaves is then what Senlin's clean-up after dead engines makes of it.
+before one of them, or lose its database at one that writes. What it leaves is then what Senlin's
+clean-up after dead engines makes of it.
 
 Units: a step is a request to the cloud, or a transaction that writes; the first is 1.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import sqlalchemy
 import urllib3.connectionpool
 from oslo_config import cfg
 from oslo_log import log
@@ -35,7 +37,16 @@ from tests.reliability.operations import Stage
 
 #: Whose locks and actions are cleaned up after a death.
 _ENGINE = '0e0e0e0e-0000-4000-8000-000000000001'
+_COMMIT = 'commit '
+_WHOLE = -1
 _WRITES = re.compile(r'\s*(INSERT INTO|UPDATE|DELETE FROM) (\w+)', re.IGNORECASE)
+
+
+#: What happens at a step. The database fails for one transaction; it stores that, and its answer is
+#: lost; it is gone from then on.
+DIES, FAILS, LOSES, GONE = BLOWS = (
+    'dies', 'database fails', 'answer of the database is lost', 'database is gone',
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,11 @@ def make_database(path: str) -> None:
 
 
 def act(
-    stage: Stage, name: str, inputs: Mapping[str, Any] | None = None, kill_at: int = 0
+    stage: Stage,
+    name: str,
+    inputs: Mapping[str, Any] | None = None,
+    blow_at: int = 0,
+    blow: str = DIES,
 ) -> Ended:
     """Have an engine carry out an action on the stage's cluster, and wait for its end."""
     context = stage.desk.context
@@ -67,7 +82,7 @@ def act(
     child = os.fork()
     if not child:
         try:
-            _run(context, made, kill_at, lambda steps: os.write(writing, steps))
+            _run(context, made, Steps(blow_at, blow), lambda steps: os.write(writing, steps))
         except BaseException:  # noqa: BLE001 - a forked process must not go on
             traceback.print_exc()
             os._exit(1)
@@ -78,9 +93,12 @@ def act(
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status in (0, -signal.SIGKILL), status
     is_killed = status != 0
-    if is_killed:
-        objects.Service.gc_by_engine(_ENGINE)
     row = objects.Action.get(context, made, refresh=True)
+    if is_killed or row.status == consts.ACTION_RUNNING:  # the engine is started again
+        objects.Service.gc_by_engine(_ENGINE)
+        row = objects.Action.get(context, made, refresh=True)
+    # Senlin keeps the lock of a cluster for ever where its database fails to take it back.
+    objects.ClusterLock.release(stage.cluster, made, _WHOLE)
     steps = () if is_killed else tuple(json.loads(told))
     return Ended(is_killed, str(row.status), str(row.status_reason), steps)
 
@@ -116,41 +134,64 @@ def action(
     return str(made)
 
 
-def _run(context: Any, made: str, kill_at: int, tell: Callable[[bytes], object]) -> None:
-    """Be the engine's process."""
-    steps: list[str] = []
+class Steps:
+    """Counts the steps of a process, and strikes at one of them."""
 
-    def step(name: str) -> None:
-        steps.append(name)
-        if len(steps) == kill_at:
+    def __init__(self, at: int, blow: str) -> None:
+        self.names: list[str] = []
+        self._at, self._blow = at, blow
+        self._written: list[str] = []
+        self._is_gone = False
+
+    def count(self) -> None:
+        """Count from now on."""
+        request = urllib3.connectionpool.HTTPConnectionPool._make_request
+        dialect = database.get_engine().dialect
+        commit, execute = dialect.do_commit, dialect.do_execute
+
+        def make_request(
+            pool: Any, connection: Any, method: str, url: str, *more: Any, **rest: Any
+        ):
+            self._is_struck(step_of(method, url))
+            return request(pool, connection, method, url, *more, **rest)
+
+        def do_execute(cursor: Any, statement: str, *more: Any) -> None:
+            if self._is_gone:
+                raise sqlite3.OperationalError('the database is gone')
+            if found := _WRITES.match(statement):
+                self._written.append(found[2])
+            execute(cursor, statement, *more)
+
+        def do_commit(connection: Any) -> None:
+            names, self._written = [*dict.fromkeys(self._written)], []
+            is_struck = bool(names) and self._is_struck(f'{_COMMIT}{", ".join(names)}')
+            if not is_struck or self._blow == LOSES:
+                commit(connection)
+            if is_struck:
+                self._is_gone = self._blow == GONE
+                raise sqlite3.OperationalError('the database fails')
+
+        urllib3.connectionpool.HTTPConnectionPool._make_request = make_request
+        dialect.do_execute, dialect.do_commit = do_execute, do_commit
+
+    def _is_struck(self, name: str) -> bool:
+        self.names.append(name)
+        is_struck = len(self.names) == self._at
+        if is_struck and self._blow == DIES:
             os.kill(os.getpid(), signal.SIGKILL)
+        return is_struck
 
+
+def is_of_database(step: str) -> bool:
+    """Can the database fail at this step?"""
+    return step.startswith(_COMMIT)
+
+
+def _run(context: Any, made: str, steps: Steps, tell: Callable[[bytes], object]) -> None:
+    """Be the engine's process; what comes out of its thread is for Senlin's log."""
     context.update_store()
     assert objects.Action.acquire(context, made, _ENGINE, time.time()) is not None
-    _count(step)
-    action_module.ActionProc(context, made)
-    tell(json.dumps(steps).encode())
-
-
-def _count(step: Callable[[str], None]) -> None:
-    request = urllib3.connectionpool.HTTPConnectionPool._make_request
-    written: list[str] = []
-
-    def make_request(pool: Any, connection: Any, method: str, url: str, *more: Any, **rest: Any):
-        step(step_of(method, url))
-        return request(pool, connection, method, url, *more, **rest)
-
-    def before_execute(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        found = _WRITES.match(statement)
-        if found:
-            written.append(found[2])
-
-    def before_commit(_connection: Any) -> None:
-        if written:
-            step(f'commit {", ".join(dict.fromkeys(written))}')
-            written.clear()
-
-    urllib3.connectionpool.HTTPConnectionPool._make_request = make_request
-    engine = database.get_engine()
-    sqlalchemy.event.listen(engine, 'before_cursor_execute', before_execute)
-    sqlalchemy.event.listen(engine, 'commit', before_commit)
+    steps.count()
+    with contextlib.suppress(Exception):
+        action_module.ActionProc(context, made)
+    tell(json.dumps(steps.names).encode())

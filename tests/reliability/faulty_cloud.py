@@ -16,7 +16,7 @@ import socket
 import struct
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -46,13 +46,17 @@ def step_of(method: str, target: str) -> str:
 
 
 class FaultyCloud(HttpCloud):
-    """The cloud. ``steps`` counts what was asked since the last :meth:`begin`."""
+    """The cloud. ``steps`` counts what was asked since the last :meth:`begin`.
+
+    ``clustering`` answers for Senlin, if anybody does: a path and a query go in.
+    """
 
     def __init__(self, nova: FakeNova) -> None:
         super().__init__(nova)
         self.steps: Counter[str] = Counter()
         self.gone: set[str] = set()
         self.hits = 0
+        self.clustering: Callable[[str, Mapping[str, str]], Reply] | None = None
         self._glance = FakeGlance(FakeImage('cirros'))
         self._lock = threading.Lock()
         self._fault: tuple[str, range, Fault] | None = None
@@ -65,8 +69,12 @@ class FaultyCloud(HttpCloud):
         service, _, path = parts.path.lstrip('/').partition('/')
         if service == 'image':
             return self._glance.send(f'{self.url}/image', f'/{path}', dict(parse_qsl(parts.query)))
+        if service == 'clustering' and self.clustering is not None:
+            return self.clustering(path, dict(parse_qsl(parts.query)))
         if service == 'identity' and method == 'POST':
             services = {'compute': 'compute/v2.1', 'placement': 'placement', 'image': 'image'}
+            if self.clustering is not None:
+                services['clustering'] = 'clustering/v1'
             urls = {name: f'{self.url}/{path}' for name, path in services.items()}
             return Reply(201, fake_keystone.token('admin', urls))
         return super().answer(method, target, headers, body)

@@ -1,11 +1,13 @@
 """Kill points: the engine dies between every two steps of an attach and of a detach.
 
-Data flow: a run that is not killed says which steps there are, of Senlin's own as well; then each
-of them is where a process is killed. What follows is either the same action again, and a detach; or
-the deletion of the cluster, and the clean-up of what is left. Then nothing of ours may be left.
+Data flow: a run that nothing strikes says which steps there are, of Senlin's own as well; then each
+of them is where the process is killed, or where its database fails. What follows is the same action
+again, and a detach; or the deletion of the cluster, and then the clean-up of what is left, by the
+policy's next attach and detach, or by the operator's command. Then nothing of ours may be left.
 
 Shapes: an outcome is ``recovered``; ``left to people`` where the name of the group that is left was
-chosen by a user, and a note names it; or ``stuck`` where an action afterwards fails.
+chosen by a user, and a note names it: the command would delete it; or ``stuck`` where an action
+afterwards fails.
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from senlin.common import consts
 
-from tests.reliability import cell, engine, missed, operations, promises, quiet, report
+from tests.reliability import cell, clustering, engine, missed, operations, promises, quiet, report
 from tests.reliability.operations import Stage
 from tests.reliability.promises import Broken
 from tests.reliability.report import Part
@@ -28,22 +30,25 @@ from tests.reliability.report import Part
 NAME = 'kill points'
 RECOVERED, LEFT, STUCK = 'recovered', 'left to people', 'stuck'
 #: What is done after the death.
-AGAIN, DELETED = AFTERWARDS = 'again', 'cluster deleted'
+AGAIN, DELETED, ORPHANS = AFTERWARDS = (
+    'again', 'cluster deleted', 'cluster deleted, group delete --orphans',
+)  # fmt: skip
 KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))
 _ACTIONS = {'attach': consts.CLUSTER_ATTACH_POLICY, 'detach': consts.CLUSTER_DETACH_POLICY}
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where the engine dies (just before the step of this number), and what follows."""
+    """What strikes the engine where (at the step of this number), and what follows."""
 
     operation: str
     number: int
     step: str
+    blow: str
     afterwards: str
 
     def __str__(self) -> str:
-        return f'{self.operation}; before {self.number}. {self.step}; {self.afterwards}'
+        return f'{self.operation}; {self.number}. {self.step}; {self.blow}; {self.afterwards}'
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,10 @@ def run(workers: int, every: int = 1, only: str = '', tell: Callable[[str], obje
         with context.Pool(workers, _prepare, (folder,)) as pool:
             steps = dict(zip(KILLED, pool.map(steps_of, KILLED, 1), strict=True))
             points = [
-                Point(name, number, step, afterwards)
+                Point(name, number, step, *what)
                 for name in KILLED
                 for number, step in enumerate(steps[name], 1)
-                for afterwards in AFTERWARDS
+                for what in _what(number, step)
             ]
             points = [point for point in points if only in str(point)][::every]
             results = []
@@ -75,15 +80,35 @@ def run(workers: int, every: int = 1, only: str = '', tell: Callable[[str], obje
                 if result.broken:
                     tell(f'{result.point}: {result.broken}')
     rows = [(name, len(found), _listed(found)) for name, found in steps.items()]
+    head, ended = ('What happens', 'What follows', 'How they ended'), _by_blow(results)
     return Part(
         NAME,
         len(results),
         Counter(each.outcome for each in results),
         *missed.sorted_out((str(each.point), *item) for each in results for item in each.broken),
         time.monotonic() - begun,
-        'The steps before each of which the engine is killed:\n\n'
+        'How the kill points ended:\n\n'
+        + report.table(head, ended)
+        + '\nThe steps at each of which the engine is killed, or loses its database:\n\n'
         + report.table(('Operation', 'Steps', 'Which'), rows),
     )
+
+
+def _by_blow(results: Sequence[Result]) -> list[tuple[str, str, str]]:
+    counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for each in results:
+        counts[each.point.blow, each.point.afterwards][each.outcome] += 1
+    return [
+        (*what, ', '.join(f'{number} {name}' for name, number in sorted(counts[what].items())))
+        for what in sorted(counts)
+    ]
+
+
+def _what(number: int, step: str) -> Iterator[tuple[str, str]]:
+    """What strikes at a step, and what follows; of a database that fails one each time, in turn."""
+    yield from ((engine.DIES, afterwards) for afterwards in AFTERWARDS)
+    for blow in engine.BLOWS[1:] if engine.is_of_database(step) else ():
+        yield blow, AFTERWARDS[(number + engine.BLOWS.index(blow)) % len(AFTERWARDS)]
 
 
 def _listed(steps: tuple[str, ...]) -> str:
@@ -106,14 +131,13 @@ def steps_of(name: str) -> tuple[str, ...]:
 
 
 def kill(point: Point) -> Result:
-    """Have the engine die there, and see what can be made of it."""
+    """Have the engine struck there, and see what can be made of it."""
     with operations.new_cloud() as cloud:
         stage = Stage(cloud, operations.BY_NAME[point.operation])
-        ended = _act(stage, kill_at=point.number)
-        assert ended.is_killed, point
+        ended = _act(stage, point.number, point.blow)
+        assert ended.is_killed == (point.blow == engine.DIES), point
         broken = [*promises.groups(stage)]
-        follow = _again if point.afterwards == AGAIN else _delete
-        stuck = [(promises.RECOVERY, why) for why in follow(stage)]
+        stuck = [(promises.RECOVERY, why) for why in _FOLLOW[point.afterwards](stage)]
         left = [*promises.groups(stage, may_be_noted=False)]
         is_chosen = 'name' in stage.operation.spec['properties'].get('servergroup', {})
         is_left = bool(left) and is_chosen and point.afterwards == DELETED
@@ -131,9 +155,18 @@ def _again(stage: Stage) -> list[str]:
 
 
 def _delete(stage: Stage) -> list[str]:
-    """The cluster is deleted, and what is left is cleaned up."""
+    """The cluster is deleted, and the policy cleans up what is left."""
     lost = _all(stage, [consts.CLUSTER_DELETE])
     return lost + stage.clean_up()
+
+
+def _command(stage: Stage) -> list[str]:
+    """The cluster is deleted, and the operator's command cleans up what is left."""
+    lost = _all(stage, [consts.CLUSTER_DELETE])
+    return lost + clustering.orphans(stage)
+
+
+_FOLLOW = {AGAIN: _again, DELETED: _delete, ORPHANS: _command}
 
 
 def _all(stage: Stage, names: list[str]) -> list[str]:
@@ -142,6 +175,6 @@ def _all(stage: Stage, names: list[str]) -> list[str]:
     return [f'{name}: {each.reason}' for name, each in pairs if each.status != 'SUCCEEDED']
 
 
-def _act(stage: Stage, kill_at: int = 0) -> engine.Ended:
+def _act(stage: Stage, at: int = 0, blow: str = engine.DIES) -> engine.Ended:
     name = _ACTIONS[stage.operation.kind]
-    return engine.act(stage, name, {'policy_id': stage.policy}, kill_at)
+    return engine.act(stage, name, {'policy_id': stage.policy}, at, blow)

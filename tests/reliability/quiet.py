@@ -9,5 +9,5 @@ import senlin.drivers.sdk  # noqa: F401 - has openstacksdk log to stdout, so it 
 def down() -> None:
     """No warnings, and nothing of theirs in the log."""
     warnings.simplefilter('ignore')
-    for name in ('keystoneauth', 'senlin', 'openstack'):
+    for name in ('keystoneauth', 'senlin', 'openstack', 'oslo_db'):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.reliability import kills
+from tests.reliability import engine, kills
 
 
 @pytest.mark.long
@@ -12,4 +12,5 @@ def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
     assert kills.RECOVERED in part.outcomes
     assert kills.STUCK not in part.outcomes
     assert all(name in part.text for name in kills.KILLED)
+    assert all(what in part.text for what in (*engine.BLOWS, *kills.AFTERWARDS))
     assert 'POST /compute/v2.1/os-server-groups' in part.text
