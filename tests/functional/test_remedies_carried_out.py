@@ -1,5 +1,6 @@
 """Every kind of remedy, carried out on a real Nova: it gives what it said."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,8 @@ from senlin_affinity.core.host_status import DISABLED
 from senlin_affinity.core.objects import DEFAULT_FILTERS, PlacementRequest, Rules
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support import tables
+from tests.support.our_constraints import OURS
 from tests.support.remedying import Operator
 
 RAM = 128
@@ -37,10 +40,11 @@ RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('
 ANTI = 'anti-affinity'
 #: The flavor, how many servers of it are asked for, what else is asked, and what is there: a group
 #: with a server on each of some hosts, the limit of a quota, the rules, an enabled host whose
-#: provider has the trait of a disabled one.
+#: provider has the trait of a disabled one, a host that is down.
 CASES = {
     'started_hosts': ('asked', 3, {'availability_zone': 'az-1'}, {}),
     'started_hosts of Placement': ('asked', 3, {'availability_zone': 'az-1'}, {'stale': 'cmp-1'}),
+    'started_hosts that are down': ('asked', 3, {'availability_zone': 'az-1'}, {'down': 'cmp-1'}),
     'availability_zone': ('asked', 2, {'availability_zone': 'az-2'}, {}),
     'any_zone': ('asked', 3, {'availability_zone': 'az-2'}, {}),
     'aggregate_hosts of a zone': ('asked', 3, {'availability_zone': 'az-2'}, {}),
@@ -56,9 +60,23 @@ CASES = {
     'rule_given_up of aggregate_metadata': ('ssd', 3, {}, {}),
     'rule_given_up of member_of': ('asked', 3, {'member_of': ('ssd',)}, {}),
     'rule_given_up of spread': ('asked', 4, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
+    'rule_given_up of drs': ('asked', 3, {}, {'rules': Rules.of(is_drs_required=True)}),
     'no_reservation': ('theirs', 3, {}, {'rules': RESERVED}),
     'fewer_servers': ('asked', 99, {'availability_zone': 'az-2'}, {}),
 }
+
+
+#: Those that need another cloud, of more hosts.
+BESIDE = {'hosts', 'two_changes'}
+
+
+def test_every_kind_of_remedy_is_carried_out_here():
+    page = (tables.CASES.parents[1] / 'doc/source/user/preflight.rst').read_text()
+    table = page.partition('What would help\n')[2].partition('In JSON each remedy')[0]
+    kinds = {code for line in re.findall(r'\* - (``.*)', table) for code in line.split('``')[1::2]}
+    assert {re.split(' of | that ', case)[0] for case in CASES} | BESIDE == kinds
+    given_up = {case.removeprefix('rule_given_up of ') for case in CASES if 'given_up' in case}
+    assert {rule.name for rule in OURS if getattr(rule, 'may_be_given_up', False)} == given_up
 
 
 @pytest.fixture(scope='module')
@@ -83,6 +101,7 @@ def operator(cloud):
             compute.remove_host_from_aggregate(aggregate, name)
     (service,) = compute.services(host='cmp-3', binary='nova-compute')
     compute.disable_service(service, 'cmp-3', 'nova-compute')
+    operator.set_down('cmp-1', False)
     for name in HOSTS:
         operator.set_traits(name, traits[name])
 
@@ -125,13 +144,18 @@ def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
         set_limit(operator, there['limit'])
     if 'stale' in there:
         operator.set_traits(there['stale'], [*operator.traits(there['stale']), DISABLED])
+    if 'down' in there:
+        operator.set_down(there['down'], True)
     code, _of, which = case.partition(' of ')
+    code, _that, _are = code.partition(' that ')
     remedy = next(
         each
         for each in decide(operator, request, rules).remedies
         if each.code == code and (code != 'rule_given_up' or each.change == f'without {which}')
     )
     then = operator.carry_out(remedy, request)
+    if 'enable_drs_extension' in remedy.data:
+        rules = replace(rules, is_drs_required=remedy.data['enable_drs_extension'])
     again = decide(operator, then, rules)
     assert said(again) == said(remedy), (remedy, again.line())
     assert again.fits

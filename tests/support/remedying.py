@@ -29,9 +29,11 @@ class Operator:
 
     def carry_out(self, remedy, request: PlacementRequest) -> PlacementRequest:
         """Make the change; the request that is asked from then on."""
+        data = remedy.data
         for line in remedy.commands:
             self.run(line)
-        data = remedy.data
+        for name in data.get('started_hosts', ()):
+            self.set_down(name, False)
         asked = {name: data[name] for name in _ASKED if name in data}
         for name, value in asked.items():
             asked[name] = tuple(value) if isinstance(value, list) else value
@@ -60,6 +62,11 @@ class Operator:
         (service,) = self.compute.services(host=host, binary=binary)
         assert options == {'enable': [True]}
         self.compute.enable_service(service, host, binary)
+
+    def set_down(self, host, is_down):
+        """Have Nova take a service to be down, or start it."""
+        (service,) = self.compute.services(host=host, binary='nova-compute')
+        self.compute.update_service_forced_down(service, host, 'nova-compute', forced=is_down)
 
     def _aggregate_add_host(self, options, name, host):
         assert options == {}
