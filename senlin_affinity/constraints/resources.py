@@ -95,9 +95,10 @@ class ResourcesConstraint:
         asked = resolved.once(answered) if host.grants is not None else NOT_ASKED
         grant = host.grant(asked.query)
         if grant is not None and grant.room:
-            is_at_most = grant.room != grant.certain or host.is_vsphere
-            is_at_most = is_at_most or may_take_of_pools(resolved, host)
-            return resolved.once(_enough)(grant.room, is_at_most)
+            is_vague = host.is_vsphere or may_take_of_pools(resolved, host)
+            is_at_most = is_vague or grant.room != grant.certain
+            least = grant.certain if is_at_most and not is_vague else None
+            return resolved.once(_enough)(grant.room, is_at_most, least)
         modelled = self._by_model(resolved, host)
         if modelled.outcome is Outcome.REJECT or asked.query is None or not host.enabled:
             return modelled  # for a host that is disabled, Placement has nothing, whatever is there
@@ -298,11 +299,11 @@ def _too_little(name: str, amount: int, has: Resource) -> Verdict:
     return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
 
 
-def _enough(_question: ResolvedRequest) -> Callable[[int | None, bool], Verdict]:
+def _enough(_question: ResolvedRequest) -> Callable[..., Verdict]:
     """One verdict for all hosts with the same room."""
 
     @cache
-    def enough(room: int | None, is_at_most: bool) -> Verdict:
-        return Verdict.passed('resources.room', room=room, is_at_most=is_at_most)
+    def enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:
+        return Verdict.passed('resources.room', room=room, is_at_most=is_at_most, least=least)
 
     return enough

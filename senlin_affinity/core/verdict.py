@@ -6,8 +6,8 @@ Shapes::
             {'group': 'web', 'members': 3, 'max_server_per_host': 3}, room=0)
 
 Units: ``room`` is a number of further servers; None: the rule sets no limit. Nova may find less
-where ``is_at_most``, any or none unless ``is_known``. ``least`` is what is certain of the room of a
-request, where that is less.
+where ``is_at_most``, any or none unless ``is_known``. ``least`` is what is certain of the room,
+where that is less.
 """
 
 from __future__ import annotations

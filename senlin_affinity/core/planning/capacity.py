@@ -15,7 +15,6 @@ from senlin_affinity.core.answered import answered, may_take_of_pools
 from senlin_affinity.core.flavor import DISK_GB
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning.domains import Survey
-from senlin_affinity.core.planning.rows import Row
 from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
@@ -76,7 +75,7 @@ def measure(
     if is_open_affinity(resolved):
         if most is None or firm < most:  # it matters which of the hosts it is
             at_most['affinity without members (Nova chooses the host)'] = None
-    elif told.is_at_most:
+    elif told.is_at_most and (most is None or firm < most):
         at_most |= dict.fromkeys(_vague(resolved, hosts or (), told))
     if most is not None and certain < most:
         if found is not None and found.crossing:
@@ -97,20 +96,23 @@ def _firm(resolved: ResolvedRequest, told: Table, found: Survey | None) -> int:
     """What the hosts take that are not "at most" themselves, whatever Nova does with the others."""
     is_any = is_open_affinity(resolved)
     if found is not None and found.of_host:
-        return 0 if is_any or told.is_at_most else found.certain
-    sure = zip(told.rows, told.certain, strict=True)
+        if is_any:
+            return 0
+        return found.firm if told.is_at_most else found.certain
     if is_any:
-        return min((_alone(row, certain) for row, certain in sure if row.by is None), default=0)
-    if not told.is_at_most:
-        return sum(told.certain)
-    return sum(certain for row, certain in sure if not row.is_at_most)
+        places = (place for place, row in enumerate(told.rows) if row.by is None)
+        return min((_alone(told, place) for place in places), default=0)
+    return sum(told.sure)
 
 
-def _alone(row: Row, certain: int) -> int:
+def _alone(told: Table, place: int) -> int:
     """What a host takes of a group without members, of which "at most" says that it may be any."""
-    said = row.verdicts.items()
-    is_at_most = any(verdict.is_at_most for name, verdict in said if name != 'server_group')
-    return 0 if row.roomless or is_at_most else certain
+    row, certain = told.rows[place], told.certain[place]
+    if not row.is_at_most:
+        return certain
+    said = told.verdicts(place).items()
+    others = (verdict for name, verdict in said if name != 'server_group' and verdict.is_at_most)
+    return 0 if row.roomless else min([certain, *(verdict.least or 0 for verdict in others)])
 
 
 def _of_hosts(
@@ -128,8 +130,8 @@ def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], told: Table) -> Ite
     """In words, whose room may be less than it seems."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.once(answered)
-    for host, row, room in zip(hosts, told.rows, told.rooms, strict=True):
-        if not row.is_at_most or room in (0, math.inf):
+    for host, row, room, sure in zip(hosts, told.rows, told.rooms, told.sure, strict=True):
+        if not row.is_at_most or room in (sure, math.inf):
             continue
         if row.roomless:
             yield from (f'constraint {name}, which gives no room' for name in row.roomless)

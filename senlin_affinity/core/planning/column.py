@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import overload
 
 from senlin_affinity.core.planning.numbering import patched
-from senlin_affinity.core.planning.rows import look_of
+from senlin_affinity.core.planning.rows import look_of, sure
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
@@ -68,6 +68,12 @@ class Column(Sequence[Verdict]):
             key: math.inf if verdict.room is None else verdict.room
             for key, verdict in self.verdicts.items()
         }
+        return [*map(rooms.__getitem__, self.keys)]
+
+    @cached_property
+    def sure(self) -> Sequence[float]:
+        """What of it is there on each host whatever makes it "at most"."""
+        rooms = {key: sure(verdict) for key, verdict in self.verdicts.items()}
         return [*map(rooms.__getitem__, self.keys)]
 
     @cached_property

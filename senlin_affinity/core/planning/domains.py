@@ -56,13 +56,14 @@ class Survey:
 
     ``of_host`` are the domains of each host that has some, ``limits`` what each of them takes for
     certain (None: no limit). ``crossing`` are the criteria that limit each other; where there are
-    some, ``certain`` is not worked out here. ``home`` is the service host that all servers go to,
-    where they go to one.
+    some, neither ``certain`` nor ``firm`` is worked out here; the latter is what fits whatever
+    makes it "at most". ``home`` is the service host that all servers go to, where they go to one.
     """
 
     table: Table
     most: int | None
     certain: int
+    firm: int
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
     crossing: tuple[str, ...] = ()
@@ -106,11 +107,19 @@ def survey(
         add_said(constraints, told, of_host, said),
         _number(min(total.room for total in most)),
         int(least[0].room),
+        0 if crossing or home else _firm(resolved, chains[0], told, least[0]),
         of_host,
         {key: _number(_limit(verdict, is_certain=True)) for key, verdict in sure_of.items()},
         crossing,
         home,
     )
+
+
+def _firm(resolved: ResolvedRequest, chain: Iterable[Level], told: Table, least: _Total) -> int:
+    """What fits by rules that nest, whatever makes the room of a host, or a domain, "at most"."""
+    if told.is_at_most:
+        least = _add_up(resolved, chain, told.rows, told.sure, is_certain=True)
+    return 0 if any(verdict.is_at_most for verdict in least.said.values()) else int(least.room)
 
 
 def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:

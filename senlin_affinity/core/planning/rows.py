@@ -21,9 +21,10 @@ class Row(NamedTuple):
     """The verdicts about a host, or about several of which the same is said.
 
     Those may differ in the numbers of the rules by figures alone: ``verdicts`` has these of one of
-    the hosts, and ``limit`` is what all other rules leave; 0 where one refuses. ``is_eligible``:
-    nothing but room is missing, if anything is (None: perhaps). ``roomless`` are the constraints
-    that read the figures of the resources and let servers in, and do not say how many.
+    the hosts, and ``limit`` is what all other rules leave; 0 where one refuses. ``sure`` is what
+    they leave whatever makes it "at most". ``is_eligible``: nothing but room is missing, if
+    anything is (None: perhaps). ``roomless`` are the constraints that read the figures of the
+    resources and let servers in, and do not say how many.
     """
 
     verdicts: Mapping[str, Verdict]
@@ -33,6 +34,7 @@ class Row(NamedTuple):
     by: str | None
     is_eligible: bool | None
     roomless: tuple[str, ...] = ()
+    sure: float = 0
 
     @property
     def code(self) -> str | None:
@@ -71,7 +73,7 @@ def is_by_name(constraint: Constraint) -> bool:
 
 def row_of(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     """What follows from all that is said about a host."""
-    limit = math.inf
+    limit = certain = math.inf
     roomless: list[str] = []
     is_known, is_at_most, is_about_room, by = True, False, True, None
     for name, verdict in verdicts.items():
@@ -82,6 +84,8 @@ def row_of(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
             is_about_room = is_about_room and name in kinds.about_room
             continue
         is_at_most = is_at_most or verdict.is_at_most
+        if name not in kinds.by_figures:
+            certain = min(certain, sure(verdict))
         if verdict.room is not None:
             if name not in kinds.by_figures:
                 limit = min(limit, verdict.room)
@@ -90,8 +94,8 @@ def row_of(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
     is_eligible = (is_known or None) if is_about_room else False
     if by is not None:
         return Row(verdicts, 0, is_known, False, by, is_eligible)
-    is_at_most = is_at_most or bool(roomless)
-    return Row(verdicts, limit, is_known, is_at_most, None, is_eligible, tuple(roomless))
+    is_at_most, certain = is_at_most or bool(roomless), 0 if roomless else certain
+    return Row(verdicts, limit, is_known, is_at_most, None, is_eligible, tuple(roomless), certain)
 
 
 def look_of(verdict: Verdict, reasons: Mapping[str, Reason]) -> tuple[Any, ...]:
@@ -118,3 +122,10 @@ def limit(verdict: Verdict) -> float:
     if verdict.outcome is REJECT:
         return 0
     return math.inf if verdict.room is None else verdict.room
+
+
+def sure(verdict: Verdict) -> float:
+    """How many servers a rule lets in whatever is not known of it, or makes it "at most"."""
+    if not verdict.is_known:
+        return 0
+    return (verdict.least or 0) if verdict.is_at_most else limit(verdict)

@@ -57,6 +57,16 @@ class Table:
         """The rows that some host has, each once."""
         return [self.kinds[kind] for kind in {*self.kind_of}]
 
+    @cached_property
+    def sure(self) -> Sequence[int]:
+        """The servers that are there whatever makes the room of a host "at most"."""
+        if not self.is_at_most:
+            return self.certain
+        rooms = [*map([row.sure for row in self.kinds].__getitem__, self.kind_of)]
+        for column in self.columns.values():
+            rooms = _least(rooms, column.sure)
+        return _whole(rooms)
+
     def verdicts(self, place: int) -> Mapping[str, Verdict]:
         """All that is said about one host."""
         return verdicts(self.kinds[self.kind_of[place]], self.columns, place)
