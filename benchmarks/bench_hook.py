@@ -2,8 +2,9 @@
 
 The cloud is behind a socket, in a process of its own, and answers what it answered before: the CPU
 is the engine's. "Before" is the whole look at the cloud, which an administrator's refusal still is.
-A plain user's is one of two connections, where Nova does not show the hosts. Log-in and discovery
-are not counted.
+A plain user's is one of two connections, where Nova does not show the hosts: by few hosts or a
+hundred with a smaller flavor, in a zone, by a filter that reads aggregates, and of a group whose
+one host is full. Log-in and discovery are not counted.
 
 Placement's own CPU is that of the real one, with as many providers: the query of a growth beside
 Nova's, which is the same with nova-scheduler's limit.
@@ -15,13 +16,13 @@ where one is missed without a reason.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import multiprocessing
 import sys
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -43,7 +44,8 @@ from tests.engine import support
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
 from tests.support.fake_glance import FakeGlance, FakeImage
-from tests.support.fake_nova import FakeAggregate, FakeHost, FakeNova
+from tests.support.fake_nova import FakeHost, FakeNova
+from tests.support.fake_placement import Amounts
 from tests.support.placement_judge import Judge
 
 HOSTS = 10_000
@@ -53,6 +55,10 @@ GROUP, MEMBERS = 'web', 3
 #: A flavor that few hosts have the trait for: of a group that allows two on each, so many are
 #: refused.
 RARE, RARE_HOSTS, TOO_MANY = 'CUSTOM_RARE', 3, 7
+#: One that more hosts have, and of which there is a smaller one as well.
+SCARCE, SCARCE_HOSTS, FAR_TOO_MANY = 'CUSTOM_SCARCE', 100, 201
+#: A zone of as many hosts as there are of the rare ones, and the host of the group by affinity.
+ZONE, TOGETHER, FULL = 'az-small', 'together', 20
 #: With it, every aggregate of a host counts.
 FILTER = 'AggregateInstanceTypeFilter'
 NOVAS_LIMIT = 1000
@@ -104,34 +110,54 @@ def _is_asked(target: str) -> bool:
 def serve(pipe: Any, number: int) -> None:
     """The cloud, until somebody says that it is enough."""
     hosts = tuple(FakeHost(f'cmp-{n}') for n in range(number))
-    ssd = FakeAggregate('ssd', tuple(host.host for host in hosts[1:]), {'ssd': 'true'})
-    nova = FakeNova(hosts=hosts, quota=-1, aggregates=(ssd,))
+    few = [host.host for host in hosts[-RARE_HOSTS:]]
+    hosts = tuple(replace(each, zone=ZONE) if each.host in few else each for each in hosts)
+    nova = FakeNova(hosts=hosts, quota=-1, aggregates=())
+    nova.add_aggregate('ssd', [host.host for host in hosts[1:]], ssd='true')
+    nova.add_aggregate('fast', few, fast='true', availability_zone=ZONE)
     nova.add_flavor('ssd', extra_specs={'ssd': 'true'})
+    nova.add_flavor('fast', extra_specs={'ssd': 'true', 'fast': 'true'})
     nova.add_flavor('rare', extra_specs={f'trait:{RARE}': 'required'})
+    for name, ram in (('scarce', 512), ('scarce.small', 256)):
+        nova.add_flavor(name, extra_specs={f'trait:{SCARCE}': 'required'}, ram=ram)
+    together = nova.add_group(TOGETHER, 'affinity', project_id=support.PROJECT)
+    nova.boot(together, f'cmp-{FULL}', project=support.PROJECT, user=support.USER)
     group = nova.add_group(GROUP, 'anti-affinity', project_id=support.PROJECT)
     nova.groups[-1]['rules'] = {'max_server_per_host': 2}
     for number in range(MEMBERS):
         nova.boot(group, f'cmp-{number}', project=support.PROJECT, user=support.USER)
     with Cloud(nova) as cloud:
         cloud.placement.providers = [
-            dataclasses.replace(each, traits=(*TRAITS, *((RARE,) if n < RARE_HOSTS else ())))
+            replace(each, traits=(*TRAITS, *traits(n)), resources=resources(n, each.resources))
             for n, each in enumerate(cloud.placement.providers)
         ]
-        pipe.send((cloud.url, group))
+        pipe.send((cloud.url, group, together))
         pipe.recv()
+
+
+def traits(number: int) -> Iterator[str]:
+    """Those that few hosts have; hosts with members are among the rare ones."""
+    yield from [RARE] * (number < RARE_HOSTS)
+    yield from [SCARCE] * (RARE_HOSTS <= number < RARE_HOSTS + SCARCE_HOSTS)
+
+
+def resources(number: int, usual: Amounts) -> Amounts:
+    """One host has no memory left."""
+    full, _none = usual['MEMORY_MB']
+    return {**usual, 'MEMORY_MB': (full, full)} if number == FULL else usual
 
 
 class Engine:
     """A cluster with its policy, and the cloud's words about what it was asked."""
 
-    def __init__(self, url: str, group: str, flavor: str = 'm1.tiny') -> None:
+    def __init__(self, url: str, group: str, flavor: str = 'm1.tiny', **wanted: str) -> None:
         self.connection: Connection = fake_keystone.connect(f'{url}/identity/v3')
         self._url = url
         nova = SimpleNamespace(groups=[{'id': group}])
         edge: Any = SimpleNamespace(connection=lambda: self.connection, nova=nova)
         self._desk = support.Desk(edge)
         self._cluster, self._policy = self._desk.bound(
-            support.spec(), group, size=MEMBERS, profile=support.profile(flavor=flavor)
+            support.spec(**wanted), group, size=MEMBERS, profile=support.profile(flavor=flavor)
         )
 
     def grow(self, count: int) -> tuple[float, dict[str, int], str]:
@@ -160,7 +186,7 @@ def bench_hook(hosts: int) -> list[Goal]:
     goals = []
     try:
         support.make_database()
-        url, group = here.recv()
+        url, group, together = here.recv()
         engine = Engine(url, group)
         filtered = Engine(url, group, 'ssd')
         for count in COUNTS:
@@ -170,11 +196,21 @@ def bench_hook(hosts: int) -> list[Goal]:
         cfg.CONF.set_override('enabled_filters', [*DEFAULT_FILTERS, FILTER], group='affinity')
         name = f'growth by {max(COUNTS)}, {FILTER}'
         goals += fitting(name, *filtered.grow(max(COUNTS)))
+        by_filter = Engine(url, group, 'fast')
+        with tenant(url):
+            goals += refusal(f"a plain user's refusal, {FILTER}", *by_filter.grow(TOO_MANY))
         cfg.CONF.clear_override('enabled_filters', group='affinity')
         refused = Engine(url, group, 'rare')
         goals += refusal('refusal', *refused.grow(TOO_MANY), _WHOLE)
         with tenant(url):
-            goals += refusal("a plain user's refusal", *refused.grow(TOO_MANY))
+            goals += refusal(f"a plain user's refusal, {RARE_HOSTS} hosts", *refused.grow(TOO_MANY))
+            many = Engine(url, group, 'scarce')
+            name = f"a plain user's refusal, {SCARCE_HOSTS} hosts and a smaller flavor"
+            goals += refusal(name, *many.grow(FAR_TOO_MANY))
+            zoned = Engine(url, group, availability_zone=ZONE)
+            goals += refusal("a plain user's refusal, in a zone", *zoned.grow(TOO_MANY))
+            bound = Engine(url, together)
+            goals += refusal("a plain user's refusal, by affinity", *bound.grow(TOO_MANY))
     finally:
         here.send('enough')
         child.join()

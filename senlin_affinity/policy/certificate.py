@@ -178,7 +178,7 @@ def _resolved(asked: Narrow, look: Look, hosts: Sequence[Host] | None) -> Resolv
     known = look.snapshot.server_groups or ()
     snapshot = dataclasses.replace(
         look.snapshot,
-        hosts=None if hosts is None else tuple(hosts),
+        hosts=tuple(hosts or ()) or None,  # of none, nothing is known: neither is its zone
         aggregates=None,
         server_groups=tuple(_standing(each, asked, hosts or ()) for each in known),
     )

@@ -91,7 +91,7 @@ class FakePlacement:
         wanted = {name: int(amount) for name, _, amount in (item.partition(':') for item in asked)}
         if path == '/allocation_candidates':
             required = {*filter(None, single.get('required', '').split(','))}
-            places = [value for key, value in query if key == 'member_of']
+            places = [*self._places(value for key, value in query if key == 'member_of')]
             forbidden = {each[1:] for each in single.get('root_required', '').split(',') if each}
             limit = int(single.get('limit', 0)) or None
             trees = {single.get('in_tree')} - {None} or {*map(self._root, self.providers)}
@@ -106,7 +106,7 @@ class FakePlacement:
         required: set[str],
         limit: int | None,
         forbidden: set[str],
-        places: Iterable[str],
+        places: Sequence[tuple[bool, set[str]]],
         trees: Collection[str | None],
     ) -> Reply:
         cuts = [number for number in (self.cut, limit) if number is not None]
@@ -119,7 +119,7 @@ class FakePlacement:
         for root, tree in by_root.items():
             own = next(each for each in tree if each.uuid == root)
             is_asked = root in trees and forbidden.isdisjoint(own.traits)
-            if not (is_asked and self._is_in(own, places)):
+            if not is_asked or any((own.name in names) != is_in for is_in, names in places):
                 continue
             usable = [*tree, *(item for item in sharing if root in item.shares_with)]
             for chosen in _choices(wanted, usable):
@@ -165,13 +165,11 @@ class FakePlacement:
         ]
         return Reply(200, {'resource_providers': shown})
 
-    def _is_in(self, root: FakeProvider, places: Iterable[str]) -> bool:
-        """Is it in the aggregates that it must be in, and in none of the others?"""
-        for each in places:
+    def _places(self, member_of: Iterable[str]) -> Iterator[tuple[bool, set[str]]]:
+        """Whether a root must be one of these, or none of them."""
+        for each in member_of:
             value = each.removeprefix('!').removeprefix('in:')
-            if (root.name in self._members(f'in:{value}')) == each.startswith('!'):
-                return False
-        return True
+            yield not each.startswith('!'), self._members(f'in:{value}')
 
     def _members(self, member_of: str) -> set[str]:
         assert member_of.startswith('in:'), member_of

@@ -407,9 +407,12 @@ def zoned(cloud, monkeypatch, *zones):
     return growth_of(cloud, 6, project=project, user=OWNER, availability_zone='az1')
 
 
+@pytest.mark.parametrize('spare', [2, 3])
 @pytest.mark.parametrize('zones', [('az2',), ('az2', 'nova')], ids=len)
-def test_in_a_zone_the_others_are_asked_about(cloud, monkeypatch, zones):
-    reason, asked = same_words(cloud, zoned(cloud, monkeypatch, *zones))
+def test_in_a_zone_the_others_are_asked_about(cloud, monkeypatch, zones, spare):
+    growth = zoned(cloud, monkeypatch, *zones)
+    monkeypatch.setattr('senlin_affinity.policy.certificate.SPARE', spare)
+    reason, _asked = same_words(cloud, growth)
     assert 'they must be in zone az1' in reason
     assert 'availability_zone: az2' in reason
     assert 'no availability_zone' in reason
@@ -436,6 +439,13 @@ def test_a_quota_that_leaves_less_than_the_hosts(cloud, limits, is_narrow):
     project = f'{OWNER}-project'
     growth = growth_of(cloud, 9, members=['cmp-13'], project=project, user=OWNER)
     assert 'at most 2 of 9' in same_words(cloud, growth, is_narrow)[0]
+
+
+def test_a_host_that_is_full_by_a_rule_and_by_its_figures(cloud):
+    """Placement does not have it, and yet it says that the rule of the group is in the way."""
+    cloud.nova.limits |= {'maxServerGroupMembers': 2}
+    growth = rare(cloud, members=['cmp-5', 'cmp-5'], count=1)
+    assert 'a host may hold 1' in same_words(cloud, growth, is_narrow=False)[0]
 
 
 def test_cpus_that_may_be_pinned_are_left_to_the_whole_look(cloud):
