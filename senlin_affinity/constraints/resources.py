@@ -25,7 +25,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from senlin_affinity.core.answered import NOT_ASKED, answered, may_take_of_pools
+from senlin_affinity.core.answered import answered, may_take_of_pools
 from senlin_affinity.core.candidate_query import are_aggregates_asked
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
@@ -92,7 +92,9 @@ class ResourcesConstraint:
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`HostConstraint.check_host`."""
-        asked = resolved.once(answered) if host.grants is not None else NOT_ASKED
+        if host.grants is None:
+            return self._by_model(resolved, host)
+        asked = resolved.once(answered)
         grant = host.grant(asked.query)
         if grant is not None and grant.room:
             is_vague = host.is_vsphere or may_take_of_pools(resolved, host)
@@ -160,7 +162,7 @@ class ResourcesConstraint:
             # A snapshot is taken by the unit classes: it does not see a host that has none free.
             return Verdict.unknown('resources.unknown')
         room: int | None = None
-        is_at_most = host.is_nested or host.is_vsphere
+        is_at_most = False
         is_known, may_be_pinned = True, asked.may_be_pinned and PCPU in host.resources
         for name, amount in asked.amounts.items():
             has = host.resources.get(name)
@@ -180,7 +182,7 @@ class ResourcesConstraint:
                 is_at_most = is_at_most or (pool is not None and are_aggregates_asked(resolved))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
-        return resolved.once(_enough)(room, is_at_most)
+        return resolved.once(_enough)(room, is_at_most or host.is_nested or host.is_vsphere)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Do some hosts share resources?"""

@@ -139,7 +139,8 @@ class ServerGroupConstraint:
         if group is None or group.policy not in _BINDING:
             return None
         held, hidden = resolved.once(_counted)
-        return held.get(host.host, 0), host.host in hidden
+        name = host.host
+        return held.get(name, 0), name in hidden
 
     def named(self, resolved: ResolvedRequest) -> Collection[str]:
         """The hosts that hold members, or may."""

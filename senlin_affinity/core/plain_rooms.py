@@ -12,7 +12,8 @@ or a figure that is not known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import attrgetter, itemgetter
+from itertools import repeat
+from operator import attrgetter, contains, itemgetter
 
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, Demand
 from senlin_affinity.core.objects import Host, ResolvedRequest, Resource, is_vsphere
@@ -58,7 +59,7 @@ def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) ->
     rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
     for other in others:
         rooms = [one if one < two else two for one, two in zip(rooms, other, strict=True)]
-    if asked.may_be_pinned and any(PCPU in has for has in known):
+    if asked.may_be_pinned and any(map(contains, known, repeat(PCPU))):
         rooms = [0 if PCPU in has else room for room, has in zip(rooms, known, strict=True)]
     return rooms
 

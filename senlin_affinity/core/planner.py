@@ -16,8 +16,6 @@ Errors: InvalidSpec for a name that the snapshot does not hold. That nothing fit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
-from operator import attrgetter
 
 from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.objects import (
@@ -33,8 +31,6 @@ from senlin_affinity.core.planning.decision import Decision, PlacedServer
 from senlin_affinity.core.planning.evaluation import evaluate
 from senlin_affinity.core.planning.host_reports import stand
 from senlin_affinity.core.planning.resolution import resolve
-
-_NAME, _ZONE = attrgetter('host'), attrgetter('availability_zone')
 
 
 def plan(
@@ -64,7 +60,7 @@ def decide(
         wanted=resolved.request.count,
         capacity=now.capacity,
         at_most=now.room.at_most,
-        placements=_placed([now.hosts[place] for place in chosen], group),
+        placements=_placed(now.hosts, chosen, group),
         request=now.request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
         standing=standing,
@@ -75,7 +71,12 @@ def decide(
     )
 
 
-def _placed(hosts: Sequence[Host], group: str | None) -> tuple[PlacedServer, ...]:
-    """A server on each of these hosts, in their order."""
-    each = zip(map(_NAME, hosts), map(_ZONE, hosts), repeat(group))
-    return tuple(map(PlacedServer._make, each))
+def _placed(
+    hosts: Sequence[Host], chosen: Sequence[int], group: str | None
+) -> tuple[PlacedServer, ...]:
+    """The servers on the hosts at these places; what is equal is one object."""
+    placed = {
+        place: PlacedServer(hosts[place].host, hosts[place].availability_zone, group)
+        for place in {*chosen}
+    }
+    return tuple(map(placed.__getitem__, chosen))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 
 from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
@@ -68,13 +69,14 @@ def _cells(
 ) -> dict[Cell, list[int]]:
     """The hosts at these places by their cells."""
     where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
+    domains = [partial(domain_of, snapshot, spread.by) for spread in spreads]
     numbers, firsts = numbered(map(where, map(hosts.__getitem__, places)))
     alike: list[list[int]] = [[] for _ in firsts]
     for place, number in zip(places, numbers, strict=True):
         alike[number].append(place)
     found: dict[Cell, list[int]] = {}
     for each in alike:
-        cell = (*[domain_of(snapshot, spread.by, hosts[each[0]]) or '' for spread in spreads],)
+        cell = (*[domain(hosts[each[0]]) or '' for domain in domains],)
         found.setdefault(cell, []).extend(each)
     return found
 
@@ -104,7 +106,8 @@ class _Choice:
         if not (spreads or is_together):
             spreads = (Spread(ZONE),)
         self.spreads = spreads
-        self._counts = [servers(resolved, spread.by) for spread in spreads]
+        self._resolved = resolved
+        self._counts: list[Counter[str]] = []
         open_ = [index for index, room in enumerate(self._rooms) if room]
         if home is not None:
             open_ = [index for index in open_ if self._names[index] == home]
@@ -115,7 +118,12 @@ class _Choice:
 
     def begin(self) -> None:
         """Sort the hosts of each cell, and the cells."""
-        self._cells = {cell: [*map(self._key, hosts)] for cell, hosts in self._open.items()}
+        self._counts = [servers(self._resolved, spread.by) for spread in self.spreads]
+        names, free, sign, members = self._names, self._free, self._sign, self._held.get
+        self._cells = {
+            cell: [(sign * members(names[at], 0), -free[at], names[at], at) for at in hosts]
+            for cell, hosts in self._open.items()
+        }
         for keys in self._cells.values():
             heapq.heapify(keys)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
@@ -148,21 +156,24 @@ class _Choice:
     def _evenly(self, hosts: Iterable[int], number: int) -> list[int]:
         """The same in the only cell: layer by layer, each of the hosts that hold the fewest."""
         waiting: dict[int, list[int]] = {}
+        names, members = self._names, self._held.get
         for index in hosts:
-            waiting.setdefault(self._held.get(self._names[index], 0), []).append(index)
+            waiting.setdefault(members(names[index], 0), []).append(index)
         chosen: list[int] = []
         layer: list[int] = []
         held, free, rooms = 0, self._free, self._rooms
         while (layer or waiting) and len(chosen) < number:
             held = held if layer else min(waiting)
-            layer = self._emptiest(layer + waiting.pop(held, []), number - len(chosen))
+            more = waiting.pop(held, [])
+            if more:  # those that are there stay in their order
+                layer = self._emptiest(layer + more, number - len(chosen))
             chosen += layer
             held += 1
             for index in layer:
                 rooms[index] -= 1
                 free[index] -= 1
             layer = [index for index in layer if rooms[index]]
-        return chosen
+        return chosen[:number]
 
     def _emptiest(self, hosts: list[int], most: int) -> list[int]:
         """The first so many of these hosts, of which each holds as many servers."""
@@ -170,7 +181,7 @@ class _Choice:
         if len(hosts) > most:
             least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
             hosts = [index for index in hosts if free[index] >= least]
-        return sorted(hosts, key=lambda index: (-free[index], names[index], index))[:most]
+        return sorted(hosts, key=lambda index: (-free[index], names[index], index))
 
     def next(self) -> int | None:
         """The host of one server more; None where there is none."""

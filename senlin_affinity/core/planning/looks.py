@@ -126,7 +126,9 @@ class Rule:
         self.named: Collection[str] | None = ()
         if is_by_name(constraint):
             self.named = _declared(resolved, constraint, 'named', None)
-        self._shapes = Shapes(resolved, constraint)
+        shapes = Shapes(resolved, constraint)
+        #: What counts for it of a host, and what it says about one.
+        self.shape, self.ask = shapes.shape, shapes.ask
 
     @property
     def is_named(self) -> bool:
@@ -138,14 +140,6 @@ class Rule:
         looks = numbered(looks_of(hosts, self.reads))
         verdicts = [self.ask(hosts[place]) for place in looks.firsts]
         return [*map(verdicts.__getitem__, looks.numbers)]
-
-    def shape(self, host: Host) -> Hashable:
-        """What counts for it of a host."""
-        return self._shapes.shape(host)
-
-    def ask(self, host: Host) -> Verdict:
-        """What it says about a host."""
-        return self._shapes.ask(host)
 
 
 def _declared(
