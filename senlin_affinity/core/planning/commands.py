@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from senlin_affinity.core.host_status import DISABLED, is_left_behind
@@ -24,8 +25,9 @@ _PLACEMENT = ('--os-placement-api-version', '1.6')
 
 def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
     """The lines for a remedy's data, and the question that it helps."""
+    quoted = cache(_quoted)  # most words are those of many lines
     return tuple(
-        ' '.join(('openstack', *map(_quoted, words)))
+        ' '.join(('openstack', *map(quoted, words)))
         for name, value in data.items()
         if name in _LINES
         for words in _LINES[name](resolved, value)

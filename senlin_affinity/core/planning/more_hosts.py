@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import accumulate, compress
+from itertools import accumulate, compress, count
 from typing import NamedTuple
 
 from senlin_affinity.core.objects import Aggregate, Host
@@ -50,9 +50,9 @@ def fewest(
 
     :param data: what is told of the change of hosts with these names, those with most room first.
     """
-    wanted = {*map(id, hosts)}
-    places = [place for place, host in enumerate(planner.hosts) if id(host) in wanted]
-    judged = planner.judge(places, [changed(planner.hosts[place]) for place in places])
+    known, wanted = planner.hosts, {*map(id, hosts)}
+    places = [*compress(count(), map(wanted.__contains__, map(id, known)))]
+    judged = planner.judge(places, [changed(known[place]) for place in places])
     rooms: Counter[str] = Counter()
     for host, room in zip(judged.hosts, judged.table.known_rooms, strict=True):
         rooms[host.host] += room or 0

@@ -12,7 +12,7 @@ The last three are there only where something is not as usual.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from operator import attrgetter, eq, itemgetter
 from typing import Any
 
@@ -22,6 +22,7 @@ from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest, R
 from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.evaluation import Judged
 from senlin_affinity.core.planning.looks import Rule, named_hosts
+from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.planning.replanner import Replanner
 from senlin_affinity.core.planning.rows import is_by_name
 
@@ -33,15 +34,19 @@ def kinds(planner: Replanner) -> list[Host]:
     """The hosts that are there, empty and enabled, with another name; one of each kind."""
     of_hosts = [item for item in planner.constraints if is_of_hosts(item)]
     rules = [Rule(planner.resolved, item) for item in of_hosts if is_by_name(item)]
-    named = {*named_hosts(planner.hosts, [rule.named for rule in rules])}
-    nothing: dict[str, Resource] = {}
-    found: dict[Hashable, Host] = {}
-    for place, host in enumerate(planner.hosts):
-        has = host.resources or nothing
-        shapes = [rule.shape(host) for rule in rules] if place in named else ()
-        key = _look(host), (*has,), (*map(_size, has.values()),), *shapes
-        found.setdefault(key, host)
-    return [*map(_empty, found.values())]
+    hosts = planner.hosts
+    named = named_hosts(hosts, [rule.named for rule in rules])
+    shapes = {place: tuple(rule.shape(hosts[place]) for rule in rules) for place in named}
+    resources = [host.resources or {} for host in hosts]
+    alike = map(shapes.get, range(len(hosts)))
+    columns = map(_look, hosts), map(tuple, resources), map(_sizes, resources), alike
+    every = zip(*columns, strict=True)
+    return [_empty(hosts[first]) for first in numbered(every).firsts]
+
+
+def _sizes(resources: Mapping[str, Resource]) -> tuple[Hashable, ...]:
+    """All that is had of each class, whatever is used of it."""
+    return tuple(map(_size, resources.values()))
 
 
 def _empty(host: Host) -> Host:
