@@ -165,8 +165,9 @@ def _one_by_one(table: Table[Host], field: Field) -> Callable[[Sequence[Any]], _
 
     def read(column: Sequence[Any]) -> _Read:
         if {*map(type, column)} <= {str, type(None)}:
-            colons = sum(times * str(each).count(':') for each, times in Counter(column).items())
-            known = {each: each if each is default else field.read(each) for each in {*column}}
+            times = Counter(column)
+            colons = sum(number * str(each).count(':') for each, number in times.items())
+            known = {each: each if each is default else field.read(each) for each in times}
             return map(known.__getitem__, column), colons
         values = [each if each is default else field.read(each) for each in column]
         return values, json.dumps(column, separators=(',', ':')).count(':')
