@@ -17,9 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from senlin_affinity.cli.servers_view import counted
@@ -30,7 +28,6 @@ from senlin_affinity.core.verdict import Outcome, Verdict
 
 _MOST_BLOCKS = 16
 _MOST_HOSTS = 40
-_ANY_WIDTH = 10_000
 _INDENT, _GAP, _LEAST = 2, 3, 10
 _GAPS = Text(' ' * _GAP)
 
@@ -70,33 +67,35 @@ class HostMap:
         ]
 
     def rows(self) -> RenderableType:
-        """A table with a column for each rule; where that is too wide, the rules have own lines."""
-        table = Table(box=None, header_style='bold', pad_edge=False, padding=(0, _GAP, 0, 0))
-        for name in (*self._titles, *self._against):
-            table.add_column(Text(name), justify='right' if name == 'room' else 'left')
+        """A column for each rule; where that is too wide, the rules have lines of their own."""
+        titles = (*self._titles, *self._against)
+        rows = [[Text(title, style='bold') for title in titles]]
         for report in self._shown:
             marks = (self._mark(name, report.verdicts[name]) for name in self._against)
-            table.add_row(*self._cells(report), *marks)
-        options = self._console.options.update(width=_ANY_WIDTH)
-        width = Measurement.get(self._console, options, table).maximum - _GAP
-        room = self._console.width - _INDENT
-        return table if width <= room else self._blocks(room)
+            rows.append([*self._cells(report), *marks])
+        widths, room = _widths(rows), self._console.width - _INDENT
+        if sum(widths) + _GAP * (len(widths) - 1) <= room:
+            return Group(*(self._line(row, widths) for row in rows))
+        count = len(self._titles)
+        return self._blocks([row[:count] for row in rows], widths[:count], room)
 
-    def _blocks(self, room: int) -> Group:
+    def _blocks(self, rows: list[list[Text]], widths: list[int], room: int) -> Group:
         """For each host a line (two, if its name is long), and below it what is against it."""
-        rows = [[Text(title, style='bold') for title in self._titles]]
-        rows += [self._cells(report) for report in self._shown]
-        widths = [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
         widths[0] = min(widths[0], max(_LEAST, room - sum(widths[1:]) - _GAP * len(widths[1:])))
         lines: list[RenderableType] = []
         for row, report in zip(rows, (None, *self._shown), strict=True):
             if row[0].cell_len > widths[0]:
                 lines.append(row[0])
                 row[0] = Text()
-            for cell, width in zip(row, widths, strict=True):
-                cell.align('right' if cell is row[-1] else 'left', width)
-            lines += (_GAPS.join(row), *self._told(report))
+            lines += (self._line(row, widths), *self._told(report))
         return Group(*lines)
+
+    def _line(self, row: Sequence[Text], widths: Sequence[int]) -> Text:
+        """The cells beside each other; a room is aligned as a number is."""
+        room = len(self._titles) - 1
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            cell.align('right' if number == room else 'left', width)
+        return _GAPS.join(row)
 
     def _told(self, report: HostReport | None) -> Iterator[RenderableType]:
         """What is against a host, or else what is not known of it."""
@@ -166,6 +165,10 @@ class HostMap:
     def _detail(self, verdict: Verdict) -> str:
         reason: Reason | None = self._reasons.get(verdict.code)
         return f' ({verdict.facts.get(reason.detail)})' if reason and reason.detail else ''
+
+
+def _widths(rows: Sequence[Sequence[Text]]) -> list[int]:
+    return [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
 
 
 def _is_limited(decision: Decision) -> bool:

@@ -28,7 +28,7 @@ _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the r
 
 def show(answer: plan_notes.Answer, stream: TextIO) -> None:
     """Draw it on a stream; colours only where that is a terminal."""
-    console = Console(file=stream, highlight=False)
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
     for line in console.render_lines(Group(*_parts(answer, console)), pad=False):
         console.print(Segments([*_stripped(line), Segment.line()]), end='')
 
