@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.cli import base
+from senlin_affinity.cli.servers_view import rule
+from senlin_affinity.core.group_places import Place
 from senlin_affinity.core.member_of import spelt
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.core.suggestion import meant
 from senlin_affinity.core.terminal_text import escaped
 from senlin_affinity.policy import audit
-from senlin_affinity.policy.audit import Place, Standing
+from senlin_affinity.policy.audit import Standing
 
 _COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')
 _FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'State', 'Since')
@@ -199,13 +201,8 @@ def _row(standing: Standing) -> tuple[Any, ...]:
     name = base.Cell(group.name, escaped(group.name))
     members = len(group.members)
     return (
-        group.id, name, _rule(group), members, standing.made_by, users, standing.is_orphan,
+        group.id, name, rule(group), members, standing.made_by, users, standing.is_orphan,
     )  # fmt: skip
-
-
-def _rule(group: ServerGroup) -> str:
-    rules = ', '.join(f'{key}={value}' for key, value in sorted(group.rules.items()))
-    return f'{group.policy} {rules}'.strip()
 
 
 def _servers(servers: Sequence[str]) -> base.Cell:
@@ -218,7 +215,7 @@ def _finding(group: ServerGroup, place: Place) -> tuple[Any, ...]:
         state = _NOWHERE
     name = base.Cell(group.name, escaped(group.name))
     servers = _servers(place.servers)
-    return name, _rule(group), escaped(place.host or ''), servers, state, place.since or ''
+    return name, rule(group), escaped(place.host or ''), servers, state, place.since or ''
 
 
 def _outside(group: ServerGroup, bound: Sequence[Any], look: _Look) -> Iterator[tuple[Any, ...]]:
@@ -227,7 +224,7 @@ def _outside(group: ServerGroup, bound: Sequence[Any], look: _Look) -> Iterator[
     found = audit.outside(group, servers)
     if found:
         name = base.Cell(group.name, escaped(group.name))
-        yield name, _rule(group), '', _servers(found), _OUTSIDE, ''
+        yield name, rule(group), '', _servers(found), _OUTSIDE, ''
 
 
 def _clusters(word: str | None, look: _Look) -> set[str]:

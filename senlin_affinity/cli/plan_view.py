@@ -39,6 +39,10 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     colour = _COLOURS[None if decision.fits_by_upper_bound else decision.fits]
     yield Text.assemble((head, colour), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
+    group = resolved.server_group
+    if group is not None and decision.violated:
+        where = servers_view.violation(group, decision.violated)
+        yield Text.assemble(('violated already', _COLOURS[False]), f': {where}')
     if decision.assumptions:
         yield Text(f'assuming {", ".join(item.text for item in decision.assumptions)}')
     if hosts == ():
@@ -55,9 +59,9 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     if decision.fits is not False:
         yield from _list('What is not known:', _unknown(answer))
     yield from _list('Where Nova and Placement differ:', host_status.differences(hosts or ()))
-    if resolved.server_group is not None and hosts is None:
-        title = f'What is known of server group {resolved.server_group.name}:'
-        yield from _list(title, servers_view.together(resolved.server_group))
+    if group is not None and hosts is None:
+        title = f'What is known of server group {group.name}:'
+        yield from _list(title, servers_view.together(group))
     for file, options in answer.options.items():
         yield from _list(f'Options read from {file}:', options)
 

@@ -2,6 +2,7 @@
 
 Shapes::
 
+    server group web (anti-affinity max_server_per_host=1): 2 servers on cmp-1
     5 servers, on 3 hosts: 2, 2, 1
     these hosts have 4 slots left (max_server_per_host: 3)
     in_words(Spread('rack', max_per_domain=4)) == 'rack (max_skew 1, max_per_domain 4)'
@@ -15,16 +16,17 @@ Units: numbers of servers of the group, with those that are placed. Domains that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from senlin_affinity.core.group_places import Place, places
 from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.decision import Decision
 from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
 from senlin_affinity.core.server_group import AFFINITY, ServerGroup
 from senlin_affinity.core.spread import ZONE, Spread
 
-_MOST_NAMES = 20
+_MOST_NAMES, _MOST_PLACES = 20, 5
 
 
 def in_words(spread: Spread) -> str:
@@ -66,6 +68,26 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
     outside = sum(later.members_on.values()) - sum(held.values())
     if names and outside:
         yield f'{counted(outside, "server")}: on hosts that are not in one of them'
+
+
+def rule(group: ServerGroup) -> str:
+    """Its policy and its rules."""
+    rules = ', '.join(f'{key}={value}' for key, value in sorted(group.rules.items()))
+    return f'{group.policy} {rules}'.strip()
+
+
+def violation(group: ServerGroup, violated: Sequence[Place]) -> str:
+    """Where the rule of a group does not hold already, without the id of a host."""
+    names = {member.host for member in group.members}
+    words = [
+        f'{counted(len(place.servers), "server")} on '
+        f'{place.host if place.host in names else "one host"}'
+        for place in (places(group) if group.policy == AFFINITY else violated)
+        if place.host is not None
+    ]
+    more = len(words) - _MOST_PLACES
+    shown = [*words[:_MOST_PLACES], *([f'... and {counted(more, "host")} more'] * (more > 0))]
+    return f'server group {group.name} ({rule(group)}): {", ".join(shown)}'
 
 
 def together(group: ServerGroup) -> Iterator[str]:

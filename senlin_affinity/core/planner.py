@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from senlin_affinity.core import group_places
 from senlin_affinity.core.constraint import Constraint
 from senlin_affinity.core.objects import (
     CloudSnapshot,
@@ -68,6 +69,7 @@ def decide(
         assumptions=assumptions.mattering(assumptions.find(resolved, constraints), now.room),
         firm=now.room.firm,
         tried=tuple(each.remedy for each in changed if each.remedy.is_owners),
+        violated=group_places.violated(resolved.server_group),
     )
 
 

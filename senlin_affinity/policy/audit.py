@@ -6,10 +6,6 @@ come in; for each group where it stands, and findings, go out. It asks nobody.
 Shapes::
 
     Standing(group, MADE, ('mycluster',), is_orphan=False)
-    Place('cmp-1', ('server-1', 'server-2'), is_violated=True)
-
-A place is a compute host, or for who may not see hosts the ``hostId`` that servers share. A soft
-policy is never violated.
 """
 
 from __future__ import annotations
@@ -17,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from senlin_affinity.core.group_places import Place
+from senlin_affinity.core.group_places import places as places
 from senlin_affinity.core.server_group import AFFINITY, ServerGroup
 from senlin_affinity.policy.ledger import Ledger
 
@@ -34,19 +32,6 @@ class Standing:
     is_orphan: bool
 
 
-@dataclass(frozen=True)
-class Place:
-    """The members of a group on one host; ``host`` is None for those that are on none, or hidden.
-
-    ``since`` is when the rule was first violated by those that are there; None: not known.
-    """
-
-    host: str | None
-    servers: tuple[str, ...]
-    is_violated: bool = False
-    since: str | None = None
-
-
 def standings(
     groups: Sequence[ServerGroup], ledger: Ledger, hints: Collection[str] = ()
 ) -> Iterator[Standing]:
@@ -62,26 +47,6 @@ def standings(
             made_by = PERHAPS if free.count(group.name) == 1 else OTHERS
         is_used = bool(group.members or users[group.id] or {group.id, group.name} & {*hints})
         yield Standing(group, made_by, users[group.id], made_by != OTHERS and not is_used)
-
-
-def places(group: ServerGroup) -> tuple[Place, ...]:
-    """Where the members are, the fullest host first, and which of these places violate the rule."""
-    by_host: dict[str | None, list[str]] = {}
-    for member in group.members:
-        by_host.setdefault(member.host or member.host_id, []).append(member.server)
-    known = sorted(
-        (host for host in by_host if host is not None),
-        key=lambda host: (-len(by_host[host]), host),
-    )
-    found = []
-    for number, host in enumerate(known):
-        limit = group.max_server_per_host
-        is_full = limit is not None and len(by_host[host]) > limit
-        is_apart = group.policy == AFFINITY and number > 0
-        found.append(Place(host, tuple(sorted(by_host[host])), is_full or is_apart))
-    if None in by_host:
-        found.append(Place(None, tuple(sorted(by_host[None]))))
-    return tuple(found)
 
 
 def since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str | None:

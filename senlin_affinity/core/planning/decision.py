@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from senlin_affinity.core.assumptions import Assumption, OpenAssumption
+from senlin_affinity.core.group_places import Place
 from senlin_affinity.core.planning.host_reports import HostReport, Standing
 from senlin_affinity.core.planning.rows import Row
 from senlin_affinity.core.reasons import Reason, sentence
@@ -95,7 +96,7 @@ class Decision:
     the servers go, one by one: as many as certainly fit, of those wanted. ``remedies`` are what
     would help, the smallest change first; empty where the request fits. ``tried`` are the changes
     that the asker could try, whether they help or not. ``assumptions`` are what nobody told, and
-    could change the capacity.
+    could change the capacity. ``violated`` is where the rule of the group does not hold already.
     """
 
     fits: bool | None
@@ -110,6 +111,7 @@ class Decision:
     assumptions: tuple[Assumption, ...] = ()
     firm: int = 0
     tried: tuple[Remedy, ...] = ()
+    violated: tuple[Place, ...] = ()
 
     @property
     def capacity_is_upper_bound(self) -> bool:
@@ -189,6 +191,7 @@ class Decision:
             ],
             'request': _verdicts(self.request),
             'remedies': [remedy.as_dict() for remedy in self.remedies],
+            'violated': [place.as_dict() for place in self.violated],
         }
 
     def advice(self) -> Sequence[str]:

@@ -21,7 +21,7 @@ POLICY = {'type': 'senlin.policy.affinity', 'version': '1.1'}
 PROFILE = {'type': 'os.nova.server', 'version': '1.0'}
 FIELDS = (
     'fits wanted capacity capacity_is_upper_bound at_most certain assumptions line placements '
-    'hosts request remedies'.split()
+    'hosts request remedies violated'.split()
 )
 
 
@@ -497,6 +497,31 @@ def rows(done):
     assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
     return lines
+
+
+@pytest.mark.parametrize(
+    ('group', 'rule', 'hosts', 'where', 'said'),
+    [
+        ('anti-affinity', {'max_server_per_host': 2}, 'aaab', ['a'], '3 servers on a'),
+        ('anti-affinity', {}, 'aabbc', ['a', 'b'], '2 servers on a, 2 servers on b'),
+        ('affinity', {}, 'aab', ['b'], '2 servers on a, 1 server on b'),
+        ('anti-affinity', {'max_server_per_host': 2}, 'aab', [], None),
+        ('soft-anti-affinity', {}, 'aaa', [], None),
+    ],
+)
+def test_a_rule_that_is_violated_already(plan, answer, group, rule, hosts, where, said):
+    """As group audit has it, which is held by its own tests."""
+    members = [{'server': f's{n}', 'host': name} for n, name in enumerate(hosts)]
+    made = {'id': 'g1', 'name': 'web', 'policy': group, 'rules': rule, 'members': members}
+    cloud = {'hosts': [host(name) for name in 'abcd'], 'server_groups': [made]}
+    asked = (0, '--server-group', 'web')
+    of = {name: [f's{n}' for n, at in enumerate(hosts) if at == name] for name in where}
+    found = [{'host': name, 'servers': servers} for name, servers in of.items()]
+    assert answer(*asked, cloud=cloud)['violated'] == found
+    words = ' '.join([group, *(f'{key}={value}' for key, value in rule.items())])
+    lines = plan(*asked, cloud=cloud, columns='100').stdout.splitlines()
+    whole = [] if said is None else [f'violated already: server group web ({words}): {said}']
+    assert [line for line in lines if 'violated' in line] == whole
 
 
 def test_the_view_of_a_request_that_does_not_fit(plan):

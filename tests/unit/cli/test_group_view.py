@@ -2,7 +2,8 @@
 
 import pytest
 
-from senlin_affinity.cli.servers_view import together
+from senlin_affinity.cli.servers_view import together, violation
+from senlin_affinity.core.group_places import violated
 from senlin_affinity.core.server_group import Member, ServerGroup
 
 
@@ -43,3 +44,14 @@ def test_how_many_are_together(policy, limit, hosts, said, key):
     )
     rules = {} if limit is None else {'max_server_per_host': limit}
     assert list(together(ServerGroup('g', 'web', policy, rules, members))) == said
+
+
+def test_a_violated_rule_names_no_id_of_a_host_and_few_hosts():
+    hidden = ServerGroup(
+        'g', 'web', 'anti-affinity', {}, tuple(Member(x, None, None, 'hash') for x in 'st')
+    )
+    said = 'server group web (anti-affinity): 2 servers on one host'
+    assert violation(hidden, violated(hidden)) == said
+    members = tuple(Member(f's{n}', f'cmp-{n // 2}') for n in range(14))
+    many = ServerGroup('g', 'web', 'anti-affinity', {}, members)
+    assert violation(many, violated(many)).endswith('2 servers on cmp-4, ... and 2 hosts more')

@@ -36,7 +36,7 @@ def answer(row):
 #: What a decision prints, in this order: others read it.
 PRINTED = (
     'fits wanted capacity capacity_is_upper_bound at_most certain assumptions line placements '
-    'hosts request remedies'
+    'hosts request remedies violated'
 )
 
 
