@@ -42,10 +42,15 @@ def profile(**properties: Any) -> dict[str, Any]:
 
 
 def make_database() -> None:
-    """Give Senlin's database layer an empty database in memory."""
+    """Give Senlin's database layer an empty database in memory.
+
+    It is gone with its connection, which would be made anew after an hour. Nobody waits for it.
+    """
     cfg.CONF.set_override('connection', 'sqlite://', group='database')
+    cfg.CONF.set_override('connection_recycle_time', -1, group='database')
     objects.register_all()
     environment.initialize()
+    database._get_main_context_manager().configure(thread_checkin=False)
     models.BASE.metadata.create_all(database.get_engine())
 
 
