@@ -80,8 +80,15 @@ class AggregateMetadataConstraint:
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """The host's aggregates are all that counts; those that agree for sure are alike."""
-        told = resolved.once(_told)
-        return (told is not None and told.is_told(host.aggregates)) or host.aggregates
+        return self.shapes(resolved, (host,))[0]
+
+    def shapes(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Hashable]:
+        """The same of each of these hosts."""
+        told, sets = resolved.once(_told), [host.aggregates for host in hosts]
+        if told is None:
+            return sets
+        each = zip(told.are_told(sets), sets, strict=True)
+        return [is_told or aggregates for is_told, aggregates in each]
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Hosts put into an aggregate whose metadata the rule takes."""

@@ -8,7 +8,7 @@ Soft policies only weigh: they never reject.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from senlin_affinity.core.assumptions import Assumption
@@ -135,12 +135,16 @@ class ServerGroupConstraint:
 
     def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
         """How many members the host holds, and whether there may be more, is all that counts."""
+        return self.shapes(resolved, (host,))[0]
+
+    def shapes(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Hashable]:
+        """The same of each of these hosts."""
         group = resolved.server_group
         if group is None or group.policy not in _BINDING:
-            return None
+            return [None] * len(hosts)
         held, hidden = resolved.once(_counted)
-        name = host.host
-        return held.get(name, 0), name in hidden
+        names = [host.host for host in hosts]
+        return [(held.get(name, 0), name in hidden) for name in names]
 
     def named(self, resolved: ResolvedRequest) -> Collection[str]:
         """The hosts that hold members, or may."""

@@ -9,7 +9,7 @@ Where an aggregate may force its metadata upon flavors, nothing is told: no is "
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from senlin_affinity.core.aggregate_metadata import Requirement, Requirements
@@ -37,16 +37,17 @@ class Agreement(NamedTuple):
         forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
         return cls(forcing, tuple(_spec(each, metadata) for each in asked.asked))
 
-    def is_told(self, aggregates: frozenset[str]) -> bool:
-        """Do they agree for sure?"""
-        if not self.forcing.isdisjoint(aggregates):
-            return False
-        for agreeing, holding, may_lack in self.specs:
-            if agreeing.isdisjoint(aggregates) and not (
-                may_lack and holding.isdisjoint(aggregates)
-            ):
-                return False
-        return True
+    def are_told(self, sets: Sequence[frozenset[str]]) -> list[bool]:
+        """Which of them agree for sure?"""
+        told = [*map(self.forcing.isdisjoint, sets)]
+        for place, aggregates in enumerate(sets):
+            for agreeing, holding, may_lack in self.specs:
+                if agreeing.isdisjoint(aggregates) and not (
+                    may_lack and holding.isdisjoint(aggregates)
+                ):
+                    told[place] = False
+                    break
+        return told
 
 
 def _spec(requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]) -> _Spec:

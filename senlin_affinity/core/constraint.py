@@ -30,6 +30,7 @@ class Constraint(Protocol):
     request beside names and figures (:data:`~senlin_affinity.core.planning.looks.FIELDS`),
     ``named(resolved)`` the service hosts whose names count for a rule by name, which is asked about
     these one by one (None: any may, or the number of servers counts).
+    ``shapes(resolved, hosts)``, where it is declared, is the ``shape`` of each of many hosts.
     ``check_hosts(resolved, hosts)``, of a rule by resources, is what ``check_host`` says of each of
     many hosts; equal answers had better be one object. ``asks(resolved)`` is all of the question
     that it looks at: where it is equal for another question, the answers are.

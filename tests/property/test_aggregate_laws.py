@@ -109,7 +109,7 @@ def test_what_is_told_to_agree_at_once_does_and_always_alike(extra_specs, aggreg
     metadata = {str(number): each.metadata() for number, each in enumerate(aggregates)}
     agreement, rule = Agreement.of(asked, metadata), asked.check([*metadata.values()])
     is_plain = not any(FORCE in each for each in metadata.values())
-    assert agreement.is_told(frozenset(metadata)) is (is_plain and bool(rule))
+    assert agreement.are_told([frozenset(metadata)]) == [is_plain and bool(rule)]
     if is_plain and rule:
         code = 'matches' if asked.asked else 'nothing_asked'
         assert rule.code == f'aggregate_metadata.{code}'

@@ -117,7 +117,7 @@ class Judge:
         of_look = dict(zip(examples, self._with([of_one] * len(some), told), strict=True))
         said = [*map(of_look.__getitem__, looks.numbers)]
         named = [*map(hosts.__getitem__, places)]
-        told = {index: [*map(rule.ask, named)] for index, rule in rules if rule.is_named}
+        told = {index: rule.ask_each(named) for index, rule in rules if rule.is_named}
         of_named = self._with([*map(said.__getitem__, places)], told)
         return patched(said, places, of_named)
 

@@ -83,7 +83,7 @@ def _asks_alike(constraint: HostConstraint, resolved: ResolvedRequest, known: Kn
 
 def _column(resolved: ResolvedRequest, constraint: HostConstraint, hosts: Sequence[Host]) -> Column:
     if not hasattr(constraint, 'check_hosts'):
-        return Column.of(map(Shapes(resolved, constraint).ask, hosts), _reasons(constraint))
+        return Column.of(Shapes(resolved, constraint).ask_each(hosts), _reasons(constraint))
     with blame.blaming(constraint, 'check_hosts'):
         column = Column.of(constraint.check_hosts(resolved, hosts), _reasons(constraint))
         if len(column) != len(hosts):

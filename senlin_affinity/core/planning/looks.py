@@ -127,8 +127,8 @@ class Rule:
         if is_by_name(constraint):
             self.named = _declared(resolved, constraint, 'named', None)
         shapes = Shapes(resolved, constraint)
-        #: What counts for it of a host, and what it says about one.
-        self.shape, self.ask = shapes.shape, shapes.ask
+        #: What counts for it of a host, and what it says about one, or about each of several.
+        self.shape, self.ask, self.ask_each = shapes.shape, shapes.ask, shapes.ask_each
 
     @property
     def is_named(self) -> bool:
@@ -138,7 +138,7 @@ class Rule:
     def ask_looks(self, hosts: Sequence[Host]) -> list[Verdict]:
         """What it says about hosts that look like each of these."""
         looks = numbered(looks_of(hosts, self.reads))
-        verdicts = [self.ask(hosts[place]) for place in looks.firsts]
+        verdicts = self.ask_each([hosts[place] for place in looks.firsts])
         return [*map(verdicts.__getitem__, looks.numbers)]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.objects import Host, ResolvedRequest
 from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.verdict import Verdict
 
 
@@ -20,6 +21,18 @@ class Shapes:
     def shape(self, host: Host) -> Hashable:
         """What counts for it of a host."""
         return self._constraint.shape(self._question, host)
+
+    def ask_each(self, hosts: Sequence[Host]) -> list[Verdict]:
+        """What it says about each of these hosts."""
+        if not hasattr(self._constraint, 'shapes'):
+            return [*map(self.ask, hosts)]
+        with blame.blaming(self._constraint, 'shapes'):
+            shapes = self._constraint.shapes(self._question, hosts)
+            numbers, firsts = numbered(shapes)
+            if len(numbers) != len(hosts):
+                raise ValueError(f'the answer has {len(numbers)} shapes for {len(hosts)} hosts')
+        verdicts = [self.ask(hosts[first]) for first in firsts]
+        return [*map(verdicts.__getitem__, numbers)]
 
     def ask(self, host: Host) -> Verdict:
         """What it says about a host."""

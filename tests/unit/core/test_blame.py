@@ -72,6 +72,8 @@ def on(name, bad):
         ('shape', fails, " on host cmp-1: KeyError: 'rack'"),
         ('shape', on('cmp-3', fails), " on host cmp-3: KeyError: 'rack'"),
         ('shape', on('cmp-3', list), ' on host cmp-3: TypeError: unhashable'),
+        ('shapes', fails, ": KeyError: 'rack'"),
+        ('shapes', lambda *_: [], ': ValueError: the answer has 0 shapes for '),
         ('has_domains', fails, ": KeyError: 'rack'"),
         ('domains', fails, " on host cmp-1: KeyError: 'rack'"),
         ('domains', lambda *_: ['r1'], ' on host cmp-1: AttributeError: '),
