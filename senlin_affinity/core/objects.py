@@ -203,14 +203,17 @@ class CloudSnapshot:
     @cached_property
     def hosts_by_name(self) -> Mapping[str, Host]:
         """The hosts by the names of their services: of several hypervisors the last one."""
-        hosts = self.hosts or ()
-        return dict(zip(map(_HOST, hosts), hosts, strict=True))
+        return dict(zip(self.host_names, self.hosts or (), strict=True))
+
+    @cached_property
+    def host_names(self) -> tuple[str, ...]:
+        """The names of the hosts' services, in their order."""
+        return tuple(map(_HOST, self.hosts or ()))
 
     @cached_property
     def has_shared_services(self) -> bool:
         """Does a service host have several hypervisors?"""
-        hosts = self.hosts or ()
-        return len({*map(_HOST, hosts)}) < len(hosts)
+        return len({*self.host_names}) < len(self.host_names)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from senlin_affinity.core.planning.topology import domain_of, servers
 from senlin_affinity.core.server_group import AFFINITY, SOFT_AFFINITY
 from senlin_affinity.core.spread import ZONE, Spread
 
-_NAME, _ZONE = attrgetter('host'), attrgetter('availability_zone')
+_ZONE = attrgetter('availability_zone')
 #: All that tells in which domains a host lies.
 _WHERE = attrgetter('availability_zone', 'aggregates')
 #: The hosts that are in no one domain come after all others.
@@ -95,7 +95,7 @@ class _Choice:
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
         #: With affinity the most members come first, and else the fewest.
         self._sign = -1 if is_together else 1
-        self._names = list(map(_NAME, hosts))
+        self._names = resolved.snapshot.host_names
         self._rooms = list(told.certain)
         self._free = list(told.frees)
         self._held = Counter(resolved.members_on)
@@ -125,7 +125,8 @@ class _Choice:
             for cell, hosts in self._open.items()
         }
         for keys in self._cells.values():
-            heapq.heapify(keys)
+            if len(keys) > 1:
+                heapq.heapify(keys)
         self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
         heapq.heapify(self._heap)
 

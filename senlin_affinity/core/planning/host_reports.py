@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import NamedTuple
 
 from senlin_affinity.core.constraint import is_of_hosts
@@ -24,8 +23,6 @@ from senlin_affinity.core.planning.rows import Row
 from senlin_affinity.core.planning.table import verdicts
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
-
-_NAME = attrgetter('host')
 
 
 class HostReport(NamedTuple):
@@ -82,7 +79,7 @@ class Standing:
 def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     """How the hosts stand after the placements, which are places among the hosts."""
     resolved, hosts, after = now.resolved, now.hosts, now.table
-    names = [*map(_NAME, hosts)]
+    names = resolved.snapshot.host_names
     placed = Counter(chosen)
     found = now.found
     if placed:
@@ -101,7 +98,7 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     stood = after if found is None else found.table
     kind_of, firsts = numbered(stood.kind_of)
     return Standing(
-        tuple(names),
+        names,
         tuple(stood.kinds[stood.kind_of[first]] for first in firsts),
         tuple(kind_of),
         {name: tuple(column) for name, column in stood.columns.items()},
