@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, partial
 from itertools import chain, repeat
 from operator import attrgetter, itemgetter
@@ -33,6 +33,8 @@ from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.member_of import Spelt
 from senlin_affinity.core.objects import Host, Resource
 
+#: Where so many values differ, what is equal in them is not sought.
+_MANY = 50
 _SPACE = re.compile(r'[ \t\n\r]*').match
 _SAID = itemgetter('capacity', 'used')
 _UNSAID = Resource(0, 0)[2:]
@@ -199,7 +201,10 @@ class _Sets:
     def __call__(self, column: Sequence[Any]) -> _Read:
         _expect({*map(type, column)} == {list})
         written, known = [*map(tuple, column)], self._sets
-        for each in {*written}.difference(known):
+        new = {*written}.difference(known)
+        if _is_nothing_alike(written, new):
+            return [self._gathered(map(self._text, each)) for each in written], 0
+        for each in new:
             texts = (*map(self._text, each),)
             # Where these are the same, the strings of the piece are not kept.
             known[texts if texts == each else each] = self._gathered(texts)
@@ -239,8 +244,16 @@ class _Resources:
         names, known = self._known[written]
         figures = [*zip(*[iter(numbers)] * (2 * len(names)), strict=True)]
         new = {*figures}.difference(known)
-        number = chain.from_iterable(new)
+        is_nothing_alike = _is_nothing_alike(figures, new)
+        number = chain.from_iterable(figures if is_nothing_alike else new)
         made = map(_RESOURCE, zip(number, number, *map(repeat, _UNSAID), strict=False))
         rows = map(dict, map(zip, repeat(names), zip(*[made] * len(names), strict=True)))
-        known.update(zip(new, rows, strict=True))
-        return map(known.__getitem__, figures), len(each) + len(numbers)
+        if not is_nothing_alike:
+            known.update(zip(new, rows, strict=True))
+            rows = map(known.__getitem__, figures)
+        return rows, len(each) + len(numbers)
+
+
+def _is_nothing_alike(values: Collection[Any], new: Collection[Any]) -> bool:
+    """Do so many values differ, from each other and from all others, that others will, too?"""
+    return len(new) == len(values) > _MANY

@@ -157,3 +157,23 @@ def test_many_hosts_are_read_piece_by_piece():
     assert [each.resources['VCPU'].used for each in found[-3:]] == [1, 2, 0]
     document['hosts'][2400]['resources'] = {'VCPU': {'capacity': 8, 'used': -1}}
     assert outcome(json.dumps(document)).startswith('hosts[2400].resources.VCPU.used: must')
+
+
+def test_hosts_that_have_nothing_in_common_are_read_alike():
+    """What is equal is not sought among them, and all of them are in their order."""
+    hosts = [
+        plain(
+            number,
+            traits=['COMPUTE_NODE', f'CUSTOM_{number}'],
+            aggregates=[f'5BBCC3C4-1da2-4437-a48a-{number:012}'],
+            resources={
+                'VCPU': {'capacity': 999, 'used': number},
+                'GPU': {'capacity': 1, 'used': 0},
+            },
+        )
+        for number in range(200)
+    ]
+    text = json.dumps({'format': 1, 'hosts': hosts})
+    found = quick(text)['hosts']
+    assert found == parse(spelled(text)).hosts
+    assert [each.resources['VCPU'].used for each in found] == [*range(200)]
