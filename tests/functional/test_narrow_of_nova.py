@@ -12,6 +12,7 @@ from senlin_affinity.policy.certificate import SPARE
 from senlin_affinity.policy.placement import Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.policy.question import Question
+from senlin_affinity.sandbox.blueprint import HostSpec
 from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
@@ -26,8 +27,9 @@ def cloud():
     with SandboxCloud(HOSTS) as running:
         admin = running.connection().compute
         zone = admin.create_aggregate(name='zone', availability_zone='az1')
-        for host in ZONED:
-            admin.add_host_to_aggregate(zone.id, host)
+        other = admin.create_aggregate(name='other', availability_zone='az2')
+        for host in HOSTS:
+            admin.add_host_to_aggregate(zone.id if host in ZONED else other.id, host)
         yield running
 
 
@@ -116,11 +118,22 @@ def rare(admin):
     return flavor.id
 
 
+def same_words(cloud, admin, demo, group, count, flavor=None, **wanted):
+    """The hosts of the look that refuses, in the words of the whole look; and these words."""
+    both = Eyes(OwnersEyes(demo), CloudsEyes(admin))
+    growth = growth_of(cloud, demo, count, group, flavor, **wanted)
+    needed = hook.needs(growth)
+    look = narrow.see(both, needed).look
+    said = hook.decide(growth, look)
+    assert isinstance(said.answer, Refusal)
+    assert said.answer == hook.decide(growth, api.see(both, needed)).answer
+    return {host.host for host in look.snapshot.hosts}, said.answer.reason
+
+
 @pytest.mark.parametrize('disabled', [[], HOSTS[:1]], ids=['all', 'one is disabled'])
 @pytest.mark.parametrize('members', [0, 1, 2])
 def test_a_no_says_what_the_whole_look_says(cloud, admin, rare, members, disabled):
     demo = cloud.connection('demo')
-    both = Eyes(OwnersEyes(demo), CloudsEyes(admin))
     group = demo.compute.create_server_group(name='web', policy='anti-affinity')
     for _ in range(members):
         boot(cloud, demo, rare, group)
@@ -128,14 +141,57 @@ def test_a_no_says_what_the_whole_look_says(cloud, admin, rare, members, disable
     for each in services:
         admin.compute.disable_service(each)
     try:
-        growth = growth_of(cloud, demo, RARE_HOSTS + 1, group, rare)
-        needed = hook.needs(growth)
-        look = narrow.see(both, needed).look
-        assert {host.host for host in look.snapshot.hosts} <= {*HOSTS[:RARE_HOSTS]}
-        said = hook.decide(growth, look)
-        assert isinstance(said.answer, Refusal)
-        assert said.answer == hook.decide(growth, api.see(both, needed)).answer
+        hosts, _words = same_words(cloud, admin, demo, group, RARE_HOSTS + 1, rare)
+        assert hosts <= {*HOSTS[:RARE_HOSTS]}
     finally:
         for each in services:
             admin.compute.enable_service(each)
+        clear(demo, group)
+
+
+@pytest.fixture
+def most(admin):
+    """A flavor of which no host takes two, and half of it."""
+    size = HostSpec('any').memory_mb
+    made = [
+        admin.compute.create_flavor(name=f'of-{ram}', ram=ram, vcpus=1, disk=1)
+        for ram in (size * 3 // 5, size * 3 // 10)
+    ]
+    for each in made:
+        admin.compute.create_flavor_extra_specs(each, {f'trait:{RARE}': 'required'})
+    yield made[0].id
+    for each in made:
+        admin.compute.delete_flavor(each)
+
+
+def test_a_smaller_flavor(cloud, admin, rare, most):
+    demo = cloud.connection('demo')
+    group = demo.compute.create_server_group(name='web', policy='soft-anti-affinity')
+    try:
+        _hosts, words = same_words(cloud, admin, demo, group, RARE_HOSTS + 1, most)
+        assert f'at most {RARE_HOSTS} of {RARE_HOSTS + 1}' in words
+        assert 'would help: flavor: of-' in words
+    finally:
+        clear(demo, group)
+
+
+def test_another_zone(cloud, admin):
+    demo = cloud.connection('demo')
+    group = demo.compute.create_server_group(name='web', policy='anti-affinity')
+    try:
+        hosts, words = same_words(cloud, admin, demo, group, 3, availability_zone='az2')
+        assert hosts > {*HOSTS} - {*ZONED}
+        assert 'at most 2 of 3; they must be in zone az2' in words
+    finally:
+        clear(demo, group)
+
+
+def test_affinity_on_a_host_that_is_full(cloud, admin, rare, most):
+    demo = cloud.connection('demo')
+    group = demo.compute.create_server_group(name='web', policy='affinity')
+    try:
+        boot(cloud, demo, most, group)
+        _hosts, words = same_words(cloud, admin, demo, group, 2, most)
+        assert 'at most 0 of 2; the servers of server group web must share a host' in words
+    finally:
         clear(demo, group)
