@@ -49,7 +49,9 @@ from tests.support.fake_placement import Amounts
 from tests.support.placement_judge import Judge
 
 HOSTS = 10_000
-ROUNDS = 5
+ROUNDS = 15
+#: Of what takes long.
+FEW_ROUNDS = 3
 COUNTS = (1, 50)
 GROUP, MEMBERS = 'web', 3
 #: A flavor that few hosts have the trait for: of a group that allows two on each, so many are
@@ -160,10 +162,10 @@ class Engine:
             support.spec(**wanted), group, size=MEMBERS, profile=support.profile(flavor=flavor)
         )
 
-    def grow(self, count: int) -> tuple[float, dict[str, int], str]:
+    def grow(self, count: int, rounds: int = ROUNDS) -> tuple[float, dict[str, int], str]:
         """CPU seconds, what was asked, and how it ended."""
         least, told, status = float('inf'), {}, ''
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             action = self._desk.action(self._cluster, consts.CLUSTER_SCALE_OUT, {'count': count})
             self._told()
             start = time.process_time()
@@ -191,7 +193,9 @@ def bench_hook(hosts: int) -> list[Goal]:
         filtered = Engine(url, group, 'ssd')
         for count in COUNTS:
             with mock.patch.object(narrow, 'see', return_value=narrow.Seen()):
-                print(f'growth by {count}, the whole look: {_words(engine.grow(count))}')
+                print(
+                    f'growth by {count}, the whole look: {_words(engine.grow(count, FEW_ROUNDS))}'
+                )
             goals += fitting(f'growth by {count}', *engine.grow(count))
         cfg.CONF.set_override('enabled_filters', [*DEFAULT_FILTERS, FILTER], group='affinity')
         name = f'growth by {max(COUNTS)}, {FILTER}'
@@ -201,7 +205,7 @@ def bench_hook(hosts: int) -> list[Goal]:
             goals += refusal(f"a plain user's refusal, {FILTER}", *by_filter.grow(TOO_MANY))
         cfg.CONF.clear_override('enabled_filters', group='affinity')
         refused = Engine(url, group, 'rare')
-        goals += refusal('refusal', *refused.grow(TOO_MANY), _WHOLE)
+        goals += refusal('refusal', *refused.grow(TOO_MANY, FEW_ROUNDS), _WHOLE)
         with tenant(url):
             goals += refusal(f"a plain user's refusal, {RARE_HOSTS} hosts", *refused.grow(TOO_MANY))
             many = Engine(url, group, 'scarce')
@@ -312,7 +316,7 @@ def bench_placement(hosts: int) -> Goal:
 
     limit = max(COUNTS) + MEMBERS + SPARE
     ways = {'novas': lambda: ask(NOVAS_LIMIT), 'ours': lambda: ask(limit)}
-    seconds = measured(ways, ROUNDS)
+    seconds = measured(ways, FEW_ROUNDS)
     novas, ours = seconds['novas'], seconds['ours']
     print(f"Placement's CPU: {ours * 1000:.0f} ms, for Nova {novas * 1000:.0f} ms")
     return Goal("Placement's CPU, to that of Nova's own request", ours / novas, 1)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
-from senlin_affinity.cloud import allocations, hosts, members
+from senlin_affinity.cloud import allocations, hosts, members, mirrors
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.eyes import Eyes
@@ -38,8 +38,11 @@ from senlin_affinity.policy.question import Look, Narrow
 
 T = TypeVar('T')
 _FORBIDDEN = 403
-#: With more of them, the whole look costs little more.
+#: Nova works as long for one of them as for three or four in its list of all.
 MOST = 250
+
+#: A list of providers has a kilobyte for each.
+_MOST_MIRRORED = 1000
 
 
 class Known(NamedTuple):
@@ -145,7 +148,7 @@ class _Seeing:
         ):
             limit = part.limit
             answer = allocations.candidates(self._placement, part.text, limit)
-        if not _is_plain(part.text, answer):
+        if not (_is_plain(part.text, answer) and self._are_mirrored(part.aggregates)):
             return False
         self._answers[part] = answer
         if len(answer['allocation_requests']) < limit:
@@ -222,6 +225,15 @@ class _Seeing:
         """A member on a host that is not among these, on one of that name."""
         host, also_on = member.host or member.host_id, self._moved.get(member.server, ())
         return dataclasses.replace(member, host=host, also_on=also_on)
+
+    def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
+        """Has Placement all hosts in these that Nova has in them? Rules read Nova's."""
+        known = self._known.aggregates_of.items()
+        names = {host for host, its in known if not aggregates.isdisjoint(its)}
+        if len(names) > _MOST_MIRRORED:
+            return False
+        seen = mirrors.named(self._placement, aggregates) if names else set()
+        return names <= {*seen, *(name.partition('.')[0] for name in seen)}
 
     def _is_longest(self) -> bool:
         """Does Placement answer with more than was taken for all that it has?"""

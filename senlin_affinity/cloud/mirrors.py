@@ -10,6 +10,7 @@ from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.eyes import CloudsEyes
 from senlin_affinity.cloud.providers import TREES
+from senlin_affinity.cloud.rest import CloudsRest
 from senlin_affinity.core.aggregates import mirrors
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.objects import CloudSnapshot
@@ -31,13 +32,18 @@ def see(
     placement = clouds.placement(cloud, timeout)
     if placement.pick(TREES) < TREES:
         return snapshot
-    query = {'member_of': f'in:{",".join(sorted(aggregates))}'}
     try:
-        body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
+        members = named(placement, aggregates)
     except CloudError as error:
         if error.status != 403:
             raise
         return snapshot
-    with reading(_PROVIDERS):
-        members = {item['name'] for item in body['resource_providers']}
     return mirrors.marked(snapshot, aggregates, members)
+
+
+def named(placement: CloudsRest, aggregates: frozenset[str]) -> set[str]:
+    """The names of the providers in one of these. One request."""
+    query = {'member_of': f'in:{",".join(sorted(aggregates))}'}
+    body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
+    with reading(_PROVIDERS):
+        return {item['name'] for item in body['resource_providers']}

@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
     ``name`` is the query that the rules know the grants by. ``is_open``: more servers than the
     quotas leave are asked for, so that some of the hosts may be enough. ``is_of_tree``: of one host
-    alone.
+    alone. ``aggregates``: of hosts in one of these, as Nova has them, if there are any.
     """
 
     text: str
@@ -59,6 +59,7 @@ class Part(NamedTuple):
     name: str
     is_open: bool
     is_of_tree: bool
+    aggregates: frozenset[str]
 
 
 def changes(asked: Narrow, look: Look, known_zones: Collection[str] = ()) -> Iterator[Data]:
@@ -108,11 +109,13 @@ def part(
     chosen = keeping({*sets, frozenset()}, lambda each: _may_admit(asked, resolved, each))
     if name is None or chosen is None:
         return None
-    text = name + ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
+    text = name
+    if chosen:
+        text += f'&member_of={quote("in:" + ",".join(sorted(chosen)))}'
     text += f'&in_tree={tree}' if is_bound else ''
     most = _most(evaluate(resolved, asked.constraints))
     limit = most + (0 if group is None else len(group.members)) + certificate.SPARE
-    return Part(text, limit, name, most < resolved.request.count, is_bound)
+    return Part(text, limit, name, most < resolved.request.count, is_bound, chosen)
 
 
 def is_enough(asked: Narrow, look: Look, data: Data) -> bool:

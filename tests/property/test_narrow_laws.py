@@ -55,6 +55,7 @@ A_QUESTION = st.fixed_dictionaries(
         'disk': st.sampled_from([None, None, 'ssd']),
         'zone': st.sampled_from([None, None, 'az1']),
         'limits': st.fixed_dictionaries(LIMITS),
+        'lost': st.sampled_from([None, None, 0, 1]),
         'down': st.sampled_from([None, 0, 1]),
         'spare': st.sampled_from([2, 2, 10]),
     }
@@ -92,6 +93,8 @@ def cloud_of(hosts, asked):
         FakeProvider(each.uuid, rooms(has), traits(has), name=each.name)
         for each, has in zip(cloud.placement.providers, hosts, strict=True)
     ]
+    if asked['zone'] is None:  # of another zone, the whole look does not ask whether it is so
+        cloud.placement.lost.add(f'cmp-{asked["lost"]}')
     specs = {f'trait:{RARE}': 'required'} if asked['is_rare'] else {}
     specs |= {} if asked['disk'] is None else {'disk': asked['disk']}
     for number, (ram, vcpus, disk) in enumerate([SIZES[0], *sorted(asked['flavors'])]):

@@ -7,7 +7,7 @@ Shapes::
 
     leaving([{ssd}, {hdd}, {}], lambda each: ssd in each)   ==   in:ssd and !hdd
 
-``keeping`` asks for no fewer hosts than those that are let in, ``leaving`` for no others.
+``leaving`` asks for no other hosts than those that are let in, ``keeping`` for no fewer.
 
 Units: an expression of at most a hundred aggregates of each kind; the address of a request has an
 end.
@@ -46,18 +46,18 @@ def leaving(
 
 def keeping(
     sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
-) -> MemberOf | None:
-    """Leaves all hosts in the sets that are let in, and few others; None: none is let in."""
+) -> frozenset[str] | None:
+    """Aggregates of which every host that is let in is in one, and few others are; None: no host is
+    let in. Empty: there are no such, or too many.
+    """
     good, bad = _split(sets, admits)
     if not good:
         return None
-    used = frozenset().union(*good)
-    forbidden = frozenset(sorted(frozenset().union(*bad) - used)[:_MOST])
-    left = frozenset().union(*filter(forbidden.isdisjoint, bad))
-    for required in (used - left, used) if bad else ():
+    used, others = frozenset().union(*good), frozenset().union(*bad)
+    for required in (used - others, used):
         if len(required) <= _MOST and not any(map(required.isdisjoint, good)):
-            return MemberOf((required,), forbidden)
-    return MemberOf((), forbidden)
+            return required
+    return frozenset()
 
 
 def _split(

@@ -9,6 +9,7 @@ from senlin_affinity import api
 from senlin_affinity.cloud import eyes, few, narrow
 from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.core.errors import CloudError
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.core.reasons import Reason, own
 from senlin_affinity.core.verdict import Verdict
 from senlin_affinity.policy import hook
@@ -446,6 +447,37 @@ def test_a_host_that_is_full_by_a_rule_and_by_its_figures(cloud):
     cloud.nova.limits |= {'maxServerGroupMembers': 2}
     growth = rare(cloud, members=['cmp-5', 'cmp-5'], count=1)
     assert 'a host may hold 1' in same_words(cloud, growth, is_narrow=False)[0]
+
+
+FILTER = 'AggregateInstanceExtraSpecsFilter'
+
+
+def by_aggregates(cloud, hosts=3):
+    """A flavor for the hosts of one aggregate."""
+    cloud.nova.add_flavor('fast', extra_specs={'disk': 'fast'})
+    cloud.nova.add_aggregate('fast', [host.host for host in HOSTS[:hosts]], disk='fast')
+    growth = growth_of(cloud, 4, flavor='fast', project=f'{OWNER}-project')
+    filters = (*DEFAULT_FILTERS, FILTER)
+    return replace(growth, question=replace(growth.question, enabled_filters=filters))
+
+
+@pytest.mark.parametrize('name', ['cmp-1', 'cmp-1.domain'])
+def test_by_a_rule_that_reads_aggregates(cloud, name):
+    one = replace(HOSTS[1], hypervisor_hostname=name)
+    with make(hosts=(HOSTS[0], one, *HOSTS[2:])) as cloud:
+        assert 'at most 3 of 4' in same_words(cloud, by_aggregates(cloud))[0]
+
+
+def test_placement_may_not_know_all_hosts_of_an_aggregate(cloud):
+    """The filter of Nova's reads Nova's own."""
+    growth = by_aggregates(cloud)
+    cloud.placement.lost.add('cmp-1')
+    same_words(cloud, growth, is_narrow=False)
+
+
+def test_aggregates_of_many_hosts_are_left_to_the_whole_look(cloud, monkeypatch):
+    monkeypatch.setattr(few, '_MOST_MIRRORED', 2)
+    same_words(cloud, by_aggregates(cloud), is_narrow=False)
 
 
 def test_cpus_that_may_be_pinned_are_left_to_the_whole_look(cloud):
