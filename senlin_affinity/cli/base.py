@@ -14,12 +14,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from cliff import columns, command, lister, show
 
-from senlin_affinity.core import errors, terminal_text
+from senlin_affinity.core import errors, suggestion, terminal_text
 
 Add = Callable[..., Any]
 #: The names of columns, and a row, or rows.
@@ -193,7 +194,10 @@ def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser
 
     def error(message: str) -> NoReturn:
         line = ' '.join(message.split())
-        parser.exit(2, f'error: {line} ({parser.prog} --help shows the options)\n')
+        unknown = re.match(r'unrecognized arguments: (--[\w-]+)', line)
+        near = suggestion.typo_of(unknown[1], parser._option_string_actions) if unknown else None
+        advice = f'did you mean {near}?' if near else f'{parser.prog} --help shows the options'
+        parser.exit(2, f'error: {line} ({advice})\n')
 
     parser.error = error  # type: ignore[method-assign]
     return parser

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import itertools
 import logging
 import os
 import sys
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
-from cliff import app, commandmanager, help
+from cliff import app, commandmanager
 
 from senlin_affinity.cli import base, commands
 from senlin_affinity.core import errors
@@ -99,8 +100,16 @@ class SenlinAffinity(app.App):
     def print_help_if_requested(self) -> None:
         """List the commands without importing them."""
         if self.options.deferred_help:
-            commands.show(self)
-            raise help.HelpExit
+            raise SystemExit(self._help())
+
+    def _help(self, first: str | None = None) -> int:
+        try:
+            commands.show(self, first)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            return self._failed(unwritten(error))
+        return 0
 
     def configure_logging(self) -> None:
         """Log to stderr: warnings; with -v what is done; with -vv or --debug everything."""
@@ -123,16 +132,28 @@ class SenlinAffinity(app.App):
 
     def run_subcommand(self, argv: list[str]) -> int:
         """Run one command; errors that the command does not answer itself end here."""
+        is_help = argv[0] == 'help'
+        words = [*itertools.takewhile(lambda word: word[:1] != '-', argv[is_help:])]
+        if argv == ['help']:
+            return self._help()
+        if not words:
+            self.parser.error(f'unrecognized arguments: {argv[is_help]}')
         try:
-            self.command_manager.find_command(argv)
+            self.command_manager.find_command(argv[is_help:])
         except ValueError:
-            near = ', '.join(self.get_fuzzy_matches(argv[0]))
-            hint = f'; did you mean: {near}?' if near else '; --help lists them'
-            self.stderr.write(f'{self.NAME}: there is no command {" ".join(argv)}{hint}\n')
-            return USAGE
+            return self._unknown(words, is_help=is_help)
         except errors.PluginError as error:
             return self._failed(error)
         return super().run_subcommand(argv)
+
+    def _unknown(self, words: list[str], *, is_help: bool) -> int:
+        """Say what commands there are, in place of one that there is not."""
+        near = commands.near(self, words)
+        if is_help and len(words) == 1 and any(name.startswith(f'{words[0]} ') for name in near):
+            return self._help(words[0])
+        hint = f'; did you mean: {", ".join(near)}?' if near else '; --help lists them'
+        self.stderr.write(f'{self.NAME}: there is no command {" ".join(words)}{hint}\n')
+        return USAGE
 
     def prepare_to_run_command(self, cmd: Any) -> None:
         """Wrap the command so that its exceptions reach us instead of cliff's logger."""
@@ -172,6 +193,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit as ended:
+        status = int(ended.code or 0)
     return _flushed(status)
 
 

@@ -26,9 +26,15 @@ _AT_BLANKS: Any = {'break_long_words': False, 'break_on_hyphens': False}
 _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command, as where a program's format is written."""
+        raise  # the error that rich has caught where it calls this
+
+
 def show(answer: plan_notes.Answer, stream: TextIO) -> None:
     """Draw it on a stream; colours only where that is a terminal."""
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    console = _Console(file=stream, highlight=False, markup=False, emoji=False)
     for line in console.render_lines(Group(*_parts(answer, console)), pad=False):
         console.print(Segments([*_stripped(line), Segment.line()]), end='')
 

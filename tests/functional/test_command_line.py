@@ -62,6 +62,22 @@ def test_nothing_heavy_is_loaded_without_need(arguments, heavy):
     assert loaded & heavy == set()
 
 
+@pytest.mark.parametrize(
+    ('asked', 'first'), [('--help', 'usage: '), ('help', 'usage: '), ('group --help', 'Commands:')]
+)
+def test_commands_are_listed_within_80_columns(asked, first):
+    """In two columns, however long their names and what they say of themselves."""
+    done = run(*asked.split(), env={**os.environ, 'COLUMNS': '80'})
+    assert (done.returncode, done.stderr) == (0, '')
+    assert done.stdout.startswith(first)
+    lines = done.stdout.partition('Commands:\n')[2].splitlines()
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert {len(line) - len(line[22:].lstrip()) for line in lines if line[22:]} == {23}
+    named = {line[2:21].rstrip() for line in lines if line[2] != ' '}
+    groups = {name for name in COMMANDS if name.startswith('group ')}
+    assert named == groups if asked == 'group --help' else named > {*COMMANDS}
+
+
 @pytest.mark.parametrize('command', COMMANDS)
 def test_every_command_explains_itself(command):
     done = run(*command.split(), '--help')
@@ -77,6 +93,14 @@ def test_every_command_explains_itself(command):
         (('policy', 'validate'), 'the following arguments are required: FILE'),
         (('constraint', 'list', '--format', 'morse'), "invalid choice: 'morse'"),
         (('--no-such-option', 'constraint', 'list'), 'no-such-option'),
+        (('--os-clod', 'x', 'plan'), 'arguments: --os-clod (did you mean --os-cloud?)'),
+        (('plan', '--count', '1', '--flavour', 'x'), '--flavour x (did you mean --flavor?)'),
+        (('group', 'lst', '--orphans'), 'no command group lst; did you mean: group list?'),
+        (('sandbox',), 'did you mean: sandbox demo, sandbox down, sandbox up?'),
+        (('audit',), 'there is no command audit; did you mean: group audit?'),
+        (('nothing',), 'there is no command nothing; --help lists them'),
+        (('plann', '--help'), 'there is no command plann; did you mean: plan?'),
+        (('help', 'group', 'lst'), 'no command group lst; did you mean: group list?'),
     ],
 )
 def test_a_usage_error_is_status_2_on_stderr(arguments, said):
@@ -108,6 +132,8 @@ def test_a_reader_that_goes_away_is_no_traceback():
         'constraint list -f value -c name',
         'constraint list -f json',
         'extra-spec export --format rst',
+        '--help',
+        'sandbox --help',
     ],
 )
 @pytest.mark.parametrize('unbuffered', ['', '1'])

@@ -67,3 +67,19 @@ def test_columns_that_do_not_fit_are_not_cut(monkeypatch):
     assert all(max(map(len, text.splitlines())) <= width for width, text in drawn.items())
     assert 'host_state.down\n' in drawn[50]
     assert '✗ down\n' in drawn[79]
+
+
+class Gone(io.StringIO):
+    """A stream that nobody reads any more."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_a_reader_that_goes_away_is_left_to_the_command():
+    row = {'hosts': {'cmp-1': {}}}
+    snapshot = snapshot_of(row)
+    decision = plan(request_of(row), snapshot, CONSTRAINTS)
+    answer = Answer(decision, resolve(request_of(row), snapshot), Look(snapshot))
+    with pytest.raises(BrokenPipeError):
+        plan_view.show(answer, Gone())
