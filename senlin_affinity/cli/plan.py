@@ -21,6 +21,7 @@ from senlin_affinity.cli import base, config_file, given, plan_notes
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.conf.told import Told
 from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.core import planner
 from senlin_affinity.core.image import NONE
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
@@ -150,7 +151,7 @@ class Plan(base.ShowOne):
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(looked_up.request.enabled_filters, modelled):
             LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
-        decision = api.answer(asked, look, constraints)
+        decision = planner.decide(looked_up, constraints)
         self._answer = plan_notes.Answer(decision, looked_up, look, found)
         self.exit_status = _status(
             decision, parsed_args.strict, is_bound_enough=parsed_args.accept_upper_bound
