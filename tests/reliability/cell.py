@@ -95,7 +95,15 @@ def cells(name: str, asked: Counter[str]) -> list[Cell]:
 
 
 def run(cell: Cell, asked: Counter[str]) -> Result:
-    """Try a case."""
+    """Try a case; one that can not be tried is broken, and ends no other."""
+    try:
+        return _run(cell, asked)
+    except Exception as error:  # noqa: BLE001 - a soak goes on
+        broken = (promises.EXCEPTION, f'the case itself: {errors.in_words(error)}')
+        return Result(cell, MISSED, (broken,), 0.0)
+
+
+def _run(cell: Cell, asked: Counter[str]) -> Result:
     operation, fault = operations.BY_NAME[cell.operation], faults.BY_NAME[cell.fault]
     with operations.new_cloud() as cloud, unreachable(cloud):
         stage = _stage(cloud, operation)
@@ -145,7 +153,17 @@ def _guarded(
 def _recovered(stage: Stage, operation: Operation) -> list[Broken]:
     """The same again ends well, and nothing of ours is left after a detach."""
     broken: list[Broken] = []
-    with promises.listening() as ears, promises.ends_within(HANGS):
+    try:
+        with promises.ends_within(HANGS):
+            broken += _repeated(stage, operation)
+    except promises.Hung as hung:
+        broken.append((promises.HANG, f'once the cause is gone: {hung}'))
+    return broken
+
+
+def _repeated(stage: Stage, operation: Operation) -> list[Broken]:
+    broken: list[Broken] = []
+    with promises.listening() as ears:
         again = None
         if operation.kind != 'detach' or stage.is_attached():
             again = stage.run()

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from senlin.common import consts
 
+from senlin_affinity.core import errors
 from tests.reliability import cell, clustering, engine, missed, operations, promises, quiet, report
 from tests.reliability.operations import Stage
 from tests.reliability.promises import Broken
@@ -131,7 +132,16 @@ def steps_of(name: str) -> tuple[str, ...]:
 
 
 def kill(point: Point) -> Result:
-    """Have the engine struck there, and see what can be made of it."""
+    """Have the engine struck there; a case that can not be tried is broken, and ends no other."""
+    try:
+        return _kill(point)
+    except Exception as error:  # noqa: BLE001 - a soak goes on
+        broken = (promises.EXCEPTION, f'the case itself: {errors.in_words(error)}')
+        return Result(point, STUCK, (broken,))
+
+
+def _kill(point: Point) -> Result:
+    """See what can be made of it."""
     with operations.new_cloud() as cloud:
         stage = Stage(cloud, operations.BY_NAME[point.operation])
         ended = _act(stage, point.number, point.blow)

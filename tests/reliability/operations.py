@@ -187,6 +187,8 @@ class Stage:
 
 
 def _empty_database() -> None:
+    # One in memory is gone with its connection, which a hang that is given up takes with it.
+    models.BASE.metadata.create_all(database.get_engine())
     with database.session_for_write() as session:
         for table in reversed(models.BASE.metadata.sorted_tables):
             session.execute(table.delete())

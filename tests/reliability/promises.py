@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+from senlin_affinity.core import errors
 from tests.reliability.operations import Stage
 
 LEAK, FOREIGN, LOST, HANG, EXCEPTION, PLACEMENT, RECOVERY = KINDS = (
@@ -41,7 +42,10 @@ def ends_within(seconds: float) -> Iterator[None]:
 
 
 class Ears(logging.Handler):
-    """What our code says in the log: warnings, and mistakes (with a traceback)."""
+    """What our code says in the log: warnings, and mistakes (with the traceback of another error).
+
+    What operators read of a refusal has a traceback, too, of an error of ours.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -51,7 +55,7 @@ class Ears(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep it."""
         said = record.getMessage()
-        if record.exc_info:
+        if record.exc_info and errors.is_mistake(record.exc_info[1] or Exception()):
             self.mistakes.append(f'{said}: {record.exc_info[1]!r}')
         elif record.levelno == logging.WARNING:
             self.warnings.append(said)
