@@ -39,7 +39,7 @@ def nightly(folder, *words):
     (folder / 'pytest.ini').write_text('[pytest]\n')  # wherever it is, this is its root
     done = run(
         'tests.nightly.run', '--workers', '0', '--clouds', '0', '--tables', folder, *words,
-        '--explore', tests, '--long', f'{tests}::test_passes',
+        '--soak', '--explore', tests, '--long', f'{tests}::test_passes',
     )  # fmt: skip
     first, *_, last = done.stdout.splitlines()
     assert first == last

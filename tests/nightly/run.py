@@ -23,6 +23,9 @@ from tests.support.tables import CASES
 #: What generates its input: ``-m hypothesis``.
 EXPLORED = ('tests/property', 'tests/functional')
 LONG = ('tests/oracle', 'tests/e2e')
+#: What is random in ``make soak``, and how much of it.
+SOAKED = ('fuzz', 'races', 'kills', 'matrix')
+_IN_SMALL = ('--every=101', '--rounds=20', '--examples=1000', '--workers=2')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--seed', type=int, default=random.randrange(10**9))
     parser.add_argument('--minutes', type=float, help='nothing begins later')
     parser.add_argument('--clouds', type=int, default=24, help='of each kind (default: 24)')
+    parser.add_argument('--soak', nargs='*', default=SOAKED, help='parts of the soak, in small')
     parser.add_argument('--workers', default='3', help='of pytest')
     parser.add_argument('--explore', nargs='*', default=EXPLORED, help='generated input')
     parser.add_argument('--long', nargs='*', default=LONG, help='long comparisons')
@@ -60,9 +64,11 @@ def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
     tests += [f'--keep={given.tables / "found_examples.yaml"}', '--dist=loadfile']
     clouds = [f'--first={given.seed}', f'--clouds={given.clouds}']
     clouds += [f'--keep={given.tables / "found_clouds.yaml"}']
+    soak = [f'--seed={given.seed}', f'--keep={given.tables / "found_cases.yaml"}']
     return [
         ('accuracy', ['tests.accuracy.run', *clouds]),
         ('explore', [*tests, '-n', given.workers, '-m', 'hypothesis', *given.explore]),
+        ('soak', ['tests.reliability.soak', *soak, *_IN_SMALL, '--parts', *given.soak]),
         ('e2e', [*tests, '-n', '0', *given.long]),
     ]
 

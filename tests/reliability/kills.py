@@ -61,8 +61,14 @@ class Result:
     broken: tuple[Broken, ...]
 
 
-def run(workers: int, every: int = 1, only: str = '', tell: Callable[[str], object] = str) -> Part:
-    """Kill the engine at every point, or at one of so many."""
+def run(
+    workers: int,
+    every: int = 1,
+    only: str = '',
+    tell: Callable[[str], object] = str,
+    first: int = 0,
+) -> Part:
+    """Strike the engine at every point, or at one of so many; ``first`` is which of these."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         context = multiprocessing.get_context('spawn')
@@ -74,7 +80,7 @@ def run(workers: int, every: int = 1, only: str = '', tell: Callable[[str], obje
                 for number, step in enumerate(steps[name], 1)
                 for what in _what(number, step)
             ]
-            points = [point for point in points if only in str(point)][::every]
+            points = [point for point in points if only in str(point)][first % every :: every]
             results = []
             for result in pool.imap(kill, points, 1):
                 results.append(result)

@@ -22,11 +22,16 @@ _LETTERS = {'done': 'd', 'retried': 't', 'warned': 'w', 'refused': 'r', 'missed'
 
 
 def run(
-    workers: int, every: int = 1, only: str = '', tell: Callable[[str], object] = str
+    workers: int,
+    every: int = 1,
+    only: str = '',
+    tell: Callable[[str], object] = str,
+    first: int = 0,
 ) -> tuple[Part, list[Result]]:
     """Run the matrix.
 
     :param every: run one cell of so many; another one of each request and fault in turn.
+    :param first: which of these.
     :param only: the cells whose names hold this.
     :param tell: is told about the progress, in a line.
     """
@@ -35,7 +40,7 @@ def run(
         names = [operation.name for operation in operations.OPERATIONS]
         asked = dict(zip(names, pool.map(cell.steps, names, 1), strict=True))
         every_cell = [each for name in names for each in cell.cells(name, asked[name])]
-        cells = [each for each in every_cell if only in str(each)][::every]
+        cells = [each for each in every_cell if only in str(each)][first % every :: every]
         results = []
         given = [(each, asked[each.operation]) for each in cells]
         for result in pool.imap_unordered(_run, given, 4):

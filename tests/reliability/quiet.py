@@ -11,3 +11,5 @@ def down() -> None:
     warnings.simplefilter('ignore')
     for name in ('keystoneauth', 'senlin', 'openstack', 'oslo_db'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Ours is listened to; without a handler it would go to stderr.
+    logging.getLogger('senlin_affinity').addHandler(logging.NullHandler())

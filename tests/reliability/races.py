@@ -54,14 +54,14 @@ class Result:
     broken: tuple[Broken, ...]
 
 
-def run(workers: int, rounds: int, tell: Callable[[str], object] = str) -> Part:
-    """Run so many rounds."""
+def run(workers: int, rounds: int, tell: Callable[[str], object] = str, first: int = 1) -> Part:
+    """Run so many rounds, of the seeds from the first on."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         context = multiprocessing.get_context('spawn')
         with context.Pool(workers, _prepare, (folder,)) as pool:
             results = []
-            for result in pool.imap(race, range(1, rounds + 1), 1):
+            for result in pool.imap(race, range(first, first + rounds), 1):
                 results.append(result)
                 if result.broken:
                     tell(f'round {result.seed}: {result.broken}')
