@@ -65,8 +65,8 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
 
 def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
     """A service that is enabled stays as it is: Nova would not write the trait again."""
-    known = resolved.snapshot.hosts or ()
-    stale = [each for each in known if each.host in set(value) and is_left_behind(each)]
+    known, chosen = resolved.snapshot.hosts or (), set(value)
+    stale = [each for each in known if each.host in chosen and is_left_behind(each)]
     enabled = {each.host for each in stale}
     for name in (name for name in value if name not in enabled):
         yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
