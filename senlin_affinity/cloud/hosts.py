@@ -119,17 +119,21 @@ def aggregates(compute: CloudsRest) -> tuple[tuple[Aggregate, ...], dict[str, fr
     """All aggregates; and the UUIDs of each service host's, one object where they are equal."""
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []
-    by_host: dict[str, list[str]] = {}
+    by_host: dict[str, tuple[str, ...]] = {}
     with reading(_AGGREGATES):
-        for item in list_of(body, 'aggregates', _AGGREGATES):
-            uuid = item['uuid']
+        listed = list_of(body, 'aggregates', _AGGREGATES)
+        for item in sorted(listed, key=lambda each: each['uuid']):
+            uuid, members = item['uuid'], item['hosts']
             found.append(
                 Aggregate(uuid, item['name'], item['availability_zone'], dict(item['metadata']))
             )
-            for host in item['hosts']:
-                by_host.setdefault(host, []).append(uuid)
+            if by_host.keys().isdisjoint(members):
+                by_host |= dict.fromkeys(members, (uuid,))
+            else:
+                for host in members:
+                    by_host[host] = (*by_host.get(host, ()), uuid)
     as_set: Any = cache(all_spelt)
-    sets = {host: as_set(tuple(sorted(uuids))) for host, uuids in by_host.items()}
+    sets = dict(zip(by_host, map(as_set, by_host.values()), strict=True))
     return tuple(sorted(found, key=lambda item: (item.name, item.uuid))), sets
 
 
