@@ -156,7 +156,9 @@ def _kill(point: Point) -> Result:
         stuck = [(promises.RECOVERY, why) for why in _FOLLOW[point.afterwards](stage)]
         left = [*promises.groups(stage, may_be_noted=False)]
         is_chosen = 'name' in stage.operation.spec['properties'].get('servergroup', {})
-        is_left = bool(left) and is_chosen and point.afterwards == DELETED
+        notes = stage.notes()
+        is_known = any(repr(group['id']) in notes for group in cloud.nova.groups)
+        is_left = bool(left) and is_chosen and point.afterwards == DELETED and not is_known
         broken += [*stuck, *(promises.groups(stage) if is_left else left)]
     return Result(point, STUCK if stuck else LEFT if is_left else RECOVERED, tuple(broken))
 
