@@ -16,7 +16,8 @@ from senlin_affinity.cloud.deadline import TIMEOUTS
 from senlin_affinity.core.errors import CloudError
 from tests.functional.http_cloud import HttpCloud
 from tests.support import fake_keystone
-from tests.support.fake_nova import FakeNova
+from tests.support.command import run
+from tests.support.fake_nova import FakeHost, FakeNova
 from tests.support.waiting import ended, until
 
 COMMAND = [sys.executable, '-m', 'senlin_affinity.cli.main']
@@ -247,3 +248,15 @@ def test_ctrl_c_ends_a_log_in_that_drips(tmp_path, drip):
             process.kill()
     assert (process.returncode, out) == (130, '')
     assert 'Traceback' not in err
+
+
+@pytest.mark.parametrize(('largest', 'status'), [(1, 1), (8, 0)])
+def test_a_command_takes_no_larger_answer_than_it_is_told(tmp_path, largest, status):
+    """A cloud of 1,500 hosts, whose list is larger than 1 MiB, and smaller than 8."""
+    nova = FakeNova(hosts=tuple(FakeHost(f'cmp-{n}-{"x" * 200}') for n in range(1500)))
+    with HttpCloud(nova) as cloud:
+        words = ('snapshot', 'save', 'cloud.json', '--max-answer-size', str(largest))
+        done = run(*words, folder=tmp_path, HOME=str(tmp_path), **cloud.environment)
+    said = 'the answer is larger than 1 MiB'
+    assert (done.returncode, said in done.stderr) == (status, status == 1), done.stderr
+    assert (tmp_path / 'cloud.json').exists() is (status == 0)
