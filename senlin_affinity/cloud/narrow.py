@@ -1,16 +1,16 @@
-"""A look at as little of the cloud as can show that the servers fit: its cost does not grow.
+"""A look at as little of the cloud as can show whether the servers fit: its cost does not grow.
 
 Data flow: the owner's eyes see his group, flavor, image and quotas; by that the cloud's eyes ask
 Placement once for a few candidates (:mod:`senlin_affinity.policy.certificate` says for what, and
-whether they are enough). A yes comes out, or None: only the whole look tells.
+whether they are enough). A yes comes out, or a no for the quota of instances, where they have room
+for all that it leaves: who may not see the hosts is told of nothing else then. Else all hosts that
+Placement has are looked at, if they are few (:mod:`few`), for another no. None: only the whole look
+tells.
 
 What was read of all that is in ``Seen.read``, so that the whole look does not ask for it again.
 
-A no comes out for one reason: the quota of instances, where hosts have room for all that it leaves.
-Who may not see the hosts is told of nothing else then.
-
-Units: 5 requests, and one more each for a flavor that is called by its name, an image, and for the
-aggregates, where a zone or a rule needs them.
+Units: 5 requests for a yes, and one more each for a flavor that is called by its name, an image,
+and for the aggregates, where a zone or a rule needs them.
 
 Errors: CloudError where Nova or Placement does not answer. What they refuse is None, and so is an
 image that can not be read: the whole look says so.
@@ -33,7 +33,7 @@ from senlin_affinity.policy.question import Look, Narrow, Needs
 
 
 class Seen(NamedTuple):
-    """The look of a yes, or of a no by the quota; None where this is not enough for either."""
+    """The look of a yes, or of a no; None where this is not enough for either."""
 
     look: Look | None = None
     read: Read = Read()
@@ -65,7 +65,7 @@ class _Looking:
         self._timeout = timeout
 
     def look(self, needed: Needs, asked: Narrow) -> Look | None:
-        """A yes, or a no by the quota."""
+        """A yes, or a no."""
         look = self._owners(needed, asked)
         if look is None:
             return None
@@ -142,9 +142,9 @@ class _Looking:
         return placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
 
     def _proved(self, asked: Narrow, look: Look) -> Look | None:
-        """The look with all hosts that Placement has for the request, if these are few.
+        """The look with all hosts that Placement has, if these are few and prove what it says.
 
-        The owner reads what a smaller flavor brings, for which Placement may have other hosts.
+        Who may see all hosts is told of all of them, unless the servers have to be on one.
         """
         owners = clouds.compute(self._eyes.owner, self._timeout)
         is_told_all = self._eyes.are_one and not proof.is_bound(asked, look)
