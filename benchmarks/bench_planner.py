@@ -32,7 +32,8 @@ from typing import Any
 from benchmarks.goals import Goal, report
 from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.core.server_group import ANTI_AFFINITY, Member, ServerGroup
 
 HOSTS, MANY_HOSTS = 10_000, 100_000

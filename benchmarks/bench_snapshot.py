@@ -28,7 +28,8 @@ import os_traits
 
 from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud import eyes, snapshot, snapshot_file
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
 

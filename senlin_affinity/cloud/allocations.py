@@ -32,8 +32,8 @@ from senlin_affinity.cloud.rest import CloudsRest, Microversion
 from senlin_affinity.core import candidate_query
 from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.grants import Count, Grant, Key, Takes, count
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host
 
 _MAJOR, _MINOR = map(int, candidate_query.MICROVERSION.split('.'))
 #: What Nova itself asks with.

@@ -29,7 +29,7 @@ from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, Room
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Resource
+from senlin_affinity.core.host import Resource
 from senlin_affinity.core.planning.actions import Data
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.policy import proof

@@ -20,8 +20,9 @@ from senlin_affinity.cloud.answers import by_marker, list_of, reading
 from senlin_affinity.cloud.providers import Room
 from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import all_spelt
-from senlin_affinity.core.objects import Aggregate, Host
+from senlin_affinity.core.objects import Aggregate
 
 UUIDS: Microversion = (2, 53)
 AGGREGATE_UUIDS: Microversion = (2, 41)

@@ -18,7 +18,8 @@ from senlin_affinity.cloud import flavors, hosts
 from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest, shown
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota
 from senlin_affinity.core.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS, SERVER_GROUPS
 
 PATTERN_QUERY: Microversion = (2, 53)

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.rest import CloudsRest, Microversion
 from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
-from senlin_affinity.core.objects import Resource
+from senlin_affinity.core.host import Resource
 
 #: Trees, and every resource class, in the summaries.
 TREES: Microversion = (1, 29)

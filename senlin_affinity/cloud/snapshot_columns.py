@@ -30,8 +30,8 @@ from typing import Any
 from senlin_affinity.cloud.json_fields import Field, Table
 from senlin_affinity.cloud.snapshot_pieces import Pieces, Scan, scanner
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.member_of import Spelt
-from senlin_affinity.core.objects import Host, Resource
 
 #: Where so many values differ, what is equal in them is not sought.
 _MANY = 50

@@ -33,8 +33,9 @@ from senlin_affinity.cloud.json_fields import (
 from senlin_affinity.core import quotas
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.member_of import Spelt, spelt
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup, check_policy, check_rules
 
 NO_LIMIT = -1

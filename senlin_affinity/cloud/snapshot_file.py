@@ -35,7 +35,8 @@ from senlin_affinity.cloud.json_fields import below, twice, wrong
 from senlin_affinity.cloud.snapshot_fields import Hosts, Snapshots
 from senlin_affinity.core.answered import queries
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot
 
 #: Without Placement's own answers, and with them.
 FORMATS = 1, 2

@@ -20,7 +20,8 @@ from typing import ClassVar
 from senlin_affinity.constraints.reservations import kept_for_others
 from senlin_affinity.core.aggregates import membership
 from senlin_affinity.core.assumptions import Assumption
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning import more_hosts
 from senlin_affinity.core.planning.actions import Data

@@ -12,7 +12,7 @@ from senlin_affinity.core.constraint import Domain as Domain
 from senlin_affinity.core.constraint import DomainConstraint as DomainConstraint
 from senlin_affinity.core.constraint import HostConstraint as HostConstraint
 from senlin_affinity.core.constraint import RequestConstraint as RequestConstraint
-from senlin_affinity.core.objects import Host as Host
+from senlin_affinity.core.host import Host as Host
 from senlin_affinity.core.objects import ResolvedRequest as ResolvedRequest
 from senlin_affinity.core.options import Option as Option
 from senlin_affinity.core.planning.actions import Data as Data

@@ -17,8 +17,9 @@ from operator import attrgetter, not_
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.core.host import Resource
 from senlin_affinity.core.host_status import DISABLED
-from senlin_affinity.core.objects import DEFAULT_FILTERS, Resource
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
 from senlin_affinity.core.wanted_zone import wanted_zone
 

@@ -12,8 +12,9 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar
 
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.host_status import DISABLED, is_left_behind, started
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import more_hosts
 from senlin_affinity.core.planning.actions import Data
 from senlin_affinity.core.planning.replanner import Change, Replanner

@@ -29,8 +29,9 @@ from senlin_affinity.core.answered import answered, may_take_of_pools
 from senlin_affinity.core.candidate_query import are_aggregates_asked
 from senlin_affinity.core.constraint import Domain
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.nova_options import FALLBACK_OFF
-from senlin_affinity.core.objects import Host, ResolvedRequest, Resource
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.plain_rooms import plain_rooms
 from senlin_affinity.core.planning import new_hosts, smaller_flavors
 from senlin_affinity.core.planning.column import Column

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.constraint import Domain
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning import new_groups
 from senlin_affinity.core.planning.actions import Data

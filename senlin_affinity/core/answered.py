@@ -11,7 +11,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from senlin_affinity.core import candidate_query
-from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 
 
 class Answered(NamedTuple):

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from typing import ClassVar, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 

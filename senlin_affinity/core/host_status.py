@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from senlin_affinity.core.objects import Host
+from senlin_affinity.core.host import Host
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 #: So many hosts are named.

@@ -16,7 +16,8 @@ from itertools import repeat
 from operator import attrgetter, contains, itemgetter
 
 from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, Demand
-from senlin_affinity.core.objects import Host, ResolvedRequest, Resource, is_vsphere
+from senlin_affinity.core.host import Host, Resource, is_vsphere
+from senlin_affinity.core.objects import ResolvedRequest
 
 _HAS, _GRANTS, _TYPE = map(attrgetter, ('resources', 'grants', 'hypervisor_type'))
 _IS_NESTED, _IS_PARTIAL = attrgetter('is_nested'), attrgetter('is_partial')

@@ -19,13 +19,8 @@ from collections.abc import Sequence
 
 from senlin_affinity.core import group_places
 from senlin_affinity.core.constraint import Constraint
-from senlin_affinity.core.objects import (
-    CloudSnapshot,
-    Host,
-    PlacementRequest,
-    ResolvedRequest,
-    Rules,
-)
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.core.planning import assumptions
 from senlin_affinity.core.planning import remedies as changes
 from senlin_affinity.core.planning.decision import Decision, PlacedServer

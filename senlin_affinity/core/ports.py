@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota
 from senlin_affinity.core.server_group import ServerGroup
 
 

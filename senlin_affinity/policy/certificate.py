@@ -30,8 +30,9 @@ from senlin_affinity.core import candidate_query
 from senlin_affinity.core.aggregates.chosen import leaving
 from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
 from senlin_affinity.core.planning.rows import is_by_name
 from senlin_affinity.core.server_group import AFFINITY, ServerGroup

@@ -21,8 +21,8 @@ from typing import Any
 
 from senlin_affinity.constraints.drs import PATTERN, DrsConstraint, check_drs_host
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.numbers import whole
-from senlin_affinity.core.objects import Host
 from senlin_affinity.core.reasons import sentence
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import Properties

@@ -26,7 +26,8 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.core import candidate_query, root_traits, zones
 from senlin_affinity.core.aggregates.chosen import keeping
 from senlin_affinity.core.constraint import HostConstraint, is_of_domains, is_of_hosts
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import new_groups
 from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud import allocations, providers
-from senlin_affinity.core.objects import Host
+from senlin_affinity.core.host import Host
 from tests.functional.test_rooms_like_placement import SHARING, TRAIT, Forest
 
 GPU = 'CUSTOM_GPU'

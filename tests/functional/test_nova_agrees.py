@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.core import flavor, objects
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
 from senlin_affinity.core.planning import scheduler_filters
 from senlin_affinity.core.server_group import POLICIES, Member, ServerGroup
 from tests.support.nova_judge import HOST, Judge

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.core.aggregates import isolation
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
-    Host,
     PlacementRequest,
     ResolvedRequest,
     Rules,

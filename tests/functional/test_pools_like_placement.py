@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from senlin_affinity.cloud import allocations, providers
 from senlin_affinity.core import candidate_query
-from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, PlacementRequest
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.planning.resolution import resolve
 from tests.functional.test_grants_like_placement import AS_FOUND, SHARING

@@ -12,7 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud import providers
-from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, PlacementRequest
 from senlin_affinity.core.planner import plan
 from tests.support.placement_judge import SHARING
 from tests.support.small_cloud import CONSTRAINTS

@@ -15,11 +15,11 @@ from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstrai
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
-    Host,
     PlacementRequest,
     ResolvedRequest,
     Rules,

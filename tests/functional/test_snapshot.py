@@ -8,7 +8,8 @@ import pytest
 
 from senlin_affinity.cloud import eyes, snapshot, snapshot_file
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.core.objects import Flavor, Quota, Resource
+from senlin_affinity.core.host import Resource
+from senlin_affinity.core.objects import Flavor, Quota
 from tests.support import command
 from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until

@@ -5,7 +5,8 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from senlin_affinity.core import objects
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host, Quota, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Quota
 from senlin_affinity.core.server_group import (
     AFFINITY,
     ANTI_AFFINITY,

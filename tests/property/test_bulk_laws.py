@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.objects import DEFAULT_FILTERS, Resource
+from senlin_affinity.core.host import Resource
+from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.core.planning.host_reports import loader
 from senlin_affinity.core.planning.looks import FIELDS
 from senlin_affinity.core.planning.resolution import resolve

@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.core.objects import (
-    Aggregate,
-    CloudSnapshot,
-    Flavor,
-    Host,
-    PlacementRequest,
-    Resource,
-)
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, PlacementRequest
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.core.spread import Spread

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
 from senlin_affinity.core.server_group import Member, ServerGroup, create_body, parse_create
 from tests.property.strategies import HOSTS, JSON, NAMES, check_words, nearly, policies_and_rules
 

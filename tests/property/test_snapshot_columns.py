@@ -16,7 +16,8 @@ from senlin_affinity.cloud import snapshot_columns, snapshot_pieces
 from senlin_affinity.cloud.snapshot_fields import Hosts
 from senlin_affinity.cloud.snapshot_file import parse, render
 from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Host, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import CloudSnapshot
 from tests.property.strategies import nearly
 from tests.property.test_snapshot_laws import SNAPSHOTS
 from tests.unit.cloud.test_snapshot_file import DOCUMENT

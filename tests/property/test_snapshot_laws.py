@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from senlin_affinity.cloud.snapshot_file import parse, render
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from tests.property.strategies import NAMES, check_words, nearly, policies_and_rules
 from tests.unit.cloud.test_snapshot_file import DOCUMENT

@@ -5,7 +5,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.core.objects import Flavor, Host, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Flavor
 from senlin_affinity.core.planner import decide
 from senlin_affinity.core.planning.evaluation import evaluate
 from senlin_affinity.core.planning.resolution import resolve

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate, Flavor, Host, Quota
+from senlin_affinity.core.objects import Aggregate, Flavor, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup, create_body
 
 WRITES = ('create', 'delete')

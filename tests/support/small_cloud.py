@@ -33,16 +33,15 @@ from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import candidate_query
 from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import (
     FILTERS,
     Aggregate,
     CloudSnapshot,
     Flavor,
-    Host,
     PlacementRequest,
     Quota,
-    Resource,
     Rules,
 )
 from senlin_affinity.core.reasons import Reason

@@ -13,8 +13,9 @@ from senlin_affinity.cli.plan import Plan
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.image import NONE, Image
-from senlin_affinity.core.objects import DEFAULT_FILTERS, CloudSnapshot, Host
+from senlin_affinity.core.objects import DEFAULT_FILTERS, CloudSnapshot
 from senlin_affinity.core.spread import Spread
 from senlin_affinity.plugins import senlin_preflight
 from senlin_affinity.policy import hook, properties

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.verdict import Verdict
 
 

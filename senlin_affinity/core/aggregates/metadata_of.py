@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from senlin_affinity.core.objects import Aggregate, Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import Aggregate, ResolvedRequest
 
 
 def aggregates_of(resolved: ResolvedRequest, host: Host) -> Sequence[Aggregate] | None:

@@ -25,8 +25,9 @@ from dataclasses import replace
 from itertools import count, islice
 from typing import Any
 
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.host_status import DISABLED
-from senlin_affinity.core.objects import Aggregate, Host, ResolvedRequest, Resource
+from senlin_affinity.core.objects import Aggregate, ResolvedRequest
 from senlin_affinity.core.planning.decision import Remedy
 from senlin_affinity.core.planning.resolution import member_of
 from senlin_affinity.core.server_group import ServerGroup

@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from senlin_affinity.core.constraint import Constraint, Domain, HostConstraint
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import columns
 from senlin_affinity.core.planning.columns import Known
 from senlin_affinity.core.planning.looks import Looks, Rule, named_hosts

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from senlin_affinity.core.answered import answered, may_take_of_pools
 from senlin_affinity.core.flavor import DISK_GB
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.server_group import AFFINITY

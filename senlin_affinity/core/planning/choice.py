@@ -19,7 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 
-from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.planning.table import Table

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from senlin_affinity.core.constraint import HostConstraint
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.numbering import patched

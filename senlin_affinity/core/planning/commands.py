@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.host_status import DISABLED, is_left_behind
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.actions import unused
 from senlin_affinity.core.server_group import (
     NOT_YET,

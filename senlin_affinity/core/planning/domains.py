@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from senlin_affinity.core.constraint import Constraint, Domain, DomainConstraint, is_of_domains
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.planning.assessment import add_said
 from senlin_affinity.core.planning.rows import Row, limit

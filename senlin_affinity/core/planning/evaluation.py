@@ -19,7 +19,8 @@ from senlin_affinity.core.constraint import (
     is_of_hosts,
     is_of_requests,
 )
-from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning import blame, domains, scheduler_filters
 from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.planning.capacity import Capacity, is_open_affinity, measure

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from senlin_affinity.core.constraint import is_of_hosts
 from senlin_affinity.core.flavor import Demand
-from senlin_affinity.core.objects import Host, Resource
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.planning.assessment import assess_after
 from senlin_affinity.core.planning.domains import survey
 from senlin_affinity.core.planning.evaluation import Evaluation

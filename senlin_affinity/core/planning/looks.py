@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from senlin_affinity.core.constraint import HostConstraint
 from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.planning.numbering import numbered, renumbered
 from senlin_affinity.core.planning.rows import is_by_name

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate, compress, count
 from typing import NamedTuple
 
-from senlin_affinity.core.objects import Aggregate, Host
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import Aggregate
 from senlin_affinity.core.planning.actions import Data, with_aggregate
 from senlin_affinity.core.planning.replanner import Planned, Replanner
 

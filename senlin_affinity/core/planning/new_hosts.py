@@ -17,8 +17,9 @@ from operator import attrgetter, eq, itemgetter
 from typing import Any
 
 from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.host_status import started
-from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest, Resource
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.evaluation import Judged
 from senlin_affinity.core.planning.looks import Rule, named_hosts

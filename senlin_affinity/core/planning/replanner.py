@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from senlin_affinity.core.constraint import Constraint, is_of_hosts
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.options import Option
 from senlin_affinity.core.planning import commands
 from senlin_affinity.core.planning.actions import Data, carry_out

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from senlin_affinity.core.constraint import HostConstraint
-from senlin_affinity.core.objects import Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.verdict import Verdict

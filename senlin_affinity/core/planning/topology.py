@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.server_group import Member
 from senlin_affinity.core.spread import ZONE
 

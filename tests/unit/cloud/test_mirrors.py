@@ -6,7 +6,8 @@ from senlin_affinity import api
 from senlin_affinity.constraints.reservations import ENFORCED_BY, REQUIRED_PREFIX, TENANTS
 from senlin_affinity.core.aggregates import mirrors
 from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Host
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot
 from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost

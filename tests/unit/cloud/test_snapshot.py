@@ -9,15 +9,8 @@ import pytest
 from senlin_affinity import preflight
 from senlin_affinity.cloud import eyes, snapshot, snapshot_file
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import (
-    Aggregate,
-    Flavor,
-    Host,
-    PlacementRequest,
-    Quota,
-    Resource,
-    Rules,
-)
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, Flavor, PlacementRequest, Quota, Rules
 from senlin_affinity.core.server_group import Member
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure

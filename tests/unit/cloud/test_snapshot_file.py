@@ -16,7 +16,8 @@ from senlin_affinity.cloud.snapshot_fields import RESOURCE
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Host, Quota, Resource
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.core.server_group import Member, ServerGroup
 from tests.support.tables import check_error, rows
 

@@ -9,12 +9,12 @@ from senlin_affinity.constraints.base import OpenAssumption
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.core import member_of
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.objects import (
     DEFAULT_FILTERS,
     Aggregate,
     CloudSnapshot,
     Flavor,
-    Host,
     PlacementRequest,
     ResolvedRequest,
     Rules,

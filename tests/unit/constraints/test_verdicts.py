@@ -22,15 +22,14 @@ from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstrai
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import candidate_query, quotas
 from senlin_affinity.core.grants import Grant
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
     Flavor,
-    Host,
     PlacementRequest,
     Quota,
     ResolvedRequest,
-    Resource,
     Rules,
 )
 from senlin_affinity.core.reasons import sentence

@@ -6,13 +6,8 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.objects import (
-    CloudSnapshot,
-    Host,
-    PlacementRequest,
-    ResolvedRequest,
-    Resource,
-)
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
 from senlin_affinity.core.planning.assessment import assess
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict

@@ -8,15 +8,14 @@ import pytest
 
 from senlin_affinity.core import candidate_query, nova_options
 from senlin_affinity.core.flavor_features import TPM_SECRETS
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.image import Image
 from senlin_affinity.core.objects import (
     FILTERS,
     Aggregate,
     CloudSnapshot,
-    Host,
     PlacementRequest,
     ResolvedRequest,
-    Resource,
     Rules,
 )
 from senlin_affinity.core.options import Option

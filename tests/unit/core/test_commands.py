@@ -4,8 +4,9 @@ import shlex
 
 import pytest
 
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.host_status import DISABLED
-from senlin_affinity.core.objects import CloudSnapshot, Host, PlacementRequest, ResolvedRequest
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
 from senlin_affinity.core.planning import commands
 from senlin_affinity.core.server_group import NOT_YET, ServerGroup
 from tests.support.small_cloud import flavor_of

@@ -5,7 +5,8 @@ import pickle
 
 import pytest
 
-from senlin_affinity.core.objects import CloudSnapshot, Host, ResolvedRequest
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planner import plan
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.host_status import DISABLED, differences, started
-from senlin_affinity.core.objects import Host, Resource
 
 USED = {'MEMORY_MB': Resource(9, 1)}
 

@@ -1,13 +1,8 @@
 """Changed hosts that were asked about once are planned as if they were asked about again."""
 
 from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.core.objects import (
-    CloudSnapshot,
-    Flavor,
-    Host,
-    PlacementRequest,
-    Resource,
-)
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, PlacementRequest
 from senlin_affinity.core.planning.evaluation import evaluate
 from senlin_affinity.core.planning.replanner import Replanner
 from senlin_affinity.core.planning.resolution import resolve

@@ -7,8 +7,9 @@ import pytest
 from senlin_affinity.core import member_of
 from senlin_affinity.core.aggregates.names import resolve
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate, Host
+from senlin_affinity.core.objects import Aggregate
 from tests.support.letters import UUIDS, contract, expand
 from tests.support.tables import check_error, rows
 

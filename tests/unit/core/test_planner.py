@@ -8,8 +8,9 @@ from typing import ClassVar
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, PlacementRequest
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.planning.resolution import resolve
 from senlin_affinity.core.reasons import Reason

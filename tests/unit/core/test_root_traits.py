@@ -6,15 +6,9 @@ import pytest
 
 from senlin_affinity.constraints.traits import TraitsConstraint
 from senlin_affinity.core import root_traits
+from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import (
-    CloudSnapshot,
-    Host,
-    PlacementRequest,
-    ResolvedRequest,
-    Resource,
-    Rules,
-)
+from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
 from tests.support.small_cloud import flavor_of
 
 QCOW2, VIRTIO = 'COMPUTE_IMAGE_TYPE_QCOW2', 'COMPUTE_STORAGE_BUS_VIRTIO'

@@ -13,11 +13,11 @@ from senlin_affinity.constraints.reservations import (
     ReservationsConstraint,
 )
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.host import Host
 from senlin_affinity.core.objects import (
     Aggregate,
     CloudSnapshot,
     Flavor,
-    Host,
     PlacementRequest,
     ResolvedRequest,
     Rules,

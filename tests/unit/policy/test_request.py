@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from senlin_affinity.core.errors import AffinityError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Flavor, Host, PlacementRequest, Rules
+from senlin_affinity.core.host import Host
+from senlin_affinity.core.objects import CloudSnapshot, Flavor, PlacementRequest, Rules
 from senlin_affinity.core.server_group import ServerGroup
 from senlin_affinity.policy import question
 from senlin_affinity.policy.properties import TYPE
