@@ -9,8 +9,9 @@ would add to no number. Where something of this is not so, None comes out.
 A member on another host is on one that is called by what the owner sees of it (``hostId``).
 
 Units: ``MOST`` hosts, with a request for each; a request for the question and for each change that
-it is not enough for; and up to 6 more: does Nova show the owner the hosts, the services in a zone,
-a longer answer, the servers, their migrations, the soft-deleted ones.
+it is not enough for; and up to 6 more: does Nova show the owner the hosts, the services (in a zone,
+or of how many the hosts are a part), a longer answer, the servers, their migrations, the
+soft-deleted ones.
 
 Errors: CloudError.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
@@ -38,8 +40,9 @@ from senlin_affinity.policy.question import Look, Narrow
 
 T = TypeVar('T')
 _FORBIDDEN = 403
-#: Nova works as long for one of them as for three or four in its list of all.
-MOST = 250
+#: Nova works as long for one of them as for so many in its list of all: so many are asked for
+#: where that is less, and ``_ALWAYS`` in a cloud of any size.
+MOST, _ALWAYS, _ROWS = 250, 20, 4
 
 #: A list of providers has a kilobyte for each.
 _MOST_MIRRORED = 1000
@@ -154,13 +157,23 @@ class _Seeing:
         if len(answer['allocation_requests']) < limit:
             self._whole.add(part.text)
         self._summaries |= answer['provider_summaries']
-        return len(self._summaries) <= MOST
+        return self._are_few(len(self._summaries))
+
+    def _are_few(self, number: int) -> bool:
+        """Is it cheaper to ask for so many hosts one by one than for the whole cloud?"""
+        if number <= _ALWAYS:
+            return True
+        return number <= MOST and number * _ROWS <= len(self._every_zone)
+
+    @cached_property
+    def _every_zone(self) -> Mapping[str, str]:
+        return hosts.zones(self._compute)
 
     def _see_tree(self) -> bool:
         """Is the one host seen that all servers of the group are on?"""
         self._servers = members.own(self._owners)
         if not self._is_one:  # who sees it names it
-            self._zone_of = hosts.zones(self._compute)
+            self._zone_of = self._every_zone
         known = members.named(self._servers, self._zone_of.keys())
         located = members.located(self._bare.snapshot.server_groups or (), known)
         every = [each for group in located for each in group.members if not each.is_nowhere]
@@ -175,7 +188,7 @@ class _Seeing:
     def _see_others(self) -> None:
         """The zones and the members, as far as they matter."""
         if proof.is_zone_asked(self._asked, self._bare) and not self._zone_of:
-            self._zone_of = hosts.zones(self._compute)
+            self._zone_of = self._every_zone
         groups = self._bare.snapshot.server_groups or ()
         if any(group.members for group in groups):
             self._servers = self._servers or members.own(self._owners)

@@ -334,9 +334,14 @@ def test_an_owner_who_sees_the_hosts_is_told_of_all_of_them(cloud):
     assert narrow.see(own, hook.needs(growth)).look is None
 
 
-@pytest.mark.parametrize(('most', 'is_few'), [(4, True), (3, False)])
-def test_many_hosts_are_left_to_the_whole_look(cloud, monkeypatch, most, is_few):
-    monkeypatch.setattr(few, 'MOST', most)
+@pytest.mark.parametrize(
+    ('most', 'always', 'rows', 'is_few'),
+    [(4, 4, 99, True), (4, 3, 1, True), (3, 3, 1, False), (4, 3, 99, False)],
+)
+def test_many_hosts_are_left_to_the_whole_look(cloud, monkeypatch, most, always, rows, is_few):
+    """A part of all hosts of the cloud may be asked for one by one, and a few in any cloud."""
+    for name, value in {'MOST': most, '_ALWAYS': always, '_ROWS': rows}.items():
+        monkeypatch.setattr(few, name, value)
     needed = hook.needs(rare(cloud))
     assert (narrow.see(two_eyes(cloud), needed).look is not None) == is_few
 
