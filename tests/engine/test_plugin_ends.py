@@ -21,7 +21,11 @@ SHORT, LONGER, LONG = 0.3, 1.0, 60.0
 ODD = {
     '401': ({'is_locked': True}, LONG, LOCKED),
     'the version drips': ({'drip': 'GET /identity/v3'}, SHORT, NOT_OVER),
-    'the token drips': ({'drip': 'POST /identity/v3/auth/tokens', 'part': 'head'}, SHORT, NOT_OVER),
+    'the token drips': (
+        {'drip': 'POST /identity/v3/auth/tokens', 'part': 'head'},
+        LONGER,
+        NOT_OVER,
+    ),
     'the discovery drips': ({'drip': 'GET /compute/v2.1/?'}, LONGER, NOT_OVER),
     'Nova drips': ({'drip': 'GET /compute/v2.1/[a-z].*'}, LONGER, NOT_OVER),
 }
