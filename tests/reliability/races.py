@@ -6,8 +6,9 @@ engine) per cluster carries out actions, Senlin's own ``ActionProc`` among them,
 the same; then all detach, at the same time, in a random order. After both halves the promises are
 counted.
 
-Units: a round is a case; an outcome is ``kept apart`` or ``refused``, where an action was. An
-attach waits for the others, and is not refused.
+Units: a round is a case; an outcome is ``kept apart``, ``refused``, where an action was, or ``left
+to servers of others``, where the operator's command had to delete the group. An attach waits for
+the others, and is not refused.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from senlin.engine.actions import base as action_module
 from senlin_affinity.policy import binding
 from senlin_affinity.sandbox import workarounds
 from tests.engine.support import plain
-from tests.reliability import cell, engine, missed, operations, promises, quiet
+from tests.reliability import cell, clustering, engine, missed, operations, promises, quiet
 from tests.reliability.operations import FOREIGN, Operation, Stage
 from tests.reliability.promises import Broken
 from tests.reliability.report import Part
 
 NAME = 'races'
-APART, REFUSED = 'kept apart', 'refused'
+APART, REFUSED, LEFT = 'kept apart', 'refused', 'left to servers of others'
 #: Clusters of a round, and the actions of each before it detaches.
 CLUSTERS, ACTIONS = 4, 5
 #: Seconds for half a round.
@@ -92,7 +93,8 @@ def race(seed: int) -> Result:
         broken += [*running.together(running.leave), *running.all_gone()]
         broken += [(promises.RECOVERY, why) for why in running.refusals if ATTACH in why]
     broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
-    return Result(seed, REFUSED if running.refusals else APART, tuple(broken))
+    outcome = LEFT if running.is_left else APART
+    return Result(seed, REFUSED if running.refusals else outcome, tuple(broken))
 
 
 def _operation(seed: int) -> Operation:
@@ -118,6 +120,7 @@ class Round:
             cluster: [self._attach, *random.choices(todo, k=ACTIONS)] for cluster in self.policies
         }
         self.refusals: list[str] = []
+        self.is_left = False
 
     def together(self, work: Callable[[str], None]) -> Iterator[Broken]:
         """Have a worker for each cluster do this, and wait for all."""
@@ -159,11 +162,25 @@ class Round:
         yield from promises.groups(self.stage)
 
     def all_gone(self) -> Iterator[Broken]:
-        """Nothing is bound any more, and nothing of ours is left."""
+        """Nothing is bound any more, and nothing of ours is left.
+
+        A cluster that left before the others may have had servers in the group, which then stays;
+        the operator's command takes it when they are gone.
+        """
         for cluster in self.policies:
             if self._group(cluster) is not None:
                 yield promises.RECOVERY, f'cluster {cluster} is still bound: {self.refusals[-1:]}'
+        self.is_left = any(map(self._is_left_to_others, self.policies)) and bool(
+            [*promises.groups(self.stage, may_be_noted=False)]
+        )
+        if self.is_left:
+            yield from promises.groups(self.stage)
+            yield from ((promises.RECOVERY, why) for why in clustering.orphans(self.stage))
         yield from promises.groups(self.stage, may_be_noted=False)
+
+    def _is_left_to_others(self, cluster: str) -> bool:
+        row = objects.Cluster.get(self.stage.desk.context, cluster)
+        return 'of others is a member' in str(row.status_reason)
 
     def _group(self, cluster: str) -> str | None:
         for row in objects.ClusterPolicy.get_all(self.stage.desk.context, cluster):
