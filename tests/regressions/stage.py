@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from senlin_affinity.sandbox.demo.stage import ENDED, Ended, Running, wait_for
+from senlin_affinity.sandbox.demo.stage import DEADLINE, ENDED, Ended, Running, wait_for
 from senlin_affinity.sandbox.identities import DEMO
 from tests.support.cloud_fixtures import Tenant, Truth
 from tests.support.sandbox import SandboxCloud
@@ -113,14 +113,16 @@ class Stage:
         """The ids of all server groups."""
         return [group.id for group in self.admin.compute.server_groups(all_projects=True)]
 
-    def wait_for_requests(self, method: str, path: str, count: int) -> None:
+    def wait_for_requests(
+        self, method: str, path: str, count: int, deadline: float = DEADLINE
+    ) -> None:
         """Wait until Nova has been sent so many requests of this kind."""
 
         def seen() -> int:
             asked = [each['path'] for each in self.cloud.requests() if each['method'] == method]
             return sum(bool(re.search(path, each)) for each in asked)
 
-        wait_for(f'{count} {method} {path}', lambda: seen() >= count)
+        wait_for(f'{count} {method} {path}', lambda: seen() >= count, deadline)
 
 
 class Theatre:
