@@ -36,14 +36,12 @@ from senlin_affinity.core.plain_rooms import plain_rooms
 from senlin_affinity.core.planning import new_hosts, smaller_flavors
 from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
+from senlin_affinity.core.planning.replanner import Change, Replanner
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Outcome, Verdict
 
 #: What counts of a host, beside its resources.
 _LOOK = attrgetter('hypervisor_type', 'is_nested', 'is_partial', 'enabled', 'grants')
-#: New hosts are planned one by one: so many are proposed at most, or as many as there are.
-MOST_NEW_HOSTS = 1000
 
 
 class ResourcesConstraint:
@@ -245,43 +243,12 @@ class ResourcesConstraint:
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Hosts like the one that would hold the most if it were empty, or a smaller flavor."""
-        yield from _more_hosts(planner)
-        yield from _smaller_flavor(planner)
-
-
-def _more_hosts(planner: Replanner) -> Iterator[Change]:
-    empty = new_hosts.kinds(planner)
-    rooms = planner.rooms(empty)
-    missing, room = planner.missing, max(rooms, default=0)
-    if missing < 1 or room < 1:
-        return
-    best = new_hosts.plain(planner, empty[rooms.index(room)], room)
-    one = new_hosts.describe(best, planner.resolved.snapshot)
-    most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
-    guess = min(most, -(-missing // room))
-    judged = new_hosts.judged(planner, guess, one)
-
-    def attempt(number: int) -> Planned:
-        data = {'new_hosts': {'number': number, **one}}
-        if number > guess:
-            return planner.plan(data)
-        return planner.plan_hosts(data, judged.at(range(number)))
-
-    number, then = planner.smallest(most, guess, attempt)
-    if number == most and not then.fits:
-        return  # one more would help more: this is not the number to name
-    change = f'{number} more {"host" if number == 1 else "hosts"}'
-    change += new_hosts.words(planner.resolved, best)
-    yield planner.change('hosts', change, number, then)
-
-
-def _smaller_flavor(planner: Replanner) -> Iterator[Change]:
-    found = smaller_flavors.best(planner, ResourcesConstraint.name)
-    if found is not None:
-        change, then = found
-        yield planner.change(
-            'flavor', change, planner.wanted, then, kind=Kind.ASKERS, is_owners=True
-        )
+        if (found := new_hosts.fewest(planner)) is not None:
+            yield planner.change('hosts', *found)
+        if (smaller := smaller_flavors.best(planner, self.name)) is not None:
+            kind, wanted = Kind.ASKERS, planner.wanted
+            change, then = smaller
+            yield planner.change('flavor', change, wanted, then, kind=kind, is_owners=True)
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:

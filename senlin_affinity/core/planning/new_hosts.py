@@ -24,14 +24,42 @@ from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.evaluation import Judged
 from senlin_affinity.core.planning.looks import Rule, named_hosts
 from senlin_affinity.core.planning.numbering import numbered
-from senlin_affinity.core.planning.replanner import Replanner
+from senlin_affinity.core.planning.replanner import Planned, Replanner
 from senlin_affinity.core.planning.rows import is_by_name
 
+#: They are planned one by one: so many are proposed at most, or as many as there are.
+MOST_NEW_HOSTS = 1000
 _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
 _look, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 
 
-def kinds(planner: Replanner) -> list[Host]:
+def fewest(planner: Replanner) -> tuple[str, int, Planned] | None:
+    """As few as are enough of the kind that would hold the most servers, in words and in number."""
+    empty = _kinds(planner)
+    rooms = planner.rooms(empty)
+    missing, room = planner.missing, max(rooms, default=0)
+    if missing < 1 or room < 1:
+        return None
+    best = _plain(planner, empty[rooms.index(room)], room)
+    one = _described(best, planner.resolved.snapshot)
+    most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
+    guess = min(most, -(-missing // room))
+    judged = _judged(planner, guess, one)
+
+    def attempt(number: int) -> Planned:
+        data = {'new_hosts': {'number': number, **one}}
+        if number > guess:
+            return planner.plan(data)
+        return planner.plan_hosts(data, judged.at(range(number)))
+
+    number, then = planner.smallest(most, guess, attempt)
+    if number == most and not then.fits:
+        return None  # one more would help more: this is not the number to name
+    change = f'{number} more {"host" if number == 1 else "hosts"}'
+    return change + _in_words(planner.resolved, best), number, then
+
+
+def _kinds(planner: Replanner) -> list[Host]:
     """The hosts that are there, empty and enabled, with another name; one of each kind."""
     of_hosts = [item for item in planner.constraints if is_of_hosts(item)]
     rules = [Rule(planner.resolved, item) for item in of_hosts if is_by_name(item)]
@@ -63,7 +91,7 @@ def _empty(host: Host) -> Host:
     )
 
 
-def describe(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
+def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     """The host in plain values."""
     known, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
     named = [(known[uuid].name if uuid in known else uuid, uuid) for uuid in host.aggregates]
@@ -88,7 +116,7 @@ def describe(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     }
 
 
-def judged(planner: Replanner, number: int, one: Data) -> Judged:
+def _judged(planner: Replanner, number: int, one: Data) -> Judged:
     """So many hosts as described, after those that are there, and what is said about them."""
     there = len(planner.hosts)
     data = {'new_hosts': {'number': number, **one}}
@@ -96,7 +124,7 @@ def judged(planner: Replanner, number: int, one: Data) -> Judged:
     return planner.judge(range(there, len(hosts)), hosts[there:])
 
 
-def plain(planner: Replanner, host: Host, room: int) -> Host:
+def _plain(planner: Replanner, host: Host, room: int) -> Host:
     """The same host without the aggregates and traits that make no difference."""
     resolved = planner.resolved
     sets = [item for item in planner.constraints if is_of_domains(item)]
@@ -112,7 +140,7 @@ def plain(planner: Replanner, host: Host, room: int) -> Host:
     return other if is_as_good(other) else host
 
 
-def words(resolved: ResolvedRequest, host: Host) -> str:
+def _in_words(resolved: ResolvedRequest, host: Host) -> str:
     """The same, in parentheses behind the number of hosts; '' for nothing."""
     has = ', '.join(_words(resolved, host))
     return f' ({has})' if has else ''

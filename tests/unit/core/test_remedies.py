@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity.constraints.resources import MOST_NEW_HOSTS
 from senlin_affinity.core.planner import decide, plan
 from senlin_affinity.core.planning import replanner
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.evaluation import evaluate
+from senlin_affinity.core.planning.new_hosts import MOST_NEW_HOSTS
 from senlin_affinity.core.planning.resolution import resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 from tests.support.tables import rows
