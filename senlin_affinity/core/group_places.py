@@ -10,6 +10,8 @@ policy is never violated.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,5 +57,11 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
 
 def violated(group: ServerGroup | None) -> tuple[Place, ...]:
     """The places that violate the rule; with affinity, all but the one that holds the most."""
-    found = () if group is None else places(group)
-    return tuple(place for place in found if place.is_violated)
+    if group is None:
+        return ()
+    held = Counter(member.host or member.host_id for member in group.members)
+    del held[None]
+    is_one = len(held) < 2 or group.policy != AFFINITY
+    if is_one and max(held.values(), default=0) <= (group.max_server_per_host or math.inf):
+        return ()
+    return tuple(place for place in places(group) if place.is_violated)
