@@ -213,7 +213,7 @@ def measure(
 
 def peak(path: str) -> float:
     """MiB of a process that loads a snapshot, and answers what is refused."""
-    command = [sys.executable, __file__, path]
+    command = [sys.executable, '-m', 'benchmarks.bench_planner', path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
