@@ -17,8 +17,7 @@ CloudError only where a host or a zone must be chosen.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
@@ -27,19 +26,20 @@ from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import (
     FORBIDDEN_PREFIXES,
     REQUIRED_PREFIX,
+    ReservationsConstraint,
     reads_images,
 )
 from senlin_affinity.core import planner
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
-from senlin_affinity.core.planning import topology
 from senlin_affinity.core.planning.decision import FEWER, Decision
 from senlin_affinity.core.spread import ZONE, Spread
-from senlin_affinity.policy import placement, profile, question, trial
+from senlin_affinity.policy import placement, profile, question, trial, zoned
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import DEFAULT_DRS_ZONE, NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.policy.properties import Properties
 from senlin_affinity.policy.question import IMAGE, Look, Narrow, Needs, Question
+from senlin_affinity.policy.zoned import Zoning
 
 #: What was seen of the cloud, or why nothing was.
 Seen: TypeAlias = Look | AffinityError
@@ -139,16 +139,22 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
     if asked.is_pinned:
         answer = _pinned(decision, look.unknown, binding.servergroup_id, properties)
         return _said(growth, look, decision, answer)
-    is_image_hidden = reads_images(asked.rules) and profile.image(asked.profile or {}) is None
-    if decision.fits is False and is_enforced and not is_image_hidden:
+    if decision.fits is False and is_enforced and not _is_image_hidden(asked):
         return _said(growth, look, decision, Refusal(_words(decision)))
-    zoned = _zoned(growth, growth.zones, look.snapshot, decision) if growth.zones else None
-    answer = zoned or unpinned(growth)
+    answer, why = _zoned(growth, look, decision)
+    if isinstance(answer, Refusal) and decision.is_hosts_known:
+        return _said(growth, look, decision, answer)
     if properties.preflight == 'off' or isinstance(answer, Refusal):
-        return Outcome(answer)
+        return Outcome(answer, why)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
-        return Outcome(answer, _words(decision, look.unknown))
-    return Outcome(answer, note=None if decision.certain else decision.line())
+        words = _words(decision, look.unknown)
+        return Outcome(answer, '; '.join(filter(None, (words, why))))
+    return Outcome(answer, why, None if decision.certain else decision.line())
+
+
+def _is_image_hidden(asked: Question) -> bool:
+    """Do the properties of an image count for reservations, and nobody sees it, as in a volume?"""
+    return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
 
 
 def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Refusal) -> Outcome:
@@ -217,41 +223,21 @@ def _ask(growth: Growth, look: Look) -> ResolvedRequest:
 
 
 def _zoned(
-    growth: Growth, spread: Spread, snapshot: CloudSnapshot, decision: Decision
-) -> Placement | Refusal | None:
-    """A zone for every node: as planned, or where nobody sees the hosts, the emptiest each time."""
-    group = growth.binding.servergroup_id if growth.binding is not None else ''
-    count = growth.question.count
-    planned = [placed.zone for placed in decision.placements if placed.zone is not None]
-    if len(planned) == count:
-        return Placement(count, group, hosts=tuple(planned))
-    zones: Iterable[str | None] = (
-        snapshot.availability_zones or frozenset()
-    ) - snapshot.closed_zones
-    if snapshot.hosts is not None:
-        zones = {host.availability_zone for host in snapshot.hosts if host.enabled and host.up}
-    known = sorted(filter(None, zones))
-    groups = [each for each in snapshot.server_groups or () if each.id == group]
-    held = Counter(planned)
-    for each in groups:
-        held += topology.held(snapshot, each.members, ZONE)
-    chosen = planned
-    while len(chosen) < count:
-        free = [
-            zone
-            for zone in known
-            if spread.max_per_domain is None or held[zone] < spread.max_per_domain
-        ]
-        if not free:
-            if not spread.is_hard:
-                return None
-            if not known:
-                raise CloudError('the policy has to choose the zone of every node: none is known')
-            return Refusal(f'every zone holds max_per_domain: {spread.max_per_domain} servers')
-        best = min(free, key=lambda zone: (held[zone], zone))
-        held[best] += 1
-        chosen.append(best)
-    return Placement(count, group, hosts=tuple(chosen))
+    growth: Growth, look: Look, decision: Decision
+) -> tuple[Placement | Refusal, str | None]:
+    """The nodes in their zones, where they are spread over these; the words of a warning."""
+    answer = unpinned(growth)
+    if growth.zones is None:
+        return answer, None
+    zoning = Zoning(growth.zones, decision, look.snapshot, answer.servergroup)
+    if not growth.zones.is_hard:
+        names = zoning.softly()
+        return replace(answer, hosts=names), None if names else zoned.NOT_SPREAD
+    doubted = {ReservationsConstraint.name} if _is_image_hidden(growth.question) else set()
+    zones = zoning.firmly([each for each in growth.constraints if each.name not in doubted])
+    if isinstance(zones, Refusal):
+        return zones, None
+    return (replace(answer, hosts=zones) if zones else Refusal(_words(decision))), None
 
 
 def _remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:

@@ -36,18 +36,19 @@ DEFAULT_DRS_ZONE = 'nova'
 class Placement:
     """Where ``count`` nodes go: all into one server group, and perhaps a zone, or a zone's host.
 
-    ``hosts`` are a ``zone:host`` for each node, where every node has one of its own.
+    ``hosts`` are a ``zone:host``, or a zone, for each node, where every node has one of its own;
+    None: Nova chooses it.
     """
 
     count: int
     servergroup: str
     zone: str | None = None
-    hosts: tuple[str, ...] = ()
+    hosts: tuple[str | None, ...] = ()
 
     def entries(self) -> list[dict[str, str]]:
         """One fresh dict for each node."""
         group = {'servergroup': self.servergroup}
-        zones: tuple[str | None, ...] = self.hosts or (self.zone,) * self.count
+        zones = self.hosts or (self.zone,) * self.count
         return [dict(group) if zone is None else {'zone': zone, **group} for zone in zones]
 
     def data(self) -> dict[str, Any]:
@@ -59,7 +60,8 @@ class Placement:
         if not self.count:
             return 'places no node: the size stays'
         at_zone = f' in {self.zone}' if self.zone else ''
-        where = f' on {", ".join(self.hosts)}' if self.hosts else at_zone
+        hosts = ', '.join(host or 'any' for host in self.hosts)
+        where = f' on {hosts}' if hosts else at_zone
         return f'places {self.count} node(s) into server group {self.servergroup}{where}'
 
 

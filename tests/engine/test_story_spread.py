@@ -36,6 +36,27 @@ def truth(running):
     return Truth(running.connection('admin'))
 
 
+@pytest.fixture
+def full(running):
+    """A zone without room."""
+    placement = running.connection('admin').placement
+    headers = {'OpenStack-API-Version': 'placement 1.39'}
+    found = placement.get('/resource_providers', headers=headers).json()['resource_providers']
+    before = {}
+    for provider in found:
+        if HOSTS.get(provider['name'], {}).get('availability_zone') == ZONES[2]:
+            url = f'/resource_providers/{provider["uuid"]}/inventories/VCPU'
+            before[url] = placement.get(url).json()
+            taken = {**before[url], 'reserved': before[url]['total']}
+            placement.put(url, json=taken, headers=headers).raise_for_status()
+    assert len(before) == 2
+    yield ZONES[2]
+    for url, values in before.items():
+        generation = placement.get(url).json()['resource_provider_generation']
+        again = {**values, 'resource_provider_generation': generation}
+        placement.put(url, json=again, headers=headers).raise_for_status()
+
+
 def by_zone(truth, group):
     return Counter(truth.server(server).availability_zone for server in truth.members(group))
 
@@ -77,3 +98,27 @@ def test_an_administrator_s_nodes_are_spread_over_racks(running, truth):
     assert sorted(by_rack(truth, group).values()) == [2, 2, 3]
     admin.scale_out(cluster, 2).succeeded()
     assert by_rack(truth, group) == dict.fromkeys(RACKS, 3)
+
+
+def test_a_plain_user_s_soft_spread_refuses_nothing(running, truth, full):
+    """He does not see which zone is full, so Nova chooses, as it does without a spread."""
+    user = Tenant(running.connection('demo'))
+    policy = user.policy(servergroup=SOFT, spread=[{'by': 'availability_zone', 'mode': 'soft'}])
+    cluster, _policy, group = user.bound(policy)
+    placed = user.scale_out(cluster, 4).placements()
+    assert [sorted(entry) for entry in placed] == [['servergroup']] * 4
+    found = by_zone(truth, group)
+    assert found.total() == 4
+    assert full not in found
+    said = (running.log_dir / 'senlin.log').read_text(encoding='utf-8')
+    assert 'the nodes are not spread over the zones' in said
+
+
+def test_a_plain_user_reads_how_many_the_zones_may_hold(running):
+    user = Tenant(running.connection('demo'))
+    spread = [{'by': 'availability_zone', 'max_per_domain': 1}]
+    cluster, _policy, _group = user.bound(user.policy(servergroup=SOFT, spread=spread))
+    assert (
+        'does not fit: at most 3 of 4; a zone may hold max_per_domain: 1; '
+        'would help: max_per_domain: 2 (at most 4 of 4)'
+    ) in user.scale_out(cluster, 4).failed()

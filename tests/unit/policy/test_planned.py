@@ -1,6 +1,8 @@
 """The hook with the preflight."""
 
 import dataclasses
+import itertools
+from collections import Counter
 
 import pytest
 
@@ -100,6 +102,42 @@ def test_place(row):
     if 'images' in row:
         assert story.images == row['images']
     assert story.place().data() == answer.data(), 'RX-09: twice the same'
+
+
+#: A host with room, a full one, one that was not read, and one that is refused for more than room.
+KINDS = {'open': {}, 'full': {'free': 0}, 'unread': {'resources': None}, 'out': {}}
+
+
+@pytest.mark.parametrize('max_skew', [1, 2])
+def test_zones_are_even_among_those_that_may_take_a_node(max_skew):
+    """Whatever is known of their hosts, and whatever they hold."""
+    spread = [{'by': 'availability_zone', 'max_skew': max_skew}]
+    for kinds in itertools.combinations_with_replacement(KINDS, 3):
+        hosts = {
+            f'cmp-{zone}': {'zone': zone, 'aggregates': ['fenced'] * (kind == 'out'), **KINDS[kind]}
+            for zone, kind in zip(('az-1', 'az-2', 'az-3'), kinds, strict=True)
+        }
+        zones = {each['zone'] for each in hosts.values() if not each['aggregates']}
+        if not zones:
+            continue
+        row = {
+            'hosts': hosts,
+            'group': {'policy': 'soft-anti-affinity', 'members': ['cmp-az-2'] * 2},
+            'properties': {
+                'preflight': 'warn',
+                'servergroup': {'policies': 'soft-anti-affinity'},
+                'spread': spread,
+            },
+            'count': 5,
+        }
+        story = Story(row)
+        answer = story.place()
+        placed = Counter(answer.hosts)
+        held = placed + Counter({'az-2': 2})
+        assert placed.total() == 5
+        assert set(placed) <= zones, kinds
+        least = min(held[zone] for zone in zones)
+        assert all(held[zone] - least <= max_skew for zone in placed), kinds
 
 
 RESERVED = {'required_member_prefix': 'licence:'}
