@@ -199,8 +199,13 @@ def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
         for each in resolved.snapshot.aggregates or ()
         if any(key.startswith(reserved) and key not in asked for key in each.metadata)
         or not isolation.traits_in(each.metadata) <= traits
-        or isolation.tenants(each.metadata) - {resolved.project_id}
+        or _is_of_others(isolation.tenants(each.metadata), resolved.project_id)
     )
+
+
+def _is_of_others(tenants: Collection[str], project: str | None) -> bool:
+    """Is an aggregate for some projects, and this is none of them?"""
+    return bool(tenants) and project not in tenants
 
 
 def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:

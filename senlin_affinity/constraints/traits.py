@@ -28,6 +28,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.core import root_traits
+from senlin_affinity.core.aggregates.isolation import REQUIRED
 from senlin_affinity.core.answered import answered
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.flavor import Demand
@@ -137,7 +138,10 @@ class TraitsConstraint:
             yield planner.change('host_traits', change, *found)
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """What gives the rule up: a flavor, and an image, that ask for no trait."""
+        """What gives the rule up: a flavor, and an image, that require no trait.
+
+        A forbidden one keeps hosts for others, such as licensed ones, and stays.
+        """
         specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
         of_image = _asking(resolved.image_properties or {})
         data = {'removed_extra_specs': _asking(specs)}
@@ -156,8 +160,8 @@ def _is_custom(trait: str) -> bool:
 
 
 def _asking(known: Mapping[str, str]) -> list[str]:
-    """The keys that are about traits."""
-    return sorted(key for key in known if _KEY.match(key))
+    """The keys that require traits."""
+    return sorted(key for key in known if _KEY.match(key) and known[key] == REQUIRED)
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:

@@ -100,8 +100,9 @@ def traits_in(metadata: Mapping[str, str]) -> frozenset[str]:
 
 
 def tenants(metadata: Mapping[str, str]) -> frozenset[str]:
-    """The projects that an aggregate with this metadata is for; mostly none."""
-    return frozenset(value for key, value in _items(metadata) if key.startswith(TENANT))
+    """The projects that an aggregate with this metadata is for, in either flow; mostly none."""
+    texts = (str(value) for key, value in _items(metadata) if key.startswith(TENANT))
+    return frozenset(one.strip() for text in texts for one in text.split(','))
 
 
 def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:

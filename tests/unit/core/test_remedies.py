@@ -184,3 +184,20 @@ def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group, mon
     _question, planned = planned_for(row, monkeypatch)
     assert 2 < max(len(each.snapshot.hosts) for each in planned) <= 2 + MOST_NEW_HOSTS
     assert len(planned) < 300
+
+
+@pytest.mark.parametrize(
+    ('more', 'capacity'), [({}, 6), ({'trait:CUSTOM_LICENSED': 'forbidden'}, 2)]
+)
+def test_without_traits_nothing_is_required_and_the_same_is_forbidden(more, capacity):
+    """What keeps servers off licensed hosts protects others."""
+    specs = {'trait:CUSTOM_FAST': 'required', **more}
+    hosts = {'cmp-1': {'free': 2}, 'cmp-2': {'free': 4, 'traits': ['CUSTOM_LICENSED']}}
+    asked = {'count': 4, 'image_properties': {'trait:HW_CPU_X86_AVX2': 'required'}}
+    row = {'hosts': hosts, 'flavor': {'extra_specs': specs}, 'request': asked}
+    (without,) = [each for each in answer(row).remedies if each.code == 'rule_given_up']
+    assert without.capacity == capacity
+    assert without.data == {
+        'removed_extra_specs': ['trait:CUSTOM_FAST'],
+        'removed_image_properties': ['trait:HW_CPU_X86_AVX2'],
+    }
