@@ -4,8 +4,8 @@ Units: ``min_ram`` in MiB, ``min_disk`` and ``disk`` of a flavor in GiB; the siz
 bytes, and in whole GiB in the facts. A flavor whose disk is 0 is not held against it.
 
 Source: Nova's API checks them when a server is asked for, and answers 400. The size of a volume is
-checked by Cinder. A flavor without a disk, which by Nova's default only administrators may boot an
-image with, is not refused here.
+checked by Cinder. Who may boot an image with a flavor of disk 0 is a policy of Nova's
+(``create:zero_disk_flavor``, by default administrators only), which is not known: an assumption.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _GIB = 1024**3
 _ACTIVE = 'active'
 #: Properties alone say nothing of it.
 MINIMUM = Assumption('image.minimum', 'an image without min_ram and min_disk')
+ZERO_DISK = Assumption(
+    'image.zero_disk', 'that Nova lets the user boot an image with a flavor of disk 0'
+)
 
 
 class ImageConstraint:
@@ -75,6 +78,9 @@ class ImageConstraint:
         return Verdict.passed('image.fits')
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """That an image of which somebody said a few properties asks for nothing else."""
-        if resolved.request.image is None and resolved.request.image_properties:
+        """What a few properties do not say of an image, and what Nova lets the user do."""
+        request, flavor = resolved.request, resolved.flavor
+        if request.image is None and request.image_properties:
             yield MINIMUM
+        if flavor is not None and flavor.disk == 0 and not request.is_volume_booted:
+            yield ZERO_DISK

@@ -35,7 +35,7 @@ def cloud():
     with SandboxCloud(
         {name: {'memory_mb': 2 * RAM} for name in ('cmp-1', 'cmp-2')},
         filters=RULE,
-        flavors={'f': {'id': 'f', 'ram': RAM}},
+        flavors={'f': {'id': 'f', 'ram': RAM}, 'zero': {'id': 'zero', 'ram': RAM, 'disk': 0}},
         aggregates={'windows': {'hosts': ['cmp-1'], 'metadata': {'os_distro': 'windows'}}},
     ) as running:
         operator = Operator(running)
@@ -45,8 +45,8 @@ def cloud():
         yield running
 
 
-def said(connection, **told):
-    question = api.Question(ROOM, 'f', enabled_filters=RULE, told=frozenset({FILTERS}), **told)
+def said(connection, flavor='f', **told):
+    question = api.Question(ROOM, flavor, enabled_filters=RULE, told=frozenset({FILTERS}), **told)
     return api.answer(question, api.look(connection, question), remedies=False)
 
 
@@ -74,3 +74,18 @@ def place(nova, image):
         made += [server]
     nova.delete([server for server in made if server is not None])
     return len(made) - 1
+
+
+@pytest.mark.parametrize(('user', 'status'), [('admin', 202), ('demo', 403)])
+def test_a_flavor_without_a_disk_is_not_for_everybody(cloud, user, status):
+    """Nova's policy has the answer, which nobody tells: it is assumed, and nobody is refused."""
+    told = {'image': cloud.image_id, 'project_id': cloud.connection(user).current_project_id}
+    decision = said(cloud.connection(), 'zero', **told)
+    assert decision.fits
+    assert 'image.zero_disk' in {item.code for item in decision.assumptions}
+    compute = cloud.connection(user).compute
+    body = {'name': 's', 'flavorRef': 'zero', 'imageRef': cloud.image_id, 'networks': 'none'}
+    answer = compute.post('/servers', json={'server': body}, microversion='2.64')
+    assert answer.status_code == status, answer.text
+    if status == 202:
+        compute.delete(f'/servers/{answer.json()["server"]["id"]}')
