@@ -4,13 +4,15 @@ Data flow: the files are read one after the other (of a directory, each ``*.conf
 Nova itself reads them: what a later one says counts. Only ``[filter_scheduler] enabled_filters``
 and the options that constraints mirror (``Option.nova``) are taken out; passwords, and all else, go
 no further, not even into an error. What no file says is as Nova has it without: all of these
-options are told.
+options are told. The exception is a value with a ``$name`` that is not one of them, such as
+``$my_ip``: Nova knows it, and it is warned of and not told.
+
+An engine reads the files again where one of them is another file, or has another size or time.
 
 Errors: OSError for a file that can not be read; InvalidSpec, with the file and the number of the
 line or the name of the option, never with its text.
 
-Source: Nova's configuration reference. Options of Nova's that are called ``$name`` in a value must
-be among those that are read.
+Source: Nova's configuration reference.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import errno
 import logging
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from glob import escape, glob
 from typing import Any
 
@@ -29,6 +32,7 @@ from senlin_affinity.conf import opts
 from senlin_affinity.conf.told import Told
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
+from senlin_affinity.core.options import Option
 
 LOG = logging.getLogger(__name__)
 _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
@@ -36,31 +40,49 @@ _LINE = re.compile(r':(\d+), ')
 #: What no item of a list has: a line that begins with a space goes on with the one above it.
 _ODD = re.compile(r'[\n=]')
 _Texts = dict[tuple[str, str], tuple[str, str]]
+_Stamp = tuple[str, int, int, int]
 
 
 def read(paths: Iterable[str], constraints: Collection[Any] = ()) -> Told:
     """What these files and directories say, and Nova's defaults."""
-    mirrored = [option for option in opts.options_of(constraints) if option.nova]
-    known = {(_GROUP, FILTERS), *((option.nova, option.dest) for option in mirrored)}
+    return _read(_files(paths), _mirrored(constraints))
+
+
+def _mirrored(constraints: Collection[Any]) -> tuple[Option, ...]:
+    return tuple(option for option in opts.options_of(constraints) if option.nova)
+
+
+def _read(files: Iterable[str], mirrored: Collection[Option]) -> Told:
+    names = {(option.nova, option.dest): option.key for option in mirrored}
+    known = {(_GROUP, FILTERS), *names}
     texts: _Texts = {}
-    for path in paths:
-        for file in _files(path):
-            texts |= _texts(file, known)
-    filters = cfg.ListOpt(FILTERS, default=list(DEFAULT_FILTERS))
+    for file in files:
+        texts |= _texts(file, known)
     conf = cfg.ConfigOpts()
-    conf.register_opt(filters, group=_GROUP)
+    conf.register_opt(cfg.ListOpt(FILTERS, default=list(DEFAULT_FILTERS)), group=_GROUP)
     for option in mirrored:
         conf.register_opt(opts.as_oslo(option), group=option.nova)
     conf(args=[], default_config_files=[], default_config_dirs=[], use_env=False)
-    for (group, name), (text, file) in texts.items():
-        _set(conf, group, name, text, file)
+    open_ones = {at for at, (text, file) in texts.items() if not _is_set(conf, *at, text, file)}
     values = {option: opts.value_of(conf, option, option.nova) for option in mirrored}
+    filters = tuple(conf.filter_scheduler.enabled_filters)
     return Told(
-        tuple(conf.filter_scheduler.enabled_filters),
+        None if (_GROUP, FILTERS) in open_ones else filters,
         {option.key: value for option, value in values.items() if value != option.default},
-        frozenset(option.key for option in mirrored),
-        tuple(f'[{group}] {name}' for group, name in sorted(texts)),
+        frozenset(key for at, key in names.items() if at not in open_ones),
+        tuple(f'[{group}] {name}' for group, name in sorted(texts.keys() - open_ones)),
     )
+
+
+@lru_cache(maxsize=1)
+def _kept(stamps: tuple[_Stamp, ...], mirrored: tuple[Option, ...]) -> Told:
+    """What files say, as long as they are as they were."""
+    return _read([path for path, *_rest in stamps], mirrored)
+
+
+def _stamp(path: str) -> _Stamp:
+    has = os.stat(path)
+    return path, has.st_ino, has.st_size, has.st_mtime_ns
 
 
 def followed(conf: Any, constraints: Collection[Any] = ()) -> Told:
@@ -72,7 +94,8 @@ def followed(conf: Any, constraints: Collection[Any] = ()) -> Told:
     if not paths:
         return said
     try:
-        return read(paths, constraints).over(said)
+        stamps = tuple(map(_stamp, _files(paths)))
+        return _kept(stamps, _mirrored(constraints)).over(said)
     except (OSError, InvalidSpec) as error:
         LOG.warning('[affinity] nova_conf: %s', error)
         return said
@@ -85,13 +108,15 @@ def broken(said: str, path: str) -> str:
     return f'{where} is neither a group, a comment nor NAME = VALUE'
 
 
-def _files(path: str) -> list[str]:
-    if not os.path.isdir(path):
-        return [path]
-    found = sorted(glob(os.path.join(escape(path), '*.conf')))
-    if not found:
-        raise FileNotFoundError(errno.ENOENT, 'it has no *.conf', path)
-    return found
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        found = sorted(glob(os.path.join(escape(path), '*.conf')))
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, 'it has no *.conf', path)
+        yield from found
 
 
 def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
@@ -112,15 +137,19 @@ def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
     }
 
 
-def _set(conf: Any, group: str, name: str, text: str, path: str) -> None:
-    """Give an option the value of a text, if it is one for an option of its kind."""
+def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:
+    """Give an option the value of a text, if it is one for it; False: part of it is not known."""
     where = f'{path}: [{group}] {name}'
     try:
         conf.set_override(name, text, group=group)
         value = conf[group][name]
     except (cfg.Error, ValueError):
-        why = 'refers to an option that is not read' if '$' in text else 'is not a value of it'
-        raise InvalidSpec(why, where) from None
+        if '$' not in text:
+            raise InvalidSpec('is not a value of it', where) from None
+        conf.clear_override(name, group=group)
+        LOG.warning('%s refers to an option that is not read, and is not told', where)
+        return False
     is_odd = any(map(_ODD.search, value)) if isinstance(value, list) else '\n' in str(value)
     if is_odd:
         raise InvalidSpec('goes on over lines that are no part of it', where)
+    return True

@@ -103,7 +103,6 @@ def test_a_directory_and_what_comes_later(write, tmp_path):
         (f'[filter_scheduler]\nenabled_filters = A\n  password = {SECRET}', 'goes on over lines'),
         (f'[filter_scheduler]\nenabled_filters = A,\n  password = {SECRET}', 'goes on over lines'),
         (f'[DEFAULT]\ndefault_zone = az\n  {SECRET}', 'goes on over lines that are no part of it'),
-        (f'[DEFAULT]\ndefault_zone = $other\nother = {SECRET}', 'refers to an option that is not'),
         (b'[a]\nb = \xff' + SECRET.encode(), 'is not UTF-8 text'),
     ],
 )
@@ -115,6 +114,25 @@ def test_a_file_that_is_broken_is_told_without_its_text(write, text, words):
     assert words in str(caught.value)
     shown = ''.join(traceback.format_exception(caught.value))
     assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    ('text', 'left'),
+    [
+        ('[DEFAULT]\nmy_ip = 192.0.2.1\ndefault_zone = $my_ip', {'zone'}),
+        (f'[DEFAULT]\nother = {SECRET}\ndefault_zone = of-${{other}}', {'zone'}),
+        ('[filter_scheduler]\nmost = $other', {'most'}),
+        ('[filter_scheduler]\nenabled_filters = A, $host', set()),
+    ],
+)
+def test_what_refers_to_an_option_that_is_not_read_is_not_told(write, caplog, text, left):
+    """Nova knows what it is. All else of the file is told."""
+    path = write(f'{text}\n[scheduler]\nlimit_tenants_to_placement_aggregate = 1')
+    filters = DEFAULT_FILTERS if left else None
+    said = nova_conf.read([path], [Zones])
+    assert said == Told(filters, {'are_tenants_limited': True}, KEYS - left, (LIMITED,))
+    assert 'refers to an option that is not read' in caplog.text
+    assert SECRET not in caplog.text
 
 
 @pytest.mark.parametrize('name', ['gone.conf', 'empty'])
@@ -136,6 +154,35 @@ enable_isolated_aggregate_filtering = true
 """
 
 
+def engine(write, names):
+    path = write(ENGINES.format(names), 'senlin.conf')
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
+    return conf
+
+
+def test_an_engine_reads_the_files_again_only_where_they_changed(write, tmp_path, monkeypatch):
+    read, texts = [], nova_conf._texts
+
+    def watched(path, known):
+        read.append(path)
+        return texts(path, known)
+
+    monkeypatch.setattr(nova_conf, '_texts', watched)
+    paths = [write('[filter_scheduler]\nenabled_filters = A', 'nova.d/1.conf')]
+    conf = engine(write, tmp_path / 'nova.d')
+    for _each in range(3):
+        assert nova_conf.followed(conf).filters == ('A',)
+    assert read == paths
+    write('[filter_scheduler]\nenabled_filters = A, B', 'nova.d/1.conf')
+    assert nova_conf.followed(conf).filters == ('A', 'B')
+    paths.append(write('[filter_scheduler]\nenabled_filters = C', 'nova.d/2.conf'))
+    assert nova_conf.followed(conf).filters == ('C',)
+    assert nova_conf.followed(conf, [Zones]).values.get('most') is None
+    assert read == [paths[0], paths[0], *paths, *paths]
+
+
 @pytest.mark.parametrize(
     ('name', 'filters', 'values', 'warning'),
     [
@@ -149,11 +196,7 @@ def test_a_file_of_an_engine_s_that_names_nova_s(
     """What Nova says counts, of what it says; what can not be read is not told."""
     isolating = '[scheduler]\nenable_isolated_aggregate_filtering = 1'
     write(f'[filter_scheduler]\nenabled_filters = A\n{isolating}')
-    path = write(ENGINES.format(tmp_path / name), 'senlin.conf')
-    conf = cfg.ConfigOpts()
-    opts.register(conf)
-    conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
-    said = nova_conf.followed(conf)
+    said = nova_conf.followed(engine(write, tmp_path / name))
     assert said.filters == filters
     assert said.values == (values or {**said.values, 'are_tenants_limited': True})
     assert ('is_tenant_aggregate_required' in said.keys) == (not warning)
