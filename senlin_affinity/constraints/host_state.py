@@ -34,7 +34,10 @@ class HostStateConstraint:
     is_by_resources = False
     is_in_placement = True
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'host_state.up': Reason('the compute service is enabled and up'),
+        'host_state.up': Reason(
+            'the compute service is enabled and up',
+            doubt=f'a provider still has the trait {DISABLED}',
+        ),
         'host_state.disabled': Reason(
             'the compute service is disabled', advice='enable the compute service of the host'
         ),

@@ -48,9 +48,13 @@ class ServerCountConstraint:
             advice=f'raise {KEY}, or add hosts',
         ),
         'server_count.not_counted': Reason(
-            'may hold {most} servers, and how many it holds is not known'
+            'may hold {most} servers, and how many it holds is not known',
+            doubt='how many servers a host holds is not known',
         ),
-        'server_count.unknown': Reason('how many servers it may hold is not known'),
+        'server_count.unknown': Reason(
+            'how many servers it may hold is not known',
+            doubt='how many servers a host may hold is not known',
+        ),
         'server_count.not_enforced': Reason(
             'not enforced here: the scheduler counts no servers of a host'
         ),

@@ -72,7 +72,10 @@ class ServerGroupConstraint:
     filters: tuple[str, ...] = ()
     options = (RECLAIM, ATTEMPTS, NO_LATE_CHECK)
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'server_group.free_slots': Reason('server group {group} has room here'),
+        'server_group.free_slots': Reason(
+            'server group {group} has room here',
+            doubt="members may be hidden, or Nova's retries may run out",
+        ),
         'server_group.host_full': Reason(
             'holds {members} servers of group {group}, '
             'max_server_per_host is {max_server_per_host}',

@@ -57,7 +57,10 @@ class TraitsConstraint:
     may_be_given_up = True
     options = IMAGE_TYPES, IMAGE_METADATA
     reasons: ClassVar[Mapping[str, Reason]] = {
-        'traits.present': Reason('has the traits {required}'),
+        'traits.present': Reason(
+            'has the traits {required}',
+            doubt='which provider has a trait, or what else Nova requires, is not known',
+        ),
         'traits.missing': Reason(
             'lacks {missing}',
             advice='use hosts with the traits that are missing, or another flavor',

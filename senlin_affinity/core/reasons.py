@@ -26,18 +26,26 @@ class Reason:
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is what the owner of a cluster reads who may not list the hosts: a format string
     over what the owner asks for (``policy.trial``), of a rule that the owner could try without.
-    None: the code is the operators'.
+    None: the code is the operators'. ``doubt`` says, without any fact, why the room of a verdict
+    that is "at most" may be less; without it, a sentence without facts does.
     """
 
     sentence: str
     advice: str = ''
     detail: str = ''
     for_owner: str | None = None
+    doubt: str = ''
 
 
 def own(sentence: str, advice: str = '') -> Reason:
     """The reason of a rule about the request as a whole, all of whose facts are the owner's own."""
     return Reason(sentence, advice, for_owner=sentence)
+
+
+def doubt(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+    """Why there may be less room than an "at most" says, if the rule says so."""
+    reason = reasons.get(verdict.code, Reason(''))
+    return reason.doubt or ('' if '{' in reason.sentence else reason.sentence)
 
 
 def is_for_owner(reasons: Mapping[str, Reason]) -> bool:

@@ -51,6 +51,12 @@ def test_it_has_a_file_of_its_own(constraint):
     assert {path.stem for path in files} - {'__init__', 'base'} == set(REGISTERED)
 
 
+def test_a_doubt_names_nothing_of_a_host(constraint):
+    """It is in the line, which everybody may read."""
+    doubts = [reason.doubt for reason in constraint.reasons.values()]
+    assert [doubt for doubt in doubts if '{' in doubt or doubt.endswith('.')] == []
+
+
 def test_it_declares_all_that_is_asked_for(constraint):
     """Explicitly: a class that says nothing of names is asked about every host by itself."""
     assert levels(constraint)

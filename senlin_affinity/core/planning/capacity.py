@@ -8,7 +8,7 @@ whatever the unknown parts of the snapshot are, ``firm`` what of it fits whateve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from senlin_affinity.core.answered import answered, may_take_of_pools
@@ -17,6 +17,7 @@ from senlin_affinity.core.host import Host
 from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning.domains import Survey
 from senlin_affinity.core.planning.table import Table
+from senlin_affinity.core.reasons import Reason, doubt
 from senlin_affinity.core.server_group import AFFINITY
 from senlin_affinity.core.verdict import Verdict
 
@@ -55,8 +56,12 @@ def measure(
     found: Survey | None,
     request: Iterable[Verdict],
     unmodelled: Sequence[str],
+    reasons: Mapping[str, Reason],
 ) -> Capacity:
-    """The capacity, from what is told of every host, their domains, and of the request."""
+    """The capacity, from what is told of every host, their domains, and of the request.
+
+    :param reasons: those of the rules about hosts, by their codes.
+    """
     most, certain = _of_hosts(hosts, told, found)
     sure: int | None = None
     for verdict in request:
@@ -77,7 +82,7 @@ def measure(
         if most is None or firm < most:  # it matters which of the hosts it is
             at_most['affinity without members (Nova chooses the host)'] = None
     elif told.is_at_most and (most is None or firm < most):
-        at_most |= dict.fromkeys(_vague(resolved, hosts or (), told))
+        at_most |= dict.fromkeys(_vague(resolved, hosts or (), told, reasons))
     if most is not None and certain < most:
         if found is not None and found.crossing:
             at_most[f'domains that limit each other ({", ".join(found.crossing)})'] = None
@@ -89,8 +94,8 @@ def measure(
     if resolved.has_hidden_quotas:
         at_most["the project's quotas, which are not known"] = None
     # Of a number that is not known, only what is certain of it can have a condition.
-    reasons = tuple(at_most) if certain or most is not None else ()
-    return Capacity(most, certain, reasons, min(certain, firm))
+    words = tuple(at_most) if certain or most is not None else ()
+    return Capacity(most, certain, words, min(certain, firm))
 
 
 def _firm(resolved: ResolvedRequest, told: Table, found: Survey | None) -> int:
@@ -127,7 +132,9 @@ def _of_hosts(
     return None if most == math.inf else int(most), sum(told.certain)
 
 
-def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], told: Table) -> Iterable[str]:
+def _vague(
+    resolved: ResolvedRequest, hosts: Sequence[Host], told: Table, reasons: Mapping[str, Reason]
+) -> Iterator[str]:
     """In words, whose room may be less than it seems."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.once(answered)
@@ -163,5 +170,7 @@ def _vague(resolved: ResolvedRequest, hosts: Sequence[Host], told: Table) -> Ite
         elif resolved.snapshot.soft_deleted:
             yield 'soft-deleted servers, which may be members of the group'
         else:
-            said = row.verdicts.items()
-            yield from (f'constraint {name}' for name, verdict in said if verdict.is_at_most)
+            for name, verdict in row.verdicts.items():
+                if verdict.is_at_most:
+                    why = doubt(verdict, reasons)
+                    yield f'constraint {name}{why and f" ({why})"}'

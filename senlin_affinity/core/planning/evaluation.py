@@ -114,7 +114,8 @@ def evaluate(
         found = replace(found, certain=len(tried))
     told = table if found is None else found.table
     unmodelled = tuple(_unmodelled(resolved, constraints, table))
-    room = measure(resolved, hosts, told, found, request.values(), unmodelled)
+    reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
+    room = measure(resolved, hosts, told, found, request.values(), unmodelled, reasons)
     return Evaluation(resolved, constraints, table, found, request, room)
 
 

@@ -23,7 +23,11 @@ class Odd:
     summary = 'odd'
     needs = ('hosts',)
     filters = ()
-    reasons: ClassVar = {'odd.ok': Reason('ok')}
+    reasons: ClassVar = {
+        'odd.ok': Reason('ok'),
+        'odd.of': Reason('{host} is fine'),
+        'odd.why': Reason('{host} may be fine', doubt='who knows'),
+    }
 
     def check_host(self, resolved, host):
         return Verdict.passed('odd.ok', room=2)
@@ -128,7 +132,10 @@ ONE = {'hosts': {'cmp-1': {'free': 9}}}
         (Verdict.passed('odd.ok'), False, ()),
         (Verdict.skipped('odd.ok'), True, ()),
         (Verdict.passed('odd.ok', room=9), True, ()),
-        (Verdict.passed('odd.ok', room=9, is_at_most=True), True, ('constraint odd',)),
+        (Verdict.passed('odd.ok', room=9, is_at_most=True), True, ('constraint odd (ok)',)),
+        (Verdict.passed('odd.of', room=9, is_at_most=True), True, ('constraint odd',)),
+        (Verdict.passed('odd.why', room=9, is_at_most=True), True, ('constraint odd (who knows)',)),
+        (Verdict.passed('odd.nowhere', room=9, is_at_most=True), True, ('constraint odd',)),
     ],
 )
 def test_a_room_that_is_not_known_is_at_most(answer, is_by_resources, at_most):
