@@ -44,6 +44,10 @@ _READ = ('availability_zone', 'aggregates', 'unmirrored')
 _MOST_ZONES = 10
 #: Whatever the code is: which one it is tells of hosts.
 _FOR_OWNER = 'they must be in zone {availability_zone}'
+NO_ZONE = Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
+DEFAULT_ZONE = Assumption(
+    'availability_zone.default_availability_zone', 'a default zone called {zone}'
+)
 
 
 class AvailabilityZoneConstraint:
@@ -125,12 +129,11 @@ class AvailabilityZoneConstraint:
         zones |= snapshot.availability_zones or set()
         is_any = wanted is None and not is_of_host(resolved)
         if is_any and len(zones) > 1 and not is_told(DEFAULT_SCHEDULE_ZONE):
-            yield Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
+            yield NO_ZONE
         is_by_name = wanted is not None and snapshot.hosts and snapshot.aggregates is None
         default = _default(resolved)
         if is_by_name and wanted != default and not is_told(DEFAULT_AVAILABILITY_ZONE):
-            words = f'a default zone called {default}'
-            yield Assumption('availability_zone.default_availability_zone', words)
+            yield DEFAULT_ZONE.of(zone=default)
 
     def without(self, _question: ResolvedRequest) -> Data:
         """What gives the rule up."""

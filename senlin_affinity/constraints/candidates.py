@@ -1,7 +1,8 @@
 """Nova looks at no more hosts than ``max_placement_results`` of those that Placement has for it.
 
 Source: nova-scheduler asks Placement with this limit, before its filters run. If there are more
-hosts, and those in the answer are just the ones that filters refuse, Nova finds none.
+hosts, and those in the answer are just the ones that filters refuse, Nova finds none. It may also
+ask for the hosts of the networks' segments alone, which is assumed to leave none out.
 
 It never refuses anything. A number is "at most" where Placement has more hosts than the limit, as
 far as zones, services and resources tell, and filters may refuse as many before the servers that
@@ -16,9 +17,17 @@ from itertools import islice
 from operator import attrgetter, not_
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Host,
+    Option,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
 from senlin_affinity.core.host import Resource
 from senlin_affinity.core.host_status import DISABLED
+from senlin_affinity.core.nova_options import ROUTED
 from senlin_affinity.core.objects import DEFAULT_FILTERS
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
 from senlin_affinity.core.wanted_zone import wanted_zone
@@ -30,6 +39,7 @@ LIMIT = Option(
     minimum=1,
     nova='scheduler',
 )
+NO_SEGMENTS = Assumption('candidates.segments', 'networks without segments')
 _IS_UP = attrgetter('up')
 #: They let every host through: nothing of ours has what they read.
 _HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', 'SameHostFilter', 'DifferentHostFilter')
@@ -46,7 +56,7 @@ class CandidatesConstraint:
     is_by_resources = False
     is_in_placement = True
     filters: tuple[str, ...] = ()
-    options = (LIMIT,)
+    options = LIMIT, ROUTED
     reasons: ClassVar[Mapping[str, Reason]] = {
         'candidates.all': Reason('Nova looks at every host that Placement has for it'),
         'candidates.enough': Reason(
@@ -67,6 +77,11 @@ class CandidatesConstraint:
         if resolved.once(_verdict).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
             yield f'{limit}, which hosts that filters refuse may fill'
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
+        """The servers' networks are not known, and with segments Nova asks for their hosts."""
+        if resolved.option(ROUTED):
+            yield NO_SEGMENTS
 
 
 def _verdict(resolved: ResolvedRequest) -> Verdict:

@@ -32,6 +32,7 @@ SEPARATOR = Option(
     "What stands behind that namespace; as in nova.conf's [filter_scheduler].",
     nova='filter_scheduler',
 )
+NO_NAMESPACE = Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.key}')
 
 
 class ImageAggregatesConstraint:
@@ -98,7 +99,7 @@ class ImageAggregatesConstraint:
         """The namespace, where an image has properties."""
         is_read = resolved.is_enforced(_FILTER) and resolved.image_properties
         if is_read and not resolved.rules.is_told(NAMESPACE):
-            yield Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.key}')
+            yield NO_NAMESPACE
 
 
 def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:

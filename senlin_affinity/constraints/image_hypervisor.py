@@ -68,6 +68,7 @@ _DRIVERS: Mapping[str, Mapping[str, _Known]] = {
     'ironic': {_ARCH: _ANYTHING, _KIND: _Known((), ('baremetal',)), _MODE: _Known((), ('hvm',))},
     'fake': {_ARCH: _Known(('x86_64',)), _KIND: _Known(('fake',)), _MODE: _Known(('hvm',))},
 }
+NO_ARCHITECTURE = Assumption(f'image_hypervisor.{ARCHITECTURE.key}', f'no {ARCHITECTURE.key}')
 
 
 class ImageHypervisorConstraint:
@@ -133,7 +134,7 @@ class ImageHypervisorConstraint:
         traits = {host.traits for host in resolved.snapshot.hosts or ()}
         native = {each for one in traits for each in one if each.startswith(_NATIVE)}
         if len(native) > 1 and _ARCH not in resolved.once(_asked):
-            yield Assumption(f'image_hypervisor.{ARCHITECTURE.key}', f'no {ARCHITECTURE.key}')
+            yield NO_ARCHITECTURE
 
 
 def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:

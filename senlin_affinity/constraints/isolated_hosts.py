@@ -35,6 +35,8 @@ IS_RESTRICTED = Option(
     "Whether these hosts take no other image; as in nova.conf's [filter_scheduler].",
     nova=_NOVA,
 )
+NOTHING = Assumption('isolated_hosts.isolated_hosts', 'no isolated hosts or images')
+NO_IMAGE = Assumption('isolated_hosts.image', 'an image that is not isolated')
 
 
 class IsolatedHostsConstraint:
@@ -96,9 +98,9 @@ class IsolatedHostsConstraint:
         if not resolved.is_enforced(_FILTER):
             return
         if not (resolved.rules.is_told(HOSTS) and resolved.rules.is_told(IMAGES)):
-            yield Assumption('isolated_hosts.isolated_hosts', 'no isolated hosts or images')
+            yield NOTHING
         if _is_image_isolated(resolved) is None:
-            yield Assumption('isolated_hosts.image', 'an image that is not isolated')
+            yield NO_IMAGE
 
 
 def _is_isolated(resolved: ResolvedRequest, host: Host) -> bool:

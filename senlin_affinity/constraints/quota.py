@@ -14,6 +14,8 @@ from senlin_affinity.core import quotas
 from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.objects import Quota
 
+NO_USERS = Assumption('quota.user', 'no lower quota of the user')
+
 
 class QuotaConstraint:
     """How many servers more the project's quotas allow."""
@@ -55,7 +57,7 @@ class QuotaConstraint:
         used = [*quotas.amounts(resolved.flavor, resolved.demand)]
         used += [quotas.SERVER_GROUP_MEMBERS] if resolved.server_group is not None else []
         if any(name in known and known[name].of_user is None for name in used):
-            yield Assumption('quota.user', 'no lower quota of the user')
+            yield NO_USERS
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Quotas that are as large as is needed."""

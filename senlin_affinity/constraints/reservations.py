@@ -155,9 +155,13 @@ class ReservationsConstraint:
         return (shape, host.unmirrored) if host.unmirrored else shape
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """That an image which is not known has no reservation: one could open hosts as well."""
+        """That an image which is not known has no reservation: one could open hosts as well.
+
+        And what nobody told of Nova's request filters.
+        """
         if are_kept(resolved.rules) and resolved.image_properties is None:
             yield NO_IMAGE_RESERVED
+        yield from isolation.assumed(resolved)
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """Hosts put into an aggregate of those who ask, or none of a reservation that is nobody's.

@@ -27,6 +27,7 @@ MOST = Option(
     nova='filter_scheduler',
 )
 _OF_HOSTS, _OF_AGGREGATES = 'NumInstancesFilter', 'AggregateNumInstancesFilter'
+DEFAULT = Assumption(f'server_count.{KEY}', f'{KEY} of {{most}}')
 
 
 class ServerCountConstraint:
@@ -90,7 +91,7 @@ class ServerCountConstraint:
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """The limit of nova.conf, where a filter reads it."""
         if resolved.once(_is_enforced) and not resolved.rules.is_told(MOST):
-            yield Assumption(f'server_count.{KEY}', f'{KEY} of {resolved.option(MOST)}')
+            yield DEFAULT.of(most=resolved.option(MOST))
 
 
 def _is_enforced(resolved: ResolvedRequest) -> bool:

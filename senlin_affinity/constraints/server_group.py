@@ -53,6 +53,10 @@ NO_LATE_CHECK = Option(
     nova='workarounds',
 )
 _NEW_GROUP = 'a new server group (with Senlin: another cluster, or policy)'
+NO_SOFT_DELETED = Assumption('server_group.soft_deleted', 'no soft-deleted servers in the group')
+LATE_CHECK = Assumption(
+    'server_group.late_check', "Nova's default late check of server groups, and 3 attempts"
+)
 
 
 class ServerGroupConstraint:
@@ -182,11 +186,10 @@ class ServerGroupConstraint:
         if group is None or group.max_server_per_host is None or snapshot.hosts is None:
             return
         if snapshot.soft_deleted is None and not resolved.rules.is_told(RECLAIM):
-            yield Assumption('server_group.soft_deleted', 'no soft-deleted servers in the group')
+            yield NO_SOFT_DELETED
         is_told = all(map(resolved.rules.is_told, (ATTEMPTS, NO_LATE_CHECK)))
         if resolved.once(_checked_late) and not is_told:
-            text = "Nova's default late check of server groups, and 3 attempts"
-            yield Assumption('server_group.late_check', text)
+            yield LATE_CHECK
 
     def without(self, resolved: ResolvedRequest) -> Data:
         """What gives the rule up: a new group whose policy refuses nothing."""

@@ -36,10 +36,14 @@ from senlin_affinity.core.nova_options import IMAGE_METADATA, IMAGE_TYPES
 from senlin_affinity.core.planning import more_hosts
 
 _KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
-_NOT_ASKED = (
-    (IMAGE_TYPES, 'traits.image_types', "the image's disk format"),
-    (IMAGE_METADATA, 'traits.image_metadata', "the image's devices and architecture"),
+NO_TYPES = Assumption(
+    'traits.image_types', "a Nova that does not ask for hosts with the image's disk format"
 )
+NO_METADATA = Assumption(
+    'traits.image_metadata',
+    "a Nova that does not ask for hosts with the image's devices and architecture",
+)
+_NOT_ASKED = (IMAGE_TYPES, NO_TYPES), (IMAGE_METADATA, NO_METADATA)
 _READ = ('traits', 'is_nested', 'is_partial', 'resources', 'grants')
 
 
@@ -100,11 +104,11 @@ class TraitsConstraint:
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """That Nova does not look at the image more closely, where some host could not take it."""
         hosts = resolved.snapshot.hosts or ()
-        for option, code, what in _NOT_ASKED:
+        for option, assumption in _NOT_ASKED:
             traits = root_traits.of_image(resolved, option)
             is_open = traits and not resolved.rules.is_told(option)
             if is_open and not all(traits <= host.traits for host in hosts):
-                yield Assumption(code, f'a Nova that does not ask for hosts with {what}')
+                yield assumption
 
     def reads(self, resolved: ResolvedRequest) -> Collection[str]:
         """What counts of a host."""

@@ -7,17 +7,22 @@ them. What is *known* to be unsure makes the number "at most" instead.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Assumption(NamedTuple):
     """A stable code, such as ``nova.filters``, and words that go on "assuming ...".
 
     Where it is wrong, fewer servers fit than are said to: what does not fit with it never does.
+    Each is a constant of the module that declares it; its words may have facts in braces.
     """
 
     code: str
     text: str
+
+    def of(self, **facts: Any) -> Assumption:
+        """With the facts of one question."""
+        return self._replace(text=self.text.format(**facts))
 
 
 class OpenAssumption(Assumption):

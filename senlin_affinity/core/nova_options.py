@@ -49,6 +49,14 @@ IMAGE_METADATA = Option(
     'image_metadata_prefilter',
     nova='scheduler',
 )
+ROUTED = Option(
+    'are_segments_asked',
+    False,
+    "Whether Nova asks Placement for hosts in the segments of the servers' networks; as in "
+    "nova.conf's [scheduler].",
+    'query_placement_for_routed_network_aggregates',
+    nova='scheduler',
+)
 FALLBACK_OFF = Option(
     'is_pinning_strict',
     False,

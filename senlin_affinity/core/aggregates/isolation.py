@@ -15,10 +15,12 @@ for sure refuses nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.core.nova_options import ISOLATION, TENANTS
+from senlin_affinity.core.objects import Aggregate, ResolvedRequest
 from senlin_affinity.core.reasons import Reason
 from senlin_affinity.core.verdict import Verdict
 
@@ -34,6 +36,8 @@ REASONS = {
         'placement_aggregate_required_for_tenants off',
     ),
 }
+NOT_ISOLATED = Assumption('reservations.isolation', f'no {ISOLATION.dest}')
+NOT_LIMITED = Assumption('reservations.tenants', f'no {TENANTS.dest}')
 
 #: A flavor may ask for traits in groups with a suffix, an image may not.
 _IN_A_GROUP = re.compile(r'trait(?:[a-zA-Z0-9_-]{1,64})?:(.*)')
@@ -103,6 +107,24 @@ def tenants(metadata: Mapping[str, str]) -> frozenset[str]:
     """The projects that an aggregate with this metadata is for, in either flow; mostly none."""
     texts = (str(value) for key, value in _items(metadata) if key.startswith(TENANT))
     return frozenset(one.strip() for text in texts for one in text.split(','))
+
+
+def assumed(resolved: ResolvedRequest) -> Iterator[Assumption]:
+    """The filters that nobody said run, where they would keep the servers off some host."""
+    known, project, rules = resolved.snapshot.aggregates, resolved.project_id, resolved.rules
+    hosts = [aggregates for _zone, aggregates in resolved.snapshot.places]
+    if known is None or resolved.flavor is None:
+        return
+    if not rules.is_told(ISOLATION):
+        traits = required_traits(resolved.flavor.extra_specs, resolved.image_properties)
+        closed = isolate(traits, known).forbidden
+        if any(not closed.isdisjoint(aggregates) for aggregates in hosts):
+            yield NOT_ISOLATED
+    if not rules.is_told(TENANTS) and project is not None:
+        asked = limit_to_tenant(project, known, is_aggregate_required=False)
+        own = asked.required[0] if isinstance(asked, MemberOf) and asked.required else None
+        if own is not None and any(own.isdisjoint(aggregates) for aggregates in hosts):
+            yield NOT_LIMITED
 
 
 def _items(metadata: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -14,10 +14,11 @@ RULES = {rule.name: rule for rule in OURS}
 
 @pytest.mark.parametrize('row', rows('assumptions_of_rules'))
 def test_assumed(row):
-    traits = row.get('traits', [[]] * len(row['zones']))
+    nothing = [[]] * len(row['zones'])
+    each = zip(row['zones'], row.get('traits', nothing), row.get('hosts_in', nothing), strict=True)
     hosts = tuple(
-        host_of(f'cmp-{i}', {'zone': zone, 'traits': has})
-        for i, (zone, has) in enumerate(zip(row['zones'], traits, strict=True))
+        host_of(f'cmp-{i}', {'zone': zone, 'traits': has, 'aggregates': of})
+        for i, (zone, has, of) in enumerate(each)
     )
     snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
     told = row.get('told', {})

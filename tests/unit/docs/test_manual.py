@@ -2,6 +2,7 @@
 
 import ast
 import configparser
+import importlib
 import inspect
 import re
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.conf import opts
+from senlin_affinity.core.assumptions import Assumption
 from senlin_affinity.policy import schema
 from tests.support.our_constraints import OURS
 
@@ -135,6 +137,30 @@ def test_a_constraint_s_page_has_its_options_and_its_remedies(constraint):
     assert options == [option.dest for option in getattr(constraint, 'options', ())]
     assert section(page, 'What would help') == remedies_of(constraint)
     assert all(f'``{code}``' in text_of('user/preflight.rst') for code in remedies_of(constraint))
+
+
+def is_assumption(node):
+    names = 'Assumption', 'OpenAssumption'
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in names
+
+
+def assumed():
+    """All that is declared; a constant of its module each, so that none can be missed."""
+    found = []
+    for path in sorted((ROOT / 'senlin_affinity').rglob('*.py')):
+        tree = ast.parse(path.read_text(encoding='utf-8'))
+        if calls := [*filter(is_assumption, ast.walk(tree))]:
+            name = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+            constants = vars(importlib.import_module(name)).values()
+            own = [each for each in constants if isinstance(each, Assumption)]
+            assert len(own) == len(calls), name
+            found += own
+    return found
+
+
+def test_the_table_of_assumptions_has_all_that_is_declared():
+    told = [tuple(row[:2]) for row in table(text_of('user/preflight.rst'), 'assumptions')]
+    assert sorted(told) == sorted(map(tuple, assumed()))
 
 
 def entry_points(group):
