@@ -108,6 +108,10 @@ class Command(command.Command):
             transport.bound(made.session, self._largest)
         return made
 
+    def end_operation(self) -> None:
+        """What is asked from now on has a deadline of its own."""
+        self._open.close()
+
 
 class _Shown(Command):
     """A command that answers with columns, of which some may be asked for."""

@@ -4,7 +4,7 @@ Data flow: Nova's groups and what Senlin's API shows of bindings and notes come 
 judges; rows go out.
 
 Units: exit statuses are 0 (nothing is wrong, or it is done), 3 (a group is left behind, a rule is
-violated), 1 (the cloud could not be asked), 2 (usage).
+violated), 1 (the cloud could not be asked, or refuses to delete), 2 (usage).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from senlin_affinity.cli import base
 from senlin_affinity.cli.servers_view import rule
+from senlin_affinity.core.errors import CloudError
 from senlin_affinity.core.group_places import Place
 from senlin_affinity.core.member_of import spelt
 from senlin_affinity.core.server_group import ServerGroup
@@ -28,6 +29,7 @@ from senlin_affinity.policy.audit import Standing
 _COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')
 _FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'State', 'Since')
 _EVERYWHERE = 'of all projects (for administrators)'
+_NOT_ASKED = 'not asked'
 #: The states of what ``group audit`` shows.
 _FINE, _VIOLATED, _NOWHERE, _OUTSIDE, _DOUBLED, _GONE = (
     'ok', 'violated', 'no host known', 'outside of the group', 'two policies', 'no such group',
@@ -45,6 +47,11 @@ class _Look:
 
     def standings(self) -> list[Standing]:
         return list(audit.standings(self.groups, self.seen.ledger, self.seen.hints))
+
+    def orphans(self) -> list[Standing]:
+        """Those of which only a name is known come last."""
+        found = [each for each in self.standings() if each.is_orphan]
+        return sorted(found, key=lambda each: each.made_by == audit.PERHAPS)
 
 
 class _OfGroups(base.Command):
@@ -82,9 +89,8 @@ class ListGroups(_OfGroups, base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Look, and show a row for each."""
         look = self._look(parsed_args.timeout, is_everywhere=parsed_args.all_projects)
-        found = look.standings()
+        found = look.orphans() if parsed_args.orphans else look.standings()
         if parsed_args.orphans:
-            found = [each for each in found if each.is_orphan]
             self.exit_status = 3 if found else 0
         return _COLUMNS, [_row(each) for each in found]
 
@@ -94,6 +100,11 @@ class DeleteGroups(_OfGroups):
 
     def _add_arguments(self, add: base.Add) -> None:
         add('--orphans', action='store_true', required=True, help='those of group list --orphans')
+        add(
+            '--by-name',
+            action='store_true',
+            help='also those of which a policy only noted a name: they may belong to others',
+        )
         add('--yes', action='store_true', help='do not ask')
         add(
             '--dry-run',
@@ -105,31 +116,45 @@ class DeleteGroups(_OfGroups):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Look, ask, look again, and delete what is still left behind."""
         say = self.app.stdout.write
-        look = self._look(parsed_args.timeout)
-        found = [each for each in look.standings() if each.is_orphan]
-        if not found:
-            say('no server group is left behind\n')
-            return
-        for each in found:
+        orphans = self._look(parsed_args.timeout).orphans()
+        found = [each for each in orphans if _may_be_deleted(each, parsed_args)]
+        for each in orphans:
             say(f'{escaped(each.group.name)} ({each.group.id}), made by: {each.made_by}\n')
-        if parsed_args.dry_run:
-            self.exit_status = 3
-            return
-        if not parsed_args.yes:
-            say(f'Delete {len(found)} server group(s)? [y/N] ')
-            self.app.stdout.flush()
-            if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
+        if not orphans:
+            say('no server group is left behind\n')
+        if left := len(orphans) - len(found):
+            say(f'{left} of them known by name only, and kept: --by-name deletes them as well\n')
+        self.exit_status = 3 if left or (found and parsed_args.dry_run) else 0
+        if found and not parsed_args.dry_run:
+            if parsed_args.yes or self._is_agreed(len(found)):
+                self._delete({each.group.id for each in found}, parsed_args)
+            else:
                 say('nothing is deleted\n')
                 self.exit_status = 3
-                return
-        look = self._look(parsed_args.timeout)  # it may be somebody's by now
+
+    def _is_agreed(self, number: int) -> bool:
+        self.app.stdout.write(f'Delete {number} server group(s)? [y/N] ')
+        self.app.stdout.flush()
+        said = self.app.stdin.readline() if self.app.stdin else ''  # None: it is closed
+        if not said:
+            self.app.stdout.write('\n')
+            raise base.UsageError('nothing is deleted: no answer; --yes deletes without asking')
+        return said.strip().lower() in ('y', 'yes')
+
+    def _delete(self, agreed: set[str], parsed_args: argparse.Namespace) -> None:
         from senlin_affinity.cloud.server_groups import NovaServerGroups
 
-        asked = {each.group.id for each in found}
-        for each in look.standings():
-            if each.is_orphan and each.group.id in asked:
-                NovaServerGroups(look.compute).delete(each.group.id)
-                say(f'deleted {escaped(each.group.name)} ({each.group.id})\n')
+        self.end_operation()  # a person may have thought for long
+        look = self._look(parsed_args.timeout)  # it may be used by now
+        for each in look.orphans():
+            if each.group.id in agreed and _may_be_deleted(each, parsed_args):
+                try:
+                    NovaServerGroups(look.compute).delete(each.group.id)
+                except CloudError as error:
+                    self.app.stderr.write(f'{base.one_line(error)}\n')
+                    self.exit_status = 1
+                else:
+                    self.app.stdout.write(f'deleted {escaped(each.group.name)} ({each.group.id})\n')
 
 
 class AuditGroups(_OfGroups, base.Lister):
@@ -158,16 +183,16 @@ class AuditGroups(_OfGroups, base.Lister):
             named = _named(parsed_args.group, look.groups)
             wanted = {group.id for group in named}
         groups = self._located([each for each in look.groups if each.id in wanted], look)
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for group in groups:
-            rows += [_finding(group, place) for place in self._places(group, look)]
+            rows += self._findings(group, look)
             rows += _outside(group, bound, look)
         for group_id in sorted(wanted - {group.id for group in groups}):
-            rows.append((group_id, '', '', '', _GONE, ''))
+            rows.append((_text(group_id), '', '', '', _GONE, None))
         if parsed_args.group is None:
             ledger = dataclasses.replace(look.seen.ledger, bound=tuple(bound))
             for name, policies in audit.doubled(ledger):
-                rows.append((policies, '', '', name, _DOUBLED, ''))
+                rows.append((_text(policies), '', '', _text(name), _DOUBLED, None))
         is_wrong = any(row[4] not in (_FINE, _NOWHERE) for row in rows)
         self.exit_status = 3 if is_wrong else 0
         return _FINDINGS, rows
@@ -180,42 +205,48 @@ class AuditGroups(_OfGroups, base.Lister):
         known = members.listed(look.compute, groups, is_administrator=look.is_everywhere)
         return members.located(groups, known)
 
-    def _places(self, group: ServerGroup, look: _Look) -> Iterator[Place]:
-        found = audit.places(group)
-        servers = [each for place in found if place.is_violated for each in place.servers]
-        if servers:
-            from senlin_affinity.cloud.arrivals import arrived
+    def _findings(self, group: ServerGroup, look: _Look) -> Iterator[tuple[Any, ...]]:
+        from senlin_affinity.cloud import arrivals
 
-            times = arrived(look.compute, servers)
-            for place in found:
-                is_over = place.is_violated
-                since = audit.since(group, place, times) if is_over else None
-                yield dataclasses.replace(place, since=since)
-        else:
-            yield from found
+        found = audit.places(group)
+        violated = [place for place in found if place.is_violated]
+        asked = audit.fitting(violated, arrivals.MOST)
+        servers = [each for place in asked for each in place.servers]
+        times = arrivals.arrived(look.compute, servers)
+        for place in found:
+            since = audit.since(group, place, times) if place in asked else None
+            is_cut = place.is_violated and place not in asked
+            yield _finding(group, place, base.Cell(since, since or (_NOT_ASKED if is_cut else '')))
 
 
 def _row(standing: Standing) -> tuple[Any, ...]:
     group = standing.group
     users = base.Cell(list(standing.users), escaped(', '.join(standing.users)) or '-')
-    name = base.Cell(group.name, escaped(group.name))
     members = len(group.members)
     return (
-        group.id, name, rule(group), members, standing.made_by, users, standing.is_orphan,
+        group.id, _text(group.name), rule(group), members, standing.made_by, users,
+        standing.is_orphan,
     )  # fmt: skip
+
+
+def _may_be_deleted(standing: Standing, parsed_args: argparse.Namespace) -> bool:
+    return standing.made_by == audit.MADE or parsed_args.by_name
+
+
+def _text(text: str) -> base.Cell:
+    return base.Cell(text, escaped(text))
 
 
 def _servers(servers: Sequence[str]) -> base.Cell:
     return base.Cell(list(servers), '\n'.join(servers))
 
 
-def _finding(group: ServerGroup, place: Place) -> tuple[Any, ...]:
+def _finding(group: ServerGroup, place: Place, since: base.Cell) -> tuple[Any, ...]:
     state = _VIOLATED if place.is_violated else _FINE
     if place.host is None:
         state = _NOWHERE
-    name = base.Cell(group.name, escaped(group.name))
     servers = _servers(place.servers)
-    return name, rule(group), escaped(place.host or ''), servers, state, place.since or ''
+    return _text(group.name), rule(group), _text(place.host or ''), servers, state, since
 
 
 def _outside(group: ServerGroup, bound: Sequence[Any], look: _Look) -> Iterator[tuple[Any, ...]]:
@@ -223,8 +254,7 @@ def _outside(group: ServerGroup, bound: Sequence[Any], look: _Look) -> Iterator[
     servers = [node.server for node in look.seen.nodes if node.cluster in clusters]
     found = audit.outside(group, servers)
     if found:
-        name = base.Cell(group.name, escaped(group.name))
-        yield name, rule(group), '', _servers(found), _OUTSIDE, ''
+        yield _text(group.name), rule(group), '', _servers(found), _OUTSIDE, None
 
 
 def _clusters(word: str | None, look: _Look) -> set[str]:

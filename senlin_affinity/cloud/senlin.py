@@ -10,19 +10,23 @@ and bindings. ``global_project`` is for administrators, who get all projects wit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.rest import OwnersRest
-from senlin_affinity.core.errors import BindingError, InvalidSpec
+from senlin_affinity.core.errors import BindingError, CloudError, InvalidSpec
 from senlin_affinity.policy import binding, ledger, notes, profile
 from senlin_affinity.policy.ledger import Bound, Ledger
 from senlin_affinity.policy.properties import TYPE
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
+#: The states of an action that is not over: it waits, runs, or will run again.
+_GOES_ON = (
+    'INIT', 'READY', 'RUNNING', 'SUSPENDED', 'WAITING', 'WAITING_LIFECYCLE_COMPLETION',
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,20 @@ def see(senlin: OwnersRest, project: str | None) -> Seen:
         for each in clusters:
             kept.extend(ledger.kept(each['id'], each.get('data')))
             if ours and each.get('policies', True):  # ids of bindings
-                bound.extend(_bindings(senlin, each['id'], names[each['id']]))
+                bound.extend(_bindings(senlin, each['id'], names[each['id']], project))
     found = Ledger(names, tuple(bound), noted, tuple(kept), attaching.__contains__)
     return Seen(found, tuple(_nodes(senlin, project)), frozenset(_hints(senlin, project)))
 
 
-def _bindings(senlin: OwnersRest, cluster: str, name: str) -> Iterator[Bound]:
+def _bindings(senlin: OwnersRest, cluster: str, name: str, project: str | None) -> Iterator[Bound]:
     what = f'list the policies of cluster {name}'
-    body = senlin.get(f'/clusters/{cluster}/policies', what)
+    try:
+        body = senlin.get(f'/clusters/{cluster}/policies', what)
+    except CloudError as error:
+        # A proxy says 404, too: only the list tells that the cluster was deleted meanwhile.
+        if error.status != 404 or cluster in _ids(senlin, project):
+            raise
+        return
     with reading(what):
         for each in list_of(body, 'cluster_policies', what):
             with contextlib.suppress(BindingError):  # it holds no group
@@ -77,9 +87,14 @@ def _bindings(senlin: OwnersRest, cluster: str, name: str) -> Iterator[Bound]:
                     yield Bound(cluster, name, *policy, bool(each['enabled']), held)
 
 
+def _ids(senlin: OwnersRest, project: str | None) -> set[str]:
+    with reading('list the clusters of Senlin'):
+        return {str(each['id']) for each in _all(senlin, 'clusters', project)}
+
+
 def _attaching(senlin: OwnersRest) -> frozenset[str]:
-    """The clusters to which a policy is being attached."""
-    found = _all(senlin, 'actions', None, action=_ATTACH, status='RUNNING')
+    """The clusters to which a policy is being attached, or is about to be."""
+    found = _all(senlin, 'actions', None, action=_ATTACH, status=_GOES_ON)
     with reading('list the actions of Senlin'):
         return frozenset(str(each['target']) for each in found)
 
@@ -100,7 +115,7 @@ def _hints(senlin: OwnersRest, project: str | None) -> Iterator[str]:
 
 
 def _all(
-    senlin: OwnersRest, key: str, project: str | None, **query: str
+    senlin: OwnersRest, key: str, project: str | None, **query: str | Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Everything of a project under ``key``. No answer says whether there is more.
 
@@ -111,7 +126,7 @@ def _all(
     what = f'list the {key} of Senlin'
     marker: dict[str, str] = {}
     while True:
-        params: dict[str, str | int] = {'limit': PAGE, **query, **marker}
+        params: dict[str, str | int | Sequence[str]] = {'limit': PAGE, **query, **marker}
         page = list_of(senlin.get(f'/{key}', what, params=params), key, what)
         yield from (each for each in page if project in (None, each.get('project')))
         if len(page) < PAGE:

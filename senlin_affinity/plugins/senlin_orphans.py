@@ -3,7 +3,7 @@
 Data flow: the notes of one policy come in; each group that they name is looked at, deleted where it
 is empty and nobody's, and taken out of the notes. An attach and a detach do it by the way, so an
 error here is a line in the log. A name that a user chose is left to people
-(``senlin-affinity group delete --orphans``).
+(``senlin-affinity group delete --orphans --by-name``).
 
 Requests: none without such a note; else 2 for each group, and no more than ``_MOST`` of them.
 """

@@ -49,6 +49,17 @@ def standings(
         yield Standing(group, made_by, users[group.id], made_by != OTHERS and not is_used)
 
 
+def fitting(places: Iterable[Place], most: int) -> tuple[Place, ...]:
+    """Places with no more servers than that in all: the smallest first, as time needs them all."""
+    found: list[Place] = []
+    for place in sorted(places, key=lambda place: len(place.servers)):
+        most -= len(place.servers)
+        if most < 0:
+            break
+        found.append(place)
+    return tuple(found)
+
+
 def since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str | None:
     """When the rule was first violated at a place.
 

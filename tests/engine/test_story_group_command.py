@@ -6,7 +6,7 @@ import pytest
 
 from senlin_affinity.cloud import connection, eyes
 from senlin_affinity.cloud.arrivals import arrived
-from tests.support import command
+from tests.support import command, waiting
 
 pytestmark = pytest.mark.long
 
@@ -120,3 +120,43 @@ def test_an_administrator_sees_hosts(admin, truth, group, cloud):
     times = arrived(compute, [node.physical_id, '11111111-2222-4333-8444-555555555555'])
     assert times.keys() == {server.id}
     assert times[server.id][:10] == server.created_at[:10]
+
+
+def test_a_move_that_failed_or_was_reverted_is_none(admin, cloud):
+    """A server comes to its host when it is created, and again by a resize that is confirmed."""
+    nova = admin.compute
+    made = nova.create_server(
+        name='stays', flavor_id=nova.find_flavor('m1.tiny').id, image_id=cloud.image_id,
+        networks='none',
+    )  # fmt: skip
+    made = nova.wait_for_server(made, interval=0.3)
+    compute = connection.compute(eyes.of(cloud.connection()).owner)
+    (created,) = arrived(compute, [made.id]).values()
+    huge = nova.create_flavor(name='huge', vcpus=1, ram=1 << 30, disk=1)
+    other = nova.create_flavor(name='other', vcpus=1, ram=64, disk=1)
+    try:
+        nova.resize_server(made, huge)
+        waiting.until(lambda: messages(nova, made, 'resize') == ['Error'])
+        assert arrived(compute, [made.id]) == {made.id: created}
+        resize(nova, made, other)
+        (resized,) = arrived(compute, [made.id]).values()
+        nova.revert_server_resize(made)
+        nova.wait_for_server(made, interval=0.3)
+        assert (resized > created, arrived(compute, [made.id])) == (True, {made.id: created})
+        resize(nova, made, other)
+        nova.confirm_server_resize(made)
+        nova.wait_for_server(made, interval=0.3)
+        assert arrived(compute, [made.id])[made.id] > resized
+    finally:
+        nova.delete_server(made)
+        for flavor in (huge, other):
+            nova.delete_flavor(flavor)
+
+
+def resize(nova, server, flavor):
+    nova.resize_server(server, flavor)
+    nova.wait_for_server(server, status='VERIFY_RESIZE', interval=0.3)
+
+
+def messages(nova, server, name):
+    return [each.message for each in nova.server_actions(server) if each.action == name]

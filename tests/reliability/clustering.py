@@ -25,11 +25,11 @@ _LISTS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def answering(stage: Stage) -> Callable[[str, Mapping[str, str]], Reply]:
+def answering(stage: Stage) -> Callable[[str, Mapping[str, list[str]]], Reply]:
     """A function that answers a request for a path."""
     context = stage.desk.context
 
-    def answer(path: str, query: Mapping[str, str]) -> Reply:
+    def answer(path: str, query: Mapping[str, list[str]]) -> Reply:
         parts = path.strip('/').split('/')[1:]  # less v1
         if not parts:
             link = {'rel': 'self', 'href': f'{stage.cloud.url}/clustering/v1'}
@@ -52,6 +52,6 @@ def _listed(key: str, rows: Any) -> Reply:
 def orphans(stage: Stage) -> list[str]:
     """Have the operator's command delete what is left behind; what went wrong."""
     stage.cloud.clustering = answering(stage)
-    words = ('group', 'delete', '--orphans', '--yes')
+    words = ('group', 'delete', '--orphans', '--by-name', '--yes')
     done = command.run(*words, **stage.cloud.environment)
     return [] if done.returncode == 0 else [done.stderr or done.stdout]

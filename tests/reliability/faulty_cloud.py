@@ -18,7 +18,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import urllib3.connectionpool
 import urllib3.util.connection
@@ -56,7 +56,7 @@ class FaultyCloud(HttpCloud):
         self.steps: Counter[str] = Counter()
         self.gone: set[str] = set()
         self.hits = 0
-        self.clustering: Callable[[str, Mapping[str, str]], Reply] | None = None
+        self.clustering: Callable[[str, Mapping[str, list[str]]], Reply] | None = None
         self._glance = FakeGlance(FakeImage('cirros'))
         self._lock = threading.Lock()
         self._fault: tuple[str, range, Fault] | None = None
@@ -70,7 +70,7 @@ class FaultyCloud(HttpCloud):
         if service == 'image':
             return self._glance.send(f'{self.url}/image', f'/{path}', dict(parse_qsl(parts.query)))
         if service == 'clustering' and self.clustering is not None:
-            return self.clustering(path, dict(parse_qsl(parts.query)))
+            return self.clustering(path, parse_qs(parts.query))
         if service == 'identity' and method == 'POST':
             services = {'compute': 'compute/v2.1', 'placement': 'placement', 'image': 'image'}
             if self.clustering is not None:

@@ -112,6 +112,15 @@ def test_since_when():
         assert audit.since(group(policy, {}), place, {'s1': '3'}) is None, 'not all are known'
 
 
+@pytest.mark.parametrize(
+    ('sizes', 'most', 'fits'),
+    [([3, 2, 1], 3, [1, 2]), ([3, 2, 1], 6, [1, 2, 3]), ([3, 2], 2, [2]), ([3], 2, [])],
+)
+def test_the_most_hosts_that_fit(sizes, most, fits):
+    places = [Place(f'cmp-{size}', ('s',) * size) for size in sizes]
+    assert [len(place.servers) for place in audit.fitting(places, most)] == fits
+
+
 def test_servers_outside():
     assert audit.outside(FULL, ['s3', 's1', 's2']) == ('s2', 's3')
 

@@ -1,0 +1,247 @@
+"""``senlin-affinity group`` over a Nova and a Senlin that answer what a test wants.
+
+The real ones are asked in ``tests/engine/test_story_group_command.py``.
+"""
+
+import argparse
+import io
+import json
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from senlin_affinity.cli.group import DeleteGroups
+from senlin_affinity.cloud import deadline
+from tests.functional.http_cloud import HttpCloud
+from tests.recordings.exchanges import Reply
+from tests.support import command, fake_keystone
+from tests.support.fake_nova import FakeHost, FakeNova
+
+PROJECT = 'admin-project'
+OWN = {'project_id': PROJECT}
+BIDI = 'cmp\u202e-1'
+NONE_LEFT = 'no server group is left behind\n'
+
+
+class Senlin(HttpCloud):
+    """A cloud with a Senlin, in lists of plain values.
+
+    ``gone`` are clusters that no path leads to, with the clusters that are there from then on;
+    ``kept`` are groups that Nova does not delete; ``times`` the actions of servers.
+    """
+
+    def __init__(self, nova, **lists):
+        super().__init__(nova)
+        self.lists = {'nodes': [], 'profiles': [], 'actions': [], 'clusters': [], **lists}
+        self.bindings, self.gone, self.kept, self.times = {}, {}, set(), {}
+
+    def answer(self, method, target, headers, body):
+        parts = urlsplit(target)
+        path = parts.path.strip('/').split('/')
+        if path[0] == 'identity' and method == 'POST':
+            urls = {'compute': f'{self.url}/compute/v2.1', 'clustering': self.senlin}
+            return Reply(201, fake_keystone.token('admin', urls))
+        if path[0] == 'clustering':
+            return self._senlin(path[2:], parse_qs(parts.query))
+        if method == 'DELETE' and path[-1] in self.kept:
+            return Reply(403, {'forbidden': {'code': 403, 'message': f'{path[-1]} stays'}})
+        if path[-1] == 'os-instance-actions':
+            return Reply(200, {'instanceActions': self.times.get(path[-2], [])})
+        return super().answer(method, target, headers, body)
+
+    @property
+    def senlin(self):
+        return f'{self.url}/clustering/v1'
+
+    def _senlin(self, path, query):
+        if not path:
+            link = {'rel': 'self', 'href': self.senlin}
+            return Reply(200, {'version': {'id': '1.0', 'status': 'CURRENT', 'links': [link]}})
+        if path[0] == 'clusters' and path[2:]:
+            if path[1] in self.gone:
+                self.lists['clusters'] = self.gone[path[1]]
+                return Reply(404, {'error': {'code': 404, 'message': 'not found'}})
+            return Reply(200, {'cluster_policies': self.bindings.get(path[1], [])})
+        found = self.lists[path[0]]
+        if path[0] == 'actions':
+            found = [each for each in found if each['status'] in query['status']]
+        return Reply(200, {path[0]: found})
+
+
+def policy(**notes):
+    return {
+        'id': 'p1', 'name': 'p', 'type': 'senlin.policy.affinity-1.1', 'project': PROJECT,
+        'data': {'senlin_affinity': {'dead': notes}},
+    }  # fmt: skip
+
+
+def cluster(key, **more):
+    return {'id': key, 'name': f'name of {key}', 'project': PROJECT, 'data': {}, **more}
+
+
+def bound(group, name='p', kind='senlin.policy.affinity-1.1'):
+    data = {'servergroup_id': group, 'inherited_group': True}
+    return {
+        'policy_id': name, 'policy_name': name, 'policy_type': kind, 'enabled': True,
+        'data': {'AffinityPolicy': {'version': '1.0', 'data': data}},
+    }  # fmt: skip
+
+
+@pytest.fixture
+def nova():
+    return FakeNova(hosts=(FakeHost(BIDI), FakeHost('cmp-2')))
+
+
+@pytest.fixture
+def group(run):
+    def ask(cloud, *words, text=''):
+        environment = {**command.NO_CLOUD, **cloud.environment, 'COLUMNS': '300'}
+        return command.run('group', *words, text=text, **environment)
+
+    return ask
+
+
+def groups(nova):
+    return {each['id'] for each in nova.groups}
+
+
+@pytest.fixture
+def two(nova):
+    """A group of ours by its id, and one of which only a name is noted."""
+    sure, named = nova.add_group('sure'), nova.add_group('web')
+    with Senlin(nova, policies=[policy(made=[sure], creating=['web'])]) as cloud:
+        yield cloud, sure, named
+
+
+@pytest.mark.parametrize(('words', 'text'), [(('--yes',), ''), ((), 'y\n')])
+def test_a_name_alone_deletes_nothing(group, nova, two, words, text):
+    cloud, sure, named = two
+    done = group(cloud, 'delete', '--orphans', *words, text=text)
+    assert (done.returncode, done.stderr, groups(nova)) == (3, '', {named})
+    said = done.stdout.splitlines()
+    assert said[:2] == [
+        f'sure ({sure}), made by: policy', f'web ({named}), made by: policy, by its name',
+    ]  # fmt: skip
+    assert said[2] == '1 of them known by name only, and kept: --by-name deletes them as well'
+    again = group(cloud, 'delete', '--orphans', *words, text=text)
+    assert (again.returncode, groups(nova), 'Delete' in again.stdout) == (3, {named}, False)
+    done = group(cloud, 'delete', '--orphans', '--by-name', *words, text=text)
+    assert (done.returncode, groups(nova)) == (0, set())
+    assert group(cloud, 'delete', '--orphans', *words, text=text).stdout == NONE_LEFT
+
+
+def test_what_is_known_by_name_only_is_listed_last(group, nova):
+    named, sure = nova.add_group('web'), nova.add_group('sure')
+    with Senlin(nova, policies=[policy(made=[sure], creating=['web'])]) as cloud:
+        done = group(cloud, 'list', '--orphans', '-f', 'value', '-c', 'ID', '-c', 'Made By')
+        assert done.stdout.splitlines() == [f'{sure} policy', f'{named} policy, by its name']
+        done = group(cloud, 'delete', '--orphans', '--dry-run', '--by-name')
+    assert (done.returncode, len(done.stdout.splitlines()), groups(nova)) == (3, 2, {sure, named})
+
+
+def test_of_several_groups_one_that_nova_keeps_stops_no_other(group, nova):
+    made = [nova.add_group(name) for name in ('a', 'b', 'c')]
+    with Senlin(nova, policies=[policy(made=made)]) as cloud:
+        cloud.kept = {made[0], made[1]}
+        done = group(cloud, 'delete', '--orphans', '--yes')
+    assert (done.returncode, groups(nova)) == (1, {made[0], made[1]})
+    assert [f'{each} stays' in done.stderr for each in made] == [True, True, False]
+    assert done.stdout.endswith(f'deleted c ({made[2]})\n')
+
+
+@pytest.mark.parametrize('stdin', [None, io.StringIO()], ids=['closed', 'ended'])
+def test_nobody_answers(nova, two, stdin):
+    cloud = two[0]
+    status, said = delete(cloud, stdin)
+    assert (status, len(groups(nova))) == (2, 2)
+    assert said == 'error: nothing is deleted: no answer; --yes deletes without asking\n'
+
+
+def test_a_person_may_think_for_longer_than_the_deadline(nova, two, monkeypatch):
+    cloud, _sure, named = two
+    now = [1000.0]
+    monkeypatch.setattr(deadline, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+
+    def think():
+        now[0] += 3600
+        return 'y\n'
+
+    assert delete(cloud, SimpleNamespace(readline=think)) == (3, '')
+    assert groups(nova) == {named}
+
+
+def delete(cloud, stdin):
+    """The exit status, and what is said to stderr, of the command in an application."""
+    client = SimpleNamespace(affinity=cloud.connection())
+    app = SimpleNamespace(
+        stdin=stdin, stdout=io.StringIO(), stderr=io.StringIO(), client_manager=client
+    )
+    deletes = DeleteGroups(app, argparse.Namespace(os_cloud='x', debug=False))
+    words = ['--orphans', '--timeout', '60']
+    status = deletes.run(deletes.get_parser('group delete').parse_args(words))
+    return status, app.stderr.getvalue()
+
+
+def test_a_cluster_that_is_deleted_meanwhile(group, nova):
+    sure = nova.add_group('sure')
+    both = [cluster('c1'), cluster('c2')]
+    with Senlin(nova, policies=[policy(made=[sure])], clusters=both) as cloud:
+        cloud.gone = {'c1': [both[1]]}
+        cloud.bindings = {'c2': [bound(sure)]}
+        done = group(cloud, 'list', '-f', 'json', '-c', 'Used By')
+        assert (done.stderr, json.loads(done.stdout)) == ('', [{'Used By': ['name of c2']}])
+        cloud.gone = {'c2': [both[1]]}
+        done = group(cloud, 'list')
+    assert (done.returncode, 'Senlin answered 404' in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ('status', 'is_orphan'),
+    [
+        ('INIT', False), ('WAITING', False), ('READY', False), ('RUNNING', False),
+        ('SUSPENDED', False), ('WAITING_LIFECYCLE_COMPLETION', False),
+        ('SUCCEEDED', True), ('FAILED', True), ('CANCELLED', True),
+    ],
+)  # fmt: skip
+def test_an_attach_that_is_not_over_keeps_its_group(group, nova, status, is_orphan):
+    sure = nova.add_group('sure')
+    action = {'id': 'a', 'target': 'dead', 'status': status, 'project': PROJECT}
+    lists = {'policies': [policy(made=[sure])], 'clusters': [cluster('dead')], 'actions': [action]}
+    with Senlin(nova, **lists) as cloud:
+        done = group(cloud, 'list', '-f', 'json', '-c', 'Orphan')
+    assert json.loads(done.stdout) == [{'Orphan': is_orphan}]
+
+
+def test_names_are_escaped_for_people_only(group, nova):
+    web, other = nova.add_group('web', **OWN), nova.add_group('other', **OWN)
+    nova.boot(web, BIDI, project=PROJECT)
+    named = cluster('c1', name='a\u202eb')
+    with Senlin(nova, policies=[policy()], clusters=[named]) as cloud:
+        cloud.bindings = {'c1': [bound(web, 'x\u202ey'), bound(other, 'z', 'policy-1.0')]}
+        shown = group(cloud, 'audit', '--all-projects')
+        rows = json.loads(group(cloud, 'audit', '--all-projects', '-f', 'json').stdout)
+    assert '\u202e' not in shown.stdout
+    assert shown.returncode == 3
+    assert rows[0]['Host'] == BIDI
+    assert rows[1]['Servers'] == 'a\u202eb'
+    assert 'x\u202ey (' in rows[1]['Server Group']
+
+
+def test_whole_hosts_get_a_time(group, nova):
+    web = nova.add_group('web', **OWN)
+    for name, number in ((BIDI, 60), ('cmp-2', 3)):
+        for _ in range(number):
+            nova.boot(web, name, project=PROJECT)
+    with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
+        cloud.bindings = {'c1': [bound(web)]}
+        servers = next(each['members'] for each in nova.groups if each['id'] == web)
+        begun = {'action': 'create', 'start_time': '2026-01-01T00:00:00.000000', 'message': None}
+        cloud.times = {server: [begun] for server in servers}
+        asked = ('audit', '--all-projects')
+        rows = json.loads(group(cloud, *asked, '-f', 'json').stdout)
+        shown = group(cloud, *asked, '-c', 'Since').stdout
+        asked = [each for each in cloud.asked if each.endswith('os-instance-actions')]
+    assert [row['Since'] for row in rows] == [None, begun['start_time']]
+    assert ('| not asked  ' in shown, shown.count(begun['start_time'])) == (True, 1)
+    assert len(asked) == 2 * 3

@@ -1,0 +1,42 @@
+"""When a server came to its host, by its actions; the newest is the first, as Nova lists them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from senlin_affinity.cloud.arrivals import arrived
+
+
+def actions(*rows):
+    """``'2 resize Error'`` is what began second."""
+    for row in reversed(rows):
+        time, name, *message = row.split()
+        yield {'start_time': time, 'action': name, 'message': message[0] if message else None}
+
+
+@pytest.mark.parametrize(
+    ('rows', 'time'),
+    [
+        ([], None),
+        (['1 create', '2 reboot'], '1'),
+        (['1 create Error'], '1'),
+        (['1 create', '2 live-migration'], '2'),
+        (['1 create', '2 live-migration Error'], '1'),
+        (['1 create', '2 live-migration', '3 live_migration_cancel'], '1'),
+        (['1 create', '2 live-migration', '3 live_migration_cancel Error'], '2'),
+        (['1 create', '2 evacuate Error', '3 evacuate'], '3'),
+        (['1 create', '2 resize'], '2'),
+        (['1 create', '2 resize', '3 revertResize'], '1'),
+        (['1 create', '1 resize', '1 revertResize'], '1'),
+        (['1 create', '2 resize', '3 revertResize Error'], '2'),
+        (['1 create', '2 migrate', '3 confirmResize', '4 resize', '5 revertResize'], '2'),
+        (['1 create', '2 migrate Error', '3 confirmResize'], '2'),
+        (['1 create', '2 migrate Error', '3 reboot'], '1'),
+        (['2 unshelve Error'], None),
+        (['1 confirmResize'], None),
+    ],
+)
+def test_the_last_move_that_holds(rows, time):
+    body = {'instanceActions': list(actions(*rows))}
+    compute = SimpleNamespace(get=lambda *_words, **_options: body)
+    assert arrived(compute, ['s']) == ({} if time is None else {'s': time})
