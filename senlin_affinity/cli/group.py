@@ -46,7 +46,8 @@ class _Look:
     is_everywhere: bool
 
     def standings(self) -> list[Standing]:
-        return list(audit.standings(self.groups, self.seen.ledger, self.seen.hints))
+        seen = self.seen
+        return list(audit.standings(self.groups, seen.ledger, seen.hints, seen.specs))
 
     def orphans(self) -> list[Standing]:
         """Those of which only a name is known come last."""

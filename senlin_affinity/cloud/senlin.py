@@ -1,7 +1,7 @@
 """What Senlin's API shows of clusters, policies, bindings and nodes, for who looks from outside.
 
 Requests: one a page of clusters, policies, nodes and profiles, one for each cluster that has a
-policy, and one for the attaches that are under way.
+policy, one for the attaches that are under way, and the clusters once more where one is gone.
 
 Source: Senlin's API reference, version 1. The lists show the ``data`` of clusters, policies, nodes
 and bindings. ``global_project`` is for administrators, who get all projects without it as well.
@@ -10,16 +10,16 @@ and bindings. ``global_project`` is for administrators, who get all projects wit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.cloud.answers import list_of, reading
 from senlin_affinity.cloud.rest import OwnersRest
 from senlin_affinity.core.errors import BindingError, CloudError, InvalidSpec
-from senlin_affinity.policy import binding, ledger, notes, profile
+from senlin_affinity.policy import binding, ledger, notes, profile, properties
 from senlin_affinity.policy.ledger import Bound, Ledger
-from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.policy.properties import TYPE, Properties
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
@@ -41,11 +41,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the API shows. ``hints`` are the groups that profiles name, by name or id."""
+    """What the API shows. ``hints`` are the groups that profiles name, by name or id.
+
+    ``specs`` are those of the policies with notes, by their ids, as far as they can be read.
+    """
 
     ledger: Ledger
     nodes: tuple[Node, ...]
     hints: frozenset[str]
+    specs: Mapping[str, Properties]
 
 
 def see(senlin: OwnersRest, project: str | None) -> Seen:
@@ -56,6 +60,7 @@ def see(senlin: OwnersRest, project: str | None) -> Seen:
         kinds = {key: str(each['type']) for key, each in policies.items()}
         ours = {key for key, kind in kinds.items() if kind.rpartition('-')[0] == TYPE}
         noted = {key: notes.read(policies[key].get('data')) for key in ours}
+    specs = dict(_specs({key: policies[key] for key in ours if noted[key]}))
     # Before the bindings: an attach that ends in between has stored its own.
     attaching = _attaching(senlin) if any(noted.values()) else frozenset()
     bound: list[Bound] = []
@@ -67,7 +72,14 @@ def see(senlin: OwnersRest, project: str | None) -> Seen:
             if ours and each.get('policies', True):  # ids of bindings
                 bound.extend(_bindings(senlin, each['id'], names[each['id']], project))
     found = Ledger(names, tuple(bound), noted, tuple(kept), attaching.__contains__)
-    return Seen(found, tuple(_nodes(senlin, project)), frozenset(_hints(senlin, project)))
+    nodes = tuple(_nodes(senlin, project))
+    return Seen(found, nodes, frozenset(_hints(senlin, project)), specs)
+
+
+def _specs(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Properties]]:
+    for key, each in policies.items():
+        with contextlib.suppress(InvalidSpec):
+            yield key, properties.load(each.get('spec', {}))
 
 
 def _bindings(senlin: OwnersRest, cluster: str, name: str, project: str | None) -> Iterator[Bound]:

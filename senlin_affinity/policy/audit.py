@@ -17,6 +17,8 @@ from senlin_affinity.core.group_places import Place
 from senlin_affinity.core.group_places import places as places
 from senlin_affinity.core.server_group import AFFINITY, ServerGroup
 from senlin_affinity.policy.ledger import Ledger
+from senlin_affinity.policy.matching import mismatch
+from senlin_affinity.policy.properties import Properties
 
 #: Who made a group: a policy; a policy, as far as a note of its name tells; somebody else.
 MADE, PERHAPS, OTHERS = 'policy', 'policy, by its name', '-'
@@ -33,20 +35,37 @@ class Standing:
 
 
 def standings(
-    groups: Sequence[ServerGroup], ledger: Ledger, hints: Collection[str] = ()
+    groups: Sequence[ServerGroup],
+    ledger: Ledger,
+    hints: Collection[str] = (),
+    specs: Mapping[str, Properties] | None = None,
 ) -> Iterator[Standing]:
     """Where each group stands. An orphan is ours, empty, and nobody's: no binding's, no kept one's.
 
     :param hints: names and ids of groups that profiles name: their servers need these.
+    :param specs: what the policies ask for, by their ids; it may lack some. A group that a policy
+        would not have created is none of those that its notes name.
     """
     users = {group.id: tuple(ledger.users(group.id)) for group in groups}
-    free = [group.name for group in groups if not users[group.id]]
+    named = {
+        group.id: group.name
+        for group in groups
+        if not users[group.id] and _is_named(group, ledger, specs or {})
+    }
+    names = list(named.values())
     for group in groups:
         made_by = MADE if ledger.is_made(group.id) else OTHERS
-        if made_by == OTHERS and not users[group.id] and ledger.is_named(group.name):
-            made_by = PERHAPS if free.count(group.name) == 1 else OTHERS
+        if made_by == OTHERS and group.id in named and names.count(group.name) == 1:
+            made_by = PERHAPS
         is_used = bool(group.members or users[group.id] or {group.id, group.name} & {*hints})
         yield Standing(group, made_by, users[group.id], made_by != OTHERS and not is_used)
+
+
+def _is_named(group: ServerGroup, ledger: Ledger, specs: Mapping[str, Properties]) -> bool:
+    return any(
+        policy not in specs or mismatch(group, specs[policy], is_ours=True) is None
+        for policy in ledger.naming(group.name)
+    )
 
 
 def fitting(places: Iterable[Place], most: int) -> tuple[Place, ...]:

@@ -88,12 +88,14 @@ class Ledger:
         here = (cluster, CREATING)
         return {note.group for note in self.all_notes() if (note.cluster, note.kind) == here}
 
-    def is_named(self, name: str) -> bool:
-        """Was Nova about to be asked for a group of this name, and is it no more?"""
-        return any(
-            (note.kind, note.group) == (CREATING, name) and not self.is_attaching(note.cluster)
-            for note in self.all_notes()
-        )
+    def naming(self, name: str) -> set[str]:
+        """The policies that were about to ask Nova for a group of this name, and no longer are."""
+        return {
+            policy
+            for policy, noted in self.notes.items()
+            for note in noted
+            if (note.kind, note.group) == (CREATING, name) and not self.is_attaching(note.cluster)
+        }
 
 
 def kept(cluster: str, data: object) -> Iterator[Note]:

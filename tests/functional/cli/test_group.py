@@ -140,6 +140,15 @@ def test_what_is_known_by_name_only_is_listed_last(group, nova):
     assert (done.returncode, len(done.stdout.splitlines()), groups(nova)) == (3, 2, {sure, named})
 
 
+def test_a_group_that_the_policy_would_not_have_created(group, nova):
+    named = nova.add_group('web')
+    asked = {'servergroup': {'name': 'web', 'policies': 'affinity'}}
+    spec = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': asked}
+    with Senlin(nova, policies=[{**policy(creating=['web']), 'spec': spec}]) as cloud:
+        done = group(cloud, 'delete', '--orphans', '--by-name', '--yes')
+    assert (done.returncode, done.stdout, groups(nova)) == (0, NONE_LEFT, {named})
+
+
 def test_of_several_groups_one_that_nova_keeps_stops_no_other(group, nova):
     made = [nova.add_group(name) for name in ('a', 'b', 'c')]
     with Senlin(nova, policies=[policy(made=made)]) as cloud:

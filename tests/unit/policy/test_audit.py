@@ -9,6 +9,7 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.ledger import Bound, Ledger
 from senlin_affinity.policy.notes import CREATING, KEPT, Note
 from senlin_affinity.policy.notes import MADE as NOTED
+from senlin_affinity.policy.properties import Properties
 
 CLUSTERS = {'c1': 'web', 'c2': 'db'}
 
@@ -62,6 +63,27 @@ def test_of_two_groups_of_a_noted_name_none_is_known_to_be_ours():
     assert [each.is_orphan for each in audit.standings([EMPTY, twin], known)] == [False] * 2
     used = ledger(Note('gone', CREATING, 'g-name'), bindings=[bound('c2', 'g2')])
     assert [each.is_orphan for each in audit.standings([EMPTY, twin], used)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ('asked', 'is_candidate'),
+    [
+        ({'policy': 'anti-affinity'}, True),
+        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 1}}, True),
+        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}}, False),
+        ({'policy': 'affinity'}, False),
+    ],
+)
+def test_a_group_that_the_policy_would_not_have_created_is_none_of_a_noted_name(
+    asked, is_candidate
+):
+    known = ledger(Note('gone', CREATING, 'g-name'))
+    specs = {'p1': Properties('1.1', **asked)}
+    (standing,) = audit.standings([EMPTY], known, specs=specs)
+    assert standing.is_orphan is is_candidate
+    twin = ServerGroup('g2', 'g-name', 'soft-affinity')
+    both = audit.standings([EMPTY, twin], known, specs=specs)
+    assert [each.is_orphan for each in both] == [is_candidate, False]
 
 
 @pytest.mark.parametrize('hint', ['g1', 'g-name'])
