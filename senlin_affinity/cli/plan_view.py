@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
@@ -35,8 +35,12 @@ class _Console(Console):
 def show(answer: plan_notes.Answer, stream: TextIO) -> None:
     """Draw it on a stream; colours only where that is a terminal."""
     console = _Console(file=stream, highlight=False, markup=False, emoji=False)
-    for line in console.render_lines(Group(*_parts(answer, console)), pad=False):
-        console.print(Segments([*_stripped(line), Segment.line()]), end='')
+    for part in _parts(answer, console):
+        options = console.options
+        if isinstance(part, Text) and part.no_wrap:
+            options = options.update(width=max(options.max_width, part.cell_len))
+        for line in console.render_lines(part, options, pad=False):
+            console.print(Segments([*_stripped(line), Segment.line()]), end='', crop=False)
 
 
 def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableType]:
@@ -82,11 +86,13 @@ def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]
         title = 'Nothing is known that would help. What fits:'
     elif not any(remedy.capacity >= decision.wanted for remedy in single):
         title = 'No single change is enough. What would help most:'
-    lines = []
+    if decision.remedies:
+        yield from ('', title)
     for remedy in decision.remedies:
+        yield indented(Text(str(remedy)))
         shown = [line for command in remedy.commands for line in _wrapped(command, width - 6)]
-        lines += [str(remedy), *(f'    {line}' for line in shown if len(shown) <= _MOST_LINES)]
-    yield from _list(title, lines)
+        if len(shown) <= _MOST_LINES and all(map(str.isprintable, remedy.commands)):
+            yield from (Text(f'      {line}', no_wrap=True) for line in shown)
     if note := answer.note_of_remedies():
         yield indented(Text(note, style='dim'))
     if decision.fits is False and not helping:

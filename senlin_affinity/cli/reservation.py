@@ -28,12 +28,14 @@ _CUSTOM = re.compile(r'CUSTOM_[A-Z0-9_]{1,248}')
 _FIRST = """\
 # Keeps aggregates for servers that require {trait}, where nova.conf says so
 # on all hosts of nova-scheduler: [scheduler] enable_isolated_aggregate_filtering = true
+(
+set -e
 export OS_PLACEMENT_API_VERSION=1.6
 openstack trait create {trait}"""
 _HOSTS = """\
 for host in {hosts}; do
-    provider=$(openstack resource provider list --name "$host" -f value -c uuid) &&
-    traits=$(openstack resource provider trait list "$provider" -f value) &&
+    provider=$(openstack resource provider list --name "$host" -f value -c uuid)
+    traits=$(openstack resource provider trait list "$provider" -f value)
     openstack resource provider trait set "$provider" --trait {trait} \\
         $(echo "$traits" | sed '/^{trait}$/d; s/^./--trait &/')
 done"""
@@ -100,7 +102,7 @@ class Recipe(base.Command):
 def recipe(
     trait: str, hosts: Sequence[str], aggregates: Sequence[str], users: Mapping[str, str | None]
 ) -> Iterator[str]:
-    """The lines for a shell.
+    """The lines for a shell, of which none runs after one that failed.
 
     The traits that a provider has are read when the lines run, as setting them replaces all. The
     aggregates come after the hosts, so that nobody is kept off who requires the trait.
@@ -119,6 +121,7 @@ def recipe(
     for kind, user in users.items():
         if user is not None:
             yield f'openstack {kind} set --property {wanted} {shlex.quote(user)}'
+    yield ')'
 
 
 def _aggregate(word: str, aggregates: Sequence[Aggregate]) -> Aggregate:

@@ -551,6 +551,41 @@ def test_the_view_of_a_request_that_does_not_fit(plan):
     ]
 
 
+#: Says what it is asked for; in a shell it stands for the client.
+CLIENT = """openstack() {
+case "$*" in "resource provider list"*) echo "the id of $5";; *) printf '%s|' "$@"; echo;; esac
+}
+"""
+
+
+@pytest.mark.parametrize('columns', ['40', '80', '131'])
+def test_the_lines_of_a_remedy_can_be_pasted(plan, answer, columns):
+    """Whatever the width: a shell makes of them what it makes of those in JSON."""
+    named = [f'COMPUTE_{name}_{number}' for name in ('NET', 'STORAGE') for number in range(9)]
+    specs = {'trait:CUSTOM_FAST': 'required'}
+    fast = {**SMALL, 'id': '9', 'name': 'small fast', 'extra_specs': specs}
+    cloud = {
+        'hosts': [host('a', traits=named, hypervisor_hostname='a b')],
+        'flavors': [SMALL, fast],
+        'quotas': {'instances': {'limit': 1, 'used': 0}},
+        'project_id': 'a-long-id-of-a-project' * 3,
+    }
+    for more, flavor in ({}, 'small'), ({'quotas': {}}, 'small fast'):
+        given = {'cloud': cloud | more, 'flavor': flavor}
+        said = [line for each in answer(9, **given)['remedies'] for line in each['commands']]
+        text = plan(9, **given, columns=columns).stdout
+        drawn = [line.removeprefix('      ') for line in text.splitlines() if line[:6] == ' ' * 6]
+        pasted = '\n'.join(line.removeprefix('$ ') for line in drawn)
+        assert shell(CLIENT + pasted) == shell(CLIENT + '\n'.join(said)) != []
+
+
+def shell(lines):
+    """What a shell prints."""
+    done = subprocess.run(['sh'], input=lines, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, '')
+    return done.stdout.splitlines()
+
+
 RACKS = {
     'hosts': [
         host('cmp-1', aggregates=['a1']), host('cmp-2', aggregates=['a1', 'a2']),

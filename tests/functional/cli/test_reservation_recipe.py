@@ -4,6 +4,8 @@ That a real Nova keeps to it is in ``tests/engine/test_story_reservations.py``.
 """
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -42,11 +44,13 @@ def test_one_aggregate_and_who_may_use_it(recipe):
         '# Keeps aggregates for servers that require CUSTOM_RESERVED_GOLD_RACK_1, where nova.conf '
         'says so',
         '# on all hosts of nova-scheduler: [scheduler] enable_isolated_aggregate_filtering = true',
+        '(',
+        'set -e',
         'export OS_PLACEMENT_API_VERSION=1.6',
         'openstack trait create CUSTOM_RESERVED_GOLD_RACK_1',
         "for host in 'a host' cmp-3; do",
-        '    provider=$(openstack resource provider list --name "$host" -f value -c uuid) &&',
-        '    traits=$(openstack resource provider trait list "$provider" -f value) &&',
+        '    provider=$(openstack resource provider list --name "$host" -f value -c uuid)',
+        '    traits=$(openstack resource provider trait list "$provider" -f value)',
         '    openstack resource provider trait set "$provider" '
         '--trait CUSTOM_RESERVED_GOLD_RACK_1 \\',
         "        $(echo \"$traits\" | sed '/^CUSTOM_RESERVED_GOLD_RACK_1$/d; s/^./--trait &/')",
@@ -55,6 +59,7 @@ def test_one_aggregate_and_who_may_use_it(recipe):
         "'gold (rack 1)'",
         'openstack flavor set --property trait:CUSTOM_RESERVED_GOLD_RACK_1=required m1.tiny',
         "openstack image set --property trait:CUSTOM_RESERVED_GOLD_RACK_1=required 'my image'",
+        ')',
     ]  # fmt: skip
 
 
@@ -63,7 +68,7 @@ def test_several_aggregates_share_a_trait(recipe):
     assert "for host in 'a host' cmp-1.example.com cmp-3; do\n" in done.stdout
     assert done.stdout.endswith(
         "openstack aggregate set --property trait:CUSTOM_GOLD=required 'gold (rack 1)'\n"
-        'openstack aggregate set --property trait:CUSTOM_GOLD=required pool\n'
+        'openstack aggregate set --property trait:CUSTOM_GOLD=required pool\n)\n'
     )
 
 
@@ -71,7 +76,36 @@ def test_an_aggregate_without_hosts(recipe):
     done = recipe('$金', '--trait', f'CUSTOM_{"A" * 248}')
     assert '# There is no host in it yet. Run these commands again when there is.\n' in done.stdout
     assert 'resource provider' not in done.stdout
-    assert done.stdout.endswith("=required '$金'\n")
+    assert done.stdout.endswith("=required '$金'\n)\n")
+
+
+#: Writes down what it is asked for, and fails where that begins with the words of $FAILING.
+CLIENT = """#!/bin/sh
+echo "$*" >> asked
+case "$*" in "$FAILING"*) exit 1;; esac
+"""
+
+
+@pytest.mark.parametrize(
+    'failing',
+    [
+        'trait create',
+        'resource provider list --name cmp-3',
+        'resource provider trait list',
+        'resource provider trait set',
+    ],
+)
+def test_nothing_runs_after_a_command_that_failed(recipe, tmp_path, failing):
+    """An aggregate that is kept for a trait which a host of it lacks keeps everybody off it."""
+    client = tmp_path / 'openstack'
+    client.write_text(CLIENT)
+    client.chmod(0o700)
+    lines, path = recipe('pool').stdout, f'{tmp_path}:{os.environ["PATH"]}'
+    for words, last, status in ((failing, failing, 1), ('nothing', 'aggregate set', 0)):
+        shell = {'PATH': path, 'FAILING': words}
+        done = subprocess.run(['sh'], input=lines, cwd=tmp_path, env=shell, text=True)
+        assert done.returncode == status
+        assert (tmp_path / 'asked').read_text().splitlines()[-1].startswith(last)
 
 
 @pytest.mark.parametrize(
