@@ -107,7 +107,7 @@ def operator(cloud):
 
 
 def decide(operator, request, rules):
-    snapshot = preflight.take_snapshot(operator.connection)
+    snapshot = preflight.take_snapshot(operator.connection, project_id=request.project_id)
     return preflight.plan(request, snapshot, rules=rules)
 
 
@@ -164,6 +164,25 @@ def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
         assert all(operator.place(then, place) for place in places)
     else:
         assert place(operator, then, remedy.capacity) == remedy.capacity
+
+
+@pytest.mark.long
+def test_a_group_for_a_tenant_is_the_tenant_s(cloud, operator):
+    """An administrator plans, and a server of the tenant finds its place in the new group."""
+    tenant = Operator(cloud, 'demo')
+    old = tenant.compute.create_server_group(name='web', policy=ANTI).id
+    project = tenant.connection.current_project_id
+    request = PlacementRequest(3, 'asked', old, image_properties={}, project_id=project)
+    assert tenant.place(request)
+    remedy = find(operator, request, 'new_group')
+    assert remedy.data['server_group']['project_id'] == project
+    then = operator.carry_out(remedy, request)
+    groups = tenant.compute.get('/os-server-groups').json()['server_groups']
+    assert then.server_group in {each['id'] for each in groups}
+    placed = place(tenant, then, remedy.capacity)
+    for server in tenant.compute.servers():
+        tenant.compute.delete_server(server)
+    assert placed == remedy.capacity
 
 
 @pytest.mark.long

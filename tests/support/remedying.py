@@ -20,10 +20,10 @@ _ASKED = ('availability_zone', 'count', 'member_of', 'spread')
 
 
 class Operator:
-    """An administrator of a sandbox."""
+    """An administrator of a sandbox, or another user of it."""
 
-    def __init__(self, cloud):
-        self.connection = cloud.connection()
+    def __init__(self, cloud, user='admin'):
+        self.connection = cloud.connection(user)
         self.compute, self.placement = self.connection.compute, self.connection.placement
         self._image = cloud.image_id
 
@@ -52,6 +52,10 @@ class Operator:
         options = {}
         while words[0].startswith('--'):
             options[words[0]], words = words[1], words[2:]
+        self._of_line = self.compute
+        if '--os-project-id' in options:
+            project = options['--os-project-id']
+            self._of_line = self.connection.connect_as(project_id=project).compute
         for length in (4, 3, 2):
             action = getattr(self, f'_{"_".join(words[:length])}', None)
             if action is not None:
@@ -82,12 +86,16 @@ class Operator:
         rules = {key: int(value) for key, value in rules.items()}
         more = {'rules': rules} if rules else {}
         (policy,) = options['policy']
-        self._newest = self.compute.create_server_group(name=name, policy=policy, **more).id
+        self._newest = self._of_line.create_server_group(name=name, policy=policy, **more).id
 
     def _flavor_create(self, options, name):
         specs = dict(each.split('=', 1) for each in options.pop('property', ()))
+        projects = options.pop('project', ())
+        assert options.pop('private', []) == [True for _project in projects]
         amounts = {key: int(value) for key, (value,) in options.items()}
-        flavor = self.compute.create_flavor(name=name, **amounts)
+        flavor = self.compute.create_flavor(name=name, is_public=not projects, **amounts)
+        for project in projects:
+            self.compute.flavor_add_tenant_access(flavor, project)
         if specs:
             self.compute.create_flavor_extra_specs(flavor, specs)
         self._newest = flavor.id
@@ -157,8 +165,8 @@ def _read(words):
     for word in words:
         if not word.startswith('--'):
             names.append(word)
-        elif word == '--enable':
-            options['enable'] = [True]
+        elif word in ('--enable', '--private'):
+            options[word[2:]] = [True]
         else:
             options.setdefault(word[2:], []).append(next(words))
     return options, *names

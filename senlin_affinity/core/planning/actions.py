@@ -3,7 +3,8 @@
 Shapes: each key of a remedy's ``data`` is an action; several are carried out together::
 
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
-                      'rules': {'max_server_per_host': 2}}}            a new group, without servers
+                      'rules': {'max_server_per_host': 2},             a new group, without servers
+                      'project_id': '...'}}                            whose it is, where known
     {'count': 4}   {'availability_zone': 'az-2'}   {'member_of': []}   {'spread': []}
     {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
     {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
@@ -134,8 +135,8 @@ def _flavor(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
 
 def _server_group(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     old = resolved.server_group
-    project = None if old is None else old.project_id
     name, policy, rules = value['name'], value['policy'], value['rules']
+    project = value.get('project_id', None if old is None else old.project_id)
     group = ServerGroup(name, name, policy, rules, project_id=project)
     request = replace(resolved.request, server_group=name)
     return replace(resolved, request=request, server_group=group)

@@ -13,7 +13,7 @@ from typing import Any
 from senlin_affinity.core.host import Host
 from senlin_affinity.core.host_status import DISABLED, is_left_behind
 from senlin_affinity.core.objects import ResolvedRequest
-from senlin_affinity.core.planning.actions import unused
+from senlin_affinity.core.planning.actions import carry_out, unused
 from senlin_affinity.core.server_group import (
     NOT_YET,
     RULES_MICROVERSION,
@@ -27,12 +27,14 @@ _PLACEMENT = ('--os-placement-api-version', '1.6')
 def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
     """The lines for a remedy's data, and the question that it helps."""
     quoted = cache(_quoted)  # most words are those of many lines
-    return tuple(
-        ' '.join(('openstack', *map(quoted, words)))
-        for name, value in data.items()
-        if name in _LINES
-        for words in _LINES[name](resolved, value)
-    )
+    lines: list[str] = []
+    for number, (name, value) in enumerate(data.items(), 1):
+        if name in _LINES:
+            each = _LINES[name](resolved, value)
+            lines += (' '.join(('openstack', *map(quoted, words))) for words in each)
+        if number < len(data):  # the next action finds the cloud as this one leaves it
+            resolved = carry_out({name: value}, resolved)
+    return tuple(lines)
 
 
 class _Inner(tuple[str, ...]):
@@ -53,6 +55,7 @@ def _named(*names: str) -> tuple[str, ...]:
 
 
 def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    """Nova makes a group in the project of the log-in, whoever the servers are of."""
     old = resolved.server_group
     if old is None or old.id == NOT_YET:
         return  # an attach creates it, as its policy says
@@ -61,7 +64,9 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
     policy = ('--policy', value['policy'])
     since = RULES_MICROVERSION if words else SOFT_POLICIES_MICROVERSION
     version = ('--os-compute-api-version', '.'.join(map(str, since)))
-    yield (*version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
+    project = value.get('project_id')
+    scope = () if project is None else ('--os-project-id', project)
+    yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
 
 
 def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
@@ -115,7 +120,7 @@ def _traits(host: Host, traits: Iterable[str]) -> Iterator[_Words]:
 
 
 def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
-    """A flavor of the same size; none is changed under those who use it."""
+    """A flavor of the same size, for one project; none is changed under those who use it."""
     flavor, known = resolved.flavor, resolved.snapshot.flavors or ()
     if flavor is None or not value:
         return
@@ -124,8 +129,10 @@ def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator
     left = ((key, each) for key, each in flavor.extra_specs.items() if key not in value)
     specs = (('--property', f'{key}={each}') for key, each in left)
     words = (word for pair in (*amounts, *specs) for word in pair)
+    project = resolved.project_id
+    owner = () if project is None else ('--private', '--project', project)
     name = next(unused(flavor.name, (each.name for each in known)))
-    yield ('flavor', 'create', *words, *_named(name))
+    yield ('flavor', 'create', *words, *owner, *_named(name))
 
 
 _LINES: Mapping[str, _Lines] = {

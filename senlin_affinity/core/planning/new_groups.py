@@ -47,7 +47,9 @@ def like(resolved: ResolvedRequest, group: ServerGroup, **other: Any) -> dict[st
         known = resolved.snapshot.server_groups or ()
         name = next(unused(name, (each.name for each in known)))
     same = {'name': name, 'policy': group.policy, 'rules': dict(group.rules)}
-    return {**same, **other, 'name': name}
+    project = resolved.project_id
+    whose = {} if project is None else {'project_id': project}
+    return {**same, **other, 'name': name, **whose}
 
 
 def softer(group: ServerGroup) -> dict[str, Any]:

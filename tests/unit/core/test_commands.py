@@ -1,6 +1,7 @@
 """The lines that carry a remedy out: what is in them, and that no name breaks out of one."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,28 @@ NEW_GROUP = {
             ],
         ),
         (
+            {'server_group': {**NEW_GROUP['server_group'], 'project_id': 'p'}},
+            [
+                '--os-project-id p --os-compute-api-version 2.64 server group create '
+                '--policy anti-affinity --rule max_server_per_host=2 web-2'
+            ],
+        ),
+        (
+            {
+                'enabled_hosts': ['cmp-3', 'cmp-1'],
+                'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-3']},
+            },
+            [
+                'compute service set --enable cmp-1 nova-compute',
+                '--os-placement-api-version 1.6 resource provider trait set --trait CUSTOM_B '
+                '"$(openstack resource provider list --name cmp-3 -f value -c uuid)"',
+                '--os-placement-api-version 1.6 trait create CUSTOM_A',
+                '--os-placement-api-version 1.6 resource provider trait set --trait CUSTOM_A '
+                '--trait CUSTOM_B '
+                '"$(openstack resource provider list --name cmp-3 -f value -c uuid)"',
+            ],
+        ),
+        (
             {'enabled_hosts': ['cmp-1', 'cmp-2'], 'started_hosts': ['cmp-2']},
             [f'compute service set --enable {name} nova-compute' for name in ('cmp-1', 'cmp-2')],
         ),
@@ -84,10 +107,17 @@ NEW_GROUP = {
         ({'removed_extra_specs': []}, []),
         ({'availability_zone': None, 'count': 3, 'given_up': ['fence']}, []),
     ],
-    ids=lambda value: next(iter(value), 'none') if isinstance(value, dict) else None,
+    ids=lambda value: '-'.join(value) or 'none' if isinstance(value, dict) else None,
 )
 def test_lines(data, lines):
     assert commands.of(data, QUESTION) == tuple(f'openstack {line}' for line in lines)
+
+
+def test_a_flavor_is_for_the_project_that_asks_for_it():
+    """It could be as little everybody's as the one that it is made from."""
+    question = replace(QUESTION, request=replace(QUESTION.request, project_id='p'))
+    (line,) = commands.of({'removed_extra_specs': ['a b']}, question)
+    assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-2')
 
 
 def test_a_group_that_an_attach_creates_needs_no_line():
