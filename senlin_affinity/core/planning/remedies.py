@@ -12,6 +12,7 @@ one zone. A soft policy, or a rule given up, weighs as much as all the servers t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, permutations
 from typing import Protocol, runtime_checkable
 
 from senlin_affinity.core.constraint import Constraint
@@ -20,10 +21,13 @@ from senlin_affinity.core.planning.decision import FEWER, TWO, Kind, Remedy
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.host_reports import Standing
 from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
+from senlin_affinity.core.planning.rows import Row, is_by_resources
 from senlin_affinity.core.reasons import is_for_owner
 
 #: Two changes are sought for so many of those that help most.
 _MOST_FIRSTS = 2
+#: So many pairs of rules are looked at which refuse a host together.
+_MOST_JOINT = 2
 
 
 @runtime_checkable
@@ -48,7 +52,10 @@ def find(now: Evaluation, changes: Sequence[Change]) -> tuple[Remedy, ...]:
         return (*sorted(enough, key=_effort), *_fewer(planner))
     some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
     some.sort(key=lambda each: (-each.remedy.capacity, *_effort(each.remedy)))
-    pairs = sorted(_pairs(planner, changes, some), key=_effort)
+    pairs = [*_pairs(planner, changes, some)]
+    if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
+        pairs += _joint(planner)
+    pairs.sort(key=_effort)
     return (*pairs, *(change.remedy for change in some), *_fewer(planner))
 
 
@@ -75,11 +82,50 @@ def _pairs(
         seconds = _satisfied(then, then.constraints[::-1])  # the cheap ones come first
         for two, enough in (change for change in seconds if change.then.fits):
             if one.data.keys().isdisjoint(two.data):
-                both = Planned({**one.data, **two.data}, enough)
-                kind = max(one.kind, two.kind, key=list(Kind).index)
-                change, size = f'{one.change}, and {two.change}', one.size + two.size
-                yield planner.change(TWO, change, size, both, kind=kind).remedy
+                yield _both(planner, one, two, enough)
                 break
+
+
+def _both(planner: Replanner, one: Remedy, two: Remedy, then: Evaluation) -> Remedy:
+    """One change, and the other one after it."""
+    both = Planned({**one.data, **two.data}, then)
+    kind = max(one.kind, two.kind, key=list(Kind).index)
+    change, size = f'{one.change}, and {two.change}', one.size + two.size
+    return planner.change(TWO, change, size, both, kind=kind).remedy
+
+
+def _joint(planner: Replanner) -> Iterator[Remedy]:
+    """Two changes of which perhaps neither helps alone, where two rules refuse a host.
+
+    The first is what one of them needs as if the other were not there, which is satisfied then.
+    """
+    for rules in islice(_together_against(planner), _MOST_JOINT):
+        for one, two in permutations(rules):
+            bare = planner.plan({'given_up': [two.name]}).then
+            enough = (each for each in _satisfied(Replanner(bare), [one]) if each.then.fits)
+            if (first := next(enough, None)) is not None:
+                data = first.remedy.data
+                then = Replanner(planner.plan(data).then)
+                for second, fitting in _satisfied(then, [two]):
+                    if fitting.fits and data.keys().isdisjoint(second.data):
+                        yield _both(planner, first.remedy, second, fitting)
+                        return
+
+
+def _together_against(planner: Replanner) -> Iterator[tuple[Constraint, ...]]:
+    """Two rules that refuse a host, and no other one does, if they know what would satisfy them."""
+    known = {
+        item.name: item
+        for item in planner.constraints
+        if isinstance(item, Remedying) and not is_by_resources(item)
+    }
+    for names in dict.fromkeys(_against(row) for row in planner.now.table.used):
+        if len(names) == 2 and known.keys() >= {*names}:
+            yield tuple(known[name] for name in names)
+
+
+def _against(row: Row) -> tuple[str, ...]:
+    return tuple(name for name, verdict in row.verdicts.items() if not verdict)
 
 
 def _satisfied(planner: Replanner, constraints: Iterable[Constraint]) -> Iterator[Change]:
