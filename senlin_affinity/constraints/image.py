@@ -11,9 +11,20 @@ checked by Cinder. Who may boot an image with a flavor of disk 0 is a policy of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Assumption, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Change,
+    Reason,
+    Replanner,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.core.flavor import Flavor
+from senlin_affinity.core.planning import other_flavors
+from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.reasons import own
 
 _GIB = 1024**3
@@ -76,6 +87,19 @@ class ImageConstraint:
                 facts = {'min_disk': image.min_disk, 'disk': flavor.disk}
                 return Verdict.rejected('image.min_disk', **facts)
         return Verdict.passed('image.fits')
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """The flavor that is large enough, and hardly larger than that."""
+        verdict = planner.now.request.get(self.name)
+        if verdict is None or verdict or verdict.code == 'image.not_active':
+            return
+
+        def is_enough(flavor: Flavor) -> bool:
+            return bool(self.check_request(replace(planner.resolved, flavor=flavor)))
+
+        if (found := other_flavors.larger(planner, is_enough)) is not None:
+            kind, size = Kind.ASKERS, planner.wanted
+            yield planner.change('flavor', found[0], size, found[1], kind=kind)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """What a few properties do not say of an image, and what Nova lets the user do."""

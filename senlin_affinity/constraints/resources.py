@@ -33,7 +33,7 @@ from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.nova_options import FALLBACK_OFF
 from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.plain_rooms import plain_rooms
-from senlin_affinity.core.planning import new_hosts, smaller_flavors
+from senlin_affinity.core.planning import new_hosts, other_flavors
 from senlin_affinity.core.planning.column import Column
 from senlin_affinity.core.planning.decision import Kind
 from senlin_affinity.core.planning.replanner import Change, Replanner
@@ -245,7 +245,7 @@ class ResourcesConstraint:
         """Hosts like the one that would hold the most if it were empty, or a smaller flavor."""
         if (found := new_hosts.fewest(planner)) is not None:
             yield planner.change('hosts', *found)
-        if (smaller := smaller_flavors.best(planner, self.name)) is not None:
+        if (smaller := other_flavors.best(planner, self.name)) is not None:
             kind, wanted = Kind.ASKERS, planner.wanted
             change, then = smaller
             yield planner.change('flavor', change, wanted, then, kind=kind, is_owners=True)

@@ -31,8 +31,8 @@ from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import new_groups
 from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.evaluation import Evaluation, evaluate
+from senlin_affinity.core.planning.other_flavors import smaller
 from senlin_affinity.core.planning.rows import is_by_name
-from senlin_affinity.core.planning.smaller_flavors import smaller
 from senlin_affinity.core.reasons import is_for_owner
 from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY, ServerGroup
 from senlin_affinity.core.wanted_zone import wanted_zone

@@ -16,7 +16,7 @@ from itertools import islice, permutations
 from typing import Protocol, runtime_checkable
 
 from senlin_affinity.core.constraint import Constraint
-from senlin_affinity.core.planning import blame
+from senlin_affinity.core.planning import blame, other_flavors
 from senlin_affinity.core.planning.decision import FEWER, TWO, Kind, Remedy
 from senlin_affinity.core.planning.evaluation import Evaluation
 from senlin_affinity.core.planning.host_reports import Standing
@@ -152,11 +152,17 @@ def _rules_given_up(planner: Replanner, standing: Standing | None) -> Iterator[C
         if constraint.name in against and getattr(constraint, 'may_be_given_up', False):
             with blame.blaming(constraint, 'without'):
                 without = getattr(constraint, 'without', None)
-                data = {'given_up': [constraint.name]} if without is None else without(now)
+                data = {'given_up': [constraint.name]} if without is None else dict(without(now))
+                change = f'without {constraint.name}'
+                flavor = other_flavors.without(now, data.get('removed_extra_specs', ()))
+                if flavor is not None:
+                    del data['removed_extra_specs']
+                    data |= other_flavors.taken(flavor)
+                    change += f' (flavor: {flavor.name})'
                 then = planner.plan(data)
             yield planner.change(
                 'rule_given_up',
-                f'without {constraint.name}',
+                change,
                 planner.wanted,
                 then,
                 kind=Kind.GIVEN_UP,

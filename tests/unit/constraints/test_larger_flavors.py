@@ -1,0 +1,66 @@
+"""A larger flavor, where the image needs one."""
+
+import pytest
+
+from senlin_affinity.constraints.image import ImageConstraint
+from senlin_affinity.core.planner import decide
+from senlin_affinity.core.planning.actions import apply
+from senlin_affinity.core.planning.evaluation import evaluate
+from senlin_affinity.core.planning.resolution import resolve
+from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
+
+RULES = (*CONSTRAINTS, ImageConstraint())
+GPU = {'extra_specs': {'resources:CUSTOM_GPU': '1'}}
+
+
+@pytest.mark.parametrize(
+    ('image', 'flavors', 'count', 'change', 'capacity'),
+    [
+        pytest.param(
+            {'min_ram': 1000},
+            {'thick': {'ram': 2048}, 'big': {'ram': 1024}, 'less': {'ram': 9, 'vcpus': 2}},
+            2,
+            'flavor: big',
+            5,
+            id='the smallest that is large enough',
+        ),
+        pytest.param(
+            {'min_disk': 2},
+            {
+                'wide': {'disk': 6},
+                'large': {'disk': 2, 'vcpus': 2},
+                'far': {'disk': 2, 'ram': 9999},
+            },
+            4,
+            'flavor: large',
+            5,
+            id='not one for which no host has room',
+        ),
+        pytest.param(
+            {'size': 2**30 + 1},
+            {'wide': {'disk': 6}, 'far': {'disk': 9}},
+            4,
+            'flavor: wide',
+            1,
+            id='that of which most fit, where none is enough',
+        ),
+        pytest.param(
+            {'min_ram': 1000},
+            {'gpu': {'ram': 1024, **GPU}, 'near': {'ram': 999}, 'thin': {'ram': 2000, 'disk': 0}},
+            2,
+            None,
+            0,
+            id='none that is another in something else',
+        ),
+        pytest.param(
+            {'status': 'queued', 'min_ram': 1000}, {'big': {'ram': 1024}}, 2, None, 0, id='no image'
+        ),
+    ],
+)
+def test_a_larger_flavor(image, flavors, count, change, capacity):
+    row = {'hosts': {'cmp-1': {}}, 'flavors': flavors, 'request': {'count': count, 'image': image}}
+    resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
+    found = [each for each in decide(resolved, RULES).remedies if each.code == 'flavor']
+    told = [] if change is None else [(change, capacity)]
+    assert [(each.change, each.capacity) for each in found] == told
+    assert all(evaluate(apply(each, resolved), RULES).capacity == capacity for each in found)
