@@ -65,7 +65,7 @@ def see(
     """The look with these hosts, to be said to who may not see hosts."""
     seeing = _Seeing(eyes, asked, look, known, timeout)
     found = seeing.see()
-    return None if found is None else dataclasses.replace(found, is_owners=False)
+    return None if found is None else dataclasses.replace(found, is_owners=False, is_part=True)
 
 
 class _Seeing:

@@ -70,11 +70,15 @@ class _Looking:
         if look is None:
             return None
         left = None if self._eyes.are_one else certificate.left_by_quota(asked, look)
-        if left is None:
+        if left is None or self._shows_hosts():
             return self._certified(asked, look) or self._proved(asked, look)
         if left == 0 or self._certified(certificate.of(asked, left), look) is not None:
-            return replace(look, is_owners=False)
+            return replace(look, is_owners=False, is_part=True)
         return self._proved(asked, look)
+
+    def _shows_hosts(self) -> bool:
+        """May the owner see the hosts? He is told what would help of all of them."""
+        return clouds.ports(self._eyes, self._timeout).inventory.shows_hosts()
 
     def _owners(self, needed: Needs, asked: Narrow) -> Look | None:
         """What is the owner's: the group, the flavor, the image and the quotas."""

@@ -93,7 +93,7 @@ class AffinityPolicy(base.Policy):
                 with _operation():
                     cloud = self._ports(context.user_id, context.project_id, both.of)
                     affinity.validate(wanted, cloud.inventory)
-                    self._look_up_aggregates(wanted, cloud)
+                    self._look_up_aggregates(wanted, cloud, 'attach')
         except InvalidSpec as error:
             raise senlin_exception.InvalidSpec(message=str(error)) from error
         except CloudError as error:
@@ -102,13 +102,14 @@ class AffinityPolicy(base.Policy):
             ) from error
         return True
 
-    def _look_up_aggregates(self, wanted: properties.Properties, cloud: Any) -> None:
+    def _look_up_aggregates(self, wanted: properties.Properties, cloud: Any, later: str) -> None:
+        """Where its user may not see them they are looked up then, if ever."""
         try:
             affinity.member_of(wanted, cloud.inventory, cloud.candidates)
         except CloudError as error:
-            if error.status != 403:
+            if error.status != 403 or not later:
                 raise
-            what = 'the aggregates of member_of are not looked up before attach'
+            what = f'the aggregates of member_of are not looked up before {later}'
             LOG.info('affinity policy %s: %s: %s', self.name, what, error)
 
     def attach(self, cluster: Any, enabled: bool = True) -> tuple[bool, Any]:
@@ -126,7 +127,10 @@ class AffinityPolicy(base.Policy):
             profile.check_zone(spec, wanted.spread)
             cloud = self._ports(cluster.user, cluster.project)
             affinity.check_choice(wanted, cloud.inventory)
-            affinity.member_of(wanted, cloud.inventory, cloud.candidates)
+            if wanted.member_of:  # by his own eyes: the cloud's would tell him of aggregates
+                own = self._ports(cluster.user, cluster.project, both.of)
+                is_seen_later = not self._eyes(cluster)().are_one
+                self._look_up_aggregates(wanted, own, 'a node is created' if is_seen_later else '')
             orphans.clean(cluster, self.id, lambda: cloud.server_groups)
             attached = affinity.attach(
                 wanted,

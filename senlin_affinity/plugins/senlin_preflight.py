@@ -54,15 +54,22 @@ def growth(entity: Any, count: int, wanted: Properties, bound: Binding | None) -
 
 
 def look(needs: api.Needs | None, open_eyes: Callable[[], Eyes]) -> Seen:
-    """What is needed of the cloud, or why it was not seen."""
+    """What is needed of the cloud, or why it was not seen, as the owner may read it."""
     timeout = cfg.CONF.affinity.request_timeout
+    eyes = None
     try:
-        return api.Look() if needs is None else _see(open_eyes(), needs, timeout)
-    except AffinityError as error:
+        if needs is None:
+            return api.Look()
+        eyes = open_eyes()
+        return _see(eyes, needs, timeout)
+    except CloudError as error:  # of the owner's own eyes
         return error
     except Exception as error:
-        OPERATORS.exception('affinity policy: the look at the cloud failed')
-        return CloudError(in_words(error))
+        if is_mistake(error):
+            OPERATORS.exception('affinity policy: the look at the cloud failed')
+        if eyes is not None and not eyes.are_one:
+            return trial.hidden(error)
+        return error if isinstance(error, AffinityError) else CloudError(in_words(error))
 
 
 def _see(eyes: Eyes, needs: api.Needs, timeout: float) -> api.Look:

@@ -162,7 +162,14 @@ def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Re
     if look.is_owners or not isinstance(answer, Refusal):
         return Outcome(answer)
     said = trial.refusal(decision, _ask(growth, look), growth.constraints)
-    return Outcome(said, refusal=answer.reason)
+    if not look.is_part:
+        return Outcome(said, refusal=answer.reason)
+    hosts = look.snapshot.hosts
+    seen = 'the hosts were not looked at'
+    if hosts is not None:  # of which others' remedies would have to know
+        line = replace(decision, remedies=()).line()
+        seen = f'of the {len(hosts)} host(s) that Placement has for it: {line}'
+    return Outcome(said, refusal=f'{said.reason}; {seen}')
 
 
 def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:

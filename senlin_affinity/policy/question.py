@@ -156,7 +156,7 @@ class Look:
     """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are by their
     names or ids, as they were asked for. ``is_owners``: what is known of hosts is what the owner
     may see himself, and so may be told. ``is_yes``: of the hosts only some are in the snapshot, and
-    they are enough.
+    they are enough. ``is_part``: they are what a no needs, or none of them is.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
@@ -164,6 +164,7 @@ class Look:
     images: Mapping[str, Image] = field(default_factory=dict, hash=False)
     is_owners: bool = True
     is_yes: bool = False
+    is_part: bool = False
 
 
 def needs(question: Question) -> Needs:
