@@ -6,15 +6,21 @@ others: if F is the least that any eligible domain can hold in the end, a domain
 takes F + max_skew - c more at most. That is reached where each server goes to the emptiest domain.
 
 A host of two domains of one criterion, or of none, is not eligible. A soft spread refuses nothing.
+Servers of the group that nobody knows the domain of may be in any: what a domain takes is then as
+much as if they were where they raise F most, and "at most".
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+import heapq
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from senlin_affinity.constraints.base import Data, Domain, Host, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
+from senlin_affinity.core.planning.decision import Kind
+from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
+from senlin_affinity.core.planning.topology import domain_of, domains_of, lost, servers
 from senlin_affinity.core.spread import Spread
 
 #: Whatever the code is: which one it is tells of hosts.
@@ -108,15 +114,58 @@ class SpreadConstraint:
         if not by:
             return {}
         (spread,) = [item for item in _hard(resolved) if item.by in by]
-        held = servers(resolved, spread.by)
-        ends = []
+        held, hidden = servers(resolved, spread.by), lost(resolved, spread.by)
+        ends: list[int] = []
         for domain, room in rooms.items():
             most = _left(spread, held[domain.name])
             least = most if room is None else room if most is None else min(room, most)
             if least is not None:
                 ends.append(held[domain.name] + least)
-        floor = min(ends, default=None)
-        return {domain: _verdict(spread, domain, held[domain.name], floor) for domain in rooms}
+        heapq.heapify(ends)
+        for _server in range(hidden if ends else 0):
+            heapq.heapreplace(ends, ends[0] + 1)
+        floor = ends[0] if ends else None
+        return {
+            domain: _verdict(spread, domain, held[domain.name], floor, is_at_most=bool(hidden))
+            for domain in rooms
+        }
+
+    def remedies(self, planner: Replanner) -> Iterator[Change]:
+        """A larger skew, and more servers in a domain."""
+        spreads = _hard(planner.resolved)
+        for spread in spreads:
+            beside = f' by {spread.by}' if len(spreads) > 1 else ''
+            more, then = _raised(planner, spread, _skewed)
+            change = f'max_skew: {spread.max_skew + more}{beside}'
+            yield planner.change('max_skew', change, more, then, kind=Kind.ASKERS, is_owners=True)
+            if (most := spread.max_per_domain) is None:
+                continue
+            more, then = _raised(planner, spread, _filled)
+            change = f'max_per_domain: {most + more}{beside}'
+            kind = Kind.ASKERS
+            yield planner.change('max_per_domain', change, more, then, kind=kind, is_owners=True)
+
+
+def _skewed(spread: Spread, more: int) -> Spread:
+    return replace(spread, max_skew=spread.max_skew + more)
+
+
+def _filled(spread: Spread, more: int) -> Spread:
+    return replace(spread, max_per_domain=(spread.max_per_domain or 0) + more)
+
+
+def _raised(
+    planner: Replanner, spread: Spread, raised: Callable[[Spread, int], Spread]
+) -> tuple[int, Planned]:
+    """By how much a limit of the spread is raised."""
+    held = servers(planner.resolved, spread.by).values()
+    every = planner.resolved.request.spread
+
+    def attempt(more: int) -> Planned:
+        each = (raised(item, more) if item == spread else item for item in every)
+        return planner.plan({'spread': [item.as_dict() for item in each]})
+
+    return planner.smallest(max(held, default=0) + planner.wanted, 1, attempt)
 
 
 def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
@@ -128,14 +177,18 @@ def _left(spread: Spread, held: int) -> int | None:
     return None if spread.max_per_domain is None else max(0, spread.max_per_domain - held)
 
 
-def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Verdict:
+def _verdict(
+    spread: Spread, domain: Domain, held: int, floor: int | None, *, is_at_most: bool
+) -> Verdict:
     facts: dict[str, Any] = {'by': domain.by, 'domain': domain.name, 'servers': held}
     left = _left(spread, held)
     if left == 0:
         return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
     if floor is None:
-        return Verdict.passed('spread.room', **facts)  # there is no limit, either
+        # There is no limit, either.
+        return Verdict.passed('spread.room', is_at_most=is_at_most, **facts)
     ahead = floor + spread.max_skew - held
     if ahead < 1:
         return Verdict.rejected('spread.skew', least=floor, max_skew=spread.max_skew, **facts)
-    return Verdict.passed('spread.room', room=ahead if left is None else min(left, ahead), **facts)
+    room = ahead if left is None else min(left, ahead)
+    return Verdict.passed('spread.room', room=room, is_at_most=is_at_most, **facts)

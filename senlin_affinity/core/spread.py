@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
@@ -44,6 +44,10 @@ class Spread:
     def is_hard(self) -> bool:
         """Does it refuse hosts? A soft one only orders them."""
         return self.mode == HARD
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a person would write it."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def read_all(values: Any, path: str) -> tuple[Spread, ...]:

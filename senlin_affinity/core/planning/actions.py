@@ -5,7 +5,8 @@ Shapes: each key of a remedy's ``data`` is an action; several are carried out to
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
                       'project_id': '...'}}                            whose it is, where known
-    {'count': 4}   {'availability_zone': 'az-2'}   {'member_of': []}   {'spread': []}
+    {'count': 4}   {'availability_zone': 'az-2'}   {'member_of': []}
+    {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
     {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
     {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
     {'new_hosts': {'number': 2, 'name': 'cmp-1-new', 'amounts': {'VCPU': 64}, ...}}
@@ -32,6 +33,7 @@ from senlin_affinity.core.objects import Aggregate, ResolvedRequest
 from senlin_affinity.core.planning.decision import Remedy
 from senlin_affinity.core.planning.resolution import member_of
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import read_all
 
 Data = Mapping[str, Any]
 _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
@@ -169,6 +171,11 @@ def _member_of(resolved: ResolvedRequest, value: list[str]) -> ResolvedRequest:
     return replace(resolved, request=request, member_of=asked)
 
 
+def _spread(resolved: ResolvedRequest, value: list[Data]) -> ResolvedRequest:
+    request = replace(resolved.request, spread=read_all(value, 'spread'))
+    return replace(resolved, request=request)
+
+
 def _extra_specs(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
     if resolved.flavor is None:
         return resolved
@@ -219,6 +226,6 @@ _ACTIONS: Mapping[str, _Action] = {
     'removed_extra_specs': _extra_specs,
     'removed_image_properties': _image_properties,
     'server_group': _server_group,
-    'spread': _asked('spread'),
+    'spread': _spread,
     'started_hosts': _started_hosts,
 }

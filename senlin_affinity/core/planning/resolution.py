@@ -19,6 +19,7 @@ from senlin_affinity.core.member_of import MemberOf, canonical, read
 from senlin_affinity.core.numbers import whole
 from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.core.spread import ZONE
 from senlin_affinity.core.suggestion import nearest
 
 Thing = TypeVar('Thing', Flavor, ServerGroup)
@@ -31,6 +32,7 @@ def resolve(
     request = replace(request, count=whole(request.count, 'count', 0))
     _check_texts(request)
     _check_zone(request.availability_zone, snapshot)
+    _check_spreads(request, snapshot)
     group = request.server_group
     return ResolvedRequest(
         request,
@@ -107,6 +109,17 @@ def _check_zone(zone: str | None, snapshot: CloudSnapshot) -> None:
     if is_known and zone not in zones:
         near = _near(zone, (name for name in zones if name is not None))
         raise InvalidSpec(f'there is no availability zone {zone!r}{near}', 'availability_zone')
+
+
+def _check_spreads(request: PlacementRequest, snapshot: CloudSnapshot) -> None:
+    """A key that no aggregate has names no domains."""
+    if snapshot.aggregates is None:
+        return
+    known = {key for aggregate in snapshot.aggregates for key in aggregate.metadata} | {ZONE}
+    for number, spread in enumerate(request.spread):
+        if spread.by not in known:
+            words = f'no aggregate has the metadata key {spread.by!r}{_near(spread.by, known)}'
+            raise InvalidSpec(words, f'spread[{number}].by')
 
 
 def _near(wanted: str, names: Iterable[str]) -> str:

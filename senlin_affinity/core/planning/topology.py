@@ -1,7 +1,7 @@
 """In which domains a host lies (its zone, its rack), and how many servers each domain holds.
 
 A criterion is ``availability_zone``, or a metadata key of aggregates; metadata values are split on
-commas, as Nova splits them.
+commas, as Nova splits them. What is empty names no domain.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] |
         for uuid in host.aggregates
         if uuid in known and by in known[uuid].metadata
         for name in map(str.strip, known[uuid].metadata[by].split(','))
+        if name
     )
 
 
@@ -36,6 +37,15 @@ def domain_of(snapshot: CloudSnapshot, by: str, host: Host) -> str | None:
         return host.availability_zone
     names = domains_of(snapshot, by, host)
     return next(iter(names)) if names is not None and len(names) == 1 else None
+
+
+def lost(resolved: ResolvedRequest, by: str) -> int:
+    """How many servers of the group are in a domain, and nobody knows in which."""
+    group = resolved.server_group
+    return sum(
+        member.host is None and not member.is_nowhere and (by != ZONE or member.zone is None)
+        for member in (() if group is None else group.members)
+    )
 
 
 def servers(resolved: ResolvedRequest, by: str) -> Counter[str]:

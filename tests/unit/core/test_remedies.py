@@ -14,7 +14,9 @@ from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapsho
 from tests.support.tables import rows
 
 ROWS = rows('remedies')
-ASKERS = ('max_server_per_host', 'new_group', 'availability_zone', 'any_zone', 'flavor')
+OF_SPREAD = ('max_skew', 'max_per_domain')
+OF_GROUP = ('max_server_per_host', 'new_group')
+ASKERS = (*OF_GROUP, *OF_SPREAD, 'availability_zone', 'any_zone', 'flavor')
 GIVEN_UP = ('rule_given_up', 'soft_policy', 'no_reservation')
 MANY = {name: [10**40, 0] for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 
@@ -74,6 +76,9 @@ def changed(row, code, change):
     if code in ('availability_zone', 'any_zone'):
         zone = value if code == 'availability_zone' else None
         return row | {'request': asked | {'availability_zone': zone}}
+    if code in OF_SPREAD:
+        (spread,) = asked['spread']
+        return row | {'request': asked | {'spread': [spread | {code: int(value)}]}}
     if code == 'fewer_servers':
         return row | {'request': asked | {'count': int(change.split()[0])}}
     if code == 'flavor':

@@ -3,7 +3,13 @@
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.flavor import Flavor
+from senlin_affinity.core.host import Host, Resource
+from senlin_affinity.core.objects import Aggregate, CloudSnapshot, PlacementRequest
+from senlin_affinity.core.planner import plan
+from senlin_affinity.core.server_group import Member, ServerGroup
 from senlin_affinity.core.spread import Spread, read_all
+from tests.support.small_cloud import CONSTRAINTS
 from tests.support.tables import check_error, raises, rows
 
 
@@ -15,3 +21,28 @@ def test_read_all(row):
         check_error(row, caught.value)
         return
     assert read_all(row['written'], 'spread') == tuple(Spread(*each) for each in row['spreads'])
+
+
+def cloud(*hosts):
+    racks = tuple(Aggregate(name, name, None, {'rack': name}) for name in ('r1', 'r2'))
+    group = ServerGroup('g', 'g', 'soft-anti-affinity', {}, tuple(hosts))
+    each = {'VCPU': Resource(4, 0)}
+    both = (
+        Host('a', 'a', 'QEMU', 'az', True, True, frozenset({'r1'}), resources=each),
+        Host('b', 'b', 'QEMU', 'az', True, True, frozenset({'r2'}), resources=each),
+    )
+    return CloudSnapshot(both, racks, (Flavor('f', 'f', 1, 0, 0),), (group,))
+
+
+def test_a_server_that_nobody_knows_the_rack_of_makes_it_at_most():
+    request = PlacementRequest(4, 'f', 'g', spread=(Spread('rack', 1, 2),))
+    assert not plan(request, cloud(), CONSTRAINTS).at_most
+    found = plan(request, cloud(Member('one'), Member('two')), CONSTRAINTS)
+    assert found.capacity == 4
+    assert found.at_most
+
+
+def test_a_key_that_no_aggregate_has_is_refused():
+    request = PlacementRequest(4, 'f', spread=(Spread('Rack'),))
+    with pytest.raises(InvalidSpec, match=r"spread\[0\].by: .*'Rack': did you mean rack"):
+        plan(request, cloud(), CONSTRAINTS)

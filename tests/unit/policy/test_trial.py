@@ -149,7 +149,7 @@ def test_which_code_it_is_says_nothing(kind):
 #: Codes of the changes that an owner could try.
 OWNERS = {
     *('availability_zone', 'any_zone', 'flavor', 'max_server_per_host', 'new_group'),
-    *('soft_policy', 'rule_given_up'),
+    *('soft_policy', 'rule_given_up', 'max_skew', 'max_per_domain'),
 }
 
 
