@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.stage import wait_for
 from tests.support.cloud_fixtures import Tenant, Truth
+from tests.support.sandbox import SandboxCloud
 
 pytestmark = pytest.mark.long
 
@@ -87,6 +87,43 @@ def test_a_plain_user_s_nodes_are_spread_over_the_zones(running, truth):
     assert by_zone(truth, group) == {ZONES[1]: 3, ZONES[2]: 3}
     user.scale_out(cluster, 2).succeeded()
     assert by_zone(truth, group) == {ZONES[0]: 2, ZONES[1]: 3, ZONES[2]: 3}
+
+
+def zone_policy(user, name, zones):
+    """Senlin's own zone placement policy."""
+    weighted = [{'name': zone, 'weight': 100} for zone in zones]
+    kind = {'type': 'senlin.policy.zone_placement', 'version': '1.0'}
+    return user.create_policy(name, {**kind, 'properties': {'zones': weighted}})
+
+
+def test_senlins_zone_policy_spreads_nothing_that_is_created(running):
+    user = Tenant(running.connection('demo'))
+    cluster = user.cluster()
+    user.attach(cluster, zone_policy(user, 'one-zone', ZONES[:1])).succeeded()
+    running.clear_requests()
+    user.scale_out(cluster, 2).succeeded()
+    asked = [
+        each['body']['server']
+        for each in running.requests()
+        if each['method'] == 'POST' and each['path'].endswith('/servers')
+    ]
+    assert ['availability_zone' in server for server in asked] == [False, False]
+
+
+def test_a_zone_spread_beside_senlins_zone_policy(running, truth):
+    """What a scale-in leaves uneven the next growth evens out, where all zones are named."""
+    user = Tenant(running.connection('demo'))
+    policy = user.policy(servergroup=SOFT, spread=[{'by': 'availability_zone'}])
+    cluster, _policy, group = user.bound(policy)
+    some = zone_policy(user, 'two-zones', ZONES[:2])
+    user.attach(cluster, some).succeeded()
+    user.scale_out(cluster, 6).succeeded()
+    assert user.act(cluster, 'scale_in', count=2).failed() == "'az-3'"
+    user.detach(cluster, some).succeeded()
+    user.attach(cluster, zone_policy(user, 'all-zones', ZONES)).succeeded()
+    user.act(cluster, 'scale_in', count=2).succeeded()
+    user.scale_out(cluster, 2).succeeded()
+    assert by_zone(truth, group) == dict.fromkeys(ZONES, 2)
 
 
 def test_an_administrator_s_nodes_are_spread_over_racks(running, truth):
