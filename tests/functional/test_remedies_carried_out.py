@@ -40,7 +40,7 @@ RESERVED = Rules.of(required_member_prefix='kept:', forbidden_member_prefixes=('
 ANTI = 'anti-affinity'
 #: The flavor, how many servers of it are asked for, what else is asked, and what is there: a group
 #: with a server on each of some hosts, the limit of a quota, the rules, an enabled host whose
-#: provider has the trait of a disabled one, a host that is down.
+#: provider has the trait of a disabled one, a host that is down, one whose only place is taken.
 CASES = {
     'started_hosts': ('asked', 3, {'availability_zone': 'az-1'}, {}),
     'started_hosts of Placement': ('asked', 3, {'availability_zone': 'az-1'}, {'stale': 'cmp-1'}),
@@ -61,6 +61,8 @@ CASES = {
     'rule_given_up of member_of': ('asked', 3, {'member_of': ('ssd',)}, {}),
     'rule_given_up of spread': ('asked', 4, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
     'rule_given_up of drs': ('asked', 3, {}, {'rules': Rules.of(is_drs_required=True)}),
+    'max_per_domain': ('asked', 4, {'spread': (Spread('availability_zone', 1, 1),)}, {}),
+    'max_skew': ('asked', 3, {'spread': (Spread('availability_zone'),)}, {'full': 'az-2:cmp-2'}),
     'no_reservation': ('theirs', 3, {}, {'rules': RESERVED}),
     'two_changes of hosts': ('fast', 3, {'availability_zone': 'az-1'}, {}),
     'fewer_servers': ('asked', 99, {'availability_zone': 'az-2'}, {}),
@@ -141,6 +143,8 @@ def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
         group = operator.compute.create_server_group(name='web', policy=there['policy']).id
         request = replace(request, server_group=group)
         assert operator.place(request, f'nova:{there["on"]}')
+    if 'full' in there:
+        assert operator.place(request, there['full'])
     if 'limit' in there:
         set_limit(operator, there['limit'])
     if 'stale' in there:
@@ -161,7 +165,7 @@ def test_a_remedy_that_is_carried_out_gives_what_it_said(case, operator):
     again = decide(operator, then, rules)
     assert said(again) == said(remedy), (remedy, again.line())
     assert again.fits
-    if then.member_of or rules:  # Nova does not keep to them: the hosts are chosen
+    if then.member_of or then.spread or rules:  # Nova does not keep to them: the hosts are chosen
         places = [f'{each.zone}:{each.host}' for each in again.placements]
         assert all(operator.place(then, place) for place in places)
     else:

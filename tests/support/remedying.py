@@ -11,6 +11,7 @@ from dataclasses import replace
 from openstack import exceptions as sdk
 
 from senlin_affinity.core.objects import PlacementRequest
+from senlin_affinity.core.spread import Spread
 from tests.support import waiting
 
 ZONE_HAS_NO_HOST = 'requested availability zone is not available'
@@ -37,6 +38,8 @@ class Operator:
         asked = {name: data[name] for name in _ASKED if name in data}
         for name, value in asked.items():
             asked[name] = tuple(value) if isinstance(value, list) else value
+        if 'spread' in asked:
+            asked['spread'] = tuple(Spread(**each) for each in asked['spread'])
         if 'flavor' in data:
             asked['flavor'] = data['flavor']['id']
         if 'removed_extra_specs' in data:
