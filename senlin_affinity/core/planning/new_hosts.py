@@ -12,11 +12,13 @@ The last three are there only where something is not as usual.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter, eq, itemgetter
 from typing import Any
 
-from senlin_affinity.core.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.core.constraint import Domain, is_of_domains, is_of_hosts
 from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.host_status import started
 from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
@@ -29,18 +31,48 @@ from senlin_affinity.core.planning.rows import is_by_name
 
 #: They are planned one by one: so many are proposed at most, or as many as there are.
 MOST_NEW_HOSTS = 1000
+#: One kind is tried in so many domains.
+_MOST_DOMAINS = 3
 _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
 _look, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 
 
 def fewest(planner: Replanner) -> tuple[str, int, Planned] | None:
-    """As few as are enough of the kind that would hold the most servers, in words and in number."""
-    empty = _kinds(planner)
-    rooms = planner.rooms(empty)
-    missing, room = planner.missing, max(rooms, default=0)
-    if missing < 1 or room < 1:
+    """As few as are enough of one kind, in words and in number."""
+    if planner.missing < 1:
         return None
-    best = _plain(planner, empty[rooms.index(room)], room)
+    empty = _kinds(planner)
+    each = (_fewest(planner, host, room) for host, room in _best(planner, empty) if room > 0)
+    found = [one for one in each if one is not None]
+    return min(found, key=lambda one: (not one[2].fits, one[1]), default=None)
+
+
+def _best(planner: Replanner, empty: Sequence[Host]) -> list[tuple[Host, int]]:
+    """The host with the most room, and one in each of the domains that have the least of it."""
+    if not empty:
+        return []
+    rooms = planner.rooms(empty)
+    ranked = sorted(zip(empty, rooms, strict=True), key=lambda each: -each[1])
+    if planner.now.found is None:
+        return ranked[:1]
+    rules = [item for item in planner.constraints if is_of_domains(item)]
+
+    def domains(host: Host) -> tuple[Domain, ...]:
+        return tuple(each for rule in rules for each in rule.domains(planner.resolved, host))
+
+    left: Counter[tuple[Domain, ...]] = Counter()
+    for host, room in zip(planner.hosts, planner.now.table.rooms, strict=True):
+        left[domains(host)] += 0 if room == math.inf else int(room)
+    of_domains = {domains(host): (host, room) for host, room in reversed(ranked)}
+    least = sorted(of_domains, key=left.__getitem__)[:_MOST_DOMAINS]
+    each = [ranked[0], *map(of_domains.__getitem__, least)]
+    return [*{id(one[0]): one for one in each}.values()]
+
+
+def _fewest(planner: Replanner, kind: Host, room: int) -> tuple[str, int, Planned] | None:
+    """As few of this kind as are enough, where one of them has so much room."""
+    missing = planner.missing
+    best = _plain(planner, kind, room)
     one = _described(best, planner.resolved.snapshot)
     most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
     guess = min(most, -(-missing // room))

@@ -156,7 +156,9 @@ def planned_for(row, monkeypatch):
 
 @pytest.mark.parametrize('row', [row for row in ROWS if row.values[0]['outcome'] == 'enough'])
 def test_a_number_is_the_smallest_that_is_enough_and_is_guessed(row, monkeypatch):
-    """One less of it does not do; it and the one below are planned, and no others."""
+    """One less of it does not do; it and the one below are planned, and no others, in each of the
+    domains that are tried.
+    """
     for code, change, _capacity in row['remedies']:
         if code in ('max_server_per_host', 'hosts', 'started_hosts'):
             number = int(change.split(': ')[1] if ': ' in change else change.split()[0])
@@ -168,7 +170,7 @@ def test_a_number_is_the_smallest_that_is_enough_and_is_guessed(row, monkeypatch
         group, hosts = each.server_group, each.snapshot.hosts
         kind = bool(group and group.rules), hosts != known, len(hosts) > len(known)
         kinds[kind] += any(kind)
-    assert max(kinds.values(), default=0) <= 2
+    assert max(kinds.values(), default=0) <= (4 if resolved.request.spread else 2)
 
 
 @pytest.mark.parametrize(('used', 'size'), [(2, 4), (3, 5)])
