@@ -32,14 +32,15 @@ class ValidatePolicy(base.ShowOne):
         """Read, check, and tell what the policy will do."""
         wanted = given.spec(parsed_args.file, properties.load)
 
-        def read_profile(spec: object) -> tuple[str | None, str | None]:
+        def read_profile(spec: object) -> tuple[str | None, ...]:
             applicable = profile.check_applicable(spec)
             profile.check_zone(applicable, wanted.spread)
-            return profile.group_hint(applicable), profile.flavor(applicable)
+            note = profile.zone_note(applicable, wanted.spread)
+            return profile.group_hint(applicable), profile.flavor(applicable), note
 
-        hint = wanted_flavor = None
+        hint, wanted_flavor, note = None, None, profile.zone_note({}, wanted.spread)
         if parsed_args.profile:
-            hint, wanted_flavor = given.spec(parsed_args.profile, read_profile)
+            hint, wanted_flavor, note = given.spec(parsed_args.profile, read_profile)
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
         is_chosen = wanted.pins_hosts or wanted.is_drs_enabled
         facts = {
@@ -55,6 +56,8 @@ class ValidatePolicy(base.ShowOne):
             'hosts': 'chosen by the policy' if is_chosen else "chosen by Nova's scheduler",
             'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor, parsed_args.timeout),
         }
+        if note is not None:
+            facts['note'] = note
         return tuple(facts), tuple(facts.values())
 
     def _ask_cloud(

@@ -144,7 +144,8 @@ class AffinityPolicy(base.Policy):
             preflight.warn_of_ceiling(
                 self.name, cluster, wanted, attached.binding, self._eyes(cluster)
             )
-            line = attached.line()
+            note = profile.zone_note(spec, wanted.spread)
+            line = '; '.join(filter(None, (attached.line(), note)))
             if not enabled:
                 state = _DISABLED.format(policy=self.name, group=attached.binding.servergroup_id)
                 cluster.status_reason = state  # which the engine stores with the cluster

@@ -65,6 +65,16 @@ def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
         )
 
 
+def zone_note(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> str | None:
+    """What is worth to know of servers that are spread over zones; None where they are not."""
+    if not any(spread.by == ZONE for spread in spreads):
+        return None
+    note = 'a zone that is chosen for a server binds it for life'
+    if is_volume_booted(spec):
+        note += '; its volume has to be there, too, or [cinder] cross_az_attach true in nova.conf'
+    return note
+
+
 def image(spec: Mapping[str, Any]) -> str | None:
     """The name or the id of the image that a server is made of; None for none."""
     named = _properties(spec).get('image')

@@ -117,3 +117,11 @@ def test_attach_names_no_aggregate_that_the_owner_may_not_see(plain, monkeypatch
 def test_attach_names_the_nearest_to_who_may_see_them(administrator):
     attach = administrator.policy(spec(member_of=['hidden-ag'])).attach
     assert "the nearest are 'hidden-agg'" in refused(attach(administrator.cluster()))
+
+
+def test_attach_tells_what_a_zone_means(plain, caplog):
+    with caplog.at_level(logging.INFO):
+        policy = plain.policy(spec(spread=[{'by': 'availability_zone'}]))
+        is_attached, why = policy.attach(plain.cluster())
+    assert is_attached, why
+    assert any('attach: ' in line and 'for life' in line for line in caplog.messages)

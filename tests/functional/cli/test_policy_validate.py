@@ -56,6 +56,7 @@ def test_spread(run, write):
         'availability_zone (max_skew 1) and rack (max_skew 1, max_per_domain 4, soft)'
     )
     assert shown['hosts'] == 'chosen by the policy'
+    assert shown['note'] == 'a zone that is chosen for a server binds it for life'
     profile = write('profile.yaml', PROFILE.replace('{', '{availability_zone: nova, ', 1))
     done = run('policy', 'validate', path, '--profile', profile)
     assert done.returncode == 3

@@ -3,6 +3,7 @@
 import pytest
 
 from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.core.spread import Spread
 from senlin_affinity.policy import profile
 from tests.support.tables import rows
 
@@ -104,3 +105,21 @@ def device(**more):
 def test_image_and_root_disk(spec, image, is_volume_booted):
     assert profile.image(spec) == image
     assert profile.is_volume_booted(spec) == is_volume_booted
+
+
+VOLUME = {'boot_index': 0, 'source_type': 'image', 'destination_type': 'volume'}
+
+
+@pytest.mark.parametrize(
+    ('by', 'devices', 'is_told', 'is_volume'),
+    [
+        ('availability_zone', [], True, False),
+        ('availability_zone', [VOLUME], True, True),
+        ('rack', [VOLUME], False, False),
+        (None, [VOLUME], False, False),
+    ],
+)
+def test_what_to_know_of_a_spread_over_zones(by, devices, is_told, is_volume):
+    spec = {'properties': {'block_device_mapping_v2': devices}}
+    note = profile.zone_note(spec, (Spread(by),) if by else ())
+    assert ('for life' in (note or ''), 'cross_az_attach' in (note or '')) == (is_told, is_volume)
