@@ -10,7 +10,6 @@ policy is never violated.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -46,10 +45,8 @@ def places(group: ServerGroup) -> tuple[Place, ...]:
     )
     found = []
     for number, host in enumerate(known):
-        limit = group.max_server_per_host
-        is_full = limit is not None and len(by_host[host]) > limit
-        is_apart = group.policy == AFFINITY and number > 0
-        found.append(Place(host, tuple(sorted(by_host[host])), is_full or is_apart))
+        servers = tuple(sorted(by_host[host]))
+        found.append(Place(host, servers, _is_violated(group, number, len(servers))))
     if None in by_host:
         found.append(Place(None, tuple(sorted(by_host[None]))))
     return tuple(found)
@@ -61,7 +58,13 @@ def violated(group: ServerGroup | None) -> tuple[Place, ...]:
         return ()
     held = Counter(member.host or member.host_id for member in group.members)
     del held[None]
-    is_one = len(held) < 2 or group.policy != AFFINITY
-    if is_one and max(held.values(), default=0) <= (group.max_server_per_host or math.inf):
+    fullest = enumerate(sorted(held.values(), reverse=True))
+    if not any(_is_violated(group, number, servers) for number, servers in fullest):
         return ()
     return tuple(place for place in places(group) if place.is_violated)
+
+
+def _is_violated(group: ServerGroup, number: int, servers: int) -> bool:
+    """Does so full a host violate the rule, of which so many are before it, the fullest first?"""
+    limit = group.max_server_per_host
+    return (limit is not None and servers > limit) or (group.policy == AFFINITY and number > 0)
