@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -203,8 +204,24 @@ def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser
         advice = f'did you mean {near}?' if near else f'{parser.prog} --help shows the options'
         parser.exit(2, f'error: {line} ({advice})\n')
 
+    def print_help(file: Any = None) -> None:
+        out = file or sys.stdout
+        try:
+            out.write(parser.format_help())
+            out.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as problem:  # which argparse would keep to itself
+            parser.exit(1, f'{one_line(unwritten(problem))}\n')
+
     parser.error = error  # type: ignore[method-assign]
+    parser.print_help = print_help  # type: ignore[method-assign]
     return parser
+
+
+def unwritten(error: OSError) -> errors.AffinityError:
+    """The error where the answer cannot be written."""
+    return errors.AffinityError(f'could not write the answer: {error.strerror}')
 
 
 def check_columns(asked: Sequence[str], known: Sequence[str]) -> None:

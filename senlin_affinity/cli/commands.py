@@ -38,7 +38,7 @@ def show(app: Any, first: str | None = None) -> None:
     room, indent = shutil.get_terminal_size().columns - 2, ' ' * (width + 4)
     with pager as out:
         if first is None:
-            app.parser.print_help(out)
+            out.write(app.parser.format_help())
             out.write('\n')
         out.write(f'{title.format("Commands")}:\n')
         for name, entry_point in found:

@@ -108,7 +108,7 @@ class SenlinAffinity(app.App):
         except BrokenPipeError:
             raise
         except OSError as error:
-            return self._failed(unwritten(error))
+            return self._failed(base.unwritten(error))
         return 0
 
     def configure_logging(self) -> None:
@@ -168,7 +168,7 @@ class SenlinAffinity(app.App):
                 raise
             except OSError as error:
                 is_full = error.errno in _FULL and error.filename is None
-                return self._failed(unwritten(error) if is_full else error)
+                return self._failed(base.unwritten(error) if is_full else error)
             except Exception as error:
                 return self._failed(error, getattr(cmd, 'invalid_spec_status', USAGE))
 
@@ -195,26 +195,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except SystemExit as ended:
         status = int(ended.code or 0)
+    except OSError:  # of standard error: nobody can be told
+        status = 1
     return _flushed(status)
 
 
 def _flushed(status: int) -> int:
-    """Write what still waits to be; a failure would else be told by Python as it ends."""
+    """Write what still waits to be; a failure would else end in a status of Python's own."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+    if sys.stdout.closed:  # by the pager, whose reader went away
+        return BROKEN_PIPE
     try:
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
         if status in (0, NO):  # else the failure is told already
-            sys.stderr.write(f'{base.one_line(unwritten(error))}\n')
+            sys.stderr.write(f'{base.one_line(base.unwritten(error))}\n')
         return 1
     return status
 
 
-def unwritten(error: OSError) -> errors.AffinityError:
-    """The error where the answer can not be written."""
-    return errors.AffinityError(f'could not write the answer: {error.strerror}')
+def _discard(stream: Any) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == '__main__':

@@ -119,8 +119,9 @@ def test_an_error_is_one_line_and_a_traceback_only_with_debug():
     assert 'Traceback' in run('--debug', *missing).stderr
 
 
-def test_a_reader_that_goes_away_is_no_traceback():
-    line = f'{" ".join(COMMAND)} constraint list -f json | true'
+@pytest.mark.parametrize('arguments', ['constraint list -f json', '--help', 'plan --help'])
+def test_a_reader_that_goes_away_is_no_traceback(arguments):
+    line = f'{" ".join(COMMAND)} {arguments} | true'
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
     assert 'Traceback' not in done.stderr
 
@@ -134,6 +135,7 @@ def test_a_reader_that_goes_away_is_no_traceback():
         'extra-spec export --format rst',
         '--help',
         'sandbox --help',
+        'plan --help',
     ],
 )
 @pytest.mark.parametrize('unbuffered', ['', '1'])
@@ -145,6 +147,20 @@ def test_a_disk_that_is_full_is_one_line(arguments, unbuffered):
         )
     assert done.stderr == 'error: could not write the answer: No space left on device\n'
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'status'), [('plan --count x', 2), ('snapshot', 1), ('plan --help', 0)]
+)
+@pytest.mark.parametrize('unbuffered', ['', '1'])
+def test_an_error_that_nobody_can_read_has_a_status_that_is_documented(
+    arguments, status, unbuffered
+):
+    with Path('/dev/full').open('wb') as full:
+        done = run(
+            *arguments.split(), stderr=full, env={**os.environ, 'PYTHONUNBUFFERED': unbuffered}
+        )
+    assert done.returncode == status
 
 
 @pytest.mark.parametrize(
