@@ -36,6 +36,8 @@ from senlin_affinity.core.suggestion import nearest
 
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
+#: What openstacksdk raises where a number stands in place of a text, or of a mapping.
+_ODD_VALUE = (AttributeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -136,8 +138,12 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
             connection = within(
                 timeout or REQUEST_TIMEOUT, lambda: openstack.connect(cloud=cloud, **options)
             )
+            _ = connection.session  # made when it is first read, of more options
         except (*NO_ANSWER, GivenUp) as error:
             why = ' '.join((words.of(error), *(warned or _known(cloud))))
+            raise CloudError(f'could not connect to the cloud: {why}') from error
+        except _ODD_VALUE as error:
+            why = f'clouds.yaml, or the environment, has a value of the wrong kind: {error}'
             raise CloudError(f'could not connect to the cloud: {why}') from error
     for warning in warned:
         LOG.warning('%s', warning)

@@ -45,7 +45,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         transport.bound(session)
         with_token = impatient(session, is_log_in=True)(session.get_token)
         within(session.timeout, with_token, session)
-    except (*NO_ANSWER, GivenUp) as error:
+    except (*NO_ANSWER, GivenUp, OSError) as error:  # also a file of certificates that is not there
         raise _refused(connection, words.of(error), error) from error
     except Exception as error:
         if type(error) is not Exception or str(error) != _NO_PASSWORD:

@@ -2,12 +2,13 @@
 
 import json
 import logging
+from types import SimpleNamespace
 
 import openstack
 import pytest
 
 from senlin_affinity.cloud.connection import connect
-from senlin_affinity.cloud.login import impatient
+from senlin_affinity.cloud.login import impatient, log_in
 from senlin_affinity.core.errors import CloudError
 from tests.support.edge import NOVA
 from tests.support.waiting import ended
@@ -43,10 +44,10 @@ def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was
     def warns(**_options):
         logger.warning('Skipping\nclouds.yaml')
         logger.warning('Skipping\nclouds.yaml')
-        return 'connection'
+        return SimpleNamespace(session='session')
 
     monkeypatch.setattr(openstack, 'connect', warns)
-    assert connect() == 'connection'
+    assert connect().session == 'session'
     assert caplog.messages == ['Skipping clouds.yaml']
     assert (logger.handlers, logger.propagate, logger.level) == before
 
@@ -61,6 +62,30 @@ def test_a_cloud_that_is_not_known(write, monkeypatch, known, said):
     with pytest.raises(CloudError) as caught:
         connect('far')
     assert str(caught.value) == (f'could not connect to the cloud: Cloud far was not found.{said}')
+
+
+@pytest.mark.parametrize(
+    'cloud',
+    [
+        None,
+        3,
+        {'auth': 3},
+        {'auth': {'auth_url': 3}},
+        {'auth': {'auth_url': 'http://keystone.test/v3'}, 'api_timeout': 'x'},
+    ],
+)
+def test_a_value_of_the_wrong_kind(write, cloud):
+    write(json.dumps({'clouds': {'far': cloud}}))
+    said = 'could not connect to the cloud: clouds.yaml, or the environment, has a value of the'
+    with pytest.raises(CloudError, match=f'^{said} wrong kind: .*'):
+        connect('far')
+
+
+def test_certificates_that_are_not_there(write):
+    auth = {'auth_url': 'https://127.0.0.1:1', 'username': 'u', 'password': 'secret'}
+    write(json.dumps({'clouds': {'far': {'cacert': '/nonexistent', 'auth': auth}}}))
+    with pytest.raises(CloudError, match='invalid path: /nonexistent$'):
+        log_in(connect('far'), 7)
 
 
 def test_two_log_ins_at_one_moment_leave_the_session_as_it_was(edge):
