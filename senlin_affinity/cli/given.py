@@ -23,8 +23,11 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
     """What the reader makes of the one document in a YAML (or JSON) file."""
     import yaml  # here: most plans name no file of it
 
+    from senlin_affinity.cli import one_of_each_key
+
     try:
-        document = yaml.safe_load(input_file.read(path, input_file.LARGEST_TEXT).decode())
+        text = input_file.read(path, input_file.LARGEST_TEXT).decode()
+        document = yaml.load(text, one_of_each_key.Loader)
     except OSError as error:
         raise UsageError(f'{path} can not be read: {error.strerror}') from error
     except UnicodeDecodeError as error:
@@ -35,10 +38,10 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
         mark = getattr(error, 'problem_mark', None)
         where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
         problem = getattr(error, 'problem', None) or str(error)
-        raise InvalidSpec(f'is no YAML{where}: {problem}', path) from error
+        raise InvalidSpec(f'is not valid YAML{where}: {problem}', path) from error
     except (ValueError, RecursionError) as error:
         # What PyYAML lets through: a date or a number that Python refuses, a nest too deep.
-        raise InvalidSpec(f'is no YAML that can be read: {error}', path) from error
+        raise InvalidSpec(f'is not valid YAML: {error}', path) from error
     try:
         return reader(document)
     except InvalidSpec as error:

@@ -150,7 +150,7 @@ class Plan(base.ShowOne):
         looked_up = ask(asked, look)
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(looked_up.request.enabled_filters, modelled):
-            LOG.warning('enabled_filters: nobody knows %s: did you mean %s?', name, near)
+            LOG.warning('enabled_filters: unknown filter %s: did you mean %s?', name, near)
         decision = planner.decide(looked_up, constraints)
         self._answer = plan_notes.Answer(decision, looked_up, look, found)
         self.exit_status = _status(

@@ -73,12 +73,11 @@ def parse(text: str) -> CloudSnapshot:
     except json.JSONDecodeError as error:
         where = f'line {error.lineno}, column {error.colno}: {error.msg}'
         is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith('Unterminated')
-        raise InvalidSpec(
-            f'is cut off, or no JSON ({where})' if is_at_end else f'is no JSON in {where}'
-        ) from error
+        said = f'is cut off, or not valid JSON ({where})'
+        raise InvalidSpec(said if is_at_end else f'is not valid JSON in {where}') from error
     except (ValueError, RecursionError) as error:
         # What json lets through: a number that Python refuses to convert, a nest too deep.
-        raise InvalidSpec(f'is no JSON that can be read: {error}') from error
+        raise InvalidSpec(f'is not valid JSON: {error}') from error
 
 
 @contextlib.contextmanager

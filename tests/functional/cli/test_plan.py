@@ -203,7 +203,7 @@ def test_what_is_asked(answer, options, capacity):
 )
 def test_a_filter_that_is_misspelt(plan, name, near):
     done = plan(1, '--enabled-filters', name)
-    said = f'enabled_filters: nobody knows {name}: did you mean {near}?\n'
+    said = f'enabled_filters: unknown filter {name}: did you mean {near}?\n'
     assert done.returncode == (0 if name == 'ComputeFilter' else 4)
     assert done.stderr == (f'WARNING senlin_affinity.cli.plan: {said}' if near else '')
 
@@ -438,7 +438,7 @@ def test_a_snapshot_that_is_broken(run, write, text, said):
     ('option', 'text', 'said'),
     [
         ('--policy', '{}', 'spec.yaml: '),
-        ('--policy', ':\n  - [', 'spec.yaml: is no YAML in line'),
+        ('--policy', ':\n  - [', 'spec.yaml: is not valid YAML in line'),
         ('--profile', '{type: os.heat.stack, version: "1.0"}',
          'spec.yaml: type: Policy not applicable on profile type: os.heat.stack-1.0'),
         ('--profile', '{type: os.nova.server, version: "1.0", properties: {}}',

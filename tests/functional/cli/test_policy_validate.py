@@ -95,15 +95,16 @@ def test_profile_of_another_type(run, write):
         (SPEC.replace('availability_zone: nova_1', 'member_of: ["in:a,!b"]'), '.member_of[0]: '),
         ('', 'must be a mapping'),
         ('- a\n- b\n', 'must be a mapping'),
-        ('a: b\nc: [1, 2\nd: e\n', 'is no YAML in line 3, column 2'),
-        ('a: !!python/object:os.system {}\n', 'is no YAML in line 1'),
-        ('a: 2026-13-45\n', 'is no YAML'),
-        (f'a: {"9" * 5000}\n', 'is no YAML'),
+        ('a: b\nc: [1, 2\nd: e\n', 'is not valid YAML in line 3, column 2'),
+        ('a: !!python/object:os.system {}\n', 'is not valid YAML in line 1'),
+        ('a: 2026-13-45\n', 'is not valid YAML'),
+        (f'a: {"9" * 5000}\n', 'is not valid YAML'),
         (b'a: \xff\n', 'is not UTF-8 text'),
-        ('[' * 5000, 'is no YAML'),
+        ('[' * 5000, 'is not valid YAML'),
+        (SPEC + '  servergroup: {}\n', ": duplicate key 'servergroup'"),
     ],
     ids=['a wrong value', '1.0', 'a slip', 'member_of', 'empty', 'a list', 'no YAML', 'a tag',
-         'no date', 'a long number', 'other text', 'nested too deep'],
+         'no date', 'a long number', 'other text', 'nested too deep', 'a key twice'],
 )  # fmt: skip
 def test_invalid(run, write, text, words):
     """R3-05: one line on stderr, which names the file and the place; nothing on stdout."""

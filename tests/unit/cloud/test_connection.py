@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import openstack
 import pytest
 
+from senlin_affinity.cloud import login
 from senlin_affinity.cloud.connection import connect
-from senlin_affinity.cloud.login import impatient, log_in
+from senlin_affinity.cloud.login import impatient
 from senlin_affinity.core.errors import CloudError
 from tests.support.edge import NOVA
 from tests.support.waiting import ended
@@ -85,7 +86,7 @@ def test_certificates_that_are_not_there(write):
     auth = {'auth_url': 'https://127.0.0.1:1', 'username': 'u', 'password': 'secret'}
     write(json.dumps({'clouds': {'far': {'cacert': '/nonexistent', 'auth': auth}}}))
     with pytest.raises(CloudError, match='invalid path: /nonexistent$'):
-        log_in(connect('far'), 7)
+        login.log_in(connect('far'), 7)
 
 
 def test_two_log_ins_at_one_moment_leave_the_session_as_it_was(edge):
