@@ -6,9 +6,10 @@ Whoever may not list the hosts can do so at any time, and reads no more than tha
 
 Data flow: what was decided by all that the cloud's eyes saw becomes a :class:`Trial`, and nothing
 else is put into words. A rule is a reason where more servers fit without it, by the number that the
-owner reads; its sentence (``Reason.for_owner``) is made of what the owner asked for, never of a
-host's facts. A rule about the request as a whole says its own facts, such as those of a quota. A
-change is named if it is ``Remedy.is_owners``. All else is "no host takes more".
+owner reads, unless a quota is what ends the trial; its sentence (``Reason.for_owner``) is made of
+what the owner asked for, never of a host's facts. A rule about the request as a whole says its own
+facts, such as those of a quota. A change is named if it is ``Remedy.is_owners``. All else is "no
+host takes more".
 
 Shapes::
 
@@ -75,9 +76,9 @@ def shown(
         if not verdict and decision.reasons[verdict.code].for_owner is not None:
             bounds.append(verdict.room or 0)
             reasons.append(sentence(verdict, decision.reasons))
-    rules = [*dict.fromkeys(_rules(decision, resolved, constraints, number))]
-    if not rules and number < min(bounds):
-        rules = [NOBODY]
+    rules = []
+    if number < min(bounds):  # else no trial fills the hosts: it does not show what is in the way
+        rules = [*dict.fromkeys(_rules(decision, resolved, constraints, number))] or [NOBODY]
     return Trial(wanted, number, (*reasons, *rules), _changes(decision, number))
 
 

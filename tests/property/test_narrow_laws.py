@@ -66,19 +66,22 @@ def cloud_of(hosts, asked):
     """The cloud, with the group and its members; and the growth."""
     fakes = [
         FakeHost(
-            f'cmp-{number}',
+            name_of(number, has),
             status='disabled' if has['is_disabled'] else 'enabled',
             state='down' if asked['down'] == number else 'up',
             zone=has['zone'],
+            kind=has.get('kind', 'QEMU'),
         )
         for number, has in enumerate(hosts)
     ]
     places = {
-        name: tuple(f'cmp-{n}' for n, has in enumerate(hosts) if has[key] == name)
+        name: tuple(name_of(n, has) for n, has in enumerate(hosts) if has[key] == name)
         for key, name in (('zone', 'az1'), ('zone', 'az2'), ('disk', 'ssd'), ('disk', 'hdd'))
     }
     metadata = {name: {'disk': name} for name in ('ssd', 'hdd')}
     metadata |= {name: {'availability_zone': name} for name in ('az1', 'az2')}
+    places['theirs'] = tuple(name_of(n, has) for n, has in enumerate(hosts) if has.get('is_theirs'))
+    metadata['theirs'] = {'filter_tenant_id': 'another-project', 'owner': 'another'}
     aggregates = [FakeAggregate(name, found, metadata[name]) for name, found in places.items()]
     images = FakeGlance(FakeImage('cirros'))
     cloud = Edge(
@@ -93,8 +96,13 @@ def cloud_of(hosts, asked):
         FakeProvider(each.uuid, rooms(has), traits(has), name=each.name)
         for each, has in zip(cloud.placement.providers, hosts, strict=True)
     ]
+    for root, has in zip([*cloud.placement.providers], hosts, strict=True):
+        if has.get('is_nested'):
+            part = FakeProvider(f'{root.uuid}-gpu', {'CUSTOM_GPU': (4, 1)}, parent=root.uuid)
+            cloud.placement.providers.append(part)
+    cloud.placement.cut = asked.get('cut')
     if asked['zone'] is None:  # of another zone, the whole look does not ask whether it is so
-        cloud.placement.lost.add(f'cmp-{asked["lost"]}')
+        cloud.placement.lost |= {each.host for n, each in enumerate(fakes) if n == asked['lost']}
     specs = {f'trait:{RARE}': 'required'} if asked['is_rare'] else {}
     specs |= {} if asked['disk'] is None else {'disk': asked['disk']}
     for number, (ram, vcpus, disk) in enumerate([SIZES[0], *sorted(asked['flavors'])]):
@@ -105,8 +113,12 @@ def cloud_of(hosts, asked):
     rules = {'max_server_per_host': asked['most']} if is_anti else {}
     group = nova.add_group('web', asked['policy'], rules=rules, project_id=PROJECT)
     for place in asked['members']:
-        nova.boot(group, f'cmp-{place % len(hosts)}', project=PROJECT)
+        nova.boot(group, fakes[place % len(hosts)].host, project=PROJECT)
     return cloud, growth_of(asked, group)
+
+
+def name_of(number, has):
+    return has.get('name', f'cmp-{number}')
 
 
 def rooms(has):
