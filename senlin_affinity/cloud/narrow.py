@@ -72,9 +72,11 @@ class _Looking:
         left = None if self._eyes.are_one else certificate.left_by_quota(asked, look)
         if left is None or self._shows_hosts():
             return self._certified(asked, look) or self._proved(asked, look)
-        if left == 0 or self._certified(certificate.of(asked, left), look) is not None:
-            return replace(look, is_owners=False, is_part=True)
-        return self._proved(asked, look)
+        rest = self._certified(certificate.of(asked, left), look) if left else look
+        if rest is None:
+            return self._proved(asked, look)
+        seen = len(rest.snapshot.hosts or ())
+        return replace(look, is_owners=False, is_part=True, enough=seen)
 
     def _shows_hosts(self) -> bool:
         """May the owner see the hosts? He is told what would help of all of them."""

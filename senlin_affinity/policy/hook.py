@@ -120,8 +120,7 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
             return Outcome(Refusal(NO_DRS_HOST), refusal=answer.reason)
         return Outcome(answer)
     if isinstance(seen, Look) and seen.is_yes:
-        number = len(seen.snapshot.hosts or ())
-        return Outcome(unpinned(growth), note=f'fits, on {number} of the hosts that would do')
+        return Outcome(unpinned(growth), note=_fits(len(seen.snapshot.hosts or ())))
     is_enforced = properties.preflight == 'enforce'
     freed, why = _freed(growth, seen)
     if why is not None:
@@ -166,10 +165,16 @@ def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Re
         return Outcome(said, refusal=answer.reason)
     hosts = look.snapshot.hosts
     seen = 'the hosts were not looked at'
+    if look.enough:
+        seen = f'what the quota leaves {_fits(look.enough)}'
     if hosts is not None:  # of which others' remedies would have to know
         line = replace(decision, remedies=()).line()
         seen = f'of the {len(hosts)} host(s) that Placement has for it: {line}'
     return Outcome(said, refusal=f'{said.reason}; {seen}')
+
+
+def _fits(number: int) -> str:
+    return f'fits, on {number} of the hosts that would do'
 
 
 def _freed(growth: Growth, seen: Seen) -> tuple[Growth, str | None]:

@@ -156,7 +156,8 @@ class Look:
     """What was seen. ``unknown`` says why a part is not known, by its name; ``images`` are by their
     names or ids, as they were asked for. ``is_owners``: what is known of hosts is what the owner
     may see himself, and so may be told. ``is_yes``: of the hosts only some are in the snapshot, and
-    they are enough. ``is_part``: they are what a no needs, or none of them is.
+    they are enough. ``is_part``: they are what a no needs, or none of them is; then ``enough`` is
+    how many of them have room for all that a quota leaves.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
@@ -165,6 +166,7 @@ class Look:
     is_owners: bool = True
     is_yes: bool = False
     is_part: bool = False
+    enough: int = 0
 
 
 def needs(question: Question) -> Needs:

@@ -24,14 +24,15 @@ MOST = tuple(FakeHost(f'cmp-{number:02}', vcpus=64 * (number < 25)) for number i
 
 
 @pytest.fixture
-def plain(_database, configured, monkeypatch):  # noqa: F811
+def plain(request, _database, configured, monkeypatch):  # noqa: F811
     """A plain user's desk, beside hosts that the cloud's eyes see."""
     configured(**LOGIN)
     monkeypatch.setattr(support, 'USER', 'demo-id')
     monkeypatch.setattr(support, 'PROJECT', 'demo-project')
     aggregates = (FakeAggregate('hidden-agg', ('cmp-00',)),)
     glance = FakeGlance(FakeImage('cirros'))
-    with Edge(user='demo', hosts=FEW, aggregates=aggregates, glance=glance, **SERVICES) as edge:
+    more = {'hosts': getattr(request, 'param', FEW), 'aggregates': aggregates, 'glance': glance}
+    with Edge(user='demo', **more, **SERVICES) as edge:
         yield Desk(edge)
 
 
@@ -99,6 +100,15 @@ def test_operators_read_that_no_host_was_looked_at(plain, caplog):
     with caplog.at_level(logging.INFO):
         owners = grown(plain, 5)['reason']
     assert operators_read(caplog).endswith(f'{owners}; the hosts were not looked at')
+
+
+@pytest.mark.parametrize('plain', [MOST], indirect=True, ids=['most'])
+def test_operators_read_on_how_many_hosts_the_rest_of_a_quota_fits(plain, caplog):
+    plain.edge.nova.limits |= {'maxTotalInstances': 3, 'totalInstancesUsed': 1}
+    with caplog.at_level(logging.INFO):
+        owners = grown(plain, 5)['reason']
+    said = 'what the quota leaves fits, on 12 of the hosts that would do'
+    assert operators_read(caplog).endswith(f'{owners}; {said}')
 
 
 def test_attach_does_without_the_log_in_of_the_cloud(administrator):
