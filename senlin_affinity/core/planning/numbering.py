@@ -29,9 +29,10 @@ def numbered(things: Iterable[Hashable]) -> Numbered:
     """The things in numbers; equal ones have the same."""
     known: defaultdict[Hashable, int] = defaultdict(count().__next__)
     numbers = [*map(known.__getitem__, things)]
-    last = len(numbers) - 1
-    firsts = dict(zip(reversed(numbers), range(last, -1, -1), strict=True))
-    return Numbered(numbers, [*map(firsts.__getitem__, range(len(known)))])
+    firsts: list[int] = []
+    for number in range(len(known)):  # each comes first after the first of the one before
+        firsts.append(numbers.index(number, firsts[-1] + 1 if firsts else 0))
+    return Numbered(numbers, firsts)
 
 
 def patched(old: Sequence[_Each], places: Sequence[int], new: Sequence[_Each]) -> list[_Each]:
