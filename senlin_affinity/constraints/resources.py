@@ -131,27 +131,27 @@ class ResourcesConstraint:
         said: Sequence[Verdict],
         servers: Sequence[int],
     ) -> list[Verdict | None]:
-        """See :class:`Constraint`: what is exact, and enough, is as many fewer."""
+        """See :class:`Constraint`: where Placement told nothing, the figures tell it."""
         enough, asked = resolved.once(_enough), resolved.demand
         may_be_pinned = asked is not None and asked.may_be_pinned
-        return [
-            enough(verdict.room - number, False)
-            if verdict.code == 'resources.room'
-            and not verdict.is_at_most
-            and verdict.room is not None
-            and verdict.room > number
-            and not (may_be_pinned and PCPU in (host.resources or ()))
-            else None
-            for host, verdict, number in zip(hosts, said, servers, strict=True)
-        ]
+
+        def left(host: Host, verdict: Verdict, number: int) -> Verdict | None:
+            if may_be_pinned and PCPU in (host.resources or ()):
+                return None
+            is_exact = verdict.code == 'resources.room' and not verdict.is_at_most
+            if is_exact and verdict.room is not None and verdict.room > number:
+                return enough(verdict.room - number, False)
+            return self._by_model(resolved, host, number) if host.grants is None else None
+
+        return [*map(left, hosts, said, servers)]
 
     def asks(self, resolved: ResolvedRequest) -> Hashable:
         """What counts of the question."""
         is_in_aggregates = bool(resolved.snapshot.pools) and are_aggregates_asked(resolved)
         return resolved.demand, resolved.once(answered), is_in_aggregates
 
-    def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """What the figures of the resources tell."""
+    def _by_model(self, resolved: ResolvedRequest, host: Host, servers: int = 0) -> Verdict:
+        """What the figures of the resources tell, once so many servers more are there."""
         asked = resolved.demand
         if asked is None or host.resources is None:
             return Verdict.unknown('resources.unknown')
@@ -172,9 +172,9 @@ class ResourcesConstraint:
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
             capacity, used, max_unit, step_size, is_sum, pool = has
-            here = (capacity - used) // amount
+            here = (capacity - used) // amount - servers
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
-                return _too_little(name, amount, has)
+                return resolved.once(_too_little)(name, amount, has, servers)
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:
                 is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
@@ -208,10 +208,9 @@ class ResourcesConstraint:
         for domain in rooms:
             amount, has = asked.amounts[domain.by], pools[domain.name][domain.by]
             planned = sum(resolved.placed.get(name, 0) for name in names[domain])
-            has = has._replace(used=has.used + planned * amount)
-            room = (has.capacity - has.used) // amount
+            room = (has.capacity - has.used) // amount - planned
             if room < 1:
-                verdicts[domain] = _too_little(domain.by, amount, has)
+                verdicts[domain] = resolved.once(_too_little)(domain.by, amount, has, planned)
             else:
                 verdicts[domain] = Verdict.passed('resources.room', room=room)
         return verdicts
@@ -258,15 +257,21 @@ def _is_more_pinned(amount: int, host: Host) -> bool:
     return pinned > shared
 
 
-def _too_little(name: str, amount: int, has: Resource) -> Verdict:
-    """Why not even one server finds enough of this class."""
-    asked = {'resource': name, 'amount': amount}
-    if has.max_unit is not None and amount > has.max_unit:
-        return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
-    if amount % has.step_size:
-        return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
-    free = max(0, has.capacity - has.used)
-    return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
+def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int], Verdict]:
+    """One verdict for all hosts with the same figures, where not even one server finds enough."""
+
+    @cache
+    def too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
+        """Of this class, once so many servers more are there."""
+        asked = {'resource': name, 'amount': amount}
+        if has.max_unit is not None and amount > has.max_unit:
+            return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
+        if amount % has.step_size:
+            return Verdict.rejected('resources.step', step_size=has.step_size, **asked)
+        free = max(0, has.capacity - has.used - servers * amount)
+        return Verdict.rejected('resources.exhausted', free=free, capacity=has.capacity, **asked)
+
+    return too_little
 
 
 def _enough(_question: ResolvedRequest) -> Callable[..., Verdict]:
