@@ -12,7 +12,7 @@ from senlin_affinity.core.planning.replanner import Replanner
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 
 
-def search(capacities, wanted, now, guess):
+def search(capacities, wanted, now, guess, room=None, found=None):
     """What is found among the numbers from 1 on, and what was planned for it."""
     planned = []
 
@@ -21,8 +21,8 @@ def search(capacities, wanted, now, guess):
         return SimpleNamespace(capacity=capacities[number - 1])
 
     resolved = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
-    replanner = Replanner(SimpleNamespace(resolved=resolved, capacity=now))
-    number, decision = replanner.smallest(len(capacities), guess, attempt)
+    replanner = Replanner(SimpleNamespace(resolved=resolved, capacity=now, found=found))
+    number, decision = replanner.smallest(len(capacities), guess, attempt, room)
     assert decision.capacity == capacities[number - 1]
     assert len(planned) == len(set(planned))
     return number, planned
@@ -48,6 +48,21 @@ def test_a_good_guess_is_nearly_all_that_is_planned(capacities, wanted):
     smallest = by_hand(capacities, wanted)
     _number, planned = search(capacities, wanted, 0, smallest)
     assert set(planned) <= {smallest, smallest - 1, len(capacities)}
+
+
+@given(growing, st.integers(1, 25))
+def test_numbers_that_have_too_little_room_are_not_planned(capacities, wanted):
+    smallest, room = by_hand(capacities, wanted), (0, *capacities).__getitem__
+    number, planned = search(capacities, wanted, 0, smallest, room)
+    assert number == smallest
+    assert set(planned) <= {smallest, len(capacities)}
+
+
+def test_where_domains_count_rooms_do_not_add_up():
+    """The domains of the first servers take more once there are others."""
+    capacities, room = [9, 9], (0, 1, 2).__getitem__
+    assert search(capacities, 9, 0, 2, room, found=object()) == (1, [2, 1])
+    assert search(capacities, 9, 0, 2, room)[0] == 2
 
 
 @given(growing, st.integers(1, 25))

@@ -74,7 +74,7 @@ def fewest(
             told, judged.at([at for at, host in enumerate(judged.hosts) if host.host in chosen])
         )
 
-    return Fewest(*planner.smallest(len(ranked), guess, attempt))
+    return Fewest(*planner.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1]))
 
 
 def joined(

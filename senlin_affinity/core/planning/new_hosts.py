@@ -84,7 +84,7 @@ def _fewest(planner: Replanner, kind: Host, room: int) -> tuple[str, int, Planne
             return planner.plan(data)
         return planner.plan_hosts(data, judged.at(range(number)))
 
-    number, then = planner.smallest(most, guess, attempt)
+    number, then = planner.smallest(most, guess, attempt, room.__mul__)
     if number == most and not then.fits:
         return None  # one more would help more: this is not the number to name
     change = f'{number} more {"host" if number == 1 else "hosts"}'

@@ -101,30 +101,43 @@ class Replanner:
         return [room or 0 for room in rooms]
 
     def smallest(
-        self, high: int, guess: int, attempt: Callable[[int], Planned]
+        self,
+        high: int,
+        guess: int,
+        attempt: Callable[[int], Planned],
+        room: Callable[[int], int] | None = None,
     ) -> tuple[int, Planned]:
         """The smallest number from 1 on that gives what is wanted, or as much as the highest gives.
 
         Each number that is looked at is planned: with a good guess it and the one below, which
         is not enough.
+
+        :param room: what the hosts of a number have room for by themselves. Where no domains count,
+            no more is added than that, and a number that has too little is not planned.
         """
         plan = cache(attempt)
 
         def capacity(number: int) -> int:
             return plan(number).capacity
 
-        low, guess = 1, min(max(1, guess), high)
+        low, guess, now = 1, min(max(1, guess), high), self.now.capacity or 0
         enough = self.wanted
+
+        def is_hopeless(number: int) -> bool:
+            if room is None or self.now.found is not None:
+                return False
+            return now + room(number) < enough
+
         if capacity(guess) < enough:
             enough = min(enough, capacity(high))
-        if enough <= (self.now.capacity or 0):
+        if enough <= now:
             return high, plan(high)  # of no help
         tries = iter((guess, guess - 1) if guess < high else (guess - 1,))
         while low < high:
             middle = next(tries, high)
             if not low <= middle < high:
                 middle = (low + high) // 2
-            if capacity(middle) >= enough:
+            if not is_hopeless(middle) and capacity(middle) >= enough:
                 high = middle
             else:
                 low = middle + 1
