@@ -24,7 +24,7 @@ from senlin_affinity.core.host_status import started
 from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
 from senlin_affinity.core.planning.actions import Data, carry_out
 from senlin_affinity.core.planning.evaluation import Judged
-from senlin_affinity.core.planning.looks import Rule, named_hosts
+from senlin_affinity.core.planning.looks import Rule
 from senlin_affinity.core.planning.numbering import numbered
 from senlin_affinity.core.planning.replanner import Planned, Replanner
 from senlin_affinity.core.planning.rows import is_by_name
@@ -96,11 +96,9 @@ def _kinds(planner: Replanner) -> list[Host]:
     of_hosts = [item for item in planner.constraints if is_of_hosts(item)]
     rules = [Rule(planner.resolved, item) for item in of_hosts if is_by_name(item)]
     hosts = planner.hosts
-    named = named_hosts(hosts, [rule.named for rule in rules])
-    shapes = {place: tuple(rule.shape(hosts[place]) for rule in rules) for place in named}
+    shapes = [map(rule.shape, hosts) for rule in rules if rule.named is None]
     resources = [host.resources or {} for host in hosts]
-    alike = map(shapes.get, range(len(hosts)))
-    columns = map(_look, hosts), map(tuple, resources), map(_sizes, resources), alike
+    columns = map(_look, hosts), map(tuple, resources), map(_sizes, resources), *shapes
     every = zip(*columns, strict=True)
     return [_empty(hosts[first]) for first in numbered(every).firsts]
 
