@@ -39,7 +39,7 @@ class Agreement(NamedTuple):
 
     def are_told(self, sets: Sequence[frozenset[str]]) -> list[bool]:
         """Which of them agree for sure?"""
-        told = [*map(self.forcing.isdisjoint, sets)]
+        told = [not self.forcing or self.forcing.isdisjoint(each) for each in sets]
         for place, aggregates in enumerate(sets):
             for agreeing, holding, may_lack in self.specs:
                 if agreeing.isdisjoint(aggregates) and not (

@@ -118,12 +118,12 @@ def assumed(resolved: ResolvedRequest) -> Iterator[Assumption]:
     if not rules.is_told(ISOLATION):
         traits = required_traits(resolved.flavor.extra_specs, resolved.image_properties)
         closed = isolate(traits, known).forbidden
-        if any(not closed.isdisjoint(aggregates) for aggregates in hosts):
+        if closed and not all(map(closed.isdisjoint, hosts)):
             yield NOT_ISOLATED
     if not rules.is_told(TENANTS) and project is not None:
         asked = limit_to_tenant(project, known, is_aggregate_required=False)
         own = asked.required[0] if isinstance(asked, MemberOf) and asked.required else None
-        if own is not None and any(own.isdisjoint(aggregates) for aggregates in hosts):
+        if own is not None and any(map(own.isdisjoint, hosts)):
             yield NOT_LIMITED
 
 
