@@ -1,7 +1,8 @@
 """A policy in a process like senlin-engine's: patched by eventlet, with Senlin's own driver.
 
-``python -m tests.engine.patched_engine AUTH_URL TIMEOUT STEP`` prints one line of JSON with what
-the step came to. ``tests/engine/test_plugin_ends.py`` starts it, and ends what does not end.
+It reads lines of JSON, ``["http://...", 1.0, "attach"]`` (where to log in, the timeout, the step),
+and answers each with a line of what the step came to. Every step has a process of its own, a copy
+of this one as it is before anything was done, which is killed if it hangs: ``null``.
 """
 
 # isort: off
@@ -9,6 +10,8 @@ import senlin.cmd  # noqa: F401 - patches the process, so it comes before everyt
 
 # isort: on
 import json
+import os
+import signal
 import sys
 import threading
 
@@ -21,20 +24,40 @@ from tests.engine.support import PROJECT, USER, Desk, binding, make_database, sp
 from tests.support.edge import Edge
 
 DRS = spec(enable_drs_extension=True, preflight='off')
+#: Seconds after which a step hangs.
+PATIENCE = 120
 
 
-def main(auth_url: str, timeout: str, step: str) -> None:
+def serve() -> None:
+    """Carry out one step after the other."""
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            signal.alarm(PATIENCE)
+            carry_out(*json.loads(line))
+            os._exit(0)
+        if os.waitpid(pid, 0)[1]:
+            say(None)
+
+
+def say(answer: object) -> None:
+    """Print a line."""
+    sys.stdout.write(json.dumps(answer) + '\n')
+    sys.stdout.flush()
+
+
+def carry_out(auth_url: str, timeout: float, step: str) -> None:
     """Carry out the step, and print what came of it."""
     assert eventlet.patcher.is_monkey_patched('thread')
     assert threading.current_thread.__module__.startswith('eventlet')
     make_database()
     use_service_user(auth_url)
-    cfg.CONF.set_override('request_timeout', float(timeout), group='affinity')
+    cfg.CONF.set_override('request_timeout', timeout, group='affinity')
     desk = Desk(Edge())  # which answers nothing: no mocker is started
     trust = {'openstack': {'trust': 'of-the-owner'}}
     values = {'user': USER, 'project': PROJECT, 'cred': trust}
     objects.Credential.create(desk.context, values)
-    sys.stdout.write(json.dumps(STEPS[step](desk)) + '\n')
+    say(STEPS[step](desk))
 
 
 def policy_of(desk: Desk, wanted=None):
@@ -86,4 +109,4 @@ def validate(desk: Desk):
 STEPS = {each.__name__: each for each in (connect, attach, detach, hook, validate)}
 
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    serve()

@@ -31,19 +31,30 @@ ODD = {
 }
 
 
-def run(cloud, step, timeout=LONG):
-    """What the step comes to; the process is killed where it hangs."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'tests.engine.patched_engine',
-         f'{cloud.url}/identity/v3', str(timeout), step],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+@pytest.fixture(scope='module')
+def engine():
+    """The process of ``tests/engine/patched_engine.py``."""
+    line = [sys.executable, '-m', 'tests.engine.patched_engine']
+    pipe = subprocess.PIPE
+    with subprocess.Popen(line, stdin=pipe, stdout=pipe, text=True, bufsize=1) as process:
+        yield process
+
+
+@pytest.fixture
+def run(engine):
+    """``run(cloud, 'attach', 1.0)``: what the step comes to."""
+
+    def ask(cloud, step, timeout=LONG):
+        engine.stdin.write(json.dumps([f'{cloud.url}/identity/v3', timeout, step]) + '\n')
+        answer = json.loads(engine.stdout.readline())
+        assert answer is not None, 'the step hangs or fails'
+        return answer
+
+    return ask
 
 
 @pytest.mark.parametrize('name', ODD)
-def test_attach_answers_why(name):
+def test_attach_answers_why(run, name):
     odd, timeout, words = ODD[name]
     with HttpCloud(FakeNova(), **odd) as cloud:
         (first, why), (second, again) = run(cloud, 'attach', timeout)
@@ -61,7 +72,7 @@ def test_attach_answers_why(name):
         ('validate', ['401'], 'the spec could not be checked: could not log in at http'),
     ],
 )
-def test_the_others_say_why(step, names, begin):
+def test_the_others_say_why(run, step, names, begin):
     for name in names:
         odd, timeout, words = ODD[name]
         with HttpCloud(FakeNova(), **odd) as cloud:
@@ -70,14 +81,14 @@ def test_the_others_say_why(step, names, begin):
         assert words.format(3 * timeout) in why
 
 
-def test_senlins_driver_asks_nobody():
+def test_senlins_driver_asks_nobody(run):
     """Else it could hang before the policy has a connection to put a deadline on."""
     with HttpCloud(FakeNova(), drip='.*') as cloud:
         assert run(cloud, 'connect') == 'None'
         assert cloud.asked == []
 
 
-def test_without_a_fault_the_same_process_attaches():
+def test_without_a_fault_the_same_process_attaches(run):
     with HttpCloud(FakeNova()) as cloud:
         (is_attached, data), _again = run(cloud, 'attach')
         assert is_attached, data
