@@ -25,7 +25,7 @@ DEADLINE = 90.0
 #: An action with one of these is not on its way any more.
 ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
 _IN_THE_MAKING = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
-_PAUSE = 0.3
+_PAUSE = 0.1
 _T = TypeVar('_T')
 
 
