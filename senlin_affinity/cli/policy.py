@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 
 from senlin_affinity.cli import base, given, servers_view
+from senlin_affinity.core import spread
 from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
 from senlin_affinity.policy import affinity, flavor, matching, profile, properties
 
@@ -56,8 +57,9 @@ class ValidatePolicy(base.ShowOne):
             'hosts': 'chosen by the policy' if is_chosen else "chosen by Nova's scheduler",
             'in the cloud': self._ask_cloud(wanted, hint, wanted_flavor, parsed_args.timeout),
         }
-        if note is not None:
-            facts['note'] = note
+        notes = [each for each in (spread.hint(wanted.spread), note) if each]
+        if notes:
+            facts['note'] = '; '.join(notes)
         return tuple(facts), tuple(facts.values())
 
     def _ask_cloud(

@@ -15,16 +15,18 @@ Source: Kubernetes' PodTopologySpread for ``max_skew``; Nomad's spread and disti
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.core.numbers import whole
-from senlin_affinity.core.suggestion import meant
+from senlin_affinity.core.suggestion import meant, nearest
 
 ZONE = 'availability_zone'
 HARD, SOFT = 'hard', 'soft'
+#: What a zone is called for short.
+_SHORT = ('az', 'azs', 'zone', 'zones')
 _MOST = 'max_per_domain'
 _KEYS = ('by', 'max_skew', _MOST, 'mode')
 _EXAMPLE = '{by: rack, max_skew: 1}'
@@ -48,6 +50,15 @@ class Spread:
     def as_dict(self) -> dict[str, Any]:
         """As a person would write it."""
         return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+def hint(spreads: Iterable[Spread]) -> str | None:
+    """Which criterion is probably meant to be the zone: a metadata key may be any word."""
+    named = [spread.by for spread in spreads]
+    if ZONE in named:
+        return None
+    near = [by for by in named if by.lower() in _SHORT or nearest(by.lower(), (ZONE,))]
+    return f'a spread by {" and by ".join(near)}: did you mean {ZONE}?' if near else None
 
 
 def read_all(values: Any, path: str) -> tuple[Spread, ...]:

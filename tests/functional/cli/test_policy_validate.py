@@ -63,6 +63,14 @@ def test_spread(run, write):
     assert done.stderr.startswith('error: profile.yaml: properties.availability_zone: the profile')
 
 
+def test_a_spread_by_what_is_probably_the_zone(run, write):
+    path = write('spec.yaml', SPEC.replace('availability_zone: nova_1', 'spread: [{by: az}]'))
+    done = run('policy', 'validate', '-f', 'json', path)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown['note'] == 'a spread by az: did you mean availability_zone?'
+
+
 def test_a_json_file_and_a_table(run, write):
     done = run('policy', 'validate', write('spec.json', json.dumps(yaml.safe_load(SPEC))))
     assert (done.returncode, done.stderr) == (0, '')

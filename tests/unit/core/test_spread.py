@@ -8,7 +8,7 @@ from senlin_affinity.core.host import Host, Resource
 from senlin_affinity.core.objects import Aggregate, CloudSnapshot, PlacementRequest
 from senlin_affinity.core.planner import plan
 from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.core.spread import Spread, read_all
+from senlin_affinity.core.spread import Spread, hint, read_all
 from tests.support.small_cloud import CONSTRAINTS
 from tests.support.tables import check_error, raises, rows
 
@@ -21,6 +21,26 @@ def test_read_all(row):
         check_error(row, caught.value)
         return
     assert read_all(row['written'], 'spread') == tuple(Spread(*each) for each in row['spreads'])
+
+
+@pytest.mark.parametrize(
+    ('named', 'near'),
+    [
+        (['availabilty_zone'], 'availabilty_zone'),
+        (['availability-zone'], 'availability-zone'),
+        (['AvailabilityZone'], 'AvailabilityZone'),
+        (['avail_zone', 'rack'], 'avail_zone'),
+        (['zone'], 'zone'),
+        (['AZ', 'zones'], 'AZ and by zones'),
+        (['availability_zone', 'zone'], None),
+        (['rack'], None),
+        (['power_zone'], None),
+        ([], None),
+    ],
+)
+def test_a_criterion_that_is_probably_the_zone(named, near):
+    words = f'a spread by {near}: did you mean availability_zone?'
+    assert hint(map(Spread, named)) == (words if near else None)
 
 
 def cloud(*hosts):
