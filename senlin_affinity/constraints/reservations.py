@@ -17,6 +17,7 @@ from typing import ClassVar
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
+    Data,
     Host,
     Kind,
     OpenAssumption,
@@ -37,7 +38,7 @@ from senlin_affinity.core.nova_options import ISOLATION as ISOLATION
 from senlin_affinity.core.nova_options import TENANT_AGGREGATE as TENANT_AGGREGATE
 from senlin_affinity.core.nova_options import TENANTS as TENANTS
 from senlin_affinity.core.objects import Rules
-from senlin_affinity.core.planning import more_hosts
+from senlin_affinity.core.planning import more_hosts, other_flavors
 from senlin_affinity.core.reservations import carriers, constrain, reservations
 from senlin_affinity.core.verdict import Outcome
 
@@ -176,12 +177,22 @@ class ReservationsConstraint:
             yield planner.change('aggregate_hosts', found[0], *found[1])
         if any(row.code == NO_RESERVATION for row in planner.now.table.used):
             keys = reservations(_keys(resolved), resolved.option(REQUIRED_PREFIX))
-            actions = {'removed_extra_specs': [*keys], 'removed_image_properties': [*keys]}
-            if resolved.image_properties is None:
-                del actions['removed_image_properties']
-            change = f'without the reservation {", ".join(keys)}'
-            size, then = planner.wanted, planner.plan(actions)
+            data, flavor = other_flavors.named(resolved, _removed(resolved, keys))
+            change = f'without the reservation {", ".join(keys)}{flavor}'
+            size, then = planner.wanted, planner.plan(data)
             yield planner.change('no_reservation', change, size, then, kind=Kind.GIVEN_UP)
+
+
+def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
+    """What takes these keys out of the flavor and the image that have them."""
+    specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
+    held = {
+        'removed_extra_specs': [key for key in keys if key in specs],
+        'removed_image_properties': [
+            key for key in keys if key in (resolved.image_properties or ())
+        ],
+    }
+    return {name: found for name, found in held.items() if found}
 
 
 def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:

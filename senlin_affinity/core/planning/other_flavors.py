@@ -6,7 +6,7 @@ those first that differ least. One that only lacks some extra specs is as good a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from operator import ge, le
 from typing import Any
@@ -46,7 +46,16 @@ def larger(planner: Replanner, is_enough: Callable[[Flavor], bool]) -> tuple[str
     return max(plans, key=lambda each: min(each[1].capacity, planner.wanted), default=None)
 
 
-def without(resolved: ResolvedRequest, extra_specs: Iterable[str]) -> Flavor | None:
+def named(resolved: ResolvedRequest, data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """A change with a flavor of the cloud in place of a new one, and words for it, if there is."""
+    flavor = _without(resolved, data.get('removed_extra_specs', ()))
+    if flavor is None:
+        return {**data}, ''
+    others = {key: value for key, value in data.items() if key != 'removed_extra_specs'}
+    return others | taken(flavor), f' (flavor: {flavor.name})'
+
+
+def _without(resolved: ResolvedRequest, extra_specs: Iterable[str]) -> Flavor | None:
     """One that is the same but for these extra specs, which it does not have."""
     flavor, gone = resolved.flavor, {*extra_specs}
     if flavor is None or not gone:

@@ -153,13 +153,8 @@ def _rules_given_up(planner: Replanner, standing: Standing | None) -> Iterator[C
             with blame.blaming(constraint, 'without'):
                 without = getattr(constraint, 'without', None)
                 data = {'given_up': [constraint.name]} if without is None else dict(without(now))
-                change = f'without {constraint.name}'
-                flavor = other_flavors.without(now, data.get('removed_extra_specs', ()))
-                if flavor is not None:
-                    del data['removed_extra_specs']
-                    data |= other_flavors.taken(flavor)
-                    change += f' (flavor: {flavor.name})'
-                then = planner.plan(data)
+                data, flavor = other_flavors.named(now, data)
+                change, then = f'without {constraint.name}{flavor}', planner.plan(data)
             yield planner.change(
                 'rule_given_up',
                 change,

@@ -85,7 +85,8 @@ def changed(row, code, change):
         return row | {'flavor': row['flavors'][value]}
     if code == 'no_reservation':
         flavor = row['flavor']
-        left = {key: each for key, each in flavor['extra_specs'].items() if key != value}
+        gone = change.split()[3]
+        left = {key: each for key, each in flavor['extra_specs'].items() if key != gone}
         return row | {'flavor': flavor | {'extra_specs': left}}
     if code == 'quota':
         limits = dict(each.split(': ') for each in change.removeprefix('quota ').split(', '))
@@ -191,6 +192,41 @@ def test_no_plan_is_larger_than_the_hosts_that_may_be_proposed(count, group, mon
     _question, planned = planned_for(row, monkeypatch)
     assert 2 < max(len(each.snapshot.hosts) for each in planned) <= 2 + MOST_NEW_HOSTS
     assert len(planned) < 300
+
+
+@pytest.mark.parametrize(
+    ('specs', 'properties', 'data'),
+    [
+        ({'reserved:us': '1'}, {}, {'flavor': {'id': 'bare', 'name': 'bare'}}),
+        ({}, {'reserved:us': '1'}, {'removed_image_properties': ['reserved:us']}),
+        ({'reserved:us': '1', 'a': 'b'}, {}, {'removed_extra_specs': ['reserved:us']}),
+        (
+            {'reserved:us': '1'},
+            {'reserved:us': '1'},
+            {
+                'removed_image_properties': ['reserved:us'],
+                'flavor': {'id': 'bare', 'name': 'bare'},
+            },
+        ),
+    ],
+    ids=['of the flavor', 'of the image', 'no flavor is the same otherwise', 'of both'],
+)
+def test_a_reservation_that_nobody_has_is_taken_out_where_it_is(specs, properties, data):
+    row = {
+        'hosts': {'cmp-1': {'free': 4}},
+        'flavor': {'extra_specs': specs},
+        'flavors': {'bare': {}},
+        'rules': {
+            'required_member_prefix': 'reserved:',
+            'forbidden_member_prefixes': ['reserved:'],
+        },
+        'request': {'count': 4, 'image_properties': properties},
+    }
+    (remedy,) = answer(row).remedies
+    assert (remedy.code, remedy.data, remedy.capacity) == ('no_reservation', data, 4)
+    assert any('flavor create' in line for line in remedy.commands) is (
+        'removed_extra_specs' in data
+    )
 
 
 @pytest.mark.parametrize(
