@@ -7,6 +7,7 @@ them. What is *known* to be unsure makes the number "at most" instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -27,3 +28,9 @@ class Assumption(NamedTuple):
 
 class OpenAssumption(Assumption):
     """One that may be wrong in both ways: without it, more servers may fit, too."""
+
+
+def assuming(found: Iterable[Assumption]) -> str:
+    """What ends a line that rests on them; empty for none."""
+    texts = ', '.join(item.text for item in found)
+    return texts and f', assuming {texts}'

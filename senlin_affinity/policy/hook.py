@@ -30,8 +30,10 @@ from senlin_affinity.constraints.reservations import (
     reads_images,
 )
 from senlin_affinity.core import planner
+from senlin_affinity.core.assumptions import assuming
 from senlin_affinity.core.errors import AffinityError, BindingError, CloudError
 from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
+from senlin_affinity.core.planning import assumptions
 from senlin_affinity.core.planning.decision import FEWER, Decision
 from senlin_affinity.core.spread import ZONE, Spread
 from senlin_affinity.policy import placement, profile, question, trial, zoned
@@ -120,7 +122,9 @@ def decide(growth: Growth, seen: Seen) -> Outcome:
             return Outcome(Refusal(NO_DRS_HOST), refusal=answer.reason)
         return Outcome(answer)
     if isinstance(seen, Look) and seen.is_yes:
-        return Outcome(unpinned(growth), note=_fits(len(seen.snapshot.hosts or ())))
+        note = _fits(len(seen.snapshot.hosts or ()))
+        assumed = assumptions.find(_ask(growth, seen), growth.constraints)
+        return Outcome(unpinned(growth), note=note + assuming(assumed))
     is_enforced = properties.preflight == 'enforce'
     freed, why = _freed(growth, seen)
     if why is not None:
@@ -158,7 +162,10 @@ def _is_image_hidden(asked: Question) -> bool:
 
 def _said(growth: Growth, look: Look, decision: Decision, answer: Placement | Refusal) -> Outcome:
     """A refusal as the owner may read it."""
-    if look.is_owners or not isinstance(answer, Refusal):
+    if not isinstance(answer, Refusal):  # the hosts are chosen
+        assumed = assuming(decision.assumptions)
+        return Outcome(answer, note=f'fits{assumed}' if assumed else None)
+    if look.is_owners:
         return Outcome(answer)
     said = trial.refusal(decision, _ask(growth, look), growth.constraints)
     if not look.is_part:

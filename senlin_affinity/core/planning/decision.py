@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from senlin_affinity.core.assumptions import Assumption, OpenAssumption
+from senlin_affinity.core.assumptions import Assumption, OpenAssumption, assuming
 from senlin_affinity.core.group_places import Place
 from senlin_affinity.core.planning.host_reports import HostReport, Standing
 from senlin_affinity.core.planning.rows import Row
@@ -151,11 +151,11 @@ class Decision:
         assumptions end it; of what does not fit, only those without which it may.
         """
         assumed = [
-            item.text
+            item
             for item in self.assumptions
             if self.fits is not False or isinstance(item, OpenAssumption)
         ]
-        return f'{self.summary()}{", assuming " * bool(assumed)}{", ".join(assumed)}'
+        return f'{self.summary()}{assuming(assumed)}'
 
     def summary(self) -> str:
         """The line without the assumptions."""

@@ -104,6 +104,23 @@ def test_place(row):
     assert story.place().data() == answer.data(), 'RX-09: twice the same'
 
 
+@pytest.mark.parametrize(
+    ('disk', 'note'),
+    [
+        (1, 'fits, on 1 of the hosts that would do'),
+        (
+            0,
+            'fits, on 1 of the hosts that would do, assuming that Nova lets the user boot an image '
+            'with a flavor of disk 0',
+        ),
+    ],
+)
+def test_a_yes_by_a_few_hosts_says_what_it_rests_on(disk, note):
+    story = Story({'hosts': {'cmp-1': {}}, 'flavor': {'disk': disk}, 'count': 1})
+    look = dataclasses.replace(story.seen(), is_yes=True)
+    assert hook.decide(story.growth(RULES), look).note == note
+
+
 #: A host with room, a full one, one that was not read, and one that is refused for more than room.
 KINDS = {'open': {}, 'full': {'free': 0}, 'unread': {'resources': None}, 'out': {}}
 
