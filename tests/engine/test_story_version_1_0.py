@@ -9,6 +9,8 @@ from tests.engine.test_story_change import outside
 from tests.support.cloud_fixtures import Tenant, Truth
 from tests.support.sandbox import SandboxCloud
 
+pytestmark = pytest.mark.long
+
 HOSTS = {f'cmp-{number}': {} for number in range(1, 7)}
 SERVED = {'affinity': {'serve_version_1_0': True}}
 #: What Senlin's own policy stores.
