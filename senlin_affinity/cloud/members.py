@@ -12,8 +12,9 @@ hosts, and what is soft-deleted though no group shows it. One list of each tells
 
 Source: the compute API reference; ``with_servers`` from 2.53. The servers are asked for at 2.1,
 where a server is shortest. A server that has no host yet (or none any more) has the ``hostId`` ''.
-Migrations come the newest first, in pages, from 2.59; those of a project from 2.80. What Nova takes
-for one in progress is any that has not ended.
+Migrations come the newest first, in pages, from 2.59. What Nova takes for one in progress is any
+that has not ended. The project of a migration (from 2.80) is that of who started it, mostly an
+administrator's, and tells nothing of the server's.
 """
 
 from __future__ import annotations
@@ -38,9 +39,8 @@ _SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
 _MIGRATIONS = 'list the migrations'
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _ZONE = 'OS-EXT-AZ:availability_zone'
-#: From here on migrations are paged, and can be those of a project.
+#: From here on migrations are paged.
 _PAGED: Microversion = (2, 59)
-_OF_PROJECT: Microversion = (2, 80)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
 #: In these a server may be without a host. No other state of Nova's says so.
 _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
@@ -114,7 +114,7 @@ def moved(compute: CloudsRest, groups: tuple[ServerGroup, ...]) -> tuple[ServerG
     members = [each for group in groups if group.policy == ANTI_AFFINITY for each in group.members]
     if not any(each.host and (each.state in (None, 'ERROR', *MOVING)) for each in members):
         return groups
-    places = _in_progress(compute, groups)
+    places = _in_progress(compute)
     return tuple(
         dataclasses.replace(
             group,
@@ -143,16 +143,12 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
     )
 
 
-def _in_progress(compute: CloudsRest, groups: Iterable[ServerGroup]) -> dict[str, tuple[str, ...]]:
+def _in_progress(compute: CloudsRest) -> dict[str, tuple[str, ...]]:
     """The hosts of the migrations in progress, by their servers."""
-    offered = compute.pick(_OF_PROJECT)
-    project = _project(groups) if offered >= _OF_PROJECT else {}
+    offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; whatever else is in progress is new.
-    finished = {'status': 'finished', **project}
-    if offered < _PAGED:
-        found = _migrations(compute, offered, **finished)
-    else:
-        found = _migrations(compute, offered, limit=str(LIMIT), **project)
+    query = {'status': 'finished'} if offered < _PAGED else {'limit': str(LIMIT)}
+    found = _migrations(compute, offered, **query)
     places: dict[str, set[str]] = {}
     with reading(_MIGRATIONS):
         for item in found:

@@ -77,7 +77,7 @@ def boot(cloud, owner, flavor, group):
         networks='none',
         scheduler_hints={'group': group.id},
     )
-    owner.compute.wait_for_server(server, interval=0.1)
+    return owner.compute.wait_for_server(server, interval=0.1)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,20 @@ def test_a_no_says_what_the_whole_look_says(cloud, admin, rare, members, disable
     finally:
         for each in services:
             admin.compute.enable_service(each)
+        clear(demo, group)
+
+
+def test_a_member_that_an_administrator_moves_counts_on_both_hosts(cloud, admin, rare):
+    """The migration is of the project of who started it."""
+    demo = cloud.connection('demo')
+    group = demo.compute.create_server_group(name='web', policy='anti-affinity')
+    try:
+        moved = boot(cloud, demo, rare, group)
+        admin.compute.migrate_server(moved)
+        admin.compute.wait_for_server(moved, 'VERIFY_RESIZE', interval=0.1)
+        _hosts, words = same_words(cloud, admin, demo, group, RARE_HOSTS, rare)
+        assert f'at most {RARE_HOSTS - 2} of {RARE_HOSTS}' in words
+    finally:
         clear(demo, group)
 
 

@@ -48,13 +48,13 @@ def test_what_moves_is_on_two_hosts(edge, group, wanted):
 
     assert found[server].also_on == ('cmp-1', 'cmp-2')
     assert (found[server].host, found[still].also_on) == ('cmp-2', ())
-    assert asked(edge, MIGRATIONS) == [{'limit': '1000', 'project_id': PROJECT}]
+    assert asked(edge, MIGRATIONS) == [{'limit': '1000'}]
 
 
 @pytest.mark.parametrize('status', ['confirmed', 'reverted', 'error', 'completed', 'done'])
 def test_a_migration_that_has_ended_is_none(edge, group, status):
     server = boot(edge, group, 'cmp-2', status='ERROR')
-    edge.nova.migrations = [FakeMigration(server, 'cmp-1', 'cmp-2', status, PROJECT)]
+    edge.nova.migrations = [FakeMigration(server, 'cmp-1', 'cmp-2', status)]
     assert members(edge)[server].also_on == ()
 
 
@@ -79,7 +79,7 @@ def test_migrations_are_asked_about_where_a_member_moves(edge, policy, status, i
 
 def test_an_old_resize_behind_a_page_of_migrations_is_found(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
-    edge.nova.migrations[:0] = [FakeMigration('x', 'a', 'b', 'done', PROJECT)] * 3
+    edge.nova.migrations[:0] = [FakeMigration('x', 'a', 'b', 'done')] * 3
     edge.nova.longest_page = 3
 
     assert members(edge)[server].also_on == ('cmp-1', 'cmp-2')
