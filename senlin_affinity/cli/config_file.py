@@ -72,7 +72,7 @@ def read(
         said = nova_conf.followed(conf, constraints)
         novas = conf.filter_scheduler.enabled_filters
     except cfg.ConfigFilesNotFoundError as error:
-        raise base.UsageError(f'{path} can not be read: No such file or directory') from error
+        raise base.UsageError(f'{path} cannot be read: No such file or directory') from error
     except cfg.ConfigFileParseError as error:
         raise InvalidSpec(nova_conf.broken(error.msg, path), path) from None
     except (cfg.Error, ValueError) as error:
@@ -104,7 +104,7 @@ def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) ->
     try:
         said = nova_conf.read(paths, constraints)
     except OSError as error:
-        raise base.UsageError(f'{error.filename} can not be read: {error.strerror}') from error
+        raise base.UsageError(f'{error.filename} cannot be read: {error.strerror}') from error
     if not said.found:
         named = ', '.join(paths)
         LOG.warning("%s: none of the options that count in a plan; Nova's defaults do", named)

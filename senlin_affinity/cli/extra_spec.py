@@ -92,7 +92,7 @@ class ExportExtraSpecs(base.Command):
             for name, text in pages.items():
                 (directory / name).write_text(text, encoding='utf-8')
         except OSError as error:
-            raise base.UsageError(f'{directory} can not be written: {error.strerror}') from error
+            raise base.UsageError(f'{directory} cannot be written: {error.strerror}') from error
 
 
 def _read(pairs: list[str]) -> dict[str, str]:

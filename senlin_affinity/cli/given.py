@@ -29,7 +29,7 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
         text = input_file.read(path, input_file.LARGEST_TEXT).decode()
         document = yaml.load(text, one_of_each_key.Loader)
     except OSError as error:
-        raise UsageError(f'{path} can not be read: {error.strerror}') from error
+        raise UsageError(f'{path} cannot be read: {error.strerror}') from error
     except UnicodeDecodeError as error:
         raise InvalidSpec('is not UTF-8 text', path) from error
     except InvalidSpec as error:

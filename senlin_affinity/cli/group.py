@@ -27,6 +27,7 @@ from senlin_affinity.policy import audit
 from senlin_affinity.policy.audit import Standing
 
 _COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')
+_NO_TIME = base.Cell(None, '')
 _FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'State', 'Since')
 _EVERYWHERE = 'of all projects (for administrators)'
 _NOT_ASKED = 'not asked'
@@ -189,11 +190,11 @@ class AuditGroups(_OfGroups, base.Lister):
             rows += self._findings(group, look)
             rows += _outside(group, bound, look)
         for group_id in sorted(wanted - {group.id for group in groups}):
-            rows.append((_text(group_id), '', '', '', _GONE, None))
+            rows.append((_text(group_id), '', '', '', _GONE, _NO_TIME))
         if parsed_args.group is None:
             ledger = dataclasses.replace(look.seen.ledger, bound=tuple(bound))
             for name, policies in audit.doubled(ledger):
-                rows.append((_text(policies), '', '', _text(name), _DOUBLED, None))
+                rows.append((_text(policies), '', '', _text(name), _DOUBLED, _NO_TIME))
         is_wrong = any(row[4] not in (_FINE, _NOWHERE) for row in rows)
         self.exit_status = 3 if is_wrong else 0
         return _FINDINGS, rows
@@ -255,7 +256,7 @@ def _outside(group: ServerGroup, bound: Sequence[Any], look: _Look) -> Iterator[
     servers = [node.server for node in look.seen.nodes if node.cluster in clusters]
     found = audit.outside(group, servers)
     if found:
-        yield _text(group.name), rule(group), '', _servers(found), _OUTSIDE, None
+        yield _text(group.name), rule(group), '', _servers(found), _OUTSIDE, _NO_TIME
 
 
 def _clusters(word: str | None, look: _Look) -> set[str]:

@@ -46,7 +46,7 @@ def missing(resolved: ResolvedRequest, look: api.Look) -> Iterator[str]:
         'hosts': (look.snapshot.hosts, 'Nova shows them to administrators only'),
         'aggregates': (
             snapshot.aggregates if request.member_of or keys else (),
-            'the names in member_of can not be looked up' if request.member_of else of_keys,
+            'the names in member_of cannot be looked up' if request.member_of else of_keys,
         ),
         'flavors': (snapshot.flavors, f'nobody checked that there is {request.flavor!r}'),
         'server_groups': (

@@ -33,6 +33,8 @@ class SaveSnapshot(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Take it, save it, and tell what is in it."""
+        if parsed_args.file == '-':
+            raise base.UsageError('a snapshot is saved in a file: name one in place of "-"')
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
         from senlin_affinity.cloud import snapshot_file
@@ -66,7 +68,7 @@ def _writing(path: str) -> Iterator[None]:
     except OSError as error:
         is_wrong = isinstance(error, _WRONG_PLACES) or error.errno in _WRONG_KINDS
         kind = base.UsageError if is_wrong else AffinityError
-        raise kind(f'{path} can not be written: {error.strerror}') from error
+        raise kind(f'{path} cannot be written: {error.strerror}') from error
 
 
 def _answer(snapshot: CloudSnapshot) -> str:

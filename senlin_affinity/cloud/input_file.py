@@ -42,7 +42,7 @@ def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
     except OSError:
         return
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-        raise InvalidSpec('is no regular file', os.fspath(path))
+        raise InvalidSpec('is not a regular file', os.fspath(path))
     if stat.S_ISREG(found.st_mode) and found.st_size > largest * _MEBIBYTE:
         raise InvalidSpec(str(_too_large(largest)), os.fspath(path))
 

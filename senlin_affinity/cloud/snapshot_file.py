@@ -16,7 +16,7 @@ Units: those of :mod:`senlin_affinity.core.objects`. A limit of -1 is "no limit"
 absent or null is not known, which is not the same as empty.
 
 Errors: InvalidSpec with the path of what is wrong (``hosts[3].resources.VCPU.capacity``), and for a
-file that can not be read; OSError where one can not be written.
+file that cannot be read; OSError where one can not be written.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> Clo
     try:
         text = decoded(input_file.read(path, largest))
     except OSError as error:
-        raise InvalidSpec(f'{os.fspath(path)} can not be read: {error.strerror}') from error
+        raise InvalidSpec(f'{os.fspath(path)} cannot be read: {error.strerror}') from error
     return parse(text)
 
 
@@ -125,7 +125,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
         raise InvalidSpec('the name of the file is empty')
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise InvalidSpec(f'{os.fspath(path)} is no regular file: name one')
+        raise InvalidSpec(f'{os.fspath(path)} is not a regular file: name one')
     return target
 
 

@@ -204,7 +204,7 @@ def read(
     for name, value in given.items():
         option = known.get(name) or next((item for item in options if item.key == name), None)
         if option is None:
-            raise InvalidSpec(suggestion.meant(name, known), f'{where}{name}')
+            raise InvalidSpec(f'unknown option: {suggestion.meant(name, known)}', f'{where}{name}')
         try:
             conf.set_override(option.dest, value, group=option.group)
         except (ValueError, TypeError) as error:

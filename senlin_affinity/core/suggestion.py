@@ -8,14 +8,22 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 _NEAR = 0.6
+#: So many words are listed.
+_MOST = 50
 
 
 def meant(word: str, known: Collection[str], otherwise: str = 'known are') -> str:
-    """The known word that is nearest, as a question; where none is near, all of them."""
+    """The known word that is nearest, as a question; where none is near, all of them, or many."""
     near = nearest(word, known)
-    return f'{otherwise} {", ".join(known)}' if near is None else f'did you mean {near}?'
+    if near is not None:
+        return f'did you mean {near}?'
+    shown = [*islice(known, _MOST)]
+    if len(shown) < len(known):
+        shown.append('...')
+    return f'{otherwise} {", ".join(shown)}' if shown else 'there are none'
 
 
 def nearest(word: str, known: Collection[str], cutoff: float = _NEAR) -> str | None:

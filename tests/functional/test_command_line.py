@@ -119,6 +119,12 @@ def test_an_error_is_one_line_and_a_traceback_only_with_debug():
     assert 'Traceback' in run('--debug', *missing).stderr
 
 
+def test_a_snapshot_is_not_saved_in_a_file_that_is_called_a_dash(tmp_path):
+    done = run('--os-cloud', 'any', 'snapshot', 'save', '-', cwd=tmp_path)
+    said = 'error: a snapshot is saved in a file: name one in place of "-"\n'
+    assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (2, said, [])
+
+
 @pytest.mark.parametrize('arguments', ['constraint list -f json', '--help', 'plan --help'])
 def test_a_reader_that_goes_away_is_no_traceback(arguments):
     line = f'{" ".join(COMMAND)} {arguments} | true'

@@ -55,7 +55,11 @@ def test_it_limits(run, given):
     [
         ((), 0, ''),
         (('--config-file', 'senlin.conf', '--option', 'most_per_rack=3'), 0, ''),
-        (('--option', 'most_per_rock=2'), 2, 'most_per_rock: did you mean most_per_rack?'),
+        (
+            ('--option', 'most_per_rock=2'),
+            2,
+            'most_per_rock: unknown option: did you mean most_per_rack?',
+        ),
         (('--option', 'most_per_rack=-1'), 2, 'most_per_rack: Should be greater than or equal'),
     ],
 )

@@ -397,7 +397,7 @@ def test_a_cloud_that_does_not_answer_is_status_1_and_leaves_no_file(tmp_path):
 @pytest.mark.parametrize(
     ('path', 'said'),
     [
-        ('nowhere/cloud.json', 'nowhere/cloud.json can not be written: No such file or directory'),
+        ('nowhere/cloud.json', 'nowhere/cloud.json cannot be written: No such file or directory'),
         ('', 'the name of the file is empty'),
     ],
 )

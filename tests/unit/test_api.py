@@ -207,7 +207,7 @@ def test_a_file_that_is_not_valid_is_named(tmp_path, text):
 
 
 def test_a_file_that_can_not_be_read_is_named_once():
-    with pytest.raises(InvalidSpec, match=r'^gone\.json can not be read: No such file'):
+    with pytest.raises(InvalidSpec, match=r'^gone\.json cannot be read: No such file'):
         api.read('gone.json')
 
 

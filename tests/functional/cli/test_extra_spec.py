@@ -115,4 +115,4 @@ def test_export_to_where_it_can_not_write(run, write):
     write('taken', 'a file')
     done = run('extra-spec', 'export', '--format', 'rst', '--output-dir', 'taken')
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr == 'error: taken can not be written: File exists\n'
+    assert done.stderr == 'error: taken cannot be written: File exists\n'

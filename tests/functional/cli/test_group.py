@@ -231,6 +231,7 @@ def test_names_are_escaped_for_people_only(group, nova):
         shown = group(cloud, 'audit', '--all-projects')
         rows = json.loads(group(cloud, 'audit', '--all-projects', '-f', 'json').stdout)
     assert '\u202e' not in shown.stdout
+    assert 'None' not in shown.stdout, 'a finding without a time'
     assert shown.returncode == 3
     assert rows[0]['Host'] == BIDI
     assert rows[1]['Servers'] == 'a\u202eb'

@@ -28,7 +28,7 @@ def test_a_device_without_end_ends_at_the_limit(run, write, option):
 @pytest.mark.parametrize('option', ['--config-file', '--nova-conf'])
 def test_options_are_read_from_regular_files(run, write, option):
     for path, words in (
-        ('/dev/zero', 'is no regular file'),
+        ('/dev/zero', 'is not a regular file'),
         (write('large.conf', '#' * (1 << 20) + '\n'), 'is larger than 1 MiB, the limit'),
     ):
         done = run(*PLAN, '--snapshot', write('cloud.json', EMPTY), option, path)

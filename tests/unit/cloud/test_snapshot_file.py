@@ -283,7 +283,7 @@ def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
     ('path', 'said'),
     [
         ('', 'the name of the file is empty'),
-        ('.', r'\. is no regular file: name one'),
+        ('.', r'\. is not a regular file: name one'),
         ('nowhere/cloud.json', 'No such file or directory'),
         ('x' * 250, 'File name too long'),
     ],
@@ -299,7 +299,7 @@ def test_where_no_file_can_be(tmp_path, monkeypatch, write, path, said):
 
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path):
-    with pytest.raises(InvalidSpec, match=r'nowhere\.json can not be read: No such file'):
+    with pytest.raises(InvalidSpec, match=r'nowhere\.json cannot be read: No such file'):
         load(tmp_path / 'nowhere.json')
     binary = tmp_path / 'binary.json'
     binary.write_bytes(b'\xff\xfe')
