@@ -73,6 +73,8 @@ def read(
         novas = conf.filter_scheduler.enabled_filters
     except cfg.ConfigFilesNotFoundError as error:
         raise base.UsageError(f'{path} cannot be read: No such file or directory') from error
+    except OSError as error:
+        raise base.UsageError(f'{path} cannot be read: {error.strerror}') from error
     except cfg.ConfigFileParseError as error:
         raise InvalidSpec(nova_conf.broken(error.msg, path), path) from None
     except (cfg.Error, ValueError) as error:

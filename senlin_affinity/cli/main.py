@@ -116,7 +116,11 @@ class SenlinAffinity(app.App):
         if self.options.debug:
             self.options.verbose_level = max(2, self.options.verbose_level)
         self.CONSOLE_MESSAGE_FORMAT = '%(levelname)s %(name)s: %(message)s'
-        super().configure_logging()
+        try:
+            super().configure_logging()
+        except OSError as error:
+            path = self.options.log_file
+            self.parser.error(f'argument --log-file: {path} cannot be written: {error.strerror}')
         if not self.options.verbose_level:
             for name in _CHATTY:
                 logging.getLogger(name).setLevel(logging.ERROR)

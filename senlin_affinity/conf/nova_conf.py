@@ -145,7 +145,7 @@ def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:
         value = conf[group][name]
     except (cfg.Error, ValueError):
         if '$' not in text:
-            raise InvalidSpec('is not a value of it', where) from None
+            raise InvalidSpec('has a value that is not valid', where) from None
         conf.clear_override(name, group=group)
         LOG.warning('%s refers to an option that is not read, and is not told', where)
         return False

@@ -125,6 +125,19 @@ def test_a_snapshot_is_not_saved_in_a_file_that_is_called_a_dash(tmp_path):
     assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (2, said, [])
 
 
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (('--log-file', '/dev/null/log', *ON_A_FILE), '/dev/null/log cannot be written: Not a dir'),
+        ((*ON_A_FILE, '--config-file', '/dev'), '/dev cannot be read: Is a directory'),
+    ],
+)
+def test_a_directory_in_place_of_a_file(arguments, said):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count('\n')) == (2, '', 1)
+    assert said in done.stderr
+
+
 @pytest.mark.parametrize('arguments', ['constraint list -f json', '--help', 'plan --help'])
 def test_a_reader_that_goes_away_is_no_traceback(arguments):
     line = f'{" ".join(COMMAND)} {arguments} | true'
