@@ -183,7 +183,8 @@ class _Choice:
         if len(hosts) > most:
             least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
             hosts = [index for index in hosts if free[index] >= least]
-        return sorted(hosts, key=lambda index: (-free[index], names[index], index))
+        hosts = sorted(hosts, key=names.__getitem__)
+        return sorted(hosts, key=free.__getitem__, reverse=True)  # those as empty stay in order
 
     def next(self) -> int | None:
         """The host of one server more; None where there is none."""
