@@ -1,8 +1,7 @@
 """The snapshot: what it costs to load it from its file, and to take it, beside the bare JSON.
 
-Loading: against json.loads of the same text, without orjson and with it; hosts are lean (one trait,
-one aggregate), in eight of 2,000 aggregates each, or rich (60 traits, three aggregates), and the
-use of every one is random.
+Loading: against json.loads of the same text; hosts are lean (one trait, one aggregate), in eight of
+2,000 aggregates each, or rich (60 traits, three aggregates), and the use of every one is random.
 Taking: one local server answers both ways in turns: ours, and the same pages fetched and parsed
 with nothing done to them. The peak is all memory of a process of its own, Python itself (about
 40 MiB) included.
@@ -22,7 +21,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import os_traits
 
@@ -40,12 +38,11 @@ TRAITS = tuple(
     trait for trait in os_traits.get_traits() if trait.startswith(('COMPUTE_', 'HW_CPU_X86_'))
 )[:60]
 AGGREGATES = tuple(f'5bbcc3c4-1da2-4437-a48a-{number:012x}' for number in range(2_000))
-CHECKS = 'parsing is 1 of it (0.5 with orjson), resources 0.6, hosts 0.4, sets 0.1 to 0.6'
-#: Traits and aggregates of each host, of how many aggregates, and the goals: without orjson, with.
+#: Traits and aggregates of each host, of how many aggregates, and the goal.
 KINDS = {
-    'lean': (1, 1, 20, 2.5, 1.5),
-    '8 aggregates a host': (1, 8, 2_000, 4, 2.5),
-    'rich': (58, 3, 20, 4, 4),
+    'lean': (1, 1, 20, 1.5),
+    '8 aggregates a host': (1, 8, 2_000, 2.5),
+    'rich': (58, 3, 20, 4),
 }
 
 
@@ -83,14 +80,8 @@ def peak_of(path: str) -> float:
     return float(done.stdout)
 
 
-def without_orjson(path: str) -> CloudSnapshot:
-    """What is loaded where the extra "fast" is not installed."""
-    with mock.patch.dict(sys.modules, {'orjson': None}):
-        return snapshot_file.load(path)
-
-
 def loading() -> Iterator[Goal]:
-    for kind, (traits, aggregates, known, *goals) in KINDS.items():
+    for kind, (traits, aggregates, known, goal) in KINDS.items():
         with tempfile.TemporaryDirectory() as directory:
             path, made = str(Path(directory, 'cloud.json')), make(traits, aggregates, known)
             snapshot_file.save(made, path)
@@ -99,15 +90,12 @@ def loading() -> Iterator[Goal]:
             del made
             ways = {
                 'json.loads': partial(json.loads, text),
-                '': partial(without_orjson, path),
-                ', with orjson': partial(snapshot_file.load, path),
+                'load': partial(snapshot_file.load, path),
             }
             seconds = measured(ways, ROUNDS)
             print(f'{kind}: {len(text) / 2**20:.0f} MiB, peak {peak_of(path):.0f} MiB')
-            for goal, way in zip(goals, ['', ', with orjson'], strict=True):
-                ratio = seconds[way] / seconds['json.loads']
-                name = f'load {HOSTS:,} hosts, {kind}{way}: CPU to json.loads'
-                yield Goal(name, ratio, goal, CHECKS)
+            ratio = seconds['load'] / seconds['json.loads']
+            yield Goal(f'load {HOSTS:,} hosts, {kind}: CPU to json.loads', ratio, goal)
 
 
 # -- taking

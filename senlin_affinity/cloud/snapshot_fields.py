@@ -95,13 +95,16 @@ def _rules(value: Any) -> Any:
     return value
 
 
-_spelt = lru_cache(spelt)
+def _uuid(value: Any) -> str:
+    return spelt(text(value))
+
+
 RESOURCE = Table(
     Resource,
     *alike(fields.amount, 'capacity', 'used', write=repr),
     *alike(fields.size, 'max_unit', 'step_size', write=repr, is_rare=True),
     Field('is_sum', fields.flag, is_rare=True),
-    Field('pool', lambda value: _spelt(text(value)), is_rare=True),
+    Field('pool', _uuid, is_rare=True),
 )
 #: A resource of a pool is no sum, and names no pool.
 _OF_POOL = Table(Resource, *[*RESOURCE.fields.values()][:4])
@@ -188,7 +191,11 @@ class Hosts(Table[Host]):
 
     def __init__(self) -> None:
         words = 'must be an object such as {"VCPU": {...}}, or null'
-        resources = by_name(words, cache(_resource_class), RESOURCE.read)
+        #: The pools that their resources name.
+        self.pools: set[str] = set()
+        pool = Field('pool', self._pool)
+        self.resource = Table(Resource, *{**RESOURCE.fields, pool.key: pool}.values())
+        resources = by_name(words, cache(_resource_class), self.resource.read)
         texts = lru_cache(1024)(lambda values: f'[{", ".join(map(_short, sorted(values)))}]')
         super().__init__(
             Host,
@@ -206,6 +213,11 @@ class Hosts(Table[Host]):
             Field('unmirrored', _texts(Spelt, _uuid), texts, is_rare=True),
         )
 
+    def _pool(self, value: Any) -> str:
+        uuid = _uuid(value)
+        self.pools.add(uuid)
+        return uuid
+
     def _rows_of(self, keys: tuple[str, ...]) -> Rows:
         if 'host' not in keys:
             words = 'is missing: it must be the name of the compute service host'
@@ -215,10 +227,6 @@ class Hosts(Table[Host]):
         rows, least = super()._rows_of((*keys, 'hypervisor_hostname'))
         rows[1] = rows[0]
         return rows, least
-
-
-def _uuid(value: Any) -> str:
-    return spelt(text(value))
 
 
 def _grants() -> Callable[[Any], tuple[Grant, ...]]:

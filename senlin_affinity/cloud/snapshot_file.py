@@ -27,6 +27,8 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +176,7 @@ def _read(text: str) -> CloudSnapshot:
     parts = {name: value for name, value in document.items() if value is not None}
     snapshot = Snapshots(hosts).read(parts)
     _check_aggregates(snapshot.hosts or (), snapshot.aggregates or ())
-    if '"pool"' in text or '\\' in text:  # with an escape it could be spelled in other ways
+    if hosts.pools:
         _check_pools(snapshot.hosts or (), snapshot.pools)
     return snapshot
 
@@ -194,7 +196,7 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
     """A host has its aggregates by their UUIDs; Placement may have some that Nova has not."""
     uuids = {aggregate.name: aggregate.uuid for aggregate in aggregates}
     named = uuids.keys() - set(uuids.values())
-    if all(map(named.isdisjoint, {host.aggregates for host in hosts})):
+    if named.isdisjoint(chain.from_iterable(map(attrgetter('aggregates'), hosts))):
         return
     number = next(number for number, host in enumerate(hosts) if host.aggregates & named)
     name = min(hosts[number].aggregates & named)

@@ -1,18 +1,16 @@
 """The quick reader of a snapshot's hosts says what the careful one says, or leaves it to that.
 
-It parses in pieces, with orjson or without: what is said is the same.
+It reads some hosts at once, or one after the other: what is said is the same.
 """
 
 import json
-import sys
 from unittest import mock
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.cloud import snapshot_columns, snapshot_pieces
+from senlin_affinity.cloud import snapshot_columns, snapshot_forms
 from senlin_affinity.cloud.snapshot_fields import Hosts
 from senlin_affinity.cloud.snapshot_file import parse, render
 from senlin_affinity.core.errors import InvalidSpec
@@ -22,9 +20,12 @@ from tests.property.strategies import nearly
 from tests.property.test_snapshot_laws import SNAPSHOTS
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
 
-PARSERS = ['orjson', 'json']
-#: Some of what one of the parsers refuses, or reads as another value.
-NOT_FOR_ALL = {
+#: Characters, where each host is to be a piece of its own.
+LITTLE = 450
+#: Some of what no number is, or not for every parser.
+ODD = {
+    'zeros before a number': '007',
+    'no digit of these': '\u0663',
     'not a number': 'NaN',
     'too large a float': '1E400',
     'minus zero': '-0',
@@ -63,14 +64,9 @@ def outcome(text):
         return str(error)
 
 
-def parsed_by(parser):
-    """Where it is not orjson, that is hidden, as if it were not installed."""
-    return mock.patch.dict(sys.modules, {} if parser == 'orjson' else {'orjson': None})
-
-
-def in_pieces(read, text, parser):
+def in_pieces(read, text):
     """What is read where each host is a piece of its own."""
-    with parsed_by(parser), mock.patch.object(snapshot_pieces, 'SIZE', 1):
+    with mock.patch.object(snapshot_forms, 'SIZE', LITTLE):
         return read(text)
 
 
@@ -78,9 +74,19 @@ def check_alike(text, careful):
     """In pieces, as a whole and with care the answer is the same."""
     answer = outcome(careful)
     assert outcome(text) == answer
-    for parser in PARSERS:
-        assert in_pieces(outcome, text, parser) == answer
+    assert in_pieces(outcome, text) == answer
     return answer
+
+
+def check_perhaps_broken(text):
+    """What is no JSON is left to the careful reader."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        assert quick(text) is in_pieces(quick, text) is None
+        assert 'JSON' in check_alike(text, text)
+    else:
+        check_alike(text, spelled(text))
 
 
 def spelled(text):
@@ -110,29 +116,45 @@ def test_what_is_no_json_any_more_is_left_to_the_careful_reader(document, data):
     begin = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(begin, min(begin + 3, len(text))))
     broken = text[:begin] + data.draw(st.text('{}[]",: \n0\\a', max_size=3)) + text[end:]
-    try:
-        json.loads(broken)
-    except ValueError:
-        assert not any(in_pieces(quick, broken, parser) for parser in PARSERS)
-        assert 'JSON' in check_alike(broken, broken)
-    else:
-        check_alike(broken, spelled(broken))
+    check_perhaps_broken(broken)
 
 
-@pytest.mark.parametrize('parser', PARSERS)
-@pytest.mark.parametrize('text', NOT_FOR_ALL.values(), ids=NOT_FOR_ALL)
-def test_what_the_two_parsers_disagree_on_is_answered_alike(text, parser):
-    document = json.dumps({'format': 1, 'hosts': [plain(1, servers='HERE'), plain(2), plain(3)]})
-    document = document.replace('"HERE"', text)
-    assert in_pieces(outcome, document, parser) == outcome(spelled(document))
+@pytest.mark.parametrize('text', ODD.values(), ids=ODD)
+def test_an_odd_number_is_answered_alike(text):
+    hosts = [plain(1, servers=1), plain(2, servers='HERE'), plain(3, servers=3)]
+    document = json.dumps({'format': 1, 'hosts': hosts}).replace('"HERE"', text)
+    check_perhaps_broken(document)
 
 
-@pytest.mark.parametrize('parser', PARSERS)
-def test_a_piece_is_parsed_by_orjson_where_it_is_installed(parser):
-    with mock.patch('orjson.loads', wraps=orjson.loads) as loads:
-        found = in_pieces(quick, json.dumps(ALIKE), parser)
-    assert found['hosts'] == parse(json.dumps(ALIKE)).hosts
-    assert loads.call_count == (4 if parser == 'orjson' else 0)
+def test_lists_that_are_right_only_together_are_left_to_the_careful_reader():
+    """Behind a comma they are one list, of strings that hold the brackets."""
+    hosts = [plain(number, traits=[f'CUSTOM_{number}', 'CUSTOM_B']) for number in range(100)]
+    text = json.dumps({'format': 1, 'hosts': hosts})
+    broken = text.replace('["CUSTOM_7", "CUSTOM_B"]', '["CUSTOM_7]')
+    broken = broken.replace('["CUSTOM_8", "CUSTOM_B"]', '[", "CUSTOM_B"]')
+    assert quick(text)
+    check_perhaps_broken(broken)
+
+
+@pytest.mark.parametrize(('ways', 'is_quick'), [(8, True), (9, False)])
+def test_hosts_are_read_quickly_that_are_written_in_few_ways(ways, is_quick):
+    hosts = [
+        plain(number, resources={f'CUSTOM_{number % ways}': {'capacity': 8, 'used': number}})
+        for number in range(40)
+    ]
+    text = json.dumps({'format': 1, 'hosts': hosts})
+    found = quick(text)
+    assert bool(found) == is_quick
+    assert check_alike(text, spelled(text)).hosts == (
+        found['hosts'] if found else parse(text).hosts
+    )
+
+
+@pytest.mark.parametrize(('spaces', 'is_quick'), [(1000, True), (100_000, False)])
+def test_long_hosts_are_left_to_the_careful_reader(spaces, is_quick):
+    text = json.dumps(ALIKE).replace('{"host":', '{' + ' ' * spaces + '"host":')
+    assert bool(quick(text)) == is_quick
+    check_alike(text, spelled(text))
 
 
 def test_most_files_are_read_quickly():
