@@ -1,5 +1,7 @@
 """How many nodes get a placement, and how many Senlin then really creates (R3-07, R3-09, R3-10)."""
 
+import pytest
+
 EXACT, MORE, PERCENT = 'EXACT_CAPACITY', 'CHANGE_IN_CAPACITY', 'CHANGE_IN_PERCENTAGE'
 ANYWHERE = {'policies': 'soft-anti-affinity'}
 
@@ -33,6 +35,7 @@ def test_r3_09_r3_10_resizes(demo, truth):
     assert size() == 1
 
 
+@pytest.mark.long
 def test_r3_07_counts_of_other_policies_and_of_texts(demo, truth):
     """Another policy's number, a cluster that was emptied, a text out of a receiver, a scale-in."""
     cluster, _policy, group = demo.bound(demo.policy(servergroup=ANYWHERE))

@@ -63,6 +63,7 @@ def test_it_is_listed_and_exported(run):
     assert '``acme:disks.{bus}``' in run('extra-spec', 'export', '--format', 'rst').stdout
 
 
+@pytest.mark.long
 def test_nova_api_knows_them(installed, monkeypatch):
     """R4-13, Q4-4, Q4-5: the filter, and Nova behind it."""
     monkeypatch.setenv('PYTHONPATH', str(installed))
