@@ -66,7 +66,7 @@ def test_in_the_foreground_it_stays_until_ctrl_c(command):
     notes = json.loads(command.notes.read_text())
     assert notes['pid'] == process.pid
     process.send_signal(signal.SIGINT)
-    output, _errors = process.communicate(timeout=30)
+    output, _errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert output.endswith('the sandbox is gone\n')
     assert is_gone(notes)
@@ -76,7 +76,7 @@ def test_ctrl_c_during_the_start_leaves_nothing(command):
     process = command.start('up')
     assert process.stderr.readline()  # the first stage
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode not in (0, None)
     assert command('down').stdout == 'no sandbox is running\n'
     assert not command.notes.exists()
