@@ -145,11 +145,9 @@ class _Seeing:
     def _ask(self, part: Part) -> bool:
         """Ask Placement for the hosts of a part; False where they are odd, or too many."""
         answer, limit = self._known.answer, self._known.limit
-        if (
-            part.text != self._known.text
-            or len(answer['allocation_requests']) == limit < part.limit
-        ):
-            limit = part.limit
+        needed = min(part.limit, MOST + 1)  # whose hosts are too many
+        if part.text != self._known.text or len(answer['allocation_requests']) == limit < needed:
+            limit = needed
             answer = allocations.candidates(self._placement, part.text, limit)
         if not (_is_plain(part.text, answer) and self._are_mirrored(part.aggregates)):
             return False

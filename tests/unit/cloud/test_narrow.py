@@ -294,6 +294,12 @@ def test_what_a_no_by_few_hosts_asks(cloud):
     assert cloud.placement.asked[1].endswith('&limit=5')
 
 
+def test_no_more_is_asked_for_than_can_be_few(cloud):
+    growth = rare(cloud, count=5000)
+    assert narrow.see(two_eyes(cloud), hook.needs(growth)).look is not None
+    assert f'&limit={few.MOST + 1}' in cloud.placement.asked[0]
+
+
 def test_a_provider_that_is_no_hypervisor_is_no_host(cloud):
     growth = rare(cloud)
     providers = cloud.placement.providers
