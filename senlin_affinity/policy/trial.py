@@ -78,7 +78,7 @@ def shown(
             reasons.append(sentence(verdict, decision.reasons))
     rules = []
     if number < min(bounds):  # else no trial fills the hosts: it does not show what is in the way
-        rules = [*dict.fromkeys(_rules(decision, resolved, constraints, number))] or [NOBODY]
+        rules = [*dict.fromkeys(_rules(resolved, constraints, number, wanted))] or [NOBODY]
     return Trial(wanted, number, (*reasons, *rules), _changes(decision, number))
 
 
@@ -106,25 +106,19 @@ def hidden(error: Exception) -> AffinityError:
 
 
 def _rules(
-    decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint], number: int
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], number: int, wanted: int
 ) -> Iterator[str]:
     """The sentences of the rules without which more would fit."""
-    codes = {
-        verdict.code
-        for row, _number in decision.tally
-        for verdict in row.verdicts.values()
-        if not verdict
-    }
     own = _own(resolved)
     for rule in constraints:
         if not (is_of_hosts(rule) and is_for_owner(rule.reasons)):
             continue
         said = [
             reason.for_owner.format_map(own)
-            for code, reason in rule.reasons.items()
-            if code in codes and reason.for_owner is not None and _is_own(reason.for_owner, own)
+            for reason in rule.reasons.values()
+            if reason.for_owner is not None and _is_own(reason.for_owner, own)
         ]
-        if said and _without(rule, resolved, constraints, decision.wanted) > number:
+        if said and _without(rule, resolved, constraints, wanted) > number:
             yield said[0]
 
 

@@ -453,6 +453,15 @@ def test_a_quota_that_leaves_less_than_the_hosts(cloud, limits, is_narrow):
     assert 'at most 2 of 9' in same_words(cloud, growth, is_narrow)[0]
 
 
+def test_a_quota_that_drivers_count_in_two_ways_hides_no_rule(cloud):
+    """No host is filled for certain, and still it is the rule that is in the way."""
+    cloud.nova.limits |= {'maxTotalCores': 0, 'totalCoresUsed': 0}
+    cloud.nova.add_flavor('none', extra_specs={'resources:VCPU': '0'})
+    growth = growth_of(cloud, 20, flavor='none', project=f'{OWNER}-project', user=OWNER)
+    reason = same_words(cloud, growth, is_narrow=False)[0]
+    assert 'at most 14 of 20; a host may hold 1 of server group web; would help' in reason
+
+
 def test_a_host_that_is_full_by_a_rule_and_by_its_figures(cloud):
     """Placement does not have it, and it tells nothing: only a quota is in the way."""
     cloud.nova.limits |= {'maxServerGroupMembers': 2}
