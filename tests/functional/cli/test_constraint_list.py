@@ -9,12 +9,15 @@ import struct
 import subprocess
 import sys
 import termios
+import textwrap
+from pathlib import Path
 
 import pytest
 
 from senlin_affinity.constraints.drs import DrsConstraint
 from tests.support import command
 
+ROOT = Path(__file__).parents[3]
 OF_HOSTS = tuple(
     'host_state availability_zone member_of reservations drs aggregate_metadata tenant_isolation '
     'flavor_aggregates image_aggregates isolated_hosts image_hypervisor traits server_group '
@@ -41,6 +44,12 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
         'aggregate_image_properties_isolation_namespace, '
         'aggregate_image_properties_isolation_separator'
     )
+
+
+def test_the_table_is_that_of_the_manual(run):
+    page = (ROOT / 'doc/source/user/command.rst').read_text(encoding='utf-8')
+    shown = textwrap.indent(run('constraint', 'list').stdout, '    ')
+    assert f'    $ senlin-affinity constraint list\n{shown}' in page
 
 
 @pytest.fixture
