@@ -12,6 +12,9 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+#: For what is not written in UTF-8.
+_ASCII = str.maketrans('■✓✗', '#vx')
+
 
 @dataclass
 class Screen:
@@ -20,6 +23,13 @@ class Screen:
     console: Console = field(default_factory=Console)
     passed: int = 0
     failed: list[str] = field(default_factory=list)
+
+    @property
+    def _is_ascii(self) -> bool:
+        return self.console.options.ascii_only
+
+    def _signed(self, text: str) -> str:
+        return text.translate(_ASCII) if self._is_ascii else text
 
     def title(self, text: str) -> None:
         """Open a chapter."""
@@ -39,7 +49,8 @@ class Screen:
     def working(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show in a with block that something goes on; yields what shows a stage of it."""
         if self.console.is_terminal:
-            with self.console.status(Text(text)) as status:
+            spinner = 'line' if self._is_ascii else 'dots'
+            with self.console.status(Text(text), spinner=spinner) as status:
                 yield lambda stage: status.update(Text(f'{text}: {stage}'))
             return
 
@@ -55,29 +66,32 @@ class Screen:
         for column in columns:
             table.add_column(column, overflow='fold')
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(self._signed(cell)) for cell in row))
         self.console.print(Padding(table, (0, 0, 0, 2)))
 
     def check(self, what: str, expected: object, found: object) -> None:
         """Hold what is there against what was expected, say so, and remember it."""
         if expected == found:
             self.passed += 1
-            self.console.print(Text.assemble(('  ✓ ', 'bold green'), what))
+            self.console.print(Text.assemble((self._signed('  ✓ '), 'bold green'), what))
             return
         self.failed.append(what)
         words = f'{what}: expected {expected!r}, found {found!r}'
-        self.console.print(Text.assemble(('  ✗ ', 'bold red'), words))
+        self.console.print(Text.assemble((self._signed('  ✗ '), 'bold red'), words))
 
     def summary(self) -> bool:
         """Say how the checks ended; True if all of them passed."""
         self.console.print()
-        if not self.failed:
+        if self.failed:
+            self._list_failed()
+        else:
             self.console.print(Text(f'All {self.passed} checks passed.', 'bold green'))
-            words = 'The sandbox is ended; no process and no directory is left.'
-            self.console.print(Text(words, 'dim'))
-            return True
+        words = 'The sandbox is ended; no process and no directory is left.'
+        self.console.print(Text(words, 'dim'))
+        return not self.failed
+
+    def _list_failed(self) -> None:
         number = len(self.failed)
         self.console.print(Text(f'{number} of {number + self.passed} checks failed:', 'red'))
         for what in self.failed:
-            self.console.print(Text(f'  ✗ {what}'))
-        return False
+            self.console.print(Text(self._signed(f'  ✗ {what}')))
