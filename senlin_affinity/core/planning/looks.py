@@ -5,7 +5,7 @@ values. Where names count for a rule (``named``), these hosts are asked about on
 
 Shapes::
 
-    looks_of(hosts, {'enabled', 'up'}) == [(True, True), (True, False), (True, True)]
+    [*looks_of(hosts, {'enabled', 'up'})] == [(True, True), (True, False), (True, True)]
 
 Of ``resources`` a look has which classes are listed, as far as that is not all, and of ``grants``
 the queries, and whether they give any room: never the figures.
@@ -64,14 +64,14 @@ class Looks(NamedTuple):
         return Looks(self.fields, numbers, hosts)
 
 
-def looks_of(hosts: Sequence[Host], fields: Collection[str]) -> list[Hashable]:
-    """How each host looks in these fields."""
+def looks_of(hosts: Sequence[Host], fields: Collection[str]) -> Iterable[Hashable]:
+    """How each host looks in these fields, one after the other: most are not kept."""
     plain = sorted({*fields} - {'grants', 'resources'})
-    looks: list[Any] = list(map(_getter(plain), hosts))
+    looks: Iterable[Any] = map(_getter(plain), hosts)
     if 'resources' in fields and not _is_all_listed(hosts):
-        looks = list(zip(looks, map(_listed, hosts), strict=True))
+        looks = zip(looks, map(_listed, hosts), strict=True)
     if 'grants' in fields and [*map(_GRANTS, hosts)].count(None) < len(hosts):
-        looks = list(zip(looks, _queries(hosts), strict=True))
+        looks = zip(looks, _queries(hosts), strict=True)
     return looks
 
 
