@@ -134,9 +134,7 @@ def is_proof(asked: Narrow, look: Look, places: Places, *, is_whole: bool) -> bo
     """Is all that an owner reads by these hosts what he reads by the whole cloud?
 
     :param places: those of all hosts, where a zone is asked for.
-    :param is_whole: whether these are all hosts that Placement has for the question itself. Else,
-        and where quotas are in the way, other hosts may be full by a rule of the owner's: then
-        none of these rules may be in the way.
+    :param is_whole: whether these are all hosts that Placement has for the question itself.
     """
     resolved = _resolved(asked, look)
     said = evaluate(resolved, asked.constraints)
@@ -150,12 +148,8 @@ def is_proof(asked: Narrow, look: Look, places: Places, *, is_whole: bool) -> bo
     snapshot = look.snapshot
     if wanted_zone(resolved) is not None:
         carriers = ((each.uuid, each.availability_zone) for each in snapshot.aggregates or ())
-        if snapshot.zones != zones.read(carriers, places):
-            return False
-    if is_whole and _most(said) == resolved.request.count and said.room.certain == said.capacity:
-        return True  # the hosts are full then, which says by what rules they are
-    rules = (each for each in changes(asked, look) if each and 'flavor' not in each)
-    return not any(_helps(said, each) for each in rules)
+        return snapshot.zones == zones.read(carriers, places)
+    return True
 
 
 def _is_answered_for(rule: Constraint, said: Evaluation) -> bool:
@@ -164,11 +158,6 @@ def _is_answered_for(rule: Constraint, said: Evaluation) -> bool:
         return False
     is_owners = is_of_hosts(rule) and is_for_owner(rule.reasons)
     return not is_owners or rule.name in _WITHOUT or certificate.is_skipped(rule, said)
-
-
-def _helps(now: Evaluation, data: Data) -> bool:
-    then = evaluate(carry_out(data, now.resolved), now.constraints)
-    return (then.capacity or 0) > (now.capacity or 0)
 
 
 def is_bound(asked: Narrow, look: Look) -> bool:
