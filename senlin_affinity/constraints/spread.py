@@ -7,7 +7,9 @@ takes F + max_skew - c more at most. That is reached where each server goes to t
 
 A host of two domains of one criterion, or of none, is not eligible. A soft spread refuses nothing.
 Servers of the group that nobody knows the domain of may be in any: what a domain takes is then as
-much as if they were where they raise F most, and "at most".
+much as if they were where they raise F most, and "at most". Certain is what it takes if they are
+all in it, and do not raise F. They cannot be in all domains at once, so more may be certain of the
+sum; which of them is the worst place depends on the others, and is not sought.
 """
 
 from __future__ import annotations
@@ -122,13 +124,17 @@ class SpreadConstraint:
             if least is not None:
                 ends.append(held[domain.name] + least)
         heapq.heapify(ends)
+        sure = ends[0] if ends else None
         for _server in range(hidden if ends else 0):
             heapq.heapreplace(ends, ends[0] + 1)
         floor = ends[0] if ends else None
-        return {
-            domain: _verdict(spread, domain, held[domain.name], floor, is_at_most=bool(hidden))
-            for domain in rooms
-        }
+        said = {domain: _verdict(spread, domain, held[domain.name], floor) for domain in rooms}
+        if hidden:
+            for domain, verdict in said.items():
+                least = _verdict(spread, domain, held[domain.name] + hidden, sure).room
+                if verdict:
+                    said[domain] = replace(verdict, is_at_most=True, least=least)
+        return said
 
     def remedies(self, planner: Replanner) -> Iterator[Change]:
         """A larger skew, and more servers in a domain."""
@@ -177,18 +183,16 @@ def _left(spread: Spread, held: int) -> int | None:
     return None if spread.max_per_domain is None else max(0, spread.max_per_domain - held)
 
 
-def _verdict(
-    spread: Spread, domain: Domain, held: int, floor: int | None, *, is_at_most: bool
-) -> Verdict:
+def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Verdict:
     facts: dict[str, Any] = {'by': domain.by, 'domain': domain.name, 'servers': held}
     left = _left(spread, held)
     if left == 0:
         return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
     if floor is None:
         # There is no limit, either.
-        return Verdict.passed('spread.room', is_at_most=is_at_most, **facts)
+        return Verdict.passed('spread.room', **facts)
     ahead = floor + spread.max_skew - held
     if ahead < 1:
         return Verdict.rejected('spread.skew', least=floor, max_skew=spread.max_skew, **facts)
     room = ahead if left is None else min(left, ahead)
-    return Verdict.passed('spread.room', room=room, is_at_most=is_at_most, **facts)
+    return Verdict.passed('spread.room', room=room, **facts)

@@ -1,7 +1,9 @@
 """Laws of domains: what the planner counts is what searching all ways of placing servers finds."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
+from itertools import combinations_with_replacement
 
 import pytest
 from hypothesis import given, settings
@@ -175,6 +177,26 @@ def holds(cloud, *, nested):
 @given(st.data())
 def test_domains_are_counted(nested, data):
     holds(data.draw(clouds(nested=nested)), nested=nested)
+
+
+@settings(max_examples=60)
+@given(clouds(nested=True), st.integers(1, 2))
+def test_what_is_firm_fits_wherever_lost_members_are(cloud, lost):
+    request, snapshot = cloud
+    (group,) = snapshot.server_groups
+    places = [*{host.host: None for host in snapshot.hosts}, 'elsewhere']
+
+    def having(hosts):
+        more = tuple(Member(f'lost-{number}', host) for number, host in enumerate(hosts))
+        members = (*group.members, *more)
+        soft = replace(group, policy='soft-anti-affinity', rules={}, members=members)
+        return replace(snapshot, server_groups=(soft,))
+
+    decision = plan(request, having([None] * lost), CONSTRAINTS, remedies=False)
+    each = combinations_with_replacement(places, lost)
+    rooms = [Trial(request, having(hosts)).most() for hosts in each]
+    assert decision.firm <= min(rooms) <= max(rooms) <= decision.capacity
+    assert decision.at_most or min(rooms) == decision.capacity
 
 
 @pytest.mark.long

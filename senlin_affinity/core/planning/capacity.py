@@ -82,7 +82,11 @@ def measure(
         if most is None or firm < most:  # it matters which of the hosts it is
             at_most['affinity without members (Nova chooses the host)'] = None
     elif told.is_at_most and (most is None or firm < most):
-        at_most |= dict.fromkeys(_vague(resolved, hosts or (), told, reasons))
+        words = dict.fromkeys(_vague(resolved, hosts or (), told, told.sure, reasons))
+        if not words:  # each host takes what it seems to take, their domain does not
+            never = [-1] * len(told.sure)
+            words = dict.fromkeys(_vague(resolved, hosts or (), told, never, reasons))
+        at_most |= words
     if most is not None and certain < most:
         if found is not None and found.crossing:
             at_most[f'domains that limit each other ({", ".join(found.crossing)})'] = None
@@ -94,8 +98,8 @@ def measure(
     if resolved.has_hidden_quotas:
         at_most["the project's quotas, which are not known"] = None
     # Of a number that is not known, only what is certain of it can have a condition.
-    words = tuple(at_most) if certain or most is not None else ()
-    return Capacity(most, certain, words, min(certain, firm))
+    told_of = tuple(at_most) if certain or most is not None else ()
+    return Capacity(most, certain, told_of, min(certain, firm))
 
 
 def _firm(resolved: ResolvedRequest, told: Table, found: Survey | None) -> int:
@@ -133,12 +137,16 @@ def _of_hosts(
 
 
 def _vague(
-    resolved: ResolvedRequest, hosts: Sequence[Host], told: Table, reasons: Mapping[str, Reason]
+    resolved: ResolvedRequest,
+    hosts: Sequence[Host],
+    told: Table,
+    sures: Sequence[int],
+    reasons: Mapping[str, Reason],
 ) -> Iterator[str]:
     """In words, whose room may be less than it seems."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
     answer = resolved.once(answered)
-    for host, row, room, sure in zip(hosts, told.rows, told.rooms, told.sure, strict=True):
+    for host, row, room, sure in zip(hosts, told.rows, told.rooms, sures, strict=True):
         if not row.is_at_most or room in (sure, math.inf):
             continue
         if row.roomless:

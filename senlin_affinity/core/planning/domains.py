@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from senlin_affinity.core.objects import ResolvedRequest
 from senlin_affinity.core.planning import blame
 from senlin_affinity.core.planning.assessment import add_said
 from senlin_affinity.core.planning.rows import Row, limit
+from senlin_affinity.core.planning.rows import sure as firm
 from senlin_affinity.core.planning.table import Table
 from senlin_affinity.core.verdict import Verdict
 
@@ -93,10 +94,10 @@ def survey(
     if is_together:
         by_name = _by_name(hosts)
         rooms = _only(_home(resolved, chains, rows, rooms, by_name), rooms, by_name)
-        home = _home(resolved, chains, rows, sure, by_name, is_certain=True)
+        home = _home(resolved, chains, rows, sure, by_name, _certain)
         sure = _only(home, sure, by_name)
     most = [_add_up(resolved, chain, rows, rooms) for chain in chains]
-    least = [_add_up(resolved, chain, rows, sure, is_certain=True) for chain in chains]
+    least = [_add_up(resolved, chain, rows, sure, _certain) for chain in chains]
     of_host: dict[int, list[Key]] = defaultdict(list)
     for level in levels:
         for domain, indexes in level.hosts.items():
@@ -110,7 +111,7 @@ def survey(
         int(least[0].room),
         0 if crossing or home else _firm(resolved, chains[0], told, least[0]),
         of_host,
-        {key: _number(_limit(verdict, is_certain=True)) for key, verdict in sure_of.items()},
+        {key: _number(_certain(verdict)) for key, verdict in sure_of.items()},
         crossing,
         home,
     )
@@ -118,9 +119,9 @@ def survey(
 
 def _firm(resolved: ResolvedRequest, chain: Iterable[Level], told: Table, least: _Total) -> int:
     """What fits by rules that nest, whatever makes the room of a host, or a domain, "at most"."""
-    if told.is_at_most:
-        least = _add_up(resolved, chain, told.rows, told.sure, is_certain=True)
-    return 0 if any(verdict.is_at_most for verdict in least.said.values()) else int(least.room)
+    if told.is_at_most or any(verdict.is_at_most for verdict in least.said.values()):
+        least = _add_up(resolved, chain, told.rows, told.sure, firm)
+    return int(least.room)
 
 
 def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
@@ -147,8 +148,7 @@ def _home(
     rows: Sequence[Row],
     rooms: Sequence[float],
     by_name: Mapping[str, list[int]],
-    *,
-    is_certain: bool = False,
+    bound: Callable[[Verdict], float] = limit,
 ) -> str | None:
     """The service host that takes the most servers; of several, the first by name."""
     bounds = {name: sum(rooms[index] for index in each) for name, each in by_name.items()}
@@ -157,7 +157,7 @@ def _home(
         if bounds[name] <= most:
             break
         kept = _only(name, rooms, by_name)
-        totals = [_add_up(resolved, chain, rows, kept, is_certain=is_certain) for chain in chains]
+        totals = [_add_up(resolved, chain, rows, kept, bound) for chain in chains]
         room = min(total.room for total in totals)
         if room > most:
             best, most = name, room
@@ -246,10 +246,12 @@ def _add_up(
     chain: Iterable[Level],
     rows: Sequence[Row],
     rooms: Sequence[float],
-    *,
-    is_certain: bool = False,
+    bound: Callable[[Verdict], float] = limit,
 ) -> _Total:
-    """What all hosts take together, by the rules of a chain of levels."""
+    """What all hosts take together, by the rules of a chain of levels.
+
+    :param bound: what is taken of a verdict: its limit, or what is certain of it.
+    """
     group_of = list(range(len(rooms)))
     amounts = dict(enumerate(rooms))
     said: dict[Key, Verdict] = {}
@@ -260,7 +262,7 @@ def _add_up(
             eligible = {rows[index].is_eligible for index in indexes}
             if eligible != {False}:
                 groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
-                is_sure = is_certain or True in eligible
+                is_sure = bound is not limit or True in eligible
                 total = sum(amounts[each] for each in groups[domain])
                 known[domain] = _number(total) if is_sure else None
         verdicts = _ask(level.constraint, resolved, known)
@@ -271,7 +273,7 @@ def _add_up(
                 continue  # it overlaps another one, which bounds the room already
             seen.update(parts)
             total = sum(amounts.pop(each) for each in parts)
-            amounts[parts[0]] = min(total, _limit(verdict, is_certain))
+            amounts[parts[0]] = min(total, bound(verdict))
             for index in level.hosts[domain]:
                 group_of[index] = parts[0]
     return _Total(sum(amounts.values()), said)
@@ -289,6 +291,6 @@ def _ask(
         return verdicts
 
 
-def _limit(verdict: Verdict, is_certain: bool = False) -> float:
-    """How many servers a domain takes at most."""
-    return 0 if is_certain and not verdict.is_known else limit(verdict)
+def _certain(verdict: Verdict) -> float:
+    """How many servers a domain takes, as far as that is known."""
+    return limit(verdict) if verdict.is_known else 0

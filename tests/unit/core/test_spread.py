@@ -62,6 +62,23 @@ def test_a_server_that_nobody_knows_the_rack_of_makes_it_at_most():
     assert found.at_most
 
 
+@pytest.mark.parametrize(
+    ('skew', 'most', 'lost', 'capacity', 'firm'),
+    [
+        pytest.param(1, None, 1, 8, 8, id='wherever it is'),
+        pytest.param(2, 3, 1, 6, 4, id='it takes one of what a rack may hold'),
+        pytest.param(1, None, 3, 8, 4, id='ahead of the other rack'),
+        pytest.param(1, None, 9, 8, 0, id='too far ahead'),
+    ],
+)
+def test_what_is_certain_wherever_members_are(skew, most, lost, capacity, firm):
+    members = (Member(str(number)) for number in range(lost))
+    request = PlacementRequest(1, 'f', 'g', spread=(Spread('rack', skew, most),))
+    decision = plan(request, cloud(*members), CONSTRAINTS)
+    assert (decision.capacity, decision.firm) == (capacity, firm)
+    assert bool(decision.at_most) is (firm < capacity)
+
+
 def test_a_key_that_no_aggregate_has_is_refused():
     request = PlacementRequest(4, 'f', spread=(Spread('Rack'),))
     with pytest.raises(InvalidSpec, match=r"spread\[0\].by: .*'Rack': did you mean rack"):
