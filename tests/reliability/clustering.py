@@ -49,9 +49,12 @@ def _listed(key: str, rows: Any) -> Reply:
     return Reply(200, {key: jsonutils.to_primitive([row.to_dict() for row in rows])})
 
 
+#: The operator's command.
+COMMAND = ('group', 'delete', '--orphans', '--by-name')
+
+
 def orphans(stage: Stage) -> list[str]:
     """Have the operator's command delete what is left behind; what went wrong."""
     stage.cloud.clustering = answering(stage)
-    words = ('group', 'delete', '--orphans', '--by-name', '--yes')
-    done = command.run(*words, **stage.cloud.environment)
+    done = command.run(*COMMAND, '--yes', **stage.cloud.environment)
     return [] if done.returncode == 0 else [done.stderr or done.stdout]

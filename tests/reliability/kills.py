@@ -32,7 +32,7 @@ NAME = 'kill points'
 RECOVERED, LEFT, STUCK = 'recovered', 'left to people', 'stuck'
 #: What is done after the death.
 AGAIN, DELETED, ORPHANS = AFTERWARDS = (
-    'again', 'cluster deleted', 'cluster deleted, group delete --orphans',
+    'again', 'cluster deleted', f'cluster deleted, {" ".join(clustering.COMMAND)}',
 )  # fmt: skip
 KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))
 _ACTIONS = {'attach': consts.CLUSTER_ATTACH_POLICY, 'detach': consts.CLUSTER_DETACH_POLICY}

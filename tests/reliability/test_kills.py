@@ -14,3 +14,7 @@ def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
     assert all(name in part.text for name in kills.KILLED)
     assert all(what in part.text for what in (*engine.BLOWS, *kills.AFTERWARDS))
     assert 'POST /compute/v2.1/os-server-groups' in part.text
+
+
+def test_the_clean_up_is_called_by_its_command():
+    assert kills.ORPHANS == 'cluster deleted, group delete --orphans --by-name'
