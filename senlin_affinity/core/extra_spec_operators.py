@@ -19,20 +19,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 OR = '<or>'
 
-_NUMERIC: dict[str, Callable[[float, float], bool]] = {
+_NUMERIC: Mapping[str, Callable[[float, float], bool]] = {
     '=': operator.ge,
     '==': operator.eq,
     '!=': operator.ne,
     '>=': operator.ge,
     '<=': operator.le,
 }
-_TEXTUAL: dict[str, Callable[[Any, Any], bool]] = {
+_TEXTUAL: Mapping[str, Callable[[Any, Any], bool]] = {
     's==': operator.eq,
     's!=': operator.ne,
     's<': operator.lt,

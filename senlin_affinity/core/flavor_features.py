@@ -27,16 +27,22 @@ _TPM_SECRET = 'COMPUTE_SECURITY_TPM_SECRET_SECURITY_'
 TPM_SECRETS = frozenset(f'{_TPM_SECRET}{owner}' for owner in ('USER', 'HOST', 'DEPLOYMENT'))
 
 _TRUE = frozenset(('1', 't', 'true', 'on', 'y', 'yes'))
-_TPM_VERSIONS = {'1.2': 'COMPUTE_SECURITY_TPM_1_2', '2.0': 'COMPUTE_SECURITY_TPM_2_0'}
-_TPM_MODELS = {'tpm-tis': 'COMPUTE_SECURITY_TPM_TIS', 'tpm-crb': 'COMPUTE_SECURITY_TPM_CRB'}
-_ENCRYPTED_MEMORY = {
+_TPM_VERSIONS: Mapping[str, str] = {
+    '1.2': 'COMPUTE_SECURITY_TPM_1_2',
+    '2.0': 'COMPUTE_SECURITY_TPM_2_0',
+}
+_TPM_MODELS: Mapping[str, str] = {
+    'tpm-tis': 'COMPUTE_SECURITY_TPM_TIS',
+    'tpm-crb': 'COMPUTE_SECURITY_TPM_CRB',
+}
+_ENCRYPTED_MEMORY: Mapping[str, str] = {
     'amd-sev': 'HW_CPU_X86_AMD_SEV',
     'amd-sev-es': 'HW_CPU_X86_AMD_SEV_ES',
     'amd-sev-snp': 'HW_CPU_X86_AMD_SEV_SNP',
     'intel-tdx': 'HW_CPU_X86_INTEL_TDX',
 }
 #: A key, and the trait that one of its values requires.
-_BY_VALUE = {
+_BY_VALUE: Mapping[tuple[str, str], str] = {
     ('os:secure_boot', 'required'): 'COMPUTE_SECURITY_UEFI_SECURE_BOOT',
     ('hw:maxphysaddr_mode', 'passthrough'): 'COMPUTE_ADDRESS_SPACE_PASSTHROUGH',
     ('hw:maxphysaddr_mode', 'emulate'): 'COMPUTE_ADDRESS_SPACE_EMULATED',

@@ -48,7 +48,7 @@ _FLAGS = """
     img_bittorrent img_cache_in_nova img_hide_hypervisor_id img_linked_clone img_use_agent
     os_require_quiesce os_skip_agent_inject_files_at_boot os_skip_agent_inject_ssh
 """
-_KINDS = {
+_KINDS: Mapping[str, str] = {
     name: kind
     for kind, names in (('text', _TEXTS), ('number', _NUMBERS), ('flag', _FLAGS))
     for name in names.split()

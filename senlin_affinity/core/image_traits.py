@@ -38,7 +38,7 @@ NAMED = (
     ('hw_viommu_model', 'COMPUTE_VIOMMU', ''),
 )
 #: Names that Nova takes for others.
-_OTHER_NAMES = {
+_OTHER_NAMES: Mapping[str, str] = {
     **dict.fromkeys(('I386', 'I486', 'I586', 'X86_32', 'X86_32P'), 'I686'),
     'AMD64': 'X86_64',
     'VIRTUALE1000': 'E1000',

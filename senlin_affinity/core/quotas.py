@@ -26,7 +26,7 @@ INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
 SERVER_GROUPS = 'server_groups'
 SERVER_GROUP_MEMBERS = 'server_group_members'
 
-REASONS = {
+REASONS: Mapping[str, Reason] = {
     'quota.server_groups': own(
         'the project has {used} of {limit} server groups: no room for one more',
         advice='delete a server group that is not in use, name an existing one, or raise the '

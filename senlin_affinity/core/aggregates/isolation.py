@@ -29,7 +29,7 @@ REQUIRED = 'required'
 TENANT = 'filter_tenant_id'
 
 NO_TENANT_AGGREGATE = 'reservations.no_tenant_aggregate'
-REASONS = {
+REASONS: Mapping[str, Reason] = {
     NO_TENANT_AGGREGATE: Reason(
         'no aggregate is for project {project}, and every project needs one',
         advice=f'give an aggregate the metadata {TENANT}=<project id>, or switch '
@@ -42,7 +42,7 @@ NOT_LIMITED = Assumption('reservations.tenants', f'no {TENANTS.dest}')
 #: A flavor may ask for traits in groups with a suffix, an image may not.
 _IN_A_GROUP = re.compile(r'trait(?:[a-zA-Z0-9_-]{1,64})?:(.*)')
 #: Keys of a flavor or an image, and the traits that Nova may derive from them.
-_DERIVED = {
+_DERIVED: Mapping[str, str] = {
     'cpu_thread_policy': 'HW_CPU_HYPERTHREADING',
     'firmware_stateless': 'COMPUTE_SECURITY_STATELESS_FIRMWARE',
     'maxphysaddr_mode': 'COMPUTE_ADDRESS_SPACE_PASSTHROUGH COMPUTE_ADDRESS_SPACE_EMULATED',

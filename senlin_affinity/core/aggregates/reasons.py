@@ -9,9 +9,11 @@ Source: document 000; ``nova/scheduler/filters/aggregate_instance_extra_specs.py
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from senlin_affinity.core.reasons import Reason
 
-REASONS = {
+REASONS: Mapping[str, Reason] = {
     'aggregate_metadata.matches': Reason(
         'the extra specs and the metadata of the aggregates agree (mode: {mode})'
     ),
@@ -69,7 +71,7 @@ REASONS = {
 }
 
 #: Nova's own filter, which knows neither sentinels nor forced keys.
-NOVA_REASONS = {
+NOVA_REASONS: Mapping[str, Reason] = {
     'aggregate_metadata.nova_matches': Reason(
         "the extra specs and the metadata agree, as Nova's own filter compares them"
     ),

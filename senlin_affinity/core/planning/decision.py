@@ -33,7 +33,11 @@ from senlin_affinity.core.verdict import Verdict
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
 #: Codes of remedies: what fits now, and two changes where none alone is enough.
 FEWER, TWO = 'fewer_servers', 'two_changes'
-_HEADS = {True: 'fits', False: 'does not fit', None: 'not known whether it fits'}
+_HEADS: Mapping[bool | None, str] = {
+    True: 'fits',
+    False: 'does not fit',
+    None: 'not known whether it fits',
+}
 _BY_BOUND = 'fits by an upper bound only'
 
 

@@ -1,0 +1,83 @@
+"""No rule, and nothing of the core, keeps in a global what one question leaves for the next.
+
+A table at the top of a module is a ``Mapping`` to mypy, which lets nobody write to it; whatever
+else is there is a tuple, a frozenset or frozen.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / 'senlin_affinity'
+MODULES = sorted(
+    path for layer in ('core', 'constraints') for path in PACKAGE.glob(f'{layer}/**/*.py')
+)
+DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+MADE_BY = frozenset(
+    'bytearray Counter defaultdict deque dict list OrderedDict set count cycle iter'.split()
+)
+
+
+def changing(text):
+    """The globals of a module that something could change, each by its line."""
+    tree = ast.parse(text)
+    found = [each.lineno for each in ast.walk(tree) if isinstance(each, ast.Global)]
+    for each in tree.body:
+        if not isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign) or each.value is None:
+            continue
+        kind = ast.unparse(each.annotation) if isinstance(each, ast.AnnAssign) else ''
+        is_table = kind.startswith('Mapping[')
+        if not is_table and any(map(is_mutable, parts(each.value))):
+            found.append(each.lineno)
+    return sorted(found)
+
+
+def parts(value):
+    """The value, and what is in it if it is a tuple, or made of several."""
+    yield value
+    if isinstance(value, ast.Tuple):
+        for each in value.elts:
+            yield from parts(each)
+    if isinstance(value, ast.BinOp):
+        yield from (*parts(value.left), *parts(value.right))
+
+
+def is_mutable(value):
+    called = ast.unparse(value.func).rpartition('.')[2] if isinstance(value, ast.Call) else ''
+    return isinstance(value, DISPLAYS) or called in MADE_BY
+
+
+@pytest.mark.parametrize('path', MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_has_no_global_that_can_change(path):
+    assert changing(path.read_text(encoding='utf-8')) == []
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'x = {}',
+        'x = []',
+        'x = {1}',
+        'x: dict[str, int] = {}',
+        'x = {each: 1 for each in y}',
+        'x = [each for each in y]',
+        'x = collections.defaultdict(list)',
+        'x = dict(a=1)',
+        'x = ([], 1)',
+        'x = {} | y',
+        'x = itertools.count()',
+        'def f():\n    global x',
+    ],
+)
+def test_what_can_change_is_found(text):
+    assert changing(text)
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['x: Mapping[str, int] = {}', 'x = ()', 'x = frozenset({1})', 'x = MappingProxyType({})',
+     'def f():\n    x = {}', 'class F:\n    x = {}'],
+)  # fmt: skip
+def test_what_cannot_change_is_not_found(text):
+    assert changing(text) == []
