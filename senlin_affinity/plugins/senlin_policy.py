@@ -23,7 +23,7 @@ from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
-from senlin.common import constraints, consts, schema
+from senlin.common import consts
 from senlin.common import exception as senlin_exception
 from senlin.policies import base
 
@@ -31,14 +31,14 @@ from senlin_affinity.cloud import eyes as both
 from senlin_affinity.cloud.eyes import Eyes
 from senlin_affinity.core import errors
 from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.plugins import senlin_bound, senlin_cloud, senlin_registry
+from senlin_affinity.plugins import senlin_bound, senlin_cloud, senlin_registry, senlin_schema
 from senlin_affinity.plugins import senlin_engine as engine
 from senlin_affinity.plugins import senlin_ledger as ledger
 from senlin_affinity.plugins import senlin_orphans as orphans
 from senlin_affinity.plugins import senlin_preflight as preflight
 from senlin_affinity.policy import affinity, binding, hook, ownership, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
-from senlin_affinity.policy.schema import DECLARED, Property
+from senlin_affinity.policy.schema import DECLARED
 
 LOG = logging.getLogger(__name__)
 
@@ -46,22 +46,6 @@ _DISABLED = (
     "the affinity policy '{policy}' was attached disabled: nodes that are created before it is "
     'enabled do not join server group {group}, and cannot join it later'
 )
-
-
-def converted(item: Property) -> schema.PropertySchema:
-    """Senlin's form of a property's declaration, which ``GET /policy-types`` shows."""
-    more: dict[str, Any] = {}
-    if item.children:
-        more['schema'] = {child.name: converted(child) for child in item.children}
-    if item.kind == 'list':
-        one = schema.Map if item.children else schema.String
-        more['schema'] = one('One of them.', **more)
-    if item.allowed:
-        more['constraints'] = [constraints.AllowedValues(item.allowed)]
-    if item.since != properties.VERSIONS[0]:
-        more['min_version'] = item.since
-    kind = getattr(schema, item.kind.capitalize())
-    return kind(item.description, default=item.default, **more)
 
 
 class AffinityPolicy(base.Policy):
@@ -79,7 +63,7 @@ class AffinityPolicy(base.Policy):
         ('BEFORE', consts.NODE_CREATE),
     ]
     PROFILE_TYPE = [profile.APPLICABLE]
-    properties_schema = {item.name: converted(item) for item in DECLARED}
+    properties_schema = {item.name: senlin_schema.converted(item) for item in DECLARED}
 
     def validate(self, context: Any, validate_props: bool = False) -> bool:
         """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
