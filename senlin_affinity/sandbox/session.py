@@ -47,7 +47,11 @@ def path(name: str) -> Path:
     base = os.environ.get('XDG_RUNTIME_DIR')
     own = Path(tempfile.gettempdir(), f'senlin-affinity-{os.getuid()}')
     directory = Path(base, 'senlin-affinity') if base else own
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        why = f'{directory} cannot be made: {error.strerror}'
+        raise CloudError(f'{why}; XDG_RUNTIME_DIR must name a directory of yours') from error
     if directory.is_symlink() or directory.stat().st_uid != os.getuid():
         raise CloudError(f'{directory} belongs to somebody else: set XDG_RUNTIME_DIR')
     return directory / name

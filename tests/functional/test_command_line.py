@@ -138,6 +138,13 @@ def test_a_directory_in_place_of_a_file(arguments, said):
     assert said in done.stderr
 
 
+def test_a_runtime_directory_that_cannot_be_made():
+    done = run('sandbox', 'down', env={**os.environ, 'XDG_RUNTIME_DIR': '/dev/null'})
+    said = 'error: /dev/null/senlin-affinity cannot be made: Not a directory; XDG_RUNTIME_DIR'
+    assert (done.returncode, done.stderr.startswith(said)) == (1, True)
+    assert done.stderr.count('\n') == 1
+
+
 @pytest.mark.parametrize('arguments', ['constraint list -f json', '--help', 'plan --help'])
 def test_a_reader_that_goes_away_is_no_traceback(arguments):
     line = f'{" ".join(COMMAND)} {arguments} | true'
