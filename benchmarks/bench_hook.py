@@ -234,12 +234,12 @@ def fitting(name: str, seconds: float, told: dict[str, int], status: str) -> lis
 def refusal(
     name: str, seconds: float, told: dict[str, int], status: str, reason: str | None = None
 ) -> list[Goal]:
-    """What one may cost that does not fit."""
+    """What one may cost that does not fit; the reason is that of its bytes."""
     assert status == 'ERROR', status
     print(f'{name}: {_words((seconds, told, status))}')
     return [
         Goal(f'{name}: MB', told['bytes'] / 1e6, 5, reason),
-        Goal(f'{name}: s of CPU', seconds, 1, reason),
+        Goal(f'{name}: s of CPU', seconds, 1),
     ]
 
 

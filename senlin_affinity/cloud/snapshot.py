@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
+from senlin_affinity.cloud import allocations, flavors, garbage, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.eyes import CloudsEyes, Eyes
 from senlin_affinity.cloud.inventory import NovaInventory
@@ -51,6 +51,7 @@ class Taken:
     is_owners: bool = True
 
 
+@garbage.unsearched()
 def take(
     eyes: Eyes,
     *,
@@ -76,6 +77,7 @@ def take(
     return taking.take(wanted, is_any=is_project_of_group)
 
 
+@garbage.unsearched()
 def answered(
     cloud: CloudsEyes, taken: Taken, query: str, timeout: float | None = None
 ) -> CloudSnapshot:

@@ -22,7 +22,6 @@ file that cannot be read; OSError where one can not be written.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import tempfile
@@ -32,7 +31,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from senlin_affinity.cloud import input_file, snapshot_columns
+from senlin_affinity.cloud import garbage, input_file, snapshot_columns
 from senlin_affinity.cloud.json_fields import below, twice, wrong
 from senlin_affinity.cloud.snapshot_fields import Hosts, Snapshots
 from senlin_affinity.core.answered import queries
@@ -70,7 +69,7 @@ def parse(text: str) -> CloudSnapshot:
     if not text or text.isspace():
         raise InvalidSpec('is empty: write it with "snapshot save"')
     try:
-        with _no_search_for_garbage():
+        with garbage.unsearched():
             return _read(text)
     except json.JSONDecodeError as error:
         where = f'line {error.lineno}, column {error.colno}: {error.msg}'
@@ -80,22 +79,6 @@ def parse(text: str) -> CloudSnapshot:
     except (ValueError, RecursionError) as error:
         # What json lets through: a number that Python refuses to convert, a nest too deep.
         raise InvalidSpec(f'is not valid JSON: {error}') from error
-
-
-@contextlib.contextmanager
-def _no_search_for_garbage() -> Iterator[None]:
-    """There is none among so many new values; looking for it takes a fifth of the time."""
-    is_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_enabled:
-            # They belong to the oldest at once, unless somebody keeps frozen ones.
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
