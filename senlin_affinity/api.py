@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from senlin_affinity.cloud import garbage
 from senlin_affinity.cloud.eyes import Eyes, OwnersEyes
 from senlin_affinity.cloud.eyes import of as eyes_of
 from senlin_affinity.cloud.read import Read
@@ -86,6 +87,7 @@ def save(look: Look, path: str | os.PathLike[str]) -> None:
     snapshot_file.save(look.snapshot, path)
 
 
+@garbage.unsearched()
 def answer(
     question: Question,
     look: Look,

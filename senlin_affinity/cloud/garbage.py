@@ -1,6 +1,6 @@
 """Spares many new values the search for garbage, which takes up to half of the time of making them.
 
-There is none among them: what is parsed, and made of that, holds no circle.
+There is none among them: what is parsed, and made of that or decided by it, holds no circle.
 """
 
 from __future__ import annotations

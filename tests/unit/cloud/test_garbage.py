@@ -1,10 +1,13 @@
-"""The search for garbage waits while a snapshot is made, and is as it was afterwards."""
+"""The search for garbage waits while a snapshot is made, or a question is answered, and goes on."""
 
 import gc
 
 import pytest
 
+from senlin_affinity import api
 from senlin_affinity.cloud import eyes, garbage, snapshot
+from senlin_affinity.core import planner
+from senlin_affinity.core.objects import CloudSnapshot
 from tests.support.edge import Edge
 
 
@@ -58,3 +61,8 @@ def test_a_look_at_a_cloud_is_not_interrupted_by_the_search():
             gc.callbacks.pop()
     assert during <= 4  # one before, and one as it goes on, which both begin and end
     assert len(searches) > during
+
+
+def test_an_answer_is_not_interrupted_by_the_search(monkeypatch):
+    monkeypatch.setattr(planner, 'decide', lambda *_given, **_more: gc.isenabled())
+    assert api.answer(api.Question(1, flavor='small'), api.Look(CloudSnapshot())) is False
