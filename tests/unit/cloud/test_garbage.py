@@ -13,9 +13,11 @@ from tests.support.edge import Edge
 
 @pytest.fixture(autouse=True)
 def searched():
-    """It is as usual, before and after."""
+    """It is as usual, before and after; what a command froze that ran in this process is let go."""
     assert gc.isenabled()
+    gc.unfreeze()
     yield
+    gc.unfreeze()
     gc.enable()
 
 
@@ -28,7 +30,6 @@ def test_the_search_waits(is_frozen):
         assert not gc.isenabled()
     assert gc.isenabled()
     assert (gc.get_freeze_count() > 0) == is_frozen == (frozen > 0)
-    gc.unfreeze()
 
 
 def test_the_search_goes_on_after_an_error():
