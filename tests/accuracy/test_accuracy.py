@@ -23,8 +23,6 @@ CASES = {
         *(read(row['case']) for row in tables.read('found_clouds')),
     )
 }
-#: What "make test" has of them.
-FEW = ('nested 302',)
 
 
 @pytest.fixture(scope='module')
@@ -40,10 +38,8 @@ def results(stage):
     return functools.cache(lambda name: list(comparison.compare(stage, CASES[name])))
 
 
-@pytest.mark.parametrize(
-    'name',
-    [*FEW, *(pytest.param(name, marks=pytest.mark.long) for name in CASES if name not in FEW)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize('name', CASES)
 def test_rx_01_the_answer_is_what_nova_does(results, name):
     """Not one false refusal, and equality unless something was assumed, or it was "at most"."""
     assert not [str(result) for result in results(name) if not result.is_right]

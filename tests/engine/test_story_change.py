@@ -1,5 +1,8 @@
 """A change of policy under live servers, by the real Senlin on the real Nova: no server is lost."""
 
+import pytest
+
+pytestmark = pytest.mark.long
 RULES = {'max_server_per_host': 2}
 
 
