@@ -8,17 +8,16 @@ ARGS ?=
 
 # The workers take one module after the other from the left: the long ones are first, so that they end together. Three on
 # two cores, since the stories wait.
-TESTS := $(wildcard tests/engine tests/regressions tests/accuracy tests/reliability tests/functional tests/property tests/unit)
+TESTS := $(wildcard tests/engine tests/accuracy tests/reliability tests/functional tests/property tests/unit)
 # Rules, laws and adapters: no socket, no process.
 QUICK := $(wildcard tests/property tests/unit)
 WORKERS ?= 3
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What holds in the oldest engine, too: the decisions, the adapters, and the plugin on Senlin's objects.
-OLD_WORLD := tests/compat tests/unit/core tests/unit/constraints tests/unit/policy tests/unit/cloud \
+OLD_WORLD := tests/compat $(addprefix tests/unit/,model nova planner constraints policy preflight groups cloud) \
     $(wildcard tests/engine/test_plugin_*.py)
-E2E := $(wildcard tests/oracle tests/e2e)
-LINTED := senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py
-FRAME := setup.cfg requirements.txt
+LINTED := setup.py senlin_affinity tests $(wildcard benchmarks) doc/source/conf.py
+FRAME := setup.cfg setup.py requirements.txt
 SAMPLE := etc/senlin-affinity/senlin-affinity.conf.sample
 
 SHELL := /bin/bash
@@ -29,7 +28,7 @@ export PIP_ROOT_USER_ACTION := ignore
 .DELETE_ON_ERROR:
 # What a soak writes; a part of one should be written elsewhere.
 PAGE ?= doc/source/admin/reliability-results.rst
-.PHONY: help demo quick test test-services package e2e accuracy nightly soak mutants compare compat newest lint format docs bench \
+.PHONY: help demo quick test test-services package accuracy nightly soak mutants compat newest lint format docs bench \
     recordings sample clean elsewhere
 .DEFAULT_GOAL := help
 
@@ -40,17 +39,15 @@ help:
 	@echo 'make test-services  what is long and random, with the real services: after make test'
 	@echo 'make package     the sdist and the wheel, installed as users do, into a clean environment'
 	@echo 'make lint        style, types, layers, release notes, the sample file'
-	@echo 'make e2e         the long comparisons with the real services'
 	@echo 'make accuracy    random clouds of every kind: what the preflight says, and what the scheduler does'
 	@echo 'make nightly     all that is long, with new random input; keeps what differs as rows'
 	@echo 'make soak        faults, kills, races and hostile input in full, up to an hour; writes its page of the manual'
 	@echo 'make mutants     small mistakes in the code that no test notices, with their diffs'
-	@echo 'make compare     tells the stories to both policies, and writes the table of the manual'
 	@echo 'make compat      the plugin in the oldest engine that is supported'
 	@echo 'make newest      make quick with the newest Python and the newest libraries'
 	@echo 'make docs        the manual, in doc/build/html'
 	@echo 'make bench       figures beside their goals'
-	@echo 'make recordings  records the answers of the real services again'
+	@echo 'make recordings  records the answers of the real services, and the plans, again'
 	@echo 'make sample      writes $(SAMPLE) again'
 	@echo 'make format      what ruff can mend by itself'
 	@echo 'make clean       removes the environments and everything else that was made'
@@ -70,13 +67,6 @@ test-services: .venv/.made-mutants
 
 package: .venv/.made
 	@.venv/bin/python -m pytest tests/package $(ARGS)
-
-e2e: .venv/.made
-	@test -n '$(E2E)' || { echo 'make: there are no such tests yet' >&2; exit 1; }
-	@.venv/bin/python -m pytest $(E2E) $(ARGS)
-
-compare: .venv/.made
-	@.venv/bin/python -m tests.regressions.compare --write doc/source/admin/in-tree-table.rst $(ARGS)
 
 accuracy: .venv/.made
 	@.venv/bin/python -m tests.accuracy.run --write doc/source/user/accuracy-table.rst $(ARGS)
@@ -101,6 +91,7 @@ bench: .venv/.made
 
 recordings: .venv/.made
 	@.venv/bin/python -m tests.recordings.record $(ARGS)
+	@.venv/bin/python -m tests.recordings.plans
 
 lint: .venv/.made-lint
 	@echo '== ruff'

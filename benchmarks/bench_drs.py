@@ -15,7 +15,7 @@ from collections.abc import Callable
 from openstack.connection import Connection
 
 from benchmarks.goals import Goal, report
-from senlin_affinity.cloud import eyes
+from senlin_affinity.cloud import clients
 from senlin_affinity.cloud.connection import ports
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
@@ -24,7 +24,7 @@ HYPERVISORS = 10_000
 
 
 def two_requests(connection: Connection) -> str:
-    (host,) = ports(eyes.of(connection)).inventory.hosts_named_like('drs')
+    (host,) = ports(clients.of(connection)).inventory.hosts_named_like('drs')
     return host.host
 
 

@@ -21,9 +21,9 @@ from nova.api.validation.extra_specs import validators as nova
 from nova.exception import ValidationError
 
 from benchmarks.goals import Goal, report
-from senlin_affinity.core.errors import InvalidExtraSpec
 from senlin_affinity.extra_specs import validate
 from senlin_affinity.extra_specs.registry import Registry
+from senlin_affinity.model.errors import InvalidExtraSpec
 
 ROUNDS = 20
 LENGTH = 255

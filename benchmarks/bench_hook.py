@@ -35,11 +35,11 @@ from senlin.common import consts
 from benchmarks.bench_snapshot import TRAITS, Canned
 from benchmarks.goals import Goal, measured, report
 from senlin_affinity.cloud import narrow
-from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.core.objects import DEFAULT_FILTERS
-from senlin_affinity.plugins import senlin_cloud
-from senlin_affinity.policy.certificate import SPARE
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.plugins.senlin import clients
+from senlin_affinity.preflight.lower_bound import SPARE
 from tests.engine import support
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
@@ -192,7 +192,7 @@ def bench_hook(hosts: int) -> list[Goal]:
         engine = Engine(url, group)
         filtered = Engine(url, group, 'ssd')
         for count in COUNTS:
-            with mock.patch.object(narrow, 'see', return_value=narrow.Seen()):
+            with mock.patch.object(narrow, 'see', return_value=narrow.Sample()):
                 print(
                     f'growth by {count}, the whole look: {_words(engine.grow(count, FEW_ROUNDS))}'
                 )
@@ -246,13 +246,13 @@ def refusal(
 @contextlib.contextmanager
 def tenant(url: str) -> Iterator[None]:
     """The cloud's eyes are another connection, and the owner may not list the hosts."""
-    seeing = CloudsEyes(fake_keystone.connect(f'{url}/identity/v3'))
+    seeing = OperatorClient(fake_keystone.connect(f'{url}/identity/v3'))
 
-    def eyes(owner: Any) -> Eyes:
-        return Eyes(OwnersEyes(owner), seeing)
+    def clients_of(owner: Any) -> Clients:
+        return Clients(OwnerClient(owner), seeing)
 
     with (
-        mock.patch.object(senlin_cloud, 'eyes', eyes),
+        mock.patch.object(clients, 'clients_of', clients_of),
         mock.patch.object(NovaInventory, 'shows_hosts', return_value=False),
     ):
         yield

@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks import goals
 from benchmarks.goals import Goal
-from senlin_affinity.core.member_of import MemberOf, Spelt, all_spelt
-from senlin_affinity.core.provider_tree import Provider, admitted
+from senlin_affinity.model.member_of import MemberOf, Spelt, all_spelt
+from senlin_affinity.nova.provider_tree import Provider, admitted
 
 PROVIDERS = 100_000
 AGGREGATES = 1_000

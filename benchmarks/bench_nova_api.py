@@ -19,7 +19,7 @@ from typing import Any
 import requests
 
 from benchmarks.goals import Goal, measured, report
-from senlin_affinity.plugins.nova_api import MOST_NAMES, ExtraSpecValidation
+from senlin_affinity.plugins.nova.api_middleware import MOST_NAMES, ExtraSpecValidation
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
 ROUNDS, CALLS, REAL_CALLS = 7, 2_000, 100

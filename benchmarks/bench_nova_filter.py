@@ -23,7 +23,7 @@ from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInsta
 from nova.scheduler.host_manager import HostState
 
 from benchmarks.goals import Goal, measured, report
-from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
+from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 
 HOSTS = 10_000
 SETS = 200

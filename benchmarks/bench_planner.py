@@ -32,9 +32,9 @@ from typing import Any
 from benchmarks.goals import Goal, report
 from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
-from senlin_affinity.core.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server_group import ANTI_AFFINITY, Member, ServerGroup
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 
 HOSTS, MANY_HOSTS = 10_000, 100_000
 COUNT = 1_000
@@ -67,7 +67,7 @@ FLAVOR = Flavor(
 QUESTION = api.Question(
     COUNT,
     'large',
-    'web',
+    server_group='web',
     availability_zone='az-1',
     member_of=(f'in:{",".join(f"aggregate-{number}" for number in range(12))}', '!aggregate-19'),
     enabled_filters=('ComputeFilter', 'AggregateInstanceTypeFilter'),
@@ -86,7 +86,7 @@ BY_LOOK = 'each host is a look of its own, about which every rule that reads the
 def make(hosts: int, *, is_random: bool) -> CloudSnapshot:
     """The hosts, and a group with a member on every tenth of them."""
     dice = random.Random(hosts)
-    looks = [_look(dice) for _ in range(SHAPES)]
+    looks = [_view(dice) for _ in range(SHAPES)]
     made = [
         Host(
             f'cmp-{number}',
@@ -107,7 +107,7 @@ def make(hosts: int, *, is_random: bool) -> CloudSnapshot:
     )
 
 
-def _look(dice: random.Random) -> dict[str, Any]:
+def _view(dice: random.Random) -> dict[str, Any]:
     return {
         'availability_zone': f'az-{dice.choice((1, 1, 1, 2))}',
         'enabled': dice.random() > 0.05,
@@ -171,9 +171,9 @@ class Figures:
         return self.seconds[name] / self.loads
 
 
-def answer(look: api.Look, question: api.Question, *, remedies: bool) -> str:
+def answer(view: api.CloudView, question: api.Question, *, remedies: bool) -> str:
     """The line of what is answered, which is checked."""
-    decision = api.answer(question, look, remedies=remedies)
+    decision = api.answer(question, view, remedies=remedies)
     assert decision.fits is (question.count == COUNT)
     assert len(decision.placements) == min(question.count, decision.capacity or 0)
     assert bool(decision.remedies) is (remedies and not decision.fits)
@@ -202,10 +202,10 @@ def measure(
         for _ in range(rounds):
             least[''] = min(least[''], spent(partial(json.loads, text)))
             for name, (question, remedies) in questions.items():
-                look = api.read(path)
-                action = partial(answer, look, question, remedies=remedies)
+                view = api.load(path)
+                action = partial(answer, view, question, remedies=remedies)
                 least[name] = min(least[name], spent(action))
-                del look, action
+                del view, action
     return Figures(least.pop(''), least)
 
 
@@ -218,7 +218,7 @@ def peak(path: str) -> float:
 
 def be_a_process(path: str) -> None:
     """Be that process."""
-    answer(api.read(path), replace(QUESTION, count=TOO_MANY * MANY_HOSTS), remedies=True)
+    answer(api.load(path), replace(QUESTION, count=TOO_MANY * MANY_HOSTS), remedies=True)
     status = Path('/proc/self/status').read_text(encoding='ascii')
     print(int(status.partition('VmHWM:')[2].split()[0]) / 1024)
 

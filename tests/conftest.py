@@ -1,5 +1,6 @@
 """What all tests share: Ctrl-C, how hypothesis generates its input, and the session's cloud."""
 
+import logging
 import os
 import signal
 
@@ -8,6 +9,9 @@ import hypothesis
 # A shell that starts the tests in the background has them ignore Ctrl-C, and their children would
 # inherit that; those that are about Ctrl-C need it as a person at a terminal has it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The plugin logs a line when it is loaded; without a handler, that would follow pytest's last line.
+logging.getLogger('senlin_affinity').addHandler(logging.NullHandler())
 
 # The same examples in every run, so that a red run is red again; "explore" looks further, and
 # fails for what differs only, not for a slow machine or for many examples that do not apply.

@@ -9,7 +9,8 @@ from dulwich import errors, repo
 project = 'senlin-affinity'
 copyright = 'the senlin-affinity developers'
 author = 'the senlin-affinity developers'
-version = release = metadata.version('senlin-affinity')
+# Without the commit that a checkout adds.
+version = release = metadata.version('senlin-affinity').partition('+')[0]
 
 extensions = [
     'cliff.sphinxext',

@@ -1,1 +1,1 @@
-"""The commands: ``senlin-affinity ...``, and ``openstack affinity ...``."""
+"""Provide the commands ``senlin-affinity ...`` and ``openstack affinity ...``."""

@@ -1,12 +1,12 @@
-"""``aggregate check``: try extra specs against the metadata of aggregates, without a cloud.
+"""Compare extra specs with the metadata of aggregates for ``aggregate check``, without a cloud.
 
-Shapes::
+Example::
 
     aggregate check --extra-spec 'ssd=<or> true <or> ~' --metadata ssd=true
     aggregate check --extra-spec a=1 b=2 --aggregate fast --metadata a=1 --aggregate slow
 
-Units: metadata of one aggregate that are given twice are two values of their key. Exit statuses are
-0 (the host passes), 3 (it does not), 2 (usage).
+Units: a metadata key that is given twice for one aggregate has two values. Exit statuses are 0 (the
+host passes), 3 (it does not), 2 (usage).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from senlin_affinity.cli import base
-from senlin_affinity.core import aggregate_metadata
-from senlin_affinity.core.aggregates import instance_extra_specs
-from senlin_affinity.core.aggregates.host_metadata import FORCE, HostMetadata
-from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.reasons import sentence
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
+from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.nova.host_metadata import FORCE, HostMetadata
 
 LOG = logging.getLogger(__name__)
 
@@ -70,7 +69,7 @@ class CheckAggregate(base.ShowOne):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Ask the rule."""
+        """Return the verdict and set the exit status."""
         extra_specs = _mapping(parsed_args.extra_spec, '--extra-spec')
         metadata = [
             _mapping(words, '--metadata', joined_by=',') for _, words in parsed_args.aggregates
@@ -94,9 +93,10 @@ class CheckAggregate(base.ShowOne):
 
 
 class _Aggregates(argparse.Action):
-    """Begins an aggregate with this name, as ``(name, [])``.
+    """An argparse action that collects the metadata of each aggregate.
 
-    Metadata (several words) are of the one that was begun last, or else of "the aggregate".
+    A string begins an aggregate, as ``(name, [])``. A list of words belongs to the last aggregate,
+    or without one to "the aggregate".
     """
 
     def __call__(
@@ -116,7 +116,7 @@ class _Aggregates(argparse.Action):
 
 
 def _mapping(words: Sequence[str], option: str, joined_by: str = '') -> dict[str, str]:
-    """``['a=1', 'b=2']`` as a mapping; a key is given once, or its values are joined."""
+    """Parse ``['a=1', 'b=2']``; join the values of a repeated key, or reject it."""
     mapping: dict[str, str] = {}
     for word in words:
         key, separator, value = word.partition('=')

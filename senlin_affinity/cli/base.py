@@ -1,12 +1,12 @@
-"""What every command shares: how errors become exit statuses, and how the cloud is reached.
+"""Provide the base classes of all commands: exit statuses, errors and the connection.
 
-Both doors run the same classes: ``senlin-affinity`` and ``openstack affinity``.
+``senlin-affinity`` and ``openstack affinity`` run the same classes.
 
-Units: exit statuses are 0 (yes), 1 (could not find out), 2 (usage), 3 (no), 4 (yes, as far as an
-upper bound says), 130 (interrupted).
+Units: exit statuses are 0 (success), 1 (unknown), 2 (usage), 3 (failure), 4 (success by an upper
+bound only), 130 (interrupted).
 
-Errors: an AffinityError, and what a parser refuses, end as one line on stderr; every other
-exception is for the application.
+Raises: nothing for an AffinityError or a parser's error; each becomes one line on stderr, and an
+InvalidSpec one line for each mistake. The application handles all other exceptions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn
 
 from cliff import columns, command, lister, show
 
-from senlin_affinity.core import errors, suggestion, terminal_text
+from senlin_affinity.model import errors, suggestion, terminal_text
 
 Add = Callable[..., Any]
 #: The names of columns, and a row, or rows.
@@ -33,11 +33,11 @@ _LARGEST = 1 << 20
 
 
 class UsageError(errors.AffinityError):
-    """Options that do not go together, or that ask for what there is not."""
+    """An error of options that contradict each other or name something that does not exist."""
 
 
 class Command(command.Command):
-    """A command that prints what it likes, with the exit statuses of the project."""
+    """A command that prints its own output and returns the exit statuses of this project."""
 
     auth_required = False
     """Read by ``openstack``: whether it logs in before the command runs."""
@@ -49,24 +49,24 @@ class Command(command.Command):
     """Set by ``take_action`` where the answer is not a plain yes."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Make the parser; what it refuses is one line."""
+        """Create a parser that reports an error in one line."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         self._add_arguments(parser.add_argument)
         return tell_in_one_line(parser)
 
     def get_epilog(self) -> str:
-        """Say whose command it is, unless it is that of the application itself.
+        """Return the note of the command's package, or '' for a command of the application.
 
-        To find that out, cliff reads the files of every installed package.
+        To find the package, cliff reads the files of every installed package.
         """
         own, others = (type(each).__module__.partition('.')[0] for each in (self, self.app))
         return '' if own == others else super().get_epilog()
 
     def _add_arguments(self, add: Add) -> None:
-        """Add the command's own, by argparse's ``add_argument``."""
+        """Add the options of the command with argparse's ``add_argument``."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command, and answer with its exit status."""
+        """Run the command and return its exit status."""
         try:
             self._largest = getattr(parsed_args, 'max_answer_size', None)
             with contextlib.ExitStack() as self._open:
@@ -74,27 +74,28 @@ class Command(command.Command):
         except errors.AffinityError as error:
             if getattr(self.app_args, 'debug', False):
                 raise
-            self.app.stderr.write(f'{one_line(error)}\n')
+            found = error.mistakes if isinstance(error, errors.InvalidSpec) else (error,)
+            self.app.stderr.write(''.join(f'{one_line(each)}\n' for each in found))
             return status_of(error, self.invalid_spec_status)
         return status or self.exit_status
 
     def has_cloud(self) -> bool:
-        """Say whether a cloud was named: by an option of either door, or in the environment."""
+        """Check whether an option or the environment names a cloud."""
         options = ('os_cloud', 'cloud', 'auth_url')
         return any(getattr(self.app_args, option, None) for option in options) or any(
             os.environ.get(name) for name in ('OS_CLOUD', 'OS_AUTH_URL')
         )
 
     def cloud_in_place_of_file(self, timeout: float | None) -> Any:
-        """The connection of a command that was not given ``--snapshot``."""
+        """Return the connection of a command without ``--snapshot``."""
         if not self.has_cloud():
             raise UsageError('name a cloud with --os-cloud, or a file with --snapshot')
         return self.connection(timeout)
 
     def connection(self, timeout: float | None = None) -> Any:
-        """Return the cloud's ``openstack.connection.Connection``, made on the first use.
+        """Return an ``openstack.connection.Connection`` with a deadline.
 
-        :param timeout: of :func:`add_timeout`.
+        :param timeout: see :func:`add_timeout`.
         """
         # Imported here: openstacksdk takes a second to load, and most commands need no cloud.
         from senlin_affinity.cloud import connection, deadline, transport
@@ -110,45 +111,45 @@ class Command(command.Command):
         return made
 
     def end_operation(self) -> None:
-        """What is asked from now on has a deadline of its own."""
+        """End the current deadline; the next connection begins another one."""
         self._open.close()
 
 
 class _Shown(Command):
-    """A command that answers with columns, of which some may be asked for."""
+    """A command that prints columns, which ``--column`` selects."""
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
-        """Print the columns that were asked for."""
+        """Print the selected columns."""
         check_columns(parsed_args.columns, column_names)
         return super().produce_output(parsed_args, column_names, data)
 
 
 class Lister(_Shown, lister.Lister):
-    """A command that answers with columns and rows."""
+    """A command that prints columns and rows."""
 
 
 class ShowOne(_Shown, show.ShowOne):
-    """A command that answers with the fields of one thing."""
+    """A command that prints the fields of one object."""
 
 
 class Cell(columns.FormattableColumn):  # type: ignore[misc]
-    """A value for programs, and a text for people."""
+    """A value with a different text for human-readable formats."""
 
     def __init__(self, value: Any, text: str) -> None:
         super().__init__(value)
         self._text = text
 
     def human_readable(self) -> str:
-        """The text."""
+        """Return the text."""
         return self._text
 
     def machine_readable(self) -> Any:
-        """The value."""
+        """Return the value."""
         return self._value
 
 
 def add_file_size(add: Add) -> None:
-    """Add the option of the commands that read a snapshot: MiB, or None."""
+    """Add the option that limits the size of a snapshot file: MiB, or None."""
     add(
         '--max-file-size',
         metavar='MIB',
@@ -158,7 +159,7 @@ def add_file_size(add: Add) -> None:
 
 
 def add_timeout(add: Add) -> None:
-    """Add the options of the commands that ask a cloud: seconds and MiB, or None."""
+    """Add the options of commands that send requests to a cloud: seconds and MiB, or None."""
     add(
         '--timeout',
         metavar='SECONDS',
@@ -195,7 +196,7 @@ def _size(text: str) -> int:
 
 
 def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Have the parser say what is wrong without the lines of its usage before it."""
+    """Let the parser report an error in one line, without its usage."""
 
     def error(message: str) -> NoReturn:
         line = ' '.join(message.split())
@@ -211,7 +212,7 @@ def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser
             out.flush()
         except BrokenPipeError:
             raise
-        except OSError as problem:  # which argparse would keep to itself
+        except OSError as problem:  # argparse would ignore it
             parser.exit(1, f'{one_line(unwritten(problem))}\n')
 
     parser.error = error  # type: ignore[method-assign]
@@ -220,12 +221,12 @@ def tell_in_one_line(parser: argparse.ArgumentParser) -> argparse.ArgumentParser
 
 
 def unwritten(error: OSError) -> errors.AffinityError:
-    """The error where the answer cannot be written."""
+    """Return the error for output that cannot be written."""
     return errors.AffinityError(f'could not write the answer: {error.strerror}')
 
 
 def check_columns(asked: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a ``--column`` that this command does not have."""
+    """Reject a ``--column`` that the command does not have."""
     names = {_plain(name) for name in known}
     unknown = [name for name in asked if _plain(name) not in names]
     if unknown:
@@ -233,7 +234,7 @@ def check_columns(asked: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _plain(column: str) -> str:
-    """Compare columns as cliff does: "Server Group" may be asked for as server_group."""
+    """Convert a column name as cliff does: "Server Group" becomes server_group."""
     return column.strip().lower().replace(' ', '_')
 
 
@@ -247,7 +248,7 @@ def status_of(error: BaseException, invalid_spec_status: int = 2) -> int:
 
 
 def one_line(error: BaseException) -> str:
-    """Say an error in one line; one that is not ours says its kind, and where to read more."""
+    """Format an error as one line; an unexpected error includes its type and a hint."""
     text = terminal_text.escaped(' '.join(str(error).split()))
     if isinstance(error, errors.AffinityError):
         return f'error: {text or type(error).__name__}'

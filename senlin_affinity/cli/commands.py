@@ -1,11 +1,11 @@
-"""What ``--help`` lists: the commands with a line about each, of which none is imported.
+"""List the commands for ``--help`` without importing them.
 
-Shapes::
+Example::
 
     show(app)    the usage, the options, and "  plan           Say whether more servers fit: ..."
 
-The line is the first one of the docstring of the command's class, in the source of its module. A
-command of which that is not found is loaded and asked, as cliff does with all of them.
+The line of a command is the first line of its class docstring, read from the source of the module.
+If the source has none, the command is loaded, as cliff does with every command.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 
 import autopage.argparse
 
-from senlin_affinity.core.suggestion import typo_of
+from senlin_affinity.model.suggestion import typo_of
 
 _DOCSTRING = r'^class {}\b.*:\n    """(.+?)\.?(?:"""|$)'
 
 
 def show(app: Any, first: str | None = None) -> None:
-    """Print the help of the application, through a pager if there is a terminal.
+    """Print the help of the application, through a pager on a terminal.
 
-    :param first: list the commands that begin with this word, and no more.
+    :param first: list only the commands that begin with this word.
     """
     pager = autopage.argparse.help_pager(app.stdout)
     is_colored = pager.to_terminal()
@@ -49,7 +49,7 @@ def show(app: Any, first: str | None = None) -> None:
 
 
 def near(app: Any, words: Sequence[str]) -> list[str]:
-    """The commands that were meant by words that are none: one, or all that have a word."""
+    """Return the commands that resemble an unknown one: one, or all that share a word."""
     names = [name for name, _ in sorted(app.command_manager)]
     parts = {part for name in names for part in name.split()}
     part: str | None = words[0]
@@ -62,7 +62,7 @@ def near(app: Any, words: Sequence[str]) -> list[str]:
 
 
 def line(app: Any, entry_point: Any) -> str:
-    """What a command says of itself."""
+    """Return the first line of a command's docstring, or why the command cannot be loaded."""
     module, _, attribute = entry_point.value.partition(':')
     try:
         loader = getattr(importlib.util.find_spec(module), 'loader', None)

@@ -1,12 +1,12 @@
-"""Reads the options of ``--config-file`` and ``--nova-conf``.
+"""Read the options of ``--config-file`` and ``--nova-conf``.
 
-The first has those of this project, and perhaps nova.conf's enabled_filters. Where a file has these
-twice, in ``[affinity]`` and in nova.conf's own ``[filter_scheduler]``, that of this project counts,
-as in an engine that reads the same file. What the environment says of an option
-(``OS_GROUP__OPTION``) is for services, and not read.
+The first file has the options of this project, and may have nova.conf's enabled_filters. If it has
+enabled_filters both in ``[affinity]`` and in ``[filter_scheduler]``, ``[affinity]`` takes
+precedence, as in an engine. Environment variables (``OS_GROUP__OPTION``) are for services and are
+ignored.
 
-Errors: UsageError for a file that cannot be read; InvalidSpec that names the file for one that is
-not valid.
+Raises: UsageError for a file that cannot be read; InvalidSpec, which names the file, for invalid
+content.
 
 Source: Nova's configuration reference, ``[filter_scheduler] enabled_filters``: a list.
 """
@@ -19,27 +19,29 @@ from collections.abc import Collection, Mapping, Sequence
 
 from senlin_affinity.cli import base
 from senlin_affinity.cloud import input_file
-from senlin_affinity.conf.told import Told
+from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import FILTERS
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.request import FILTERS
 
 LOG = logging.getLogger(__name__)
 _OURS, _NOVAS = 'affinity', 'filter_scheduler'
 
 
-def told(
+def settings(
     config_file: str | None,
     nova_conf: Sequence[str],
     constraints: Collection[Constraint],
     *,
     are_filters_given: bool,
-) -> tuple[Told, Mapping[str, Sequence[str]]]:
-    """What the files say, Nova's own before the other, and the options that each of them has.
+) -> tuple[Settings, Mapping[str, Sequence[str]]]:
+    """Return the settings of the files, and the options that each file sets.
 
-    :param are_filters_given: the filters are known otherwise, and those of no file count.
+    nova.conf takes precedence over the other file.
+
+    :param are_filters_given: another source sets the filters; ignore those of the files.
     """
-    said, found = Told(), {}
+    said, found = Settings(), {}
     if config_file is not None:
         is_known = are_filters_given or bool(nova_conf)
         said = read(config_file, constraints, are_filters_given=is_known)
@@ -53,12 +55,12 @@ def told(
 
 def read(
     path: str, constraints: Collection[Constraint] = (), *, are_filters_given: bool = False
-) -> Told:
-    """The options in a file, with those of these constraints, and a warning if it has none.
+) -> Settings:
+    """Return the settings of a file; warn if it sets none of the options.
 
-    :param are_filters_given: the filters are known otherwise, and the file's do not count.
+    :param are_filters_given: another source sets the filters; ignore those of the file.
     """
-    # Imported here: without a file, a command does not need them.
+    # Imported here: a command without a file does not need them.
     from oslo_config import cfg
 
     from senlin_affinity.conf import nova_conf, opts
@@ -69,7 +71,7 @@ def read(
     conf.register_opt(cfg.ListOpt(FILTERS), group=_NOVAS)
     try:
         conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
-        said = nova_conf.followed(conf, constraints)
+        said = nova_conf.with_nova_conf(conf, constraints)
         novas = conf.filter_scheduler.enabled_filters
     except cfg.ConfigFilesNotFoundError as error:
         raise base.UsageError(f'{path} cannot be read: No such file or directory') from error
@@ -93,12 +95,12 @@ def read(
     return said
 
 
-def _but_filters(said: Told) -> tuple[str, ...]:
+def _but_filters(said: Settings) -> tuple[str, ...]:
     return tuple(name for name in said.found if not name.endswith(f'] {FILTERS}'))
 
 
-def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) -> Told:
-    """What Nova's own files say, and a warning if that is nothing."""
+def read_nova(paths: Sequence[str], constraints: Collection[Constraint] = ()) -> Settings:
+    """Return the settings of nova.conf files; warn if they set none of the options."""
     from senlin_affinity.conf import nova_conf
 
     for path in paths:

@@ -1,7 +1,7 @@
-"""``constraint list`` and ``constraint show``: the rules that are loaded, and what each can say.
+"""List the loaded constraints, and show their reason codes.
 
-Rules are listed in the order in which reasons are told. A code with advice is a refusal; the others
-let a host or a request through.
+The order is that of the reasons in a decision. A code with advice rejects a host or a request; the
+other codes do not.
 """
 
 from __future__ import annotations
@@ -14,21 +14,15 @@ from senlin_affinity.cli import base
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import (
     Constraint,
-    DomainConstraint,
-    HostConstraint,
     Option,
-    RequestConstraint,
 )
-from senlin_affinity.core import suggestion
+from senlin_affinity.model import suggestion
+from senlin_affinity.model.constraint import is_of_domains, is_of_hosts, is_of_requests
 
 COLUMNS = ('name', 'level', 'rule', 'needs', 'filter', 'options')
-#: Those of a table that is not asked for more: they fit into 80 columns.
+#: The default columns of a table, which fit into 80 columns of a terminal.
 SHORT = ('name', 'level', 'rule')
-_LEVELS: dict[str, Any] = {
-    'host': HostConstraint,
-    'domain': DomainConstraint,
-    'request': RequestConstraint,
-}
+_LEVELS = {'host': is_of_hosts, 'domain': is_of_domains, 'request': is_of_requests}
 _OURS = 'senlin_affinity.constraints.'
 
 
@@ -44,7 +38,7 @@ class ListConstraints(base.Lister):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """One row for each."""
+        """Return a row for each constraint."""
         if parsed_args.formatter == 'table' and not (parsed_args.columns or parsed_args.long):
             parsed_args.columns = list(SHORT)
         return COLUMNS, [_row(constraint) for constraint in load_constraints()]
@@ -57,7 +51,7 @@ class ShowConstraint(base.ShowOne):
         add('name', metavar='NAME', help='a name of "constraint list"')
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Its declarations."""
+        """Return the fields of one constraint."""
         known = {constraint.name: constraint for constraint in load_constraints()}
         constraint = known.get(parsed_args.name)
         if constraint is None:
@@ -66,30 +60,25 @@ class ShowConstraint(base.ShowOne):
         is_ours = type(constraint).__module__.startswith(_OURS)
         page = f'constraints/{constraint.name}' if is_ours else ''
         *row, _names = _row(constraint)
-        said = (*row, _in_full(_options(constraint)), _codes(constraint), page)
+        said = (*row, _in_full(constraint.options), _codes(constraint), page)
         return (*COLUMNS, 'codes', 'page'), said
 
 
 def _row(constraint: Constraint) -> tuple[Any, ...]:
-    names = [option.dest for option in _options(constraint)]
+    names = [option.dest for option in constraint.options]
     return (
         constraint.name,
         _level(constraint),
         constraint.summary,
         ', '.join(constraint.needs),
         ' or '.join(constraint.filters) or '(always)',
-        # One below the other for people, as they can be long.
+        # On separate lines for human readers, because the names can be long.
         base.Cell(', '.join(names), '\n'.join(names)),
     )
 
 
-def _options(constraint: Constraint) -> tuple[Option, ...]:
-    options: tuple[Option, ...] = getattr(constraint, 'options', ())
-    return options
-
-
 def _in_full(options: Iterable[Option]) -> base.Cell:
-    """Objects; for people, each as a file has it, with its default, and what it means below it."""
+    """Return the options as objects, and as lines of a configuration file for human readers."""
     found, lines = [], []
     for item in options:
         default = list(item.default) if isinstance(item.default, tuple) else item.default
@@ -106,11 +95,11 @@ def _in_a_file(default: Any) -> str:
 
 
 def _level(constraint: Constraint) -> str:
-    return ' and '.join(level for level, kind in _LEVELS.items() if isinstance(constraint, kind))
+    return ' and '.join(level for level, applies in _LEVELS.items() if applies(constraint))
 
 
 def _codes(constraint: Constraint) -> base.Cell:
-    """Objects; for people, each with its sentence below it, and behind an arrow what would help."""
+    """Return the codes as objects, and with their sentences and advice for human readers."""
     lines, found = [], []
     for code, reason in constraint.reasons.items():
         sentence, advice = reason.sentence, reason.advice

@@ -1,4 +1,4 @@
-"""``extra-spec validate``, ``list`` and ``export``: what a flavor may ask for.
+"""Validate, list and export the extra specs of flavors.
 
 Units: exit statuses are 0 (valid, done), 3 (not valid), 1 (a plugin does not load), 2 (usage).
 """
@@ -9,10 +9,10 @@ import argparse
 from pathlib import Path
 
 from senlin_affinity.cli import base
-from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.extra_specs import MODES, OFF, STRICT, judge, metadef, render
 from senlin_affinity.extra_specs.base import Namespace
-from senlin_affinity.extra_specs.registry import installed
+from senlin_affinity.extra_specs.registry import available, installed
+from senlin_affinity.model.errors import InvalidSpec
 
 VERDICTS = ('name', 'value', 'verdict', 'message')
 COLUMNS = ('name', 'value', 'status', 'description')
@@ -32,17 +32,19 @@ class ValidateExtraSpecs(base.Lister):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """One row for each; 3 when one is not valid."""
+        """Return a row for each extra spec; set exit status 3 if one is invalid."""
         specs = _read(parsed_args.specs)
         findings = judge(specs, parsed_args.mode)
         if any(each.is_error for each in findings):
             self.exit_status = 3
-        unsaid = ('not checked' if parsed_args.mode == OFF else 'valid', '')
+        status = 'not checked' if parsed_args.mode == OFF else 'valid'
         said = {
             each.name: ('invalid' if each.is_error else 'let through', each.message)
             for each in findings
         }
-        return VERDICTS, [(*item, *said.get(item[0], unsaid)) for item in specs.items()]
+        return VERDICTS, [
+            (*item, *said.get(item[0], (status, _deprecation(item[0])))) for item in specs.items()
+        ]
 
 
 class ListExtraSpecs(base.Lister):
@@ -52,7 +54,7 @@ class ListExtraSpecs(base.Lister):
         _add_namespace(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """One row for each definition."""
+        """Return a row for each definition."""
         return COLUMNS, [
             (each.name, each.value.wanted(), each.status, render.plain(each.description))
             for namespace in _chosen(parsed_args.namespace)
@@ -73,7 +75,7 @@ class ExportExtraSpecs(base.Command):
         _add_namespace(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Write the files, or to stdout."""
+        """Write the definitions to files, or to stdout."""
         chosen = _chosen(parsed_args.namespace)
         if parsed_args.format == 'rst':
             pages = {f'{render.slug(each)}.rst': render.page(each) for each in chosen}
@@ -93,6 +95,14 @@ class ExportExtraSpecs(base.Command):
                 (directory / name).write_text(text, encoding='utf-8')
         except OSError as error:
             raise base.UsageError(f'{directory} cannot be written: {error.strerror}') from error
+
+
+def _deprecation(name: str) -> str:
+    """Return the replacement of a deprecated extra spec; '' if it is not deprecated."""
+    known = available().find(name)
+    if known is None or not known.deprecated:
+        return ''
+    return f'deprecated{f": use {known.replaced_by}" if known.replaced_by else ""}'
 
 
 def _read(pairs: list[str]) -> dict[str, str]:

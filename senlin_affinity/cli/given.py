@@ -1,7 +1,7 @@
-"""Reads the files that a person names: specs in YAML, and the snapshot of ``--snapshot``.
+"""Read the files that options name: specs in YAML, and the snapshot of ``--snapshot``.
 
-Errors: InvalidSpec that says the file, and the line where the YAML breaks; UsageError for a spec
-that is not there, and for a project that is not an id.
+Raises: InvalidSpec, which names the file (and the line of a YAML error); UsageError for a spec file
+that cannot be read, for the name of an image and for a project name.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 from senlin_affinity import api
 from senlin_affinity.cli.base import UsageError
 from senlin_affinity.cloud import input_file
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot
-from senlin_affinity.policy.matching import is_project_id
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.policy.group_lookup import is_project_id
 
 T = TypeVar('T')
 
 
 def spec(path: str, reader: Callable[[Any], T]) -> T:
-    """What the reader makes of the one document in a YAML (or JSON) file."""
-    import yaml  # here: most plans name no file of it
+    """Parse the one document of a YAML (or JSON) file, and return the reader's result."""
+    import yaml  # imported here: most plans need no YAML file
 
-    from senlin_affinity.cli import one_of_each_key
+    from senlin_affinity.cloud import one_of_each_key
 
     try:
         text = input_file.read(path, input_file.LARGEST_TEXT).decode()
@@ -39,35 +39,37 @@ def spec(path: str, reader: Callable[[Any], T]) -> T:
         where = f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''
         problem = getattr(error, 'problem', None) or str(error)
         raise InvalidSpec(f'is not valid YAML{where}: {problem}', path) from error
-    except (ValueError, RecursionError) as error:
-        # What PyYAML lets through: a date or a number that Python refuses, a nest too deep.
-        raise InvalidSpec(f'is not valid YAML: {error}', path) from error
+    except Exception as error:
+        # PyYAML raises other errors for an invalid date, deep nesting, or "!!bool maybe".
+        why = f'{type(error).__name__}: {error}'
+        raise InvalidSpec(f'is not valid YAML: {why}', path) from error
     try:
         return reader(document)
     except InvalidSpec as error:
-        raise InvalidSpec(str(error), path) from error
+        mistakes = [InvalidSpec(str(each), path) for each in error.mistakes]
+        raise InvalidSpec.joined(mistakes) from error
 
 
-def look(path: str, stdin: Any, largest: int | None = None) -> api.Look:
-    """The snapshot in a file; ``stdin`` is read where the path is ``-``.
+def view(path: str, stdin: Any, largest: int | None = None) -> api.CloudView:
+    """Load the snapshot of a file; the path ``-`` means ``stdin``.
 
-    :param largest: how many MiB are read; None: 256.
+    :param largest: the maximum size in MiB; None means 256.
     """
     if path != '-':
-        return api.read(path, largest)
+        return api.load(path, largest)
     from senlin_affinity.cloud import snapshot_file
 
     if stdin is None:
         raise UsageError('standard input: it is closed')
     try:
         data = input_file.all_of(stdin.buffer, largest or input_file.LARGEST)
-        return api.Look(snapshot_file.parse(snapshot_file.decoded(data)))
+        return api.CloudView(snapshot_file.parse(snapshot_file.decoded(data)))
     except InvalidSpec as error:
         raise InvalidSpec(str(error), 'standard input') from error
 
 
 def check_image(image: object) -> None:
-    """Refuse the name of an image: a snapshot holds none."""
+    """Reject the name of an image, because a snapshot contains no images."""
     if isinstance(image, str):
         raise UsageError(
             f'--image {image}: a snapshot holds no images; say none, or its properties with '
@@ -76,7 +78,7 @@ def check_image(image: object) -> None:
 
 
 def check_project(project: str | None, snapshot: CloudSnapshot) -> None:
-    """Refuse what is not the id of a project: a snapshot holds no names of projects."""
+    """Reject a project that is not an id, because a snapshot contains no project names."""
     known = {snapshot.project_id, *(group.project_id for group in snapshot.server_groups or ())}
     if project not in (None, *known) and not is_project_id(str(project)):
         raise UsageError(

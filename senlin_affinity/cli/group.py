@@ -1,77 +1,90 @@
-"""``group list``, ``group delete`` and ``group audit``: whose server groups are, and what holds.
+"""List, delete and audit server groups.
 
-Data flow: Nova's groups and what Senlin's API shows of bindings and notes come in; ``policy.audit``
-judges; rows go out.
+The commands read Nova's groups, and the bindings and ownership records that Senlin's API shows;
+``groups.audit`` classifies them.
 
-Units: exit statuses are 0 (nothing is wrong, or it is done), 3 (a group is left behind, a rule is
-violated), 1 (the cloud could not be asked, or refuses to delete), 2 (usage).
+Units: exit statuses are 0 (no problem, or done), 3 (a group is orphaned, or violates its policy), 1
+(a request failed), 2 (usage).
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.cli import base
-from senlin_affinity.cli.servers_view import rule
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.group_places import Place
-from senlin_affinity.core.member_of import spelt
-from senlin_affinity.core.server_group import ServerGroup
-from senlin_affinity.core.suggestion import meant
-from senlin_affinity.core.terminal_text import escaped
-from senlin_affinity.policy import audit
-from senlin_affinity.policy.audit import Standing
+from senlin_affinity.cli import group_view as view
+from senlin_affinity.groups import audit
+from senlin_affinity.groups.audit import GroupStatus
+from senlin_affinity.groups.registry import GroupRegistry
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.member_of import spelt
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.suggestion import meant
+from senlin_affinity.model.terminal_text import escaped
 
-_COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')
-_NO_TIME = base.Cell(None, '')
-_FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'State', 'Since')
 _EVERYWHERE = 'of all projects (for administrators)'
 _NOT_ASKED = 'not asked'
-#: The states of what ``group audit`` shows.
-_FINE, _VIOLATED, _NOWHERE, _OUTSIDE, _DOUBLED, _GONE = (
-    'ok', 'violated', 'no host known', 'outside of the group', 'two policies', 'no such group',
-)  # fmt: skip
+_UNCHECKED = (
+    'only an administrator can check whether a cluster of another project uses one of the orphans\n'
+)
 
 
 @dataclass(frozen=True)
 class _Look:
-    """Nova's groups, and what Senlin shows; ``compute`` is Nova."""
+    """The groups of Nova, and the bindings that Senlin shows; ``compute`` is Nova's client."""
 
     compute: Any
     groups: tuple[ServerGroup, ...]
     seen: Any
     is_everywhere: bool
+    has_senlin: bool = True
 
-    def standings(self) -> list[Standing]:
+    def statuses(self) -> list[GroupStatus]:
         seen = self.seen
-        return list(audit.standings(self.groups, seen.ledger, seen.hints, seen.specs))
+        return list(audit.statuses(self.groups, seen.ledger, seen.hints, seen.specs))
 
-    def orphans(self) -> list[Standing]:
-        """Those of which only a name is known come last."""
-        found = [each for each in self.standings() if each.is_orphan]
+    def warning(self) -> str:
+        """Return a warning if orphans may be in use unseen; '' otherwise."""
+        is_sure = self.seen.is_complete or not any(each.is_orphan for each in self.statuses())
+        return '' if is_sure else _UNCHECKED
+
+    def orphans(self) -> list[GroupStatus]:
+        """Return the orphans, those that are known by name only last."""
+        found = [each for each in self.statuses() if each.is_orphan]
         return sorted(found, key=lambda each: each.made_by == audit.PERHAPS)
 
 
 class _OfGroups(base.Command):
-    """A command that looks at Nova and at Senlin."""
+    """A command that reads groups from Nova and bindings from Senlin."""
 
-    def _look(self, timeout: float | None, *, is_everywhere: bool = False) -> _Look:
+    def _look(
+        self,
+        timeout: float | None,
+        *,
+        is_everywhere: bool = False,
+        is_senlin_needed: bool = True,
+        with_foreign_users: bool = True,
+    ) -> _Look:
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
-        from senlin_affinity.cloud import connection, eyes, senlin
+        from senlin_affinity.cloud import clients, connection, senlin
         from senlin_affinity.cloud.server_groups import NovaServerGroups
 
-        owner = eyes.of(self.connection(timeout)).owner
+        owner = clients.of(self.connection(timeout)).owner
         compute = connection.compute(owner, timeout)
-        # Nova first: what is created and bound meanwhile is not taken for left behind.
+        # Read Nova first, so that a group which is created and bound meanwhile is not an orphan.
         groups = NovaServerGroups(compute)
         known = groups.of_every_project() if is_everywhere else groups.own()
         project = None if is_everywhere else connection.ids(owner)[1]
-        seen = senlin.see(connection.clustering(owner, timeout), project)
+        if not is_senlin_needed and not connection.has_clustering(owner, timeout):
+            nothing = senlin.Records(GroupRegistry({}, (), {}))
+            return _Look(compute, known, nothing, is_everywhere, has_senlin=False)
+        clustering = connection.clustering(owner, timeout)
+        seen = senlin.see(clustering, project, with_foreign_users=with_foreign_users)
         return _Look(compute, known, seen, is_everywhere)
 
 
@@ -89,12 +102,17 @@ class ListGroups(_OfGroups, base.Lister):
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Look, and show a row for each."""
-        look = self._look(parsed_args.timeout, is_everywhere=parsed_args.all_projects)
-        found = look.orphans() if parsed_args.orphans else look.standings()
+        """Return a row for each group."""
+        look = self._look(
+            parsed_args.timeout,
+            is_everywhere=parsed_args.all_projects,
+            is_senlin_needed=parsed_args.orphans,
+        )
+        found = look.orphans() if parsed_args.orphans else look.statuses()
+        self.app.stderr.write(look.warning())
         if parsed_args.orphans:
             self.exit_status = 3 if found else 0
-        return _COLUMNS, [_row(each) for each in found]
+        return view.COLUMNS, [view.of_status(each) for each in found]
 
 
 class DeleteGroups(_OfGroups):
@@ -116,9 +134,11 @@ class DeleteGroups(_OfGroups):
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Look, ask, look again, and delete what is still left behind."""
+        """Delete each orphaned group, and report those that are kept."""
         say = self.app.stdout.write
-        orphans = self._look(parsed_args.timeout).orphans()
+        look = self._look(parsed_args.timeout)
+        orphans = look.orphans()
+        self.app.stderr.write(look.warning())
         found = [each for each in orphans if _may_be_deleted(each, parsed_args)]
         for each in orphans:
             say(f'{escaped(each.group.name)} ({each.group.id}), made by: {each.made_by}\n')
@@ -137,7 +157,7 @@ class DeleteGroups(_OfGroups):
     def _is_agreed(self, number: int) -> bool:
         self.app.stdout.write(f'Delete {number} server group(s)? [y/N] ')
         self.app.stdout.flush()
-        said = self.app.stdin.readline() if self.app.stdin else ''  # None: it is closed
+        said = self.app.stdin.readline() if self.app.stdin else ''  # None: stdin is closed
         if not said:
             self.app.stdout.write('\n')
             raise base.UsageError('nothing is deleted: no answer; --yes deletes without asking')
@@ -146,23 +166,46 @@ class DeleteGroups(_OfGroups):
     def _delete(self, agreed: set[str], parsed_args: argparse.Namespace) -> None:
         from senlin_affinity.cloud.server_groups import NovaServerGroups
 
-        self.end_operation()  # a person may have thought for long
-        look = self._look(parsed_args.timeout)  # it may be used by now
-        for each in look.orphans():
-            if each.group.id in agreed and _may_be_deleted(each, parsed_args):
-                try:
-                    NovaServerGroups(look.compute).delete(each.group.id)
-                except CloudError as error:
-                    self.app.stderr.write(f'{base.one_line(error)}\n')
-                    self.exit_status = 1
-                else:
-                    self.app.stdout.write(f'deleted {escaped(each.group.name)} ({each.group.id})\n')
+        deleted: set[str] = set()
+        for group_id in sorted(agreed):
+            # An attach may have adopted the group while the user was prompted.
+            self.end_operation()
+            look = self._look(parsed_args.timeout)
+            left = {each.group.id: each for each in look.orphans()}
+            each = left.get(group_id)
+            if each is None or not _may_be_deleted(each, parsed_args):
+                self.app.stderr.write(f'server group {group_id} is no longer left behind: kept\n')
+                self.exit_status = 3
+                continue
+            try:
+                NovaServerGroups(look.compute).delete(group_id)
+            except CloudError as error:
+                self.app.stderr.write(f'{base.one_line(error)}\n')
+                self.exit_status = 1
+            else:
+                deleted.add(group_id)
+                self.app.stdout.write(f'deleted {escaped(each.group.name)} ({group_id})\n')
+        if deleted:
+            self._check(deleted, parsed_args)
+
+    def _check(self, deleted: set[str], parsed_args: argparse.Namespace) -> None:
+        """Report the groups that an attach adopted between the last read and the deletion."""
+        self.end_operation()
+        ledger = self._look(parsed_args.timeout).seen.ledger
+        for group_id in sorted(deleted):
+            if users := ledger.users(group_id):
+                self.app.stderr.write(
+                    f'server group {group_id} was deleted while a policy was attached to cluster '
+                    f'{escaped(", ".join(users))}: detach the policy, and attach it again\n'
+                )
+                self.exit_status = 1
 
 
 class AuditGroups(_OfGroups, base.Lister):
     """Show where the members of server groups are, and which rules do not hold.
 
-    Without a name, of all groups that clusters of the project use. The exit status is 3 if a rule
+    Without a name, of all groups that clusters of the project use; in a cloud without Senlin, of
+    all groups of the project. The exit status is 3 if a rule
     is violated, a server of a cluster is not in the group, a cluster has two affinity policies
     with different groups, or the group of a policy is gone.
     """
@@ -174,40 +217,47 @@ class AuditGroups(_OfGroups, base.Lister):
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Look, and show a row for each host of each group, and for each finding."""
+        """Return a row for each host of each group, and for each finding."""
         if parsed_args.group is not None and parsed_args.cluster is not None:
             raise base.UsageError('name a server group, or a cluster with --cluster, not both')
-        look = self._look(parsed_args.timeout, is_everywhere=parsed_args.all_projects)
+        look = self._look(
+            parsed_args.timeout,
+            is_everywhere=parsed_args.all_projects,
+            is_senlin_needed=parsed_args.cluster is not None,
+            with_foreign_users=False,
+        )
         clusters = _clusters(parsed_args.cluster, look)
         bound = [each for each in look.seen.ledger.bound if each.cluster in clusters]
         wanted = {each.binding.servergroup_id for each in bound}
         if parsed_args.group is not None:
             named = _named(parsed_args.group, look.groups)
             wanted = {group.id for group in named}
-        groups = self._located([each for each in look.groups if each.id in wanted], look)
+        elif not look.has_senlin:
+            wanted = {group.id for group in look.groups}
+        groups, names = view.located(
+            [each for each in look.groups if each.id in wanted],
+            look.compute,
+            is_administrator=look.is_everywhere,
+        )
         rows: list[tuple[Any, ...]] = []
         for group in groups:
-            rows += self._findings(group, look)
-            rows += _outside(group, bound, look)
-        for group_id in sorted(wanted - {group.id for group in groups}):
-            rows.append((_text(group_id), '', '', '', _GONE, _NO_TIME))
+            rows += self._findings(group, look, names)
+            here = {each.cluster for each in bound if each.binding.servergroup_id == group.id}
+            servers = [node.server for node in look.seen.nodes if node.cluster in here]
+            rows += view.outside(group, servers, names, look.compute)
+        missing = sorted(wanted - {group.id for group in groups})
+        rows += [view.without_group(group_id, view.GONE) for group_id in missing]
         if parsed_args.group is None:
             ledger = dataclasses.replace(look.seen.ledger, bound=tuple(bound))
             for name, policies in audit.doubled(ledger):
-                rows.append((_text(policies), '', '', _text(name), _DOUBLED, _NO_TIME))
-        is_wrong = any(row[4] not in (_FINE, _NOWHERE) for row in rows)
+                rows.append(view.without_group(policies, view.DOUBLED, name))
+        is_wrong = any(row[view.STATE] not in (view.FINE, view.NOWHERE) for row in rows)
         self.exit_status = 3 if is_wrong else 0
-        return _FINDINGS, rows
+        return view.FINDINGS, rows
 
-    def _located(self, groups: Sequence[ServerGroup], look: _Look) -> Sequence[ServerGroup]:
-        if not any(group.members for group in groups):
-            return groups
-        from senlin_affinity.cloud import members
-
-        known = members.listed(look.compute, groups, is_administrator=look.is_everywhere)
-        return members.located(groups, known)
-
-    def _findings(self, group: ServerGroup, look: _Look) -> Iterator[tuple[Any, ...]]:
+    def _findings(
+        self, group: ServerGroup, look: _Look, names: Mapping[str, str]
+    ) -> Iterator[tuple[Any, ...]]:
         from senlin_affinity.cloud import arrivals
 
         found = audit.places(group)
@@ -218,45 +268,12 @@ class AuditGroups(_OfGroups, base.Lister):
         for place in found:
             since = audit.since(group, place, times) if place in asked else None
             is_cut = place.is_violated and place not in asked
-            yield _finding(group, place, base.Cell(since, since or (_NOT_ASKED if is_cut else '')))
+            when = base.Cell(since, since or (_NOT_ASKED if is_cut else ''))
+            yield view.finding(group, place, names, when)
 
 
-def _row(standing: Standing) -> tuple[Any, ...]:
-    group = standing.group
-    users = base.Cell(list(standing.users), escaped(', '.join(standing.users)) or '-')
-    members = len(group.members)
-    return (
-        group.id, _text(group.name), rule(group), members, standing.made_by, users,
-        standing.is_orphan,
-    )  # fmt: skip
-
-
-def _may_be_deleted(standing: Standing, parsed_args: argparse.Namespace) -> bool:
-    return standing.made_by == audit.MADE or parsed_args.by_name
-
-
-def _text(text: str) -> base.Cell:
-    return base.Cell(text, escaped(text))
-
-
-def _servers(servers: Sequence[str]) -> base.Cell:
-    return base.Cell(list(servers), '\n'.join(servers))
-
-
-def _finding(group: ServerGroup, place: Place, since: base.Cell) -> tuple[Any, ...]:
-    state = _VIOLATED if place.is_violated else _FINE
-    if place.host is None:
-        state = _NOWHERE
-    servers = _servers(place.servers)
-    return _text(group.name), rule(group), _text(place.host or ''), servers, state, since
-
-
-def _outside(group: ServerGroup, bound: Sequence[Any], look: _Look) -> Iterator[tuple[Any, ...]]:
-    clusters = {each.cluster for each in bound if each.binding.servergroup_id == group.id}
-    servers = [node.server for node in look.seen.nodes if node.cluster in clusters]
-    found = audit.outside(group, servers)
-    if found:
-        yield _text(group.name), rule(group), '', _servers(found), _OUTSIDE, _NO_TIME
+def _may_be_deleted(status: GroupStatus, parsed_args: argparse.Namespace) -> bool:
+    return status.made_by == audit.MADE or parsed_args.by_name
 
 
 def _clusters(word: str | None, look: _Look) -> set[str]:

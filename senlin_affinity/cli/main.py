@@ -1,9 +1,9 @@
-"""The command ``senlin-affinity``: finds its commands by entry point, ends every run in a status.
+"""Run the command ``senlin-affinity`` and return its exit status.
 
-Errors: none leave it. Whatever happens is one line on stderr, with the traceback under ``--debug``.
+A command's module is imported when the command runs, and openstacksdk when the first request is
+sent, so that ``--help`` is fast.
 
-A command's module is imported when it is used, and openstacksdk when a cloud is asked, so that
-``--help`` answers at once.
+Raises: nothing. Every error is one line on stderr, with the traceback under ``--debug``.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from typing import Any
 from cliff import app, commandmanager
 
 from senlin_affinity.cli import base, commands
-from senlin_affinity.core import errors
+from senlin_affinity.model import errors
+from senlin_affinity.model.terminal_text import escaped, escaped_lines
 
 DISTRIBUTION = 'senlin-affinity'
 USAGE = 2
 NO = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-#: They warn of what ends as an error of ours, too.
+#: Loggers that also warn about errors which this command reports itself.
 _CHATTY = ('keystoneauth', 'openstack', 'stevedore')
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Commands(commandmanager.CommandManager):
-    """The commands by entry point; none is imported before it is asked for.
+    """The commands by entry point, imported when they run.
 
-    Those of other packages are looked for where a name is not one of ours, or all are wanted: that
-    reads the files of every installed package.
+    Commands of other packages are loaded if a name is unknown, or to list all commands, because
+    this reads the files of every installed package.
     """
 
     def load_commands(self, namespace: str) -> None:
-        """Learn our own names in an entry-point group."""
+        """Read this distribution's commands of an entry-point group."""
         self.group_list.append(namespace)
         self._learn(metadata.distribution(DISTRIBUTION).entry_points.select(group=namespace))
 
@@ -52,13 +53,13 @@ class Commands(commandmanager.CommandManager):
             self.commands[entry_point.name.replace('_', ' ')] = entry_point
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """All of them, with their entry points."""
+        """Iterate over all commands with their entry points."""
         for namespace in self.group_list:
             self._learn(metadata.entry_points(group=namespace))
         return iter(self.commands.items())
 
     def find_command(self, argv: list[str]) -> Any:
-        """Find and import a command; one that cannot be imported is a PluginError."""
+        """Find and import a command; raise PluginError if the import fails."""
         if not any(' '.join(argv[:number]) in self.commands for number in range(1, 4)):
             iter(self)
         try:
@@ -68,14 +69,24 @@ class Commands(commandmanager.CommandManager):
             raise errors.PluginError(message) from error
 
 
+class _Formatter(logging.Formatter):
+    """A formatter that removes terminal control characters and keeps the lines of a traceback."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return escaped_lines(super().formatException(ei))
+
+
 class SenlinAffinity(app.App):
-    """The application: global options, logging and the exit statuses."""
+    """The application: global options, logging and exit statuses."""
 
     NAME = 'senlin-affinity'
     DEFAULT_VERBOSE_LEVEL = 0
 
     def __init__(self, **streams: Any) -> None:
-        # cliff's --version says the name of the base class, which is the file's under "python -m".
+        # cliff's --version prints the base class's name, which is the file's under "python -m".
         app.App.NAME = self.NAME
         super().__init__(
             description='Decides where the new servers of a cluster may go, and says why.',
@@ -86,7 +97,7 @@ class SenlinAffinity(app.App):
         )
 
     def build_option_parser(self, *args: Any, **kwargs: Any) -> Any:
-        """Add the choice of the cloud to cliff's global options."""
+        """Add the option that names the cloud to cliff's global options."""
         kwargs['argparse_kwargs'] = {'prog': self.NAME} | (kwargs.get('argparse_kwargs') or {})
         parser = super().build_option_parser(*args, **kwargs)
         parser.add_argument(
@@ -98,7 +109,7 @@ class SenlinAffinity(app.App):
         return base.tell_in_one_line(parser)
 
     def print_help_if_requested(self) -> None:
-        """List the commands without importing them."""
+        """Print the list of commands without importing them."""
         if self.options.deferred_help:
             raise SystemExit(self._help())
 
@@ -112,7 +123,7 @@ class SenlinAffinity(app.App):
         return 0
 
     def configure_logging(self) -> None:
-        """Log to stderr: warnings; with -v what is done; with -vv or --debug everything."""
+        """Log to stderr: warnings; with -v actions; with -vv or --debug everything."""
         if self.options.debug:
             self.options.verbose_level = max(2, self.options.verbose_level)
         self.CONSOLE_MESSAGE_FORMAT = '%(levelname)s %(name)s: %(message)s'
@@ -126,16 +137,19 @@ class SenlinAffinity(app.App):
                 logging.getLogger(name).setLevel(logging.ERROR)
         level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(2, self.options.verbose_level)]
         for handler in logging.getLogger().handlers:
-            if not isinstance(handler, logging.FileHandler):
+            if isinstance(handler, logging.FileHandler):
+                handler.setFormatter(_Formatter(self.LOG_FILE_MESSAGE_FORMAT))
+            else:
+                handler.setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
                 handler.setLevel(level)
 
     def interact(self) -> None:
-        """Without a command there is nothing to do, which is a usage error."""
+        """Report a usage error: cliff's interactive mode is disabled."""
         self.stderr.write(f'{self.NAME}: name a command; --help lists them\n')
         raise SystemExit(USAGE)
 
     def run_subcommand(self, argv: list[str]) -> int:
-        """Run one command; errors that the command does not answer itself end here."""
+        """Run one command, and report the errors that it does not handle."""
         is_help = argv[0] == 'help'
         words = [*itertools.takewhile(lambda word: word[:1] != '-', argv[is_help:])]
         if argv == ['help']:
@@ -151,7 +165,7 @@ class SenlinAffinity(app.App):
         return super().run_subcommand(argv)
 
     def _unknown(self, words: list[str], *, is_help: bool) -> int:
-        """Say what commands there are, in place of one that there is not."""
+        """Report an unknown command, and list the commands."""
         near = commands.near(self, words)
         if is_help and len(words) == 1 and any(name.startswith(f'{words[0]} ') for name in near):
             return self._help(words[0])
@@ -160,7 +174,7 @@ class SenlinAffinity(app.App):
         return USAGE
 
     def prepare_to_run_command(self, cmd: Any) -> None:
-        """Wrap the command so that its exceptions reach us instead of cliff's logger."""
+        """Wrap the command so that this application, not cliff's logger, handles its exceptions."""
         gc.freeze()
         gc.enable()
         run = cmd.run
@@ -180,37 +194,37 @@ class SenlinAffinity(app.App):
 
     def _failed(self, error: Exception, invalid_spec_status: int = USAGE) -> int:
         if self.options.debug:
-            traceback.print_exception(error, file=self.stderr)
+            self.stderr.write(escaped_lines(''.join(traceback.format_exception(error))))
         self.stderr.write(f'{base.one_line(error)}\n')
         return base.status_of(error, invalid_spec_status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``senlin-affinity`` with these arguments, and return the exit status."""
-    if sys.stderr is None:  # closed by who runs us, as the others may be
+    if sys.stderr is None:  # closed by the parent process; the other streams may be closed too
         sys.stderr = open(os.devnull, 'w')  # noqa: SIM115 - open until the process ends
     if sys.stdout is None:
         sys.stderr.write('error: could not write the answer: standard output is closed\n')
         return 1
-    os.environ.setdefault('CLIFF_FIT_WIDTH', '1')  # tables as wide as the terminal, if there is one
+    os.environ.setdefault('CLIFF_FIT_WIDTH', '1')  # fit tables to the width of the terminal
     try:
         status: int = SenlinAffinity().run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as ended:
         status = int(ended.code or 0)
-    except OSError:  # of standard error: nobody can be told
+    except OSError:  # stderr cannot be written, so the error cannot be reported
         status = 1
     return _flushed(status)
 
 
 def _flushed(status: int) -> int:
-    """Write what still waits to be; a failure would else end in a status of Python's own."""
+    """Write buffered output and return the status, which else would be Python's own."""
     try:
         sys.stderr.flush()
     except OSError:
         _discard(sys.stderr)
-    if sys.stdout.closed:  # by the pager, whose reader went away
+    if sys.stdout.closed:  # by the pager, if its reader exits
         return BROKEN_PIPE
     try:
         sys.stdout.flush()
@@ -218,7 +232,7 @@ def _flushed(status: int) -> int:
         _discard(sys.stdout)
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
-        if status in (0, NO):  # else the failure is told already
+        if status in (0, NO):  # other statuses already reported an error
             sys.stderr.write(f'{base.one_line(base.unwritten(error))}\n')
         return 1
     return status

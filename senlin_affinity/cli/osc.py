@@ -1,7 +1,7 @@
-"""Makes the commands known to ``openstack affinity ...`` (an osc-lib plugin).
+"""Provide the commands as ``openstack affinity ...`` (an osc-lib plugin).
 
-The commands are found in the entry-point group ``openstack.affinity.v1``; the client is the
-connection that ``openstack`` has made itself.
+The entry-point group ``openstack.affinity.v1`` lists the commands. The client is the connection of
+``openstack`` itself.
 
 Source: osc-lib's "Plugins" page, which names the attributes and functions of this module.
 """
@@ -18,17 +18,17 @@ API_VERSIONS = {'1': 'senlin_affinity.cli.osc'}
 
 
 def make_client(instance: Any) -> Any:
-    """Return what ``client_manager.affinity`` is: an ``openstack.connection.Connection``."""
+    """Return the ``openstack.connection.Connection`` for ``client_manager.affinity``."""
     if getattr(instance, 'sdk_connection', None) is None:
-        # A command here needs no cloud before it asks for one, and then "openstack" has not loaded
-        # how to log in.
+        # The commands request authentication only when they need a cloud; "openstack" has not
+        # loaded the authentication plugin until then.
         instance._auth_required = True
         instance.setup_auth()
     return instance.sdk_connection
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the option that every plugin of ``openstack`` has."""
+    """Add the API version option, which every plugin of ``openstack`` has."""
     parser.add_argument(
         '--os-affinity-api-version',
         metavar='<affinity-api-version>',

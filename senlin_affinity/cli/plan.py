@@ -1,10 +1,10 @@
-"""``plan``: will so many servers more fit, where would they go, if not why, and what would help?
+"""Answer with ``plan`` whether more servers fit, on which hosts, and which changes would help.
 
-Data flow: the options (and a policy's and a profile's spec) become a question, the cloud or a file
-is looked at; ``api`` answers; the answer is drawn, or printed as it is.
+The options (and the specs of a policy and a profile) become a question. The snapshot comes from the
+cloud or a file; ``api`` answers; the answer is drawn as a table or printed in cliff's formats.
 
-Units: exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (could not
-find out), 2 (usage).
+Units: exit statuses are 0 (fits), 4 (fits by an upper bound only), 3 (does not fit), 1 (unknown), 2
+(usage).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.cli import base, config_file, given, plan_notes
 from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.conf.told import Told
+from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.core import planner
-from senlin_affinity.core.image import NONE
+from senlin_affinity.model.image import NONE
+from senlin_affinity.planner import planner
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
-from senlin_affinity.policy.question import ask
+from senlin_affinity.preflight.question import ask
 
 LOG = logging.getLogger(__name__)
 
 _STATUS = {True: 0, False: 3, None: 1}
 _UNSURE = 4
 _NO_IMAGE = 'none'
-#: Every server that fits is placed: more would only cost memory, for the capacity is the same.
+#: Every server that fits is placed: more would cost memory and not change the capacity.
 _MOST = 1_000_000
 _REPEATED: Mapping[str, Any] = {'action': 'append', 'default': []}
 _SPREAD = 'by=rack[,max_skew=N][,max_per_domain=N][,mode=soft]'
@@ -44,7 +44,13 @@ class Plan(base.ShowOne):
     _answer: plan_notes.Answer
 
     def _add_arguments(self, add: base.Add) -> None:
-        add('--count', metavar='N', type=_count, required=True, help='how many servers more')
+        add(
+            '--count',
+            metavar='N',
+            type=_count,
+            default=1,
+            help='how many more servers (default: 1)',
+        )
         add('--flavor', metavar='F', help='the name or id of their flavor')
         add('--profile', metavar='FILE', help='the spec of a Senlin profile: flavor, zone, group')
         add('--policy', metavar='FILE', help='the spec of an affinity policy that they keep to')
@@ -70,6 +76,14 @@ class Plan(base.ShowOne):
             type=_pairs,
             help=f'domains that they are spread over, {_SPREAD}; by a metadata key of aggregates, '
             'or availability_zone; may be repeated',
+        )
+        add(
+            '--hint',
+            metavar='KEY=VALUE',
+            **_REPEATED,
+            type=_pair,
+            help='a scheduler hint, such as same_host=ID or group=ID, in place of that of the '
+            'profile; may be repeated, also with the same key',
         )
         add(
             '--image',
@@ -132,71 +146,78 @@ class Plan(base.ShowOne):
             help='exit status 0, not 4, for servers that only fit if the host takes as many as '
             '"at most" says',
         )
+        add(
+            '--no-skipped',
+            action='store_true',
+            help='omit the verdicts with the outcome SKIP from -f json and similar formats; for '
+            'many hosts, these verdicts are most of the output',
+        )
         base.add_file_size(add)
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Ask, look, answer."""
+        """Build the question, fetch the snapshot and return the decision."""
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
         constraints = load_constraints()
-        told, found = config_file.told(
+        settings, found = config_file.settings(
             parsed_args.config_file,
             parsed_args.nova_conf,
             constraints,
             are_filters_given=parsed_args.enabled_filters is not None,
         )
-        asked, look = self._look(parsed_args, _question(parsed_args, told, constraints))
-        looked_up = ask(asked, look)
+        asked, view = self._view(parsed_args, _question(parsed_args, settings, constraints))
+        looked_up = ask(asked, view)
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(looked_up.request.enabled_filters, modelled):
             LOG.warning('enabled_filters: unknown filter %s: did you mean %s?', name, near)
         decision = planner.decide(looked_up, constraints)
-        self._answer = plan_notes.Answer(decision, looked_up, look, found)
+        is_file = parsed_args.snapshot is not None
+        self._answer = plan_notes.Answer(decision, looked_up, view, found, is_file)
         self.exit_status = _status(
             decision, parsed_args.strict, is_bound_enough=parsed_args.accept_upper_bound
         )
-        answer = decision.as_dict()
+        answer = decision.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
-        """Draw a table of our own; every other format is cliff's."""
+        """Print a table of this project, or one of cliff's other formats."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             for file, options in self._answer.options.items():
                 if options:
                     LOG.info('options read from %s: %s', file, ', '.join(options))
             return super().produce_output(parsed_args, column_names, data)
-        # Imported here: rich is for tables only.
+        # Imported here: only tables need rich.
         from senlin_affinity.cli import plan_view
 
         plan_view.show(self._answer, self.app.stdout)
         return 0
 
-    def _look(
+    def _view(
         self, parsed_args: argparse.Namespace, question: api.Question
-    ) -> tuple[api.Question, api.Look]:
-        """The question, with the id of its project, and the cloud, from the file or live."""
+    ) -> tuple[api.Question, api.CloudView]:
+        """Return the question with the id of its project, and the snapshot."""
         project, timeout = parsed_args.project, parsed_args.timeout
         if parsed_args.snapshot is not None:
             given.check_image(question.image)
-            look = given.look(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
-            given.check_project(project, look.snapshot)
-            return question, look
+            view = given.view(parsed_args.snapshot, self.app.stdin, parsed_args.max_file_size)
+            given.check_project(project, view.snapshot)
+            return question, view
         connection = self.cloud_in_place_of_file(timeout)
         from senlin_affinity.cloud import projects
 
         if project is not None:
-            project = projects.find(api.eyes_of(connection).owner, project, timeout)
+            project = projects.find(api.clients_of(connection).owner, project, timeout)
             question = dataclasses.replace(question, project_id=project)
-        return question, api.look(connection, question, timeout)
+        return question, api.fetch(connection, question, timeout)
 
 
 def _question(
     parsed_args: argparse.Namespace,
-    told: Told,
+    settings: Settings,
     constraints: Sequence[Constraint],
 ) -> api.Question:
-    filters, values = told.filters, told.values
+    filters, values = settings.filters, settings.values
     if parsed_args.option:
         from senlin_affinity.conf import opts
 
@@ -207,24 +228,33 @@ def _question(
     return api.Question(
         parsed_args.count,
         parsed_args.flavor,
-        parsed_args.server_group,
-        given.spec(parsed_args.policy, properties.load) if parsed_args.policy else None,
-        given.spec(parsed_args.profile, _profile) if parsed_args.profile else None,
-        parsed_args.availability_zone,
-        tuple(parsed_args.member_of),
-        tuple(parsed_args.spread),
-        dict(parsed_args.image_property) or None,
-        parsed_args.boot_from_volume,
-        parsed_args.project,
-        filters,
-        values,
-        told.keys,
-        NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
+        server_group=parsed_args.server_group,
+        policy=given.spec(parsed_args.policy, properties.load) if parsed_args.policy else None,
+        profile=given.spec(parsed_args.profile, _profile) if parsed_args.profile else None,
+        availability_zone=parsed_args.availability_zone,
+        member_of=tuple(parsed_args.member_of),
+        spread=tuple(parsed_args.spread),
+        image_properties=dict(parsed_args.image_property) or None,
+        is_volume_booted=parsed_args.boot_from_volume,
+        project_id=parsed_args.project,
+        enabled_filters=filters,
+        options=values,
+        explicit_options=settings.keys,
+        image=NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
+        scheduler_hints=_hints(parsed_args.hint),
     )
 
 
+def _hints(pairs: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
+    """Return the hints as ``openstack server create`` sends them: a key given twice is a list."""
+    values: dict[str, list[str]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return {key: each if len(each) > 1 else each[0] for key, each in values.items()}
+
+
 def _status(decision: api.Decision, is_strict: bool, *, is_bound_enough: bool) -> int:
-    """The exit status: 4 for servers that fit as far as somebody can tell."""
+    """Return the exit status; 4 if the answer depends on an assumption or an upper bound."""
     is_assumed = is_strict and decision.wanted > 0 and bool(decision.assumptions)
     is_bounded = decision.fits_by_upper_bound and not is_bound_enough
     return _UNSURE if decision.fits and (is_assumed or is_bounded) else _STATUS[decision.fits]
@@ -246,7 +276,7 @@ def _count(text: str) -> int:
 
 
 def _pairs(text: str) -> Mapping[str, str]:
-    """What ``core.spread`` reads, with its numbers as they were written."""
+    """Parse ``by=rack,max_skew=1`` into a mapping of strings for ``model.spread``."""
     pairs = [part.partition('=') for part in text.split(',')]
     values = {key.strip(): value.strip() for key, equals, value in pairs if equals}
     if len(values) < len(pairs):

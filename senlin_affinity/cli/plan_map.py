@@ -1,14 +1,16 @@
-"""The hosts of a decision for the eyes: their servers, their room, what each rule says of them.
+"""Draw the hosts of a decision: their servers, their room, and the verdict of each constraint.
 
-Shapes::
+Example::
 
     host    zone   servers   room   server_group   resources
     cmp-1   az-1   ■□□          0   ✗ host_full    ✓
     cmp-2   az-2   □18 ·46     46   ✓              ✓
 
-Units: a block is one server; where a host has more than fit into its column, numbers stand there.
-``room`` is what is left after the new servers. Where the rules that refuse hosts do not fit beside
-each other, they stand in a line below each host. A stream that can not write the signs gets ASCII.
+If the columns of the constraints do not fit beside each other, each host has a line of rejections
+below it. A stream that cannot encode the signs gets ASCII.
+
+Units: a block is one server; a host with too many servers shows numbers. ``room`` is the room that
+remains after the new servers.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from senlin_affinity.cli.servers_view import counted
-from senlin_affinity.core.planning.decision import Decision
-from senlin_affinity.core.planning.host_reports import HostReport
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.host_reports import HostReport
 
 _MOST_BLOCKS = 16
 _MOST_HOSTS = 40
@@ -45,12 +47,12 @@ _ASCII_SIGNS = _Signs('#', '+', '.', 'x', 'v')
 
 
 def indented(what: RenderableType) -> Padding:
-    """What stands below something else."""
+    """Return the part, indented below a title."""
     return Padding(what, (0, 0, 0, _INDENT))
 
 
 class HostMap:
-    """The hosts and their servers; ``columns`` are zones and the like: a title, a text by host."""
+    """The hosts and their servers; ``columns`` maps a title to a text for each host."""
 
     def __init__(
         self, decision: Decision, columns: Mapping[str, Mapping[str, str]], console: Console
@@ -67,7 +69,7 @@ class HostMap:
         ]
 
     def rows(self) -> RenderableType:
-        """A column for each rule; where that is too wide, the rules have lines of their own."""
+        """Return a column for each constraint, or rejections below each host if it is narrow."""
         titles = (*self._titles, *self._against)
         rows = [[Text(title, style='bold') for title in titles]]
         for report in self._shown:
@@ -80,7 +82,7 @@ class HostMap:
         return self._blocks([row[:count] for row in rows], widths[:count], room)
 
     def _blocks(self, rows: list[list[Text]], widths: list[int], room: int) -> Group:
-        """For each host a line (two, if its name is long), and below it what is against it."""
+        """Return one line for each host (two for a long name), and its rejections below it."""
         widths[0] = min(widths[0], max(_LEAST, room - sum(widths[1:]) - _GAP * len(widths[1:])))
         lines: list[RenderableType] = []
         for row, report in zip(rows, (None, *self._shown), strict=True):
@@ -91,21 +93,21 @@ class HostMap:
         return Group(*lines)
 
     def _line(self, row: Sequence[Text], widths: Sequence[int]) -> Text:
-        """The cells beside each other; a room is aligned as a number is."""
+        """Return the cells as one line; the room is aligned to the right."""
         room = len(self._titles) - 1
         for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
             cell.align('right' if number == room else 'left', width)
         return _GAPS.join(row)
 
     def _told(self, report: HostReport | None) -> Iterator[RenderableType]:
-        """What is against a host, or else what is not known of it."""
+        """Yield the rejections of a host, or its unknown verdicts if no constraint rejects it."""
         if report is None:
             return
         is_open = report.code is None
         told = [
             f'{verdict.code}{self._detail(verdict)}'
             for verdict in report.verdicts.values()
-            if (not verdict.is_known if is_open else not verdict)
+            if (not verdict.bounds.is_known if is_open else not verdict)
         ]
         if told:
             sign = '?' if is_open else self._signs.refused
@@ -121,7 +123,7 @@ class HostMap:
         return [Text(report.host), *columns, self._servers(report), Text(room)]
 
     def notes(self) -> Iterator[RenderableType]:
-        """How many hosts are not shown, and what the signs mean."""
+        """Yield the number of hidden hosts, and the legend."""
         if self._hidden:
             free = sum(report.code is None for report in self._hidden)
             with_room = f'{free:,}' if free else 'none'
@@ -160,7 +162,7 @@ class HostMap:
             return Text(f'{self._signs.refused} {said}{self._detail(verdict)}', style='red')
         if verdict.outcome is Outcome.PASS:
             return Text(self._signs.passed, style='green')
-        return Text('-' if verdict.is_known else '?', style='dim')
+        return Text('-' if verdict.bounds.is_known else '?', style='dim')
 
     def _detail(self, verdict: Verdict) -> str:
         reason: Reason | None = self._reasons.get(verdict.code)
@@ -172,20 +174,20 @@ def _widths(rows: Sequence[Sequence[Text]]) -> list[int]:
 
 
 def _is_limited(decision: Decision) -> bool:
-    """Does the request as a whole have less room than its hosts together?"""
+    """Check whether a constraint on the request leaves less room than the hosts have together."""
     rooms = [item.room for item in decision.request.values() if item.room is not None]
     on_hosts = sum(report.room or 0 for report in decision.hosts)
     return bool(rooms) and on_hosts > max(0, min(rooms) - len(decision.placements))
 
 
 def _is_told(verdict: Verdict) -> bool:
-    return not verdict or not verdict.is_known
+    return not verdict or not verdict.bounds.is_known
 
 
 def _is_vague(report: HostReport) -> bool:
-    return report.room is None or not all(item.is_known for item in report.verdicts.values())
+    return report.room is None or not all(item.bounds.is_known for item in report.verdicts.values())
 
 
 def _interest(report: HostReport) -> tuple[bool, bool, str]:
-    """Hosts with servers first, then those with room, each by name."""
+    """Return a sort key: hosts with servers first, then hosts with room, each by name."""
     return not (report.placed or report.members), report.code is not None, report.host

@@ -1,4 +1,4 @@
-"""What is told beside a decision: what the look lacks, and what a remedy does not say."""
+"""Write the notes beside a decision: missing parts of the snapshot, and limits of remedies."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from senlin_affinity import api
-from senlin_affinity.core.objects import ResolvedRequest
-from senlin_affinity.core.planning.scheduler_filters import KNOWN
-from senlin_affinity.core.spread import ZONE
-from senlin_affinity.core.suggestion import typo_of
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.spread import ZONE
+from senlin_affinity.model.suggestion import typo_of
+from senlin_affinity.planner.scheduler_filters import KNOWN
 
 _NEW_GROUP_NEEDED = (
     'Nova changes no rule of a group that is there: it takes a new group, which counts only its '
@@ -19,31 +19,53 @@ _NEW_GROUP_NEEDED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """A decision, the question as it was looked up, and what was seen.
+    """A decision, the resolved request and the snapshot that it is based on.
 
-    ``options`` are those that count, by the file that has them.
+    ``options`` are the effective options by the file that sets them. ``is_file`` means that the
+    snapshot comes from a file.
     """
 
     decision: api.Decision
     resolved: ResolvedRequest
-    look: api.Look
+    view: api.CloudView
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    is_file: bool = False
 
     def note_of_remedies(self) -> str:
-        """What to know of the remedies that are shown; '' for nothing."""
+        """Return a note if a remedy needs a new server group; '' otherwise."""
         is_told = any('server_group' in remedy.data for remedy in self.decision.remedies)
-        # Not one that an attach would create.
-        is_there = self.resolved.server_group in (self.look.snapshot.server_groups or ())
+        # An attach would create a group that is not in the snapshot.
+        is_there = self.resolved.server_group in (self.view.snapshot.server_groups or ())
         return _NEW_GROUP_NEEDED if is_told and is_there else ''
 
 
-def missing(resolved: ResolvedRequest, look: api.Look) -> Iterator[str]:
-    """In words, the parts that matter and are not in the snapshot, nobody says why."""
+def project(answer: Answer) -> str:
+    """Return the project of the servers and its origin; '' if it or the hosts are unknown."""
+    resolved = answer.resolved
+    request, group, own = resolved.request, resolved.server_group, resolved.snapshot.project_id
+    if resolved.project_id is None or not answer.decision.is_hosts_known:
+        return ''
+    if request.project_id is not None:
+        why = 'from --project'
+    elif group is not None and group.project_id is not None:
+        why = f'that of server group {group.name}'
+    else:
+        why = 'your own: name another with --project'
+    if answer.is_file and resolved.project_id == own:
+        why = f'that of the snapshot{"" if request.project_id else ": name another with --project"}'
+    quotas = (
+        '' if resolved.has_quotas and resolved.snapshot.quotas else '; its quotas are not known'
+    )
+    return f'{resolved.project_id} ({why}{quotas})'
+
+
+def missing(resolved: ResolvedRequest, view: api.CloudView) -> Iterator[str]:
+    """Yield a phrase for each relevant part that the snapshot lacks without a reported reason."""
     request, snapshot = resolved.request, resolved.snapshot
     keys = ', '.join(item.by for item in request.spread if item.by != ZONE)
     of_keys = f'the domains by {keys} are not known'
     lacking = {
-        'hosts': (look.snapshot.hosts, 'Nova shows them to administrators only'),
+        'hosts': (view.snapshot.hosts, 'Nova shows them to administrators only'),
         'aggregates': (
             snapshot.aggregates if request.member_of or keys else (),
             'the names in member_of cannot be looked up' if request.member_of else of_keys,
@@ -56,12 +78,12 @@ def missing(resolved: ResolvedRequest, look: api.Look) -> Iterator[str]:
         'quotas': (snapshot.quotas, 'no server is refused for them'),
     }
     for part, (value, why) in lacking.items():
-        if value is None and part not in look.unknown:
+        if value is None and part not in view.unavailable:
             yield f'{part.replace("_", " ")}: not in the snapshot ({why})'
 
 
 def misspelt(names: Iterable[str], modelled: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Unknown filters whose names are nearly a known or modelled one's, each with that name."""
+    """Yield each unknown filter that resembles a known one, with the known name."""
     known = {name.lower(): name for name in sorted({*KNOWN, *modelled})}
     for name in names:
         near = typo_of(name.lower(), known)

@@ -1,6 +1,7 @@
-"""A decision for the eyes: the line, a map of the hosts, what is against them, what would help.
+"""Print a decision: the line, a map of the hosts, the rejections, and the remedies.
 
-Who may not see the hosts is told why, and how many of the group's servers are together.
+If the caller may not list hosts, the output gives the reason and the distribution of the group's
+servers.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from rich.text import Text
 
 from senlin_affinity.cli import plan_notes, servers_view
 from senlin_affinity.cli.plan_map import HostMap, indented
-from senlin_affinity.core import host_status, terminal_text
-from senlin_affinity.core.planning.decision import FEWER, TWO, Decision
-from senlin_affinity.core.reasons import sentence
+from senlin_affinity.model import terminal_text
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.nova import host_status
+from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
+from senlin_affinity.planner.decision import FEWER, TWO, Decision
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
-#: So many lines that carry a remedy out are shown with it at most.
+#: The maximum number of command lines below a remedy.
 _MOST_LINES = 4
 _AT_BLANKS: Any = {'break_long_words': False, 'break_on_hyphens': False}
 _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the rules about it'
@@ -28,12 +31,12 @@ _NAMED_HOST = 'the host: the profile names it itself, and Nova asks few of the r
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the command, as where a program's format is written."""
-        raise  # the error that rich has caught where it calls this
+        """Raise the error, so that the command handles it as in cliff's formats."""
+        raise  # the exception that rich caught before it called this method
 
 
 def show(answer: plan_notes.Answer, stream: TextIO) -> None:
-    """Draw it on a stream; colours only where that is a terminal."""
+    """Print the decision to a stream; use colours only on a terminal."""
     console = _Console(file=stream, highlight=False, markup=False, emoji=False)
     for part in _parts(answer, console):
         options = console.options
@@ -44,15 +47,19 @@ def show(answer: plan_notes.Answer, stream: TextIO) -> None:
 
 
 def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableType]:
-    decision, resolved, hosts = answer.decision, answer.resolved, answer.look.snapshot.hosts
+    decision, resolved, hosts = answer.decision, answer.resolved, answer.view.snapshot.hosts
     head, colon, rest = decision.summary().partition(':')
     colour = _COLOURS[None if decision.fits_by_upper_bound else decision.fits]
     yield Text.assemble((head, colour), colon, rest)
     yield Text(f'capacity: {_capacity(decision)}')
+    if project := plan_notes.project(answer):
+        yield Text(f'project: {project}')
     group = resolved.server_group
     if group is not None and decision.violated:
         where = servers_view.violation(group, decision.violated)
         yield Text.assemble(('violated already', _COLOURS[False]), f': {where}')
+    if group is not None and group.policy in FILTERS and holding(resolved) is None:
+        yield Text(why_not_enforced(group.policy), style=_COLOURS[None])
     if decision.assumptions:
         yield Text(f'assuming {", ".join(item.text for item in decision.assumptions)}')
     if hosts == ():
@@ -68,7 +75,8 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
     yield from _remedies(answer, console.width)
     if decision.fits is not False:
         yield from _list('What is not known:', _unknown(answer))
-    yield from _list('Where Nova and Placement differ:', host_status.differences(hosts or ()))
+    differences = host_status.differences(answer.view.snapshot)
+    yield from _list('Where Nova and Placement differ:', differences)
     if group is not None and hosts is None:
         title = f'What is known of server group {group.name}:'
         yield from _list(title, servers_view.together(group))
@@ -77,7 +85,7 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
 
 
 def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]:
-    """What would help, each with its lines if they are few and short; or what the rules advise."""
+    """Yield the remedies with their commands if these are short, or the constraints' advice."""
     decision = answer.decision
     helping = [remedy for remedy in decision.remedies if remedy.code != FEWER]
     single = [remedy for remedy in helping if remedy.code != TWO]
@@ -100,7 +108,7 @@ def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]
 
 
 def _wrapped(command: str, width: int) -> list[str]:
-    """The lines of a command, to be pasted as they are; one with quotes stays in one."""
+    """Wrap a command into lines that can be pasted; a command with quotes stays in one line."""
     if not {'"', "'"}.isdisjoint(command):
         return [f'$ {command}']
     lines = textwrap.wrap(f'$ {command}', width - 2, subsequent_indent='  ', **_AT_BLANKS)
@@ -108,9 +116,9 @@ def _wrapped(command: str, width: int) -> list[str]:
 
 
 def _capacity(decision: Decision) -> str:
-    number, certain = decision.capacity, len(decision.placements)
+    number, certain = decision.capacity, decision.capacity_certain
     if number is None:
-        return f'not known, {certain} or more'
+        return f'not known, {certain:,} or more'
     most = f'{"at most " * decision.capacity_is_upper_bound}{number:,}'
     if decision.fits is None:
         return f'{most}, {certain:,} for certain'
@@ -118,25 +126,25 @@ def _capacity(decision: Decision) -> str:
 
 
 def _unknown(answer: plan_notes.Answer) -> Iterator[str]:
-    """In words, what is not known of the cloud and why, and the rules that could decide it."""
-    decision, look = answer.decision, answer.look
-    for part, why in look.unknown.items():
+    """Yield a phrase for each unknown part, and for each constraint that is undecided."""
+    decision, view = answer.decision, answer.view
+    for part, why in view.unavailable.items():
         yield f'the {part.replace("_", " ")}: {why}'
     if decision.fits is not None:
         return
-    yield from plan_notes.missing(answer.resolved, look)
-    if not decision.is_hosts_known and look.snapshot.hosts is not None:
+    yield from plan_notes.missing(answer.resolved, view)
+    if not decision.is_hosts_known and view.snapshot.hosts is not None:
         yield _NAMED_HOST
     on: dict[str, int] = {}
     for row, number in decision.tally:
         for name, verdict in row.verdicts.items():
-            if row.code is None and not verdict.is_known:
+            if row.code is None and not verdict.bounds.is_known:
                 words = f'{name}: {sentence(verdict, decision.reasons)}'
                 on[words] = on.get(words, 0) + number
     for words, number in on.items():
         yield f'{words}, on {servers_view.counted(number, "host")}'
     for name, verdict in decision.request.items():
-        if not verdict.is_known:
+        if not verdict.bounds.is_known:
             yield f'{name}: {sentence(verdict, decision.reasons)}'
 
 
@@ -147,7 +155,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[RenderableType]:
 
 
 def _stripped(line: Sequence[Segment]) -> list[Segment]:
-    """The line without the spaces at its end, and without what a terminal would act upon."""
+    """Return the line without trailing spaces and terminal control characters."""
     kept = [segment._replace(text=terminal_text.signed(segment.text)) for segment in line]
     while kept and not kept[-1].text.strip():
         kept.pop()

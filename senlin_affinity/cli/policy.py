@@ -1,10 +1,10 @@
-"""``policy validate``: is a policy's spec right, and does the cloud have what it names?
+"""Validate the spec of a policy, and check in a cloud that the named objects exist.
 
-Data flow: the file becomes properties; in a cloud, its zone and aggregates are looked up, what an
-attach would do about the server group is found by reading only, and with ``--profile`` the extra
-specs of its flavor are checked.
+The file becomes properties. With a cloud, the command looks up the zone and the aggregates, and
+finds out by reading only what an attach would do about the server group. With ``--profile``, it
+also checks the extra specs of the flavor.
 
-Units: exit statuses are 0 (right), 3 (not), 1 (the cloud could not be asked), 2 (usage).
+Units: exit statuses are 0 (valid), 3 (invalid), 1 (a request to the cloud failed), 2 (usage).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 
 from senlin_affinity.cli import base, given, servers_view
-from senlin_affinity.core import spread
-from senlin_affinity.core.errors import InvalidSpec, PolicyMismatch
-from senlin_affinity.policy import affinity, flavor, matching, profile, properties
+from senlin_affinity.groups import attachment
+from senlin_affinity.model import spread
+from senlin_affinity.model.errors import CloudError, Mistakes, PolicyMismatch
+from senlin_affinity.policy import flavor, group_lookup, profile, properties
 
 _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 
@@ -30,18 +31,25 @@ class ValidatePolicy(base.ShowOne):
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Read, check, and tell what the policy will do."""
-        wanted = given.spec(parsed_args.file, properties.load)
+        """Read both files, report all mistakes, and describe what the policy will do."""
+        wanted, mistakes = properties.Properties(properties.VERSIONS[-1]), Mistakes()
+        with mistakes.collected():
+            wanted = given.spec(parsed_args.file, properties.load)
 
         def read_profile(spec: object) -> tuple[str | None, ...]:
-            applicable = profile.check_applicable(spec)
-            profile.check_zone(applicable, wanted.spread)
-            note = profile.zone_note(applicable, wanted.spread)
-            return profile.group_hint(applicable), profile.flavor(applicable), note
+            applicable, hint, of_profile = profile.check_applicable(spec), None, Mistakes()
+            with of_profile.collected():
+                profile.check_zone(applicable, wanted.spread)
+            with of_profile.collected():
+                hint = profile.group_hint(applicable)
+            of_profile.check()
+            return hint, profile.flavor(applicable), profile.zone_note(applicable, wanted.spread)
 
         hint, wanted_flavor, note = None, None, profile.zone_note({}, wanted.spread)
         if parsed_args.profile:
-            hint, wanted_flavor, note = given.spec(parsed_args.profile, read_profile)
+            with mistakes.collected():
+                hint, wanted_flavor, note = given.spec(parsed_args.profile, read_profile)
+        mistakes.check()
         rules = ', '.join(f'{key}: {value}' for key, value in (wanted.rules or {}).items())
         is_chosen = wanted.pins_hosts or wanted.is_drs_enabled
         facts = {
@@ -71,20 +79,31 @@ class ValidatePolicy(base.ShowOne):
     ) -> str:
         if not self.has_cloud():
             return _NOT_ASKED
-        from senlin_affinity.cloud import eyes
+        from senlin_affinity.cloud import clients
         from senlin_affinity.cloud.connection import ports
 
-        cloud = ports(eyes.of(self.connection(timeout)), timeout)
-        affinity.validate(wanted, cloud.inventory)
-        of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
-        of_flavor = f'; {of_flavor}' if of_flavor else ''
-        affinity.member_of(wanted, cloud.inventory, cloud.candidates)
+        cloud = ports(clients.of(self.connection(timeout)), timeout)
+        mistakes, of_flavor, group = Mistakes(), '', None
+        try:
+            with mistakes.collected():
+                attachment.validate(wanted, cloud.inventory)
+            with mistakes.collected():
+                attachment.check_choice(wanted, cloud.inventory)
+            with mistakes.collected():
+                of_flavor = flavor.check(wanted, wanted_flavor, cloud.inventory)
+            with mistakes.collected():
+                attachment.member_of(wanted, cloud.inventory, cloud.candidates)
+            with mistakes.collected():
+                group = group_lookup.find(wanted, hint, cloud.server_groups)
+        except PolicyMismatch as error:
+            mistakes.add(str(error), 'properties.servergroup')
+        except CloudError:
+            mistakes.check()  # report certain mistakes even if other checks failed
+            raise
+        mistakes.check()
         exists = f'zone {wanted.availability_zone} exists; ' if wanted.availability_zone else ''
         exists += 'the aggregates exist; ' if wanted.member_of else ''
-        try:
-            group = matching.find(wanted, hint, cloud.server_groups)
-        except PolicyMismatch as error:
-            raise InvalidSpec(str(error), 'properties.servergroup') from error
+        of_flavor = f'; {of_flavor}' if of_flavor else ''
         if group is None:
             return f'{exists}an attach creates the server group{of_flavor}'
         return f'{exists}an attach inherits server group {group.name} ({group.id}){of_flavor}'

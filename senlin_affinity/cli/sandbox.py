@@ -1,7 +1,7 @@
-"""``sandbox up``, ``down`` and ``demo``: a real Nova, Placement and Senlin on this machine.
+"""Start, stop and demonstrate a real Nova, Placement and Senlin on this machine.
 
-Units: exit statuses are 0 (done; also "down" when nothing was running), 1 (could not), 2 (usage), 3
-(a check of the demo did not pass).
+Units: exit statuses are 0 (done; also if "down" found nothing to stop), 1 (failed), 2 (usage), 3 (a
+check of the demo failed).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from senlin_affinity.cli import base
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 
 
 class Up(base.Command):
@@ -21,7 +21,8 @@ class Up(base.Command):
             '--cloud',
             metavar='<file>',
             type=Path,
-            help='hosts, aggregates, flavors and quotas, in YAML (default: two hosts)',
+            help='hosts, aggregates, flavors, quotas, filters and options of the services, in YAML '
+            '(default: two hosts)',
         )
         add(
             '--senlin',
@@ -30,22 +31,32 @@ class Up(base.Command):
             help='whether there is a Senlin beside Nova and Placement (default: there is)',
         )
         add(
+            '--operator-credentials',
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help='give the policy operator credentials, with which it lists the hosts for the '
+            'clusters of tenants (default)',
+        )
+        add(
             '--foreground',
             action='store_true',
             help='stay until Ctrl-C, instead of running in the background',
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Start it, and say how to use it."""
-        # Imported here: it brings openstacksdk, which takes its time.
+        """Start the sandbox, and print how to use it."""
+        # Imported here: it loads openstacksdk, which takes a second.
         from senlin_affinity.sandbox import supervisor
 
-        given = (parsed_args.cloud, parsed_args.senlin, self._progress)
+        file = parsed_args.cloud
+        wanted = supervisor.Wanted(
+            file and str(file.absolute()), parsed_args.senlin, parsed_args.operator_credentials
+        )
         if parsed_args.foreground:
-            supervisor.hold(*given, self._say_how_to_use)
+            supervisor.hold(wanted, self._progress, self._say_how_to_use)
             self.app.stdout.write('the sandbox is gone\n')
         else:
-            supervisor.start(*given)
+            supervisor.start(wanted, self._progress)
             self._say_how_to_use()
 
     def _progress(self, stage: str) -> None:
@@ -71,7 +82,7 @@ class Down(base.Command):
     """End the sandbox of "sandbox up", and see that nothing of it is left."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """End it by its process id."""
+        """End the sandbox by its process id."""
         from senlin_affinity.sandbox import session
 
         running = session.read()
@@ -89,7 +100,7 @@ class Demo(base.Command):
     """Start the sandbox, show what the affinity policy does there, and end it again."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Tell the story."""
+        """Run the steps of the demo."""
         from senlin_affinity.sandbox.demo import story
 
         if not story.run():

@@ -1,6 +1,6 @@
-"""Where servers are, in words: how many of a group are together, and how they are spread.
+"""Describe how the servers of a group are distributed over hosts and domains.
 
-Shapes::
+Example::
 
     server group web (anti-affinity max_server_per_host=1): 2 servers on cmp-1
     5 servers, on 3 hosts: 2, 2, 1
@@ -9,8 +9,8 @@ Shapes::
     columns(question) == {'by rack': {'cmp-1': 'r1', 'cmp-2': '-', 'cmp-3': 'r1, r2'}}
     tuple(in_domains(question, spread, decision)) == ('2 servers: r1, r3', '1 server: r2')
 
-Units: numbers of servers of the group, with those that are placed. Domains that are not known are
-"?". Zones have a column already.
+Units: numbers of servers include the planned ones. Unknown domains are "?". Zones have no column
+here.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from senlin_affinity.core.group_places import Place, places
-from senlin_affinity.core.objects import ResolvedRequest
-from senlin_affinity.core.planning.decision import Decision
-from senlin_affinity.core.planning.topology import domain_of, domains_of, servers
-from senlin_affinity.core.server_group import AFFINITY, ServerGroup
-from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.model.member_locations import Place, places
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import AFFINITY, ServerGroup
+from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.nova.topology import domain_of, domains_of, servers
+from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.row import capacity_constraints
 
 _MOST_NAMES, _MOST_PLACES = 20, 5
+#: A domain that the spread itself has filled still counts.
+_FULL = ('spread.full', 'spread.skew')
 
 
 def in_words(spread: Spread) -> str:
-    """What is asked for."""
+    """Return the spread as a phrase."""
     most = f', max_per_domain {spread.max_per_domain}' if spread.max_per_domain else ''
     return f'{spread.by} (max_skew {spread.max_skew}{most}{"" if spread.is_hard else ", soft"})'
 
 
 def columns(resolved: ResolvedRequest) -> dict[str, dict[str, str]]:
-    """For each criterion, the domains of each host."""
+    """Return the domains of each host for each criterion except zones."""
     return {
         f'by {spread.by}': {
             host.host: _names(domains_of(resolved.snapshot, spread.by, host))
@@ -52,9 +56,9 @@ def _names(domains: frozenset[str] | None) -> str:
 
 
 def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
-    """How many servers each domain holds, the fullest first."""
+    """Yield a line with the domains for each number of servers, the largest number first."""
     snapshot = resolved.snapshot
-    found = (domain_of(snapshot, spread.by, host) for host in snapshot.hosts or ())
+    found = (domain_of(resolved, spread.by, host) for host in snapshot.hosts or ())
     names = sorted({name for name in found if name is not None})
     later = replace(resolved, placed=Counter(each.host for each in decision.placements))
     held = servers(later, spread.by)
@@ -68,16 +72,37 @@ def in_domains(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
     outside = sum(later.members_on.values()) - sum(held.values())
     if names and outside:
         yield f'{counted(outside, "server")}: on hosts that are not in one of them'
+    if spread.is_hard:
+        yield from _uncounted(resolved, spread, decision)
+
+
+def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) -> Iterator[str]:
+    """Yield a sentence for each domain that the skew does not count, with the reason codes."""
+    about_room = capacity_constraints(load_constraints())
+    why: dict[str, list[str | None]] = {}
+    for host, report in zip(resolved.snapshot.hosts or (), decision.hosts, strict=False):
+        against = (
+            verdict.code
+            for name, verdict in report.verdicts.items()
+            if not verdict and name not in about_room and verdict.code not in _FULL
+        )
+        names = domains_of(resolved.snapshot, spread.by, host) or ()
+        for name in names if len(names) == 1 else ():
+            why.setdefault(name, []).append(next(against, None))
+    for name, codes in sorted(why.items()):
+        if None not in codes:
+            said = ', '.join(sorted({code for code in codes if code is not None}))
+            yield f'{name} does not count: no host in it may take a server ({said})'
 
 
 def rule(group: ServerGroup) -> str:
-    """Its policy and its rules."""
+    """Return the policy and the rules of the group."""
     rules = ', '.join(f'{key}={value}' for key, value in sorted(group.rules.items()))
     return f'{group.policy} {rules}'.strip()
 
 
 def violation(group: ServerGroup, violated: Sequence[Place]) -> str:
-    """Where the rule of a group does not hold already, without the id of a host."""
+    """Return a sentence with the hosts that violate the group's policy, without host ids."""
     names = {member.host for member in group.members}
     words = [
         f'{counted(len(place.servers), "server")} on '
@@ -91,10 +116,9 @@ def violation(group: ServerGroup, violated: Sequence[Place]) -> str:
 
 
 def together(group: ServerGroup) -> Iterator[str]:
-    """How many servers are together; nothing where no server's host can be told from another's.
+    """Yield how many servers share a host; yield nothing if no host is known.
 
-    For who may not see the hosts: a ``hostId`` is equal for the servers of one project on one host,
-    and it names nothing.
+    Without access to hosts, ``hostId`` is equal for servers of one project on one host.
     """
     places = [member.host or member.host_id for member in group.members]
     held_by = sorted(Counter(place for place in places if place).values(), reverse=True)
@@ -115,5 +139,5 @@ def together(group: ServerGroup) -> Iterator[str]:
 
 
 def counted(number: int, what: str) -> str:
-    """So many of them."""
+    """Return the number with the noun: '1 host', '2 hosts'."""
     return f'{number:,} {what}{"" if number == 1 else "s"}'

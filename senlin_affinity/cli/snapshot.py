@@ -1,7 +1,7 @@
-"""``snapshot save``: the cloud as the planner sees it, in a file for a replay.
+"""Save a snapshot of the cloud in a file for ``plan --snapshot``.
 
-Units: exit statuses are 0 (saved), 1 (the cloud could not be asked, the disk is full), 2 (usage: no
-cloud is named, the file can not be there).
+Units: exit statuses are 0 (saved), 1 (a request failed, or the disk is full), 2 (usage: no cloud is
+named, or the path is not writable).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 from senlin_affinity import api
 from senlin_affinity.cli import base
-from senlin_affinity.core.errors import AffinityError
-from senlin_affinity.core.objects import CloudSnapshot
-from senlin_affinity.policy.question import ask
+from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.preflight.question import ask
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError)
 _WRONG_KINDS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EOPNOTSUPP)
@@ -32,12 +32,12 @@ class SaveSnapshot(base.ShowOne):
         base.add_timeout(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
-        """Take it, save it, and tell what is in it."""
+        """Take the snapshot, save it, and return a summary."""
         if parsed_args.file == '-':
             raise base.UsageError('a snapshot is saved in a file: name one in place of "-"')
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
-        from senlin_affinity.cloud import snapshot_file
+        from senlin_affinity.cloud import cloud_view, snapshot_file
 
         path, timeout = parsed_args.file, parsed_args.timeout
         flavor, zone = parsed_args.flavor, parsed_args.availability_zone
@@ -45,18 +45,18 @@ class SaveSnapshot(base.ShowOne):
             raise base.UsageError('name a flavor with --flavor: a snapshot has hosts of all zones')
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
         with _writing(path):
-            snapshot_file.check_place(path)  # before the cloud is asked for nothing
-        taken = api.see(
-            api.eyes_of(self.connection(timeout)), api.Needs(question=question), timeout
+            snapshot_file.check_place(path)  # fail before any request is sent
+        taken = cloud_view.fetch(
+            api.clients_of(self.connection(timeout)), api.FetchScope(question=question), timeout
         )
         if question is not None:
-            ask(question, taken)  # which fails where there is no such flavor
+            ask(question, taken)  # fails if the flavor does not exist
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
         facts = {'file': path, **_counts(taken.snapshot)}
         if question is not None:
             facts['answer for the flavor'] = _answer(taken.snapshot)
-        facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unknown.items())
+        facts['not known'] = '; '.join(f'{part}: {why}' for part, why in taken.unavailable.items())
         facts['not known'] = facts['not known'] or '(nothing)'
         return tuple(facts), tuple(facts.values())
 
@@ -72,7 +72,7 @@ def _writing(path: str) -> Iterator[None]:
 
 
 def _answer(snapshot: CloudSnapshot) -> str:
-    """What is known of Placement's own."""
+    """Return how many hosts Placement's allocation candidates contain."""
     number = sum(bool(host.grants) for host in snapshot.hosts or ())
     if not snapshot.answered:
         return f'of {number} hosts, perhaps not all' if number else 'not known'

@@ -1,8 +1,8 @@
 """What Placement answers to a flavor's own query, and what it grants on each host by that.
 
 Data flow: one ``GET /allocation_candidates`` with the query that nova-scheduler would send; the
-alternatives of each host are counted (:mod:`senlin_affinity.core.grants`). As in Nova, those are a
-host's that take something of its own root provider.
+alternatives of each host are counted (:mod:`senlin_affinity.model.candidate_capacity`). As in Nova,
+those are a host's that take something of its own root provider.
 
 Placement may cut an answer (``max_allocation_candidates``), and does not say so. It is whole where
 another answer is longer, or where every host has all alternatives that the providers leave room
@@ -28,12 +28,12 @@ from urllib.parse import parse_qs
 
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING
-from senlin_affinity.cloud.rest import CloudsRest, Microversion
-from senlin_affinity.core import candidate_query
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.grants import Count, Grant, Key, Takes, count
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.cloud.rest import Microversion, OperatorRest
+from senlin_affinity.model.candidate_capacity import CandidateCapacity, Count, Key, Takes, count
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.nova import candidate_query
 
 _MAJOR, _MINOR = map(int, candidate_query.MICROVERSION.split('.'))
 #: What Nova itself asks with.
@@ -42,10 +42,10 @@ _REFUSED = 400
 _KEY = re.compile('(resources|required)(.*)')
 
 
-class Answer(NamedTuple):
+class CandidateAnswer(NamedTuple):
     """The grants of each host, and whether hosts without one are refused."""
 
-    grants: tuple[tuple[Grant, ...], ...]
+    grants: tuple[tuple[CandidateCapacity, ...], ...]
     is_whole: bool
 
 
@@ -59,8 +59,8 @@ class _Group(NamedTuple):
 
 
 def ask(
-    placement: CloudsRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
-) -> Answer:
+    placement: OperatorRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
+) -> CandidateAnswer:
     """One request.
 
     :param roots: the UUID of the root provider of each host.
@@ -72,11 +72,11 @@ def ask(
         if error.status != _REFUSED:
             raise
         # So it answers Nova, which then knows of no host: two groups without a group_policy, ...
-        return Answer(((),) * len(hosts), is_whole=True)
+        return CandidateAnswer(((),) * len(hosts), is_whole=True)
     return read(body, query, hosts, roots, longest)
 
 
-def candidates(placement: CloudsRest, query: str, limit: int | None = None) -> Any:
+def candidates(placement: OperatorRest, query: str, limit: int | None = None) -> Any:
     """The answer as it came, or so much of it. One request."""
     query = query if limit is None else f'{query}&limit={limit}'
     return placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
@@ -84,7 +84,7 @@ def candidates(placement: CloudsRest, query: str, limit: int | None = None) -> A
 
 def read(
     body: Any, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
-) -> Answer:
+) -> CandidateAnswer:
     """What :func:`ask` makes of an answer."""
     with reading(CANDIDATES):
         requests, summaries = body['allocation_requests'], body['provider_summaries']
@@ -94,7 +94,7 @@ def read(
                 if uuid in found:
                     found[uuid].append(request['allocations'])
         is_whole = len(requests) < longest or _is_whole(query, hosts, roots, found, summaries)
-        as_grants: Any = cache(lambda counted: (Grant(query, *counted),))
+        as_grants: Any = cache(lambda counted: (CandidateCapacity(query, *counted),))
         counts = _counts(
             [
                 _taking(found[root], summaries, root, host) if found[root] else None
@@ -102,7 +102,7 @@ def read(
             ],
             is_whole=is_whole,
         )
-        return Answer(tuple(as_grants(each) if each else () for each in counts), is_whole)
+        return CandidateAnswer(tuple(as_grants(each) if each else () for each in counts), is_whole)
 
 
 def some(body: Any) -> dict[str, int]:
@@ -120,7 +120,7 @@ def some(body: Any) -> dict[str, int]:
         return {root: each.certain for root, each in zip(found, counts, strict=True) if each}
 
 
-class _Taking(NamedTuple):
+class _HostAlternatives(NamedTuple):
     """What servers may take on a host, what is free of it, and what others share with the host."""
 
     taken: list[Takes]
@@ -131,7 +131,7 @@ class _Taking(NamedTuple):
 
 def _taking(
     found: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
-) -> _Taking:
+) -> _HostAlternatives:
     """The alternatives of one host."""
     taken: list[Takes] = [
         {
@@ -147,10 +147,10 @@ def _taking(
         for key in free
         if summaries[key[0]]['root_provider_uuid'] != root and not _is_pooled(host, *key)
     )
-    return _Taking(taken, free, lent, count(taken, free))
+    return _HostAlternatives(taken, free, lent, count(taken, free))
 
 
-def _counts(hosts: Sequence[_Taking | None], *, is_whole: bool) -> Iterator[Count | None]:
+def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
     """How many servers each host takes; certain is what others cannot take away."""
     known = [each for each in hosts if each is not None]
     lent = {key for each in known for key in each.lent}

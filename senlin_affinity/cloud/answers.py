@@ -1,8 +1,9 @@
-"""What every reader of an answer does: find its list, page by page, and say where it is odd.
+"""Read the lists and the single objects in answers, page by page, and check their identity.
 
-Units: a page holds up to 1000 things, or what the cloud caps it at (``[api] max_limit``).
+Units: a page holds up to 1000 objects, or fewer where the cloud caps it (``[api] max_limit``).
 
-Errors: CloudError, whose words begin with what was tried.
+Errors: CloudError, which begins with the operation that failed. A well-formed response about
+another object than the requested one is an error too, because a caller may delete the object.
 
 Source: the compute API reference, "Paginated collections". A page that is not the last holds a link
 to the next one under ``<key>_links``; its URL is not followed, because behind a proxy it may name a
@@ -12,7 +13,7 @@ host that nobody but Nova reaches.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from senlin_affinity.cloud.rest import Microversion, Rest, odd
@@ -39,6 +40,32 @@ def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
     return value
 
 
+def check_identity(found: object, wanted: str, what: str) -> None:
+    """Raise CloudError if a response describes another object than the one with the wanted id.
+
+    The comparison ignores case, because the database of a service may ignore it in searches. The
+    error does not name the other object, which may belong to another project.
+    """
+    if str(found).lower() != wanted.lower():
+        raise odd(what, 'the answer is about another object')
+
+
+def check_unique(
+    items: Iterable[Mapping[str, Any]], key: str, what: str, known: set[str] | None = None
+) -> None:
+    """Raise CloudError if two objects of a list have the same value of ``key``.
+
+    :param known: the ids of the previous pages; the function adds those of this page.
+    """
+    known = set() if known is None else known
+    with reading(what):
+        for item in items:
+            identity = str(item[key])
+            if identity in known:
+                raise odd(what, f'the answer lists {identity!r} twice')
+            known.add(identity)
+
+
 def by_marker(
     compute: Rest,
     path: str,
@@ -47,11 +74,17 @@ def by_marker(
     microversion: Microversion,
     **query: str | Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """Every thing under ``key``, as raw JSON; the next page is asked for when it is needed."""
+    """Yield each object under ``key``, as raw JSON; request the next page when it is needed.
+
+    A server may occur on two pages: Nova lists it first while it is in BUILD, and in the usual
+    order afterwards.
+    """
     marker: Mapping[str, str] = {}
+    known: set[str] = set()
     while True:
         body = compute.get(path, what, microversion, params={**query, 'limit': LIMIT, **marker})
         page = list_of(body, key, what)
+        check_unique(page, 'id', what, None if key == 'servers' else known)
         yield from page
         links = body.get(f'{key}_links') or ()
         if not page or not any(link.get('rel') == 'next' for link in links):

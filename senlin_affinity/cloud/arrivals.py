@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.rest import BASE, OwnersRest
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.cloud.answers import check_identity, list_of, reading
+from senlin_affinity.cloud.rest import BASE, OwnerRest
+from senlin_affinity.model.errors import CloudError
 
 #: Servers that one call should ask about.
 MOST = 50
@@ -25,7 +25,7 @@ _MOVES = ('create', 'evacuate', 'live-migration', 'migrate', 'resize', 'unshelve
 _ENDS = {'confirmResize': True, 'live_migration_cancel': False, 'revertResize': False}
 
 
-def arrived(compute: OwnersRest, servers: Iterable[str]) -> dict[str, str]:
+def arrived(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
     """The last time that each server came to a host, as ISO 8601 in UTC, where that is known."""
     what = 'list the actions of a server'
     found = {}
@@ -38,7 +38,10 @@ def arrived(compute: OwnersRest, servers: Iterable[str]) -> dict[str, str]:
                 raise
             return {}
         with reading(what):
-            time = _last([] if body is None else list_of(body, 'instanceActions', what))
+            actions = [] if body is None else list_of(body, 'instanceActions', what)
+            for each in actions:
+                check_identity(each['instance_uuid'], server, what)
+            time = _last(actions)
             if time is not None:
                 found[server] = time
     return found

@@ -1,6 +1,6 @@
 """From connections of openstacksdk to the ports that the decisions use.
 
-Who looks with which eyes is in the types: :mod:`~senlin_affinity.cloud.eyes`.
+The types of :mod:`~senlin_affinity.cloud.clients` keep the two credentials apart.
 
 Units: a timeout is in seconds, for the silence of a server; None is that of the connection
 (``api_timeout`` in clouds.yaml), or else a minute. The log-in, the search for a service and each
@@ -23,21 +23,58 @@ from openstack.connection import Connection
 from openstack.proxy import Proxy
 
 from senlin_affinity.cloud import login, words
-from senlin_affinity.cloud.candidates import PlacementCandidates
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT as REQUEST_TIMEOUT
 from senlin_affinity.cloud.deadline import GivenUp, within
-from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.login import NO_ANSWER
-from senlin_affinity.cloud.rest import CloudsRest, OwnersRest, Rest, unreachable
+from senlin_affinity.cloud.providers import TREES
+from senlin_affinity.cloud.rest import (
+    Microversion,
+    OperatorRest,
+    OwnerRest,
+    Rest,
+    shown,
+    unreachable,
+)
 from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.suggestion import nearest
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.suggestion import nearest
 
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
+#: The first microversion of Placement with forbidden aggregates in ``member_of``.
+FORBIDDEN: Microversion = (1, 32)
 #: What openstacksdk raises where a number stands in place of a text, or of a mapping.
 _ODD_VALUE = (AttributeError, TypeError, ValueError)
+
+
+class PlacementCandidates:
+    """The Placement of one cloud. It is found when it is needed: tenants may not use it."""
+
+    def __init__(self, placement: Callable[[], OperatorRest]) -> None:
+        self._placement = placement
+
+    def check_version(self, member_of: MemberOf, path: str) -> None:
+        """Raise InvalidSpec if Placement is too old for the aggregates of the request.
+
+        The provider trees and their roots, which the constraint reads, need 1.29.
+        """
+        if not member_of:
+            return
+        needed = FORBIDDEN if member_of.forbidden else TREES
+        offered = self._placement().pick(needed)
+        if offered >= needed:
+            return
+        what, remedy = 'aggregates of hosts', 'leave member_of out'
+        if member_of.forbidden:
+            what, remedy = 'forbidden aggregates', 'take the values with ! out'
+        raise InvalidSpec(
+            f'{what} need Placement microversion {shown(needed)}, this cloud offers '
+            f'{shown(offered)}: {remedy}, or use a newer cloud',
+            path,
+        )
 
 
 @dataclass(frozen=True)
@@ -49,14 +86,14 @@ class Ports:
     candidates: PlacementCandidates
 
 
-def ports(eyes: Eyes, timeout: float | None = None) -> Ports:
+def ports(clients: Clients, timeout: float | None = None) -> Ports:
     """The adapters over both. The first time, this gets the owner's token and finds Nova.
 
     The cloud's eyes are opened when something is asked of them.
     """
-    owners = compute(eyes.owner, timeout)
-    inventory = NovaInventory(owners, lambda: clouds_compute(eyes, owners, timeout))
-    candidates = PlacementCandidates(lambda: placement(eyes.cloud, timeout))
+    owners = compute(clients.owner, timeout)
+    inventory = NovaInventory(owners, lambda: clouds_compute(clients, owners, timeout))
+    candidates = PlacementCandidates(lambda: placement(clients.operator, timeout))
     return Ports(NovaServerGroups(owners), inventory, candidates)
 
 
@@ -64,48 +101,81 @@ def _service(kind: str, name: str, connection: Connection, timeout: float | None
     """A service's API. The first time, this gets a token and finds the service."""
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
     session = connection.session
-
-    def find() -> Proxy:
-        with login.impatient(session):
-            adapter: Proxy = getattr(connection, kind)
-            return adapter
-
-    return Rest(_in_time(session, name, find), name, timeout or session.timeout)
+    try:
+        adapter = _in_time(session, name, lambda: _adapter(connection, kind))
+    except CloudError as error:
+        raise CloudError(f'{error}{_other_regions(connection)}', error.status) from error
+    return Rest(adapter, name, timeout or session.timeout)
 
 
-def compute(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+def _other_regions(connection: Connection) -> str:
+    """Return a hint that lists the regions of the catalog if the connection names another one."""
+    session, region = connection.session, connection.config.get_region_name()
+    if region is None or not hasattr(session.auth, 'get_access'):
+        return ''
+    catalog = session.auth.get_access(session).service_catalog.catalog
+    endpoints = [each for service in catalog for each in service.get('endpoints', ())]
+    regions = {each.get('region_id') or each.get('region') for each in endpoints} - {None}
+    if not regions or region in regions:
+        return ''
+    return f'; unknown region {region!r}: the catalog has {", ".join(sorted(regions))}'
+
+
+def _adapter(connection: Connection, kind: str) -> Proxy:
+    adapter: Proxy = getattr(connection, kind)
+    # openstacksdk raises only here for a service that is not in the catalog.
+    _ = adapter.get_endpoint_data
+    return adapter
+
+
+def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Nova, as the owner sees it."""
-    return OwnersRest(_service('compute', 'Nova', owner.connection, timeout))
+    return OwnerRest(_service('compute', 'Nova', owner.connection, timeout))
 
 
-def clouds_compute(eyes: Eyes, owners: OwnersRest, timeout: float | None = None) -> CloudsRest:
+def clouds_compute(
+    clients: Clients, owners: OwnerRest, timeout: float | None = None
+) -> OperatorRest:
     """Nova, as the cloud's eyes see it: the owner's own, where both are one."""
-    if eyes.are_one:
-        return CloudsRest(owners)
-    return CloudsRest(_service('compute', 'Nova', eyes.cloud.connection, timeout))
+    if not clients.has_operator:
+        return OperatorRest(owners)
+    return OperatorRest(_service('compute', 'Nova', clients.operator.connection, timeout))
 
 
-def placement(cloud: CloudsEyes, timeout: float | None = None) -> CloudsRest:
+def placement(cloud: OperatorClient, timeout: float | None = None) -> OperatorRest:
     """Placement, which none but the cloud's eyes ask."""
-    return CloudsRest(_service('placement', 'Placement', cloud.connection, timeout))
+    return OperatorRest(_service('placement', 'Placement', cloud.connection, timeout))
 
 
-def image(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+def image(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Glance, as the owner sees it."""
-    return OwnersRest(_service('image', 'Glance', owner.connection, timeout))
+    return OwnerRest(_service('image', 'Glance', owner.connection, timeout))
 
 
-def identity(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+def identity(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Keystone, as the owner sees it."""
-    return OwnersRest(_service('identity', 'Keystone', owner.connection, timeout))
+    return OwnerRest(_service('identity', 'Keystone', owner.connection, timeout))
 
 
-def clustering(owner: OwnersEyes, timeout: float | None = None) -> OwnersRest:
+def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
     """Senlin, as the owner sees it."""
-    return OwnersRest(_service('clustering', 'Senlin', owner.connection, timeout))
+    return OwnerRest(_service('clustering', 'Senlin', owner.connection, timeout))
 
 
-def project(owner: OwnersEyes, timeout: float | None = None) -> tuple[str | None, str | None]:
+def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
+    """Check whether Keystone's catalog, or clouds.yaml, names an endpoint of Senlin."""
+    login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
+    session = owner.connection.session
+    if owner.connection.config.get_endpoint('clustering') or not hasattr(
+        session.auth, 'get_access'
+    ):
+        return True
+    access = _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
+    known = access.service_catalog.get_endpoints_data(service_type='clustering')
+    return any(known.values())
+
+
+def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
     """The id and the name of the project that the token is of, from the token itself."""
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
@@ -115,7 +185,7 @@ def project(owner: OwnersEyes, timeout: float | None = None) -> tuple[str | None
     return access.project_id, access.project_name
 
 
-def ids(owner: OwnersEyes) -> tuple[str | None, str | None]:
+def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
     """The ids of the user and the project that the token is of; None where it has none."""
     session = owner.connection.session
     return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))

@@ -28,7 +28,7 @@ from typing import Any, NoReturn, TypeVar
 
 import requests
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 
 T = TypeVar('T')
 

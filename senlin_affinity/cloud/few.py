@@ -1,7 +1,8 @@
 """All hosts that Placement has for a request, where they are few: a no of them is the cloud's.
 
-Data flow: for each part of what an owner reads of a refusal (:mod:`senlin_affinity.policy.proof`)
-Placement is asked, unless the hosts that are known do. A longer answer proves that one was not cut.
+Data flow: for each part of what an owner reads of a refusal
+(:mod:`senlin_affinity.preflight.upper_bound`) Placement is asked, unless the
+hosts that are known do. A longer answer proves that one was not cut.
 Each host is asked for by the id of its provider, the servers of the group are the owner's own list,
 and the look that comes out has these hosts as a whole look has them. All others are refused, or
 would add to no number. Where something of this is not so, None comes out.
@@ -27,16 +28,16 @@ from urllib.parse import parse_qs
 from senlin_affinity.cloud import allocations, hosts, members, mirrors
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
-from senlin_affinity.cloud.eyes import Eyes
+from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, Room
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.host import Resource
-from senlin_affinity.core.planning.actions import Data
-from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.policy import proof
-from senlin_affinity.policy.proof import Part
-from senlin_affinity.policy.question import Look, Narrow
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Resource
+from senlin_affinity.model.proposal import Data
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.preflight import upper_bound
+from senlin_affinity.preflight.question import CloudView, Narrow
+from senlin_affinity.preflight.upper_bound import CandidateQuery
 
 T = TypeVar('T')
 _FORBIDDEN = 403
@@ -48,7 +49,7 @@ MOST, _ALWAYS, _ROWS = 250, 20, 4
 _MOST_MIRRORED = 1000
 
 
-class Known(NamedTuple):
+class Facts(NamedTuple):
     """What was read already: an answer of Placement's, with its query and the limit of it, and the
     aggregates of each service host.
     """
@@ -60,40 +61,42 @@ class Known(NamedTuple):
 
 
 def see(
-    eyes: Eyes, asked: Narrow, look: Look, known: Known, timeout: float | None = None
-) -> Look | None:
+    clients: Clients, asked: Narrow, view: CloudView, known: Facts, timeout: float | None = None
+) -> CloudView | None:
     """The look with these hosts, to be said to who may not see hosts."""
-    seeing = _Seeing(eyes, asked, look, known, timeout)
+    seeing = _Seeing(clients, asked, view, known, timeout)
     found = seeing.see()
-    return None if found is None else dataclasses.replace(found, is_owners=False, is_part=True)
+    return (
+        None if found is None else dataclasses.replace(found, owner_sees_hosts=False, is_part=True)
+    )
 
 
 class _Seeing:
     """One such look; what it asks for is asked for once."""
 
     def __init__(
-        self, eyes: Eyes, asked: Narrow, look: Look, known: Known, timeout: float | None
+        self, clients: Clients, asked: Narrow, view: CloudView, known: Facts, timeout: float | None
     ) -> None:
-        self._owners = clouds.compute(eyes.owner, timeout)
-        self._compute = clouds.clouds_compute(eyes, self._owners, timeout)
-        self._placement = clouds.placement(eyes.cloud, timeout)
-        self._is_one = eyes.are_one
-        self._inventory = clouds.ports(eyes, timeout).inventory
-        self._asked, self._bare, self._known = asked, look, known
+        self._owners = clouds.compute(clients.owner, timeout)
+        self._compute = clouds.clouds_compute(clients, self._owners, timeout)
+        self._placement = clouds.placement(clients.operator, timeout)
+        self._is_one = not clients.has_operator
+        self._inventory = clouds.ports(clients, timeout).inventory
+        self._asked, self._bare, self._known = asked, view, known
         self._zone_of: Mapping[str, str] = {}
         self._servers: list[dict[str, Any]] = []
-        self._moved: dict[str, tuple[str, ...]] = {}
+        self._moved: dict[str, Member] = {}
         self._soft_deleted: tuple[Member, ...] | None = None
         self._tree: str | None = None
-        self._answers: dict[Part, Any] = {}
+        self._answers: dict[CandidateQuery, Any] = {}
         self._whole: set[str] = set()
         self._hypervisors: dict[str, Hypervisor | None] = {}
         self._summaries: dict[str, Any] = {}
 
-    def see(self) -> Look | None:
+    def see(self) -> CloudView | None:
         """The look, if it proves what it says."""
         asked, bare = self._asked, self._bare
-        is_bound = proof.is_bound(asked, bare)
+        is_bound = upper_bound.is_bound(asked, bare)
         if self._compute.pick(hosts.UUIDS) < hosts.UUIDS or (is_bound and not self._see_tree()):
             return None
         base = self._part({})
@@ -107,42 +110,46 @@ class _Seeing:
         if is_yes_only and not is_bound:
             return None
         self._see_others()
-        look = self._look(base)
-        if not (is_whole or proof.is_enough(asked, look, {})):
+        view = self._view(base)
+        if not (is_whole or upper_bound.is_enough(asked, view, {})):
             return None
-        if not proof.fits(asked, look):
+        if not upper_bound.fits(asked, view):
             if is_yes_only or not self._are_changes_known(base):
                 return None
-            look = self._look(base)
+            view = self._view(base)
         places = {
             (zone, self._known.aggregates_of.get(host, frozenset()))
             for host, zone in self._zone_of.items()
         }
-        is_proof = proof.is_proof(asked, look, places, is_whole=is_whole)
-        return look if is_proof and self._is_longest() else None
+        is_proof = upper_bound.is_proof(asked, view, places, is_whole=is_whole)
+        return upper_bound.proved(asked, view) if is_proof and self._is_longest() else None
 
-    def _part(self, data: Data) -> Part | None:
+    def _part(self, data: Data) -> CandidateQuery | None:
         sets = {*self._known.aggregates_of.values()}
-        return proof.part(self._asked, self._bare, data, sets, self._tree)
+        return upper_bound.part(self._asked, self._bare, data, sets, self._tree)
 
-    def _are_changes_known(self, base: Part) -> bool:
+    def _are_changes_known(self, base: CandidateQuery) -> bool:
         """Is the question with each change that the owner could make answered?"""
         zones = {*self._zone_of.values()}
-        changes = proof.changes(self._asked, self._bare, zones)
-        return proof.are_few_zones(zones) and all(self._is_known(base, each) for each in changes)
+        changes = upper_bound.changes(self._asked, self._bare, zones)
+        return upper_bound.are_few_zones(zones) and all(
+            self._is_known(base, each) for each in changes
+        )
 
-    def _is_known(self, base: Part, data: Data) -> bool:
+    def _is_known(self, base: CandidateQuery, data: Data) -> bool:
         """Is the question with a change answered, by these hosts or by those that it adds?"""
         part = self._part(data)
         if part is not None and part.text in self._whole:
             return True
-        if proof.is_enough(self._asked, self._look(base), data):
+        if upper_bound.is_enough(self._asked, self._view(base), data):
             return True
         if part is None or not self._ask(part):
             return False
-        return part.text in self._whole or proof.is_enough(self._asked, self._look(base), data)
+        return part.text in self._whole or upper_bound.is_enough(
+            self._asked, self._view(base), data
+        )
 
-    def _ask(self, part: Part) -> bool:
+    def _ask(self, part: CandidateQuery) -> bool:
         """Ask Placement for the hosts of a part; False where they are odd, or too many."""
         answer, limit = self._known.answer, self._known.limit
         needed = min(part.limit, MOST + 1)  # whose hosts are too many
@@ -185,18 +192,18 @@ class _Seeing:
 
     def _see_others(self) -> None:
         """The zones and the members, as far as they matter."""
-        if proof.is_zone_asked(self._asked, self._bare) and not self._zone_of:
+        if upper_bound.is_zone_asked(self._asked, self._bare) and not self._zone_of:
             self._zone_of = self._every_zone
         groups = self._bare.snapshot.server_groups or ()
         if any(group.members for group in groups):
             self._servers = self._servers or members.own(self._owners)
             located = self._groups()
             moved = _allowed(lambda: members.moved(self._compute, located)) or located
-            self._moved = {each.server: each.also_on for group in moved for each in group.members}
+            self._moved = {each.server: each for group in moved for each in group.members}
         if members.are_hidden(groups):
             self._soft_deleted = _allowed(lambda: members.soft_deleted(self._compute, groups))
 
-    def _look(self, base: Part) -> Look:
+    def _view(self, base: CandidateQuery) -> CloudView:
         """The look with the hosts of all answers."""
         for root in self._summaries:
             if root not in self._hypervisors:
@@ -220,6 +227,7 @@ class _Seeing:
             soft_deleted=self._soft_deleted,
             answered=frozenset({base.name} if is_whole else ()),
             availability_zones=frozenset(self._zone_of.values()) or None,
+            closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
         return dataclasses.replace(self._bare, snapshot=snapshot)
 
@@ -233,18 +241,21 @@ class _Seeing:
         )
 
     def _elsewhere(self, member: Member) -> Member:
-        """A member on a host that is not among these, on one of that name."""
-        host, also_on = member.host or member.host_id, self._moved.get(member.server, ())
-        return dataclasses.replace(member, host=host, also_on=also_on)
+        """Return the member with its hosts, also if they are not in the snapshot."""
+        moved = self._moved.get(member.server, member)
+        host = member.host or member.host_id
+        return dataclasses.replace(member, host=host, also_on=moved.also_on, left=moved.left)
 
     def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
-        """Has Placement all hosts in these that Nova has in them? Rules read Nova's."""
+        """Check whether the aggregates have the same hosts in Nova and in Placement."""
         known = self._known.aggregates_of.items()
         names = {host for host, its in known if not aggregates.isdisjoint(its)}
         if len(names) > _MOST_MIRRORED:
             return False
-        seen = mirrors.named(self._placement, aggregates) if names else set()
-        return names <= {*seen, *(name.partition('.')[0] for name in seen)}
+        seen = mirrors.named(self._placement, aggregates) if aggregates else set()
+        short = {name.partition('.')[0] for name in seen}
+        is_none_stale = all(not names.isdisjoint((name, name.partition('.')[0])) for name in seen)
+        return is_none_stale and names <= {*seen, *short}
 
     def _is_longest(self) -> bool:
         """Does Placement answer with more than was taken for all that it has?"""

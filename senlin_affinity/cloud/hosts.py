@@ -16,13 +16,19 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import by_marker, list_of, reading
+from senlin_affinity.cloud.answers import (
+    by_marker,
+    check_identity,
+    check_unique,
+    list_of,
+    reading,
+)
 from senlin_affinity.cloud.providers import Room
-from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion
-from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, VCPU
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.member_of import all_spelt
-from senlin_affinity.core.objects import Aggregate
+from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.member_of import all_spelt
 
 UUIDS: Microversion = (2, 53)
 AGGREGATE_UUIDS: Microversion = (2, 41)
@@ -53,9 +59,10 @@ class Hypervisor(NamedTuple):
     largest: Mapping[str, int]
     servers: tuple[str, ...]
     running: int | None
+    disabled_reason: str | None
 
 
-def hypervisors(compute: CloudsRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
+def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
     """All hypervisors, and which of some servers are on each. One request a page."""
     query = {'with_servers': 'true'} if servers else {}
     with reading(_HYPERVISORS):
@@ -65,20 +72,26 @@ def hypervisors(compute: CloudsRest, servers: Collection[str] = ()) -> tuple[Hyp
         )
 
 
-def hypervisor(compute: CloudsRest, root: str) -> Hypervisor | None:
+def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
     """The one whose root provider this is; None where it is no hypervisor's. One request."""
     path = f'/os-hypervisors/{quote(root, safe="")}'
     body = compute.get(path, _HYPERVISORS, UUIDS, may_be_missing=True)
     with reading(_HYPERVISORS):
-        return None if body is None else _hypervisor(body['hypervisor'], ())
+        if body is None:
+            return None
+        found = _hypervisor(body['hypervisor'], ())
+        check_identity(found.id, root, _HYPERVISORS)
+        return found
 
 
-def hypervisor_of(compute: CloudsRest, host: str) -> Hypervisor | None:
+def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
     """The only one of a service host; None where it is not seen by its name. One request."""
     query = {'hypervisor_hostname_pattern': host}
     body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query, may_be_missing=True)
     with reading(_HYPERVISORS):
-        every = [_hypervisor(item, ()) for item in (body or {}).get('hypervisors', ())]
+        listed = list_of(body, 'hypervisors', _HYPERVISORS) if body else []
+        check_unique(listed, 'id', _HYPERVISORS)
+        every = [_hypervisor(item, ()) for item in listed]
     found = [each for each in every if each.service_host == host]
     # A service of libvirt's has one; another one's may have some that are called otherwise.
     return found[0] if len(found) == 1 and found[0].kind in _ONE_EACH else None
@@ -87,7 +100,7 @@ def hypervisor_of(compute: CloudsRest, host: str) -> Hypervisor | None:
 def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor:
     kind = item['hypervisor_type']
     sizes = () if kind.startswith(_VSPHERE) else _SIZES
-    running = item.get('running_vms')
+    running, reason = item.get('running_vms'), item['service'].get('disabled_reason')
     largest = ((name, item.get(size)) for name, size in sizes)
     return Hypervisor(
         item['id'],
@@ -99,16 +112,31 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
         {name: size for name, size in largest if type(size) is int and size > 0},
         tuple([each['uuid'] for each in item.get('servers') or () if each['uuid'] in servers]),
         running if type(running) is int and running >= 0 else None,
+        reason if isinstance(reason, str) and reason else None,
     )
 
 
-def zones(compute: CloudsRest) -> dict[str, str]:
-    """The availability zone of every service host. One request."""
+def zones(compute: OperatorRest) -> dict[str, str]:
+    """Return the availability zone of every service host. One request."""
+    return zones_of(compute)[0]
+
+
+def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:
+    """Return the zone of every service host, and whether each zone has an enabled service.
+
+    One request. Nova accepts requests for a zone with an enabled service, even if it is down.
+    """
     with reading(_SERVICES):
-        return {service['host']: service['zone'] for service in services(compute)}
+        zone_of: dict[str, str] = {}
+        is_open: dict[str, bool] = {}
+        for service in services(compute):
+            host, zone = service['host'], service['zone']
+            zone_of[host] = zone
+            is_open[zone] = is_open.get(zone, False) or service['status'] != 'disabled'
+        return zone_of, is_open
 
 
-def services(compute: CloudsRest) -> list[dict[str, Any]]:
+def services(compute: OperatorRest) -> list[dict[str, Any]]:
     """The compute services, as raw JSON. One request."""
     query = {'binary': 'nova-compute'}
     return list_of(
@@ -116,13 +144,14 @@ def services(compute: CloudsRest) -> list[dict[str, Any]]:
     )
 
 
-def aggregates(compute: CloudsRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
+def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
     """All aggregates; and the UUIDs of each service host's, one object where they are equal."""
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []
     by_host: dict[str, tuple[str, ...]] = {}
     with reading(_AGGREGATES):
         listed = list_of(body, 'aggregates', _AGGREGATES)
+        check_unique(listed, 'uuid', _AGGREGATES)
         for item in sorted(listed, key=lambda each: each['uuid']):
             uuid, members = item['uuid'], item['hosts']
             found.append(
@@ -165,6 +194,7 @@ def hosts(
             room.is_nested,
             room.is_partial,
             servers=each.running,
+            disabled_reason=None if each.is_enabled else each.disabled_reason,
         )
         for each, room in with_rooms
     )

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from senlin_affinity.cloud.answers import list_of, reading
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.clients import OwnerClient
 from senlin_affinity.cloud.connection import image
-from senlin_affinity.cloud.eyes import OwnersEyes
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.member_of import canonical
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.member_of import canonical
 
 _SCHEMA = """
     checksum container_format created_at direct_url disk_format file id locations min_disk min_ram
@@ -28,11 +28,11 @@ _NOT_FOUND = 404
 _ATTRIBUTES = frozenset(_SCHEMA.split())
 
 
-def find(owner: OwnersEyes, name_or_id: str, timeout: float | None = None) -> Image:
+def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> Image:
     """The image with this name or id."""
     what = f"read the image '{name_or_id}'"
     glance = image(owner, timeout)
-    if canonical(name_or_id):
+    if wanted := canonical(name_or_id):
         try:
             found = [glance.get(f'/images/{name_or_id}', what)]
         except CloudError as error:
@@ -41,6 +41,7 @@ def find(owner: OwnersEyes, name_or_id: str, timeout: float | None = None) -> Im
             raise InvalidSpec(str(error), 'image') from error
     else:
         found = list_of(glance.get('/images', what, params={'name': name_or_id}), 'images', what)
+        check_unique(found, 'id', what)
     if not found:
         raise InvalidSpec(f"there is no image '{name_or_id}'", 'image')
     if len(found) > 1:
@@ -52,6 +53,7 @@ def find(owner: OwnersEyes, name_or_id: str, timeout: float | None = None) -> Im
     if not isinstance(found[0], dict):
         raise CloudError(f'could not {what}: the answer is no object')
     with reading(what):
+        check_identity(found[0]['id' if wanted else 'name'], wanted or name_or_id, what)
         return _image(found[0])
 
 

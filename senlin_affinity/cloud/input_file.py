@@ -2,31 +2,48 @@
 
 Units: a limit is in MiB. 100,000 hosts with traits and resources are 217 MiB of a snapshot.
 
-Errors: InvalidSpec for what is larger, also for a pipe or a device that has no end; OSError for
-what can not be read.
+A pipe, such as the shell's ``<(command)``, is read like a file. A named pipe without a writer and a
+terminal are rejected, because a read would never return.
+
+Errors: InvalidSpec for a larger file, also for an endless pipe or device, for a named pipe without
+data, and for a terminal; OSError for a file that cannot be read.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import stat
 from typing import IO
 
-from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.model.errors import InvalidSpec
 
 #: A snapshot, where nobody says otherwise; a spec, or a file of options.
 LARGEST, LARGEST_TEXT = 256, 1
 _MEBIBYTE, _PIECE = 1 << 20, 1 << 16
+#: Milliseconds until a named pipe must have something to read.
+_WAIT = 1000
+#: The paths of files that the shell has already opened.
+_OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 
 
 def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
-    """All of a file."""
-    with open(path, 'rb') as file:
+    """Return the content of a file."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
+        kind = os.fstat(file.fileno()).st_mode
+        if stat.S_ISFIFO(kind) and not os.fspath(path).startswith(_OPEN):
+            poll = select.poll()
+            poll.register(file, select.POLLIN)
+            if not poll.poll(_WAIT):
+                raise InvalidSpec('is a pipe without a writer', os.fspath(path))
+        if stat.S_ISCHR(kind) and file.isatty():
+            raise InvalidSpec('is a terminal, not a file', os.fspath(path))
+        os.set_blocking(file.fileno(), not stat.S_ISCHR(kind))
         return all_of(file, largest)
 
 
 def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
-    """All that an open file has."""
+    """Return the content of an open file."""
     data = bytearray()
     while piece := file.read(_PIECE):
         data += piece

@@ -1,4 +1,4 @@
-"""What Nova has, as :class:`~senlin_affinity.core.ports.Inventory`: never a request for each host.
+"""What Nova has, as :class:`~senlin_affinity.model.ports.Inventory`: never a request for each host.
 
 Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0.
 
@@ -15,12 +15,20 @@ from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import flavors, hosts
-from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest, shown
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.objects import Aggregate, Flavor, Quota
-from senlin_affinity.core.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS, SERVER_GROUPS
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, shown
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.snapshot import Flavor, Quota
+from senlin_affinity.nova.quotas import (
+    CORES,
+    INSTANCES,
+    METADATA_ITEMS,
+    RAM,
+    SERVER_GROUP_MEMBERS,
+    SERVER_GROUPS,
+)
 
 PATTERN_QUERY: Microversion = (2, 53)
 _BAD_REQUEST, _FORBIDDEN = 400, 403
@@ -29,6 +37,8 @@ _BAD_REQUEST, _FORBIDDEN = 400, 403
 _HIDDEN = (403, 404)
 #: A flavor, an image and a host that there are not.
 _NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
+#: Limits of a single group or server, for which a project has no usage.
+_UNUSED = (SERVER_GROUP_MEMBERS, METADATA_ITEMS)
 #: The quotas of the servers themselves, and the names that Nova gives limit and use.
 _OF_SERVERS = (
     (INSTANCES, 'maxTotalInstances', 'totalInstancesUsed'),
@@ -43,7 +53,7 @@ class NovaInventory:
     :param clouds: gives the cloud's eyes, when something is asked of them.
     """
 
-    def __init__(self, compute: OwnersRest, clouds: Callable[[], CloudsRest]) -> None:
+    def __init__(self, compute: OwnerRest, clouds: Callable[[], OperatorRest]) -> None:
         self._compute = compute
         self._clouds = clouds
 
@@ -76,6 +86,8 @@ class NovaInventory:
             for name, limit, used in _OF_SERVERS:
                 if limit in absolute:
                     quotas[name] = Quota(_limit(absolute[limit]), int(absolute[used]))
+            if 'maxServerMeta' in absolute:
+                quotas[METADATA_ITEMS] = Quota(_limit(absolute['maxServerMeta']))
             return quotas
 
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
@@ -89,12 +101,15 @@ class NovaInventory:
         body = self._compute.get(path, what, self._compute.pick(BASE))
         with reading(what):
             found = body['quota_set']
+            check_identity(found['id'], project_id, what)
             quotas = {
                 name: Quota(_limit(found[name]['limit']), _used(found[name]))
                 for name in (INSTANCES, CORES, RAM, SERVER_GROUPS)
             }
-            members = Quota(_limit(found[SERVER_GROUP_MEMBERS]['limit']))
-            return {**quotas, SERVER_GROUP_MEMBERS: members}
+            for name in _UNUSED:
+                if name in found:
+                    quotas[name] = Quota(_limit(found[name]['limit']))
+            return quotas
 
     def with_user(
         self, quotas: Mapping[str, Quota], project_id: str | None, user_id: str | None
@@ -117,14 +132,16 @@ class NovaInventory:
             return quotas
         with reading(what):
             found = body['quota_set']
+            check_identity(found['id'], project_id, what)
             of_user = {
                 name: Quota(
                     _limit(found[name]['limit']),
-                    None if name == SERVER_GROUP_MEMBERS else _used(found[name]),
+                    None if name in _UNUSED else _used(found[name]),
                 )
                 for name in quotas
+                if name in found
             }
-        return {name: replace(quota, of_user=of_user[name]) for name, quota in quotas.items()}
+        return {name: replace(quota, of_user=of_user.get(name)) for name, quota in quotas.items()}
 
     def flavor(self, name_or_id: str) -> Flavor | None:
         """See :meth:`Inventory.flavor`."""
@@ -183,7 +200,7 @@ class NovaInventory:
         return hosts.aggregates(clouds)[0]
 
 
-def _hypervisors(compute: CloudsRest, pattern: str) -> list[Host]:
+def _hypervisors(compute: OperatorRest, pattern: str) -> list[Host]:
     """Those with the pattern in the hypervisor's name."""
     what = 'list the hypervisors'
     is_query = compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
@@ -195,7 +212,10 @@ def _hypervisors(compute: CloudsRest, pattern: str) -> list[Host]:
         may_be_missing=is_query,
     )
     made = []
-    for item in () if body is None else list_of(body, 'hypervisors', what):
+    found = [] if body is None else list_of(body, 'hypervisors', what)
+    if is_query:  # older ids are numbers, of which two cells may have the same
+        check_unique(found, 'id', what)
+    for item in found:
         name, service = str(item.get('hypervisor_hostname', '')), item.get('service')
         if not isinstance(service, Mapping) or not isinstance(service.get('host'), str):
             raise CloudError(f'could not {what}: {name!r} has no service host')

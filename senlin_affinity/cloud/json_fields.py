@@ -2,7 +2,7 @@
 
 Shapes::
 
-    FLAVOR = Table(Flavor, Field('id', text), Field('vcpus', amount), Field('swap', amount))
+    FLAVOR = Schema(Flavor, Field('id', text), Field('vcpus', amount), Field('swap', amount))
     FLAVOR.read({'id': '1', 'vcpus': 2}) == Flavor('1', 2)
     FLAVOR.write(Flavor('1', 2)) == '{"id": "1", "vcpus": 2, "swap": 0}'
 
@@ -16,24 +16,24 @@ that an object has twice (:class:`Twice`), of which the json module would keep t
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
-import math
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from senlin_affinity.core import suggestion
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.terminal_text import is_plain
+from senlin_affinity.model import suggestion
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.terminal_text import is_plain
 
 T = TypeVar('T')
 #: Halves of characters, which JSON can spell, and UTF-8 can not.
 _SURROGATE = re.compile('[\ud800-\udfff]')
 #: So much of a wrong value is shown.
 _LONGEST = 80
+_NO_LIST = 'must be a list of strings'
 #: A value as JSON; what has no order is sorted.
 encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=sorted).encode
 
@@ -44,10 +44,16 @@ class Twice(NamedTuple):
     key: str
 
 
-def twice(pairs: list[tuple[str, Any]]) -> Twice:
-    """The first key that is there twice."""
+def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Twice:
+    item = dict(pairs)
+    if len(item) == len(pairs):
+        return item
     names = [name for name, _value in pairs]
     return Twice(next(name for number, name in enumerate(names) if name in names[:number]))
+
+
+#: Decodes JSON; an object that has a key twice becomes a :class:`Twice`.
+decode = json.JSONDecoder(object_pairs_hook=_checked).decode
 
 
 class Field(NamedTuple):
@@ -72,63 +78,37 @@ def alike(
     return (Field(key, read, write, is_rare) for key in keys)
 
 
-#: What checks the fields that are there, and the others before the last of them, in the class's
-#: order; and the greatest least, if they are nothing but numbers in that order.
-Rows = tuple[list[tuple[str, Callable[[Any], Any], Any]], float]
-
-
-class Table(Generic[T]):
+class Schema(Generic[T]):
     """The fields of a class, a dataclass or a named tuple, in the order of the file."""
 
     def __init__(self, made: Callable[..., T], *fields: Field) -> None:
         self.fields = {field.key: field for field in fields}
         #: The values of what may be left out.
-        self.defaults = _defaults(made)
+        self.defaults = defaults_of(made)
         self._made = made
-        self._in_order = [key for key in inspect.signature(made).parameters if key in self.fields]
-        #: By the keys of an object: nearly all have the same.
-        self._rows: dict[tuple[str, ...], Rows] = {}
+        self._needed = [key for key in self.fields if key not in self.defaults]
         self._written = [
             (f', "{key}": ', attrgetter(key), self.defaults[key] if is_rare else ..., write)
             for key, _read, write, is_rare in fields
         ]
 
     def read(self, item: Any) -> T:
-        """A thing out of parsed JSON, or what was one already. What may be None may be null."""
+        """Return the thing of decoded JSON; a value that may be None may be null."""
         if type(item) is not dict:
-            if type(item) is self._made:
-                return item
             raise wrong(f'must be an object with {", ".join(self.fields)}', item)
-        keys = tuple(item)
-        known = self._rows.get(keys)
-        if known is None:
-            known = self._rows[keys] = self._rows_of(keys)
-        rows, least = known
-        if least is not math.inf:
-            for value in item.values():
-                if type(value) is not int or value < least:
-                    break
-            else:
-                return self._made(*item.values())
-        values, get, key = [], item.get, ''
-        try:
-            for key, check, default in rows:
-                value = get(key, default)
-                values.append(value if value is default else check(value))
-        except InvalidSpec as error:
-            raise below(key, error) from error
-        return self._made(*values)
-
-    def _rows_of(self, keys: tuple[str, ...]) -> Rows:
-        if not self.fields.keys() >= set(keys):
-            raise unknown_key(keys, self.fields)
-        for key in self._in_order:
-            if key not in keys and key not in self.defaults:
+        if not self.fields.keys() >= item.keys():
+            raise unknown_key(item, self.fields)
+        for key in self._needed:
+            if key not in item:
                 raise InvalidSpec('is missing', key)
-        wanted = self._in_order[: 1 + max(map(self._in_order.index, keys), default=-1)]
-        rows = [(key, self.fields[key].read, self.defaults.get(key, ...)) for key in wanted]
-        least = [_LEAST.get(check, math.inf) for _key, check, _default in rows]
-        return rows, max(least, default=0) if keys == tuple(wanted) else math.inf
+        values = {}
+        for key, field in self.fields.items():
+            if key in item and (value := item[key]) is not self.defaults.get(key, ...):
+                try:
+                    values[key] = field.read(value)
+                except InvalidSpec as error:
+                    raise below(key, error) from error
+        return self._made(**values)
 
     def write(self, thing: T) -> str:
         """The thing as JSON."""
@@ -140,7 +120,8 @@ class Table(Generic[T]):
         return f'{{{text[2:]}}}'
 
 
-def _defaults(made: Any) -> Mapping[str, Any]:
+def defaults_of(made: Any) -> Mapping[str, Any]:
+    """Return the default values of the fields of a class that have one."""
     if not dataclasses.is_dataclass(made):
         return made._field_defaults  # type: ignore[no-any-return]
     return {
@@ -229,7 +210,6 @@ def _at_least(least: int) -> Callable[[Any], int]:
 
 
 amount, size = _at_least(0), _at_least(1)
-_LEAST: Mapping[Callable[[Any], Any], int] = {amount: 0, size: 1}
 
 
 def wrong(message: str, value: object) -> InvalidSpec:
@@ -252,3 +232,25 @@ def below(place: str, error: InvalidSpec) -> InvalidSpec:
     """The error, with its path below a place."""
     dot = '.' if error.path and not error.path.startswith('[') else ''
     return InvalidSpec(error.message, f'{place}{dot}{error.path}')
+
+
+def texts(
+    gathered: Callable[[Iterable[str]], frozenset[str]], one: Callable[[Any], str]
+) -> Callable[[Any], frozenset[str]]:
+    """Return a reader of lists of strings; equal lists become one object, as equal strings do."""
+    one = cache(one)
+    shared: dict[frozenset[str], frozenset[str]] = {}
+
+    def read(value: Any) -> frozenset[str]:
+        if type(value) is not list:
+            raise wrong(_NO_LIST, value)
+        try:
+            found = gathered(map(one, value))
+        except (InvalidSpec, TypeError) as error:
+            if not all(type(item) is str for item in value):
+                raise wrong(_NO_LIST, value) from error
+            each(value, one)  # raises the error with its place
+            raise
+        return shared.setdefault(found, found)
+
+    return read

@@ -5,20 +5,18 @@ refuses, is reported as such, and not as a Nova that is not there.
 
 Where ``GET auth_url`` answers 401, keystoneauth asks again with a token, which is what it is about
 to get, under a lock that it then waits for itself (``get_access`` of
-``keystoneauth1/identity/base.py``). That second request is refused before it is made.
+``keystoneauth1/identity/base.py``). That second request is refused before it is made, by a session
+of our own: the session of a connection may be used by others.
 
-Units: a timeout is in seconds, for the silence of a server, which is then not asked again, at this
-URL or at another.
+Units: a timeout is in seconds, for the silence of Keystone, which is then not asked again, at this
+URL or at another. The search for a service after it has the deadline of a call.
 
 Errors: CloudError.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import requests
@@ -28,7 +26,7 @@ from openstack.connection import Connection
 
 from senlin_affinity.cloud import transport, words
 from senlin_affinity.cloud.deadline import GivenUp, within
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 
 #: Everything that keeps an answer from coming back.
 NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
@@ -43,8 +41,7 @@ def log_in(connection: Connection, timeout: float) -> None:
         if session.timeout is None:  # else a token and the discovery would wait for ever
             session.timeout = timeout
         transport.bound(session)
-        with_token = impatient(session, is_log_in=True)(session.get_token)
-        within(session.timeout, with_token, session)
+        within(session.timeout, impatient(session).get_token, session)
     except (*NO_ANSWER, GivenUp, OSError) as error:  # also a file of certificates that is not there
         raise _refused(connection, words.of(error), error) from error
     except Exception as error:
@@ -54,35 +51,41 @@ def log_in(connection: Connection, timeout: float) -> None:
         raise _refused(connection, missing, error) from error
 
 
-@contextlib.contextmanager
-def impatient(session: Any, *, is_log_in: bool = False) -> Iterator[None]:
-    """Where a server is silent, do not go on: keystoneauth would guess another URL and wait again.
+class _Impatient:
+    """A keystoneauth session for one authentication, with its own request() method.
 
-    With ``is_log_in``, do not ask for the token in order to get it either. No exception that
-    keystoneauth and openstacksdk know ends their guessing, so this is one of ours.
+    It shares the HTTP connections, the credentials, the token and the discovered versions with the
+    session of a connection, which other threads may use and which stays as it is.
     """
-    request, opener = session.request, threading.get_ident()
 
-    def ask(*arguments: Any, **more: Any) -> Any:
-        if threading.get_ident() != opener:  # who shares the session knows its own exceptions
-            return request(*arguments, **more)
-        if is_log_in and more.get('authenticated') and more.get('auth') in (None, session.auth):
+    def __init__(self, shared: Any) -> None:
+        self.__dict__.update(vars(shared))
+        self.__dict__.pop('request', None)  # an attribute would hide the method below
+        self._shared = shared
+
+    @property
+    def session(self) -> Any:
+        """Return the HTTP connections of the shared session, which may replace them."""
+        return self._shared.session
+
+    def request(self, *arguments: Any, **more: Any) -> Any:
+        """Send a request, but stop keystoneauth if it would wait without end or try other URLs."""
+        is_own = more.get('auth') in (None, self._shared.auth)
+        if more.get('authenticated') and is_own:
             refused = sys.exc_info()[1]
             answered = f' ({words.of(refused)})' if refused is not None else ''
             why = f'it wants a token before it gives one{answered}'
             raise GivenUp(why, getattr(refused, 'http_status', None)) from refused
         try:
-            return request(*arguments, **more)
+            return self._shared.request(*arguments, **more)
         except keystoneauth.ConnectTimeout as error:
+            # No exception that keystoneauth and openstacksdk know ends their guessing of URLs.
             raise GivenUp(words.of(error)) from error
 
-    session.request = ask
-    try:
-        yield
-    finally:
-        # Whoever else logs in at this moment has put its own there, and taken this one for the
-        # session's: the last to end leaves the class's.
-        session.__dict__.pop('request', None)
+
+def impatient(shared: Any) -> Any:
+    """Return a session for one authentication that stops when a server does not respond."""
+    return type('Impatient', (_Impatient, type(shared)), {})(shared)
 
 
 def _refused(connection: Connection, why: str, error: BaseException) -> CloudError:

@@ -20,28 +20,41 @@ administrator's, and tells nothing of the server's.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import LIMIT, by_marker, list_of, reading
+from senlin_affinity.cloud.answers import LIMIT, by_marker, check_identity, list_of, reading
 from senlin_affinity.cloud.hosts import Hypervisor
-from senlin_affinity.cloud.rest import BASE, CloudsRest, Microversion, OwnersRest, Rest
-from senlin_affinity.core.server_group import (
+from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, Rest
+from senlin_affinity.model.server_group import (
     ANTI_AFFINITY,
-    MOVING,
+    DELETED,
     SOFT_DELETED,
     Member,
     ServerGroup,
 )
 
 _SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
-_MIGRATIONS = 'list the migrations'
+_MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hint names'
+#: Servers that are read one by one.
+MOST_NAMED = 20
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _ZONE = 'OS-EXT-AZ:availability_zone'
 #: From here on migrations are paged.
 _PAGED: Microversion = (2, 59)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
+#: The migrations of which nova-compute does not inform nova-scheduler, by type and status, and the
+#: field with the former host.
+_UNREPORTED: Mapping[tuple[str | None, str], str] = {
+    ('live-migration', 'completed'): 'source_compute',
+    ('migration', 'reverted'): 'dest_compute',
+    ('resize', 'reverted'): 'dest_compute',
+}
+#: The seconds for which a migration that has ended counts as recent.
+_DAY = 86400
 #: In these a server may be without a host. No other state of Nova's says so.
 _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
@@ -55,25 +68,47 @@ def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
     }
 
 
-def without_host(compute: CloudsRest) -> dict[str, Member]:
+def without_host(compute: OperatorRest) -> dict[str, Member]:
     """The servers of all projects that no hypervisor has, for an administrator."""
     return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
 
 
 def listed(
-    compute: OwnersRest, groups: Iterable[ServerGroup], *, is_administrator: bool
+    compute: OwnerRest, groups: Iterable[ServerGroup], *, is_administrator: bool
 ) -> dict[str, Member]:
-    """The servers of the groups' project; of all projects where it is not just one."""
+    """Fetch the servers of the groups' project, by id; of all projects if there are several."""
+    return listed_with_names(compute, groups, is_administrator=is_administrator)[0]
+
+
+def listed_with_names(
+    compute: OwnerRest, groups: Iterable[ServerGroup], *, is_administrator: bool
+) -> tuple[dict[str, Member], dict[str, str]]:
+    """Fetch the members of the groups as in :func:`listed`, and their names, by server id."""
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
-    return _by_id(compute, _SERVERS, **query)
+    servers = _servers(compute, _SERVERS, **query)
+    with reading(_SERVERS):
+        known = {server['id']: _member(server) for server in servers}
+        return known, {server['id']: str(server['name']) for server in servers}
 
 
-def traced(compute: OwnersRest, hosts: Collection[str]) -> dict[str, Member]:
+def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
+    """Fetch the names of the servers, without those that do not exist. One request each."""
+    names = {}
+    for server in servers:
+        path = f'/servers/{quote(server, safe="")}'
+        body = compute.get(path, _SERVERS, BASE, may_be_missing=True)
+        with reading(_SERVERS):
+            if body is not None:
+                names[server] = str(body['server']['name'])
+    return names
+
+
+def traced(compute: OwnerRest, hosts: Collection[str]) -> dict[str, Member]:
     """The servers of a plain user's project, each on one of the hosts that the cloud's eyes see."""
     return named(own(compute), hosts)
 
 
-def own(compute: OwnersRest) -> list[dict[str, Any]]:
+def own(compute: OwnerRest) -> list[dict[str, Any]]:
     """The servers of a plain user's project, as raw JSON."""
     return _servers(compute, _SERVERS)
 
@@ -91,7 +126,36 @@ def _host_id(project: str, host: str) -> str:
     return hashlib.sha224(f'{project}{host}'.encode()).hexdigest()
 
 
-def soft_deleted(compute: CloudsRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
+def by_ids(
+    compute: OperatorRest, servers: Collection[str], known: Mapping[str, Member]
+) -> tuple[Member, ...]:
+    """Return the servers with these ids, of any project, with an administrator's credentials.
+
+    A server that is not known yet takes one request, or two if it does not exist. At most
+    :data:`MOST_NAMED` such servers are read; the others are left out.
+    """
+    asked = [server for server in servers if server not in known][:MOST_NAMED]
+    found = (
+        *(known[server] for server in servers if server in known),
+        *(_by_id_of(compute, server) for server in asked),
+    )
+    (group,) = moved(compute, (ServerGroup('', '', ANTI_AFFINITY, members=found),))
+    return group.members
+
+
+def _by_id_of(compute: OperatorRest, server: str) -> Member:
+    path = f'/servers/{quote(server, safe="")}'
+    body = compute.get(path, _SERVER, BASE, may_be_missing=True)
+    if body is None:  # Nonexistent, or of another project and hidden from a non-administrator.
+        listed_as = _by_id(compute, _SERVERS, all_tenants='1', uuid=server)
+        return listed_as.get(server, Member(server, state=DELETED))
+    with reading(_SERVER):
+        found = _member(body['server'])
+    check_identity(found.server, server, _SERVER)
+    return found
+
+
+def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
     """Those that may be members of the groups, for an administrator. One request a page."""
     query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
@@ -105,22 +169,26 @@ def are_hidden(groups: Iterable[ServerGroup]) -> bool:
     return any(group.policy == ANTI_AFFINITY for group in groups)
 
 
-def moved(compute: CloudsRest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
-    """The groups, whose members that move have both hosts.
+def moved(compute: OperatorRest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
+    """Return the groups with the source and target hosts of their members' migrations.
 
-    Nothing is asked where the states of the members say that none does. One request, and another
-    where there are so many migrations that the oldest may be missing.
+    One request, and another if there are so many migrations that the oldest may be missing; none
+    without an anti-affinity group that has members on hosts.
     """
     members = [each for group in groups if group.policy == ANTI_AFFINITY for each in group.members]
-    if not any(each.host and (each.state in (None, 'ERROR', *MOVING)) for each in members):
+    if not any(each.host for each in members):
         return groups
-    places = _in_progress(compute)
+    places, left = _migrated(compute)
     return tuple(
         dataclasses.replace(
             group,
             members=tuple(
-                dataclasses.replace(member, also_on=places[member.server])
-                if member.server in places
+                dataclasses.replace(
+                    member,
+                    also_on=places.get(member.server, ()),
+                    left=_others(left.get(member.server, {}), member.host),
+                )
+                if member.server in places or member.server in left
                 else member
                 for member in group.members
             ),
@@ -143,23 +211,48 @@ def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple
     )
 
 
-def _in_progress(compute: CloudsRest) -> dict[str, tuple[str, ...]]:
-    """The hosts of the migrations in progress, by their servers."""
+def _migrated(
+    compute: OperatorRest,
+) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, int]]]:
+    """Return, by server, the hosts of migrations in progress, and the former hosts.
+
+    The former hosts are the sources of live migrations, and the destinations of reverted resizes
+    and cold migrations, of the last day, with the seconds since the end of each.
+    """
     offered = compute.pick(_PAGED)
     # A resize that waits to be confirmed may be old; whatever else is in progress is new.
     query = {'status': 'finished'} if offered < _PAGED else {'limit': str(LIMIT)}
     found = _migrations(compute, offered, **query)
     places: dict[str, set[str]] = {}
+    left: dict[str, dict[str, int]] = {}
     with reading(_MIGRATIONS):
         for item in found:
+            server = item['instance_uuid']
             if item['status'] not in _ENDED:
                 hosts = {item['source_compute'], item['dest_compute']} - {None}
-                places.setdefault(item['instance_uuid'], set()).update(hosts)
-    return {server: tuple(sorted(hosts)) for server, hosts in places.items()}
+                places.setdefault(server, set()).update(hosts)
+            elif where := _UNREPORTED.get((item.get('migration_type'), item['status'])):
+                seconds = _seconds_since(item['updated_at'] or item['created_at'])
+                if seconds < _DAY:
+                    hosts_left, host = left.setdefault(server, {}), item[where]
+                    hosts_left[host] = min(seconds, hosts_left.get(host, seconds))
+    return {server: tuple(sorted(hosts)) for server, hosts in places.items()}, left
+
+
+def _seconds_since(time: str) -> int:
+    """Return the seconds since a time of Nova's (ISO 8601 in UTC, without a zone), 0 at least."""
+    then = datetime.datetime.fromisoformat(time).replace(tzinfo=datetime.timezone.utc)
+    passed = datetime.datetime.now(datetime.timezone.utc) - then
+    return max(0, int(passed.total_seconds()))
+
+
+def _others(left: Mapping[str, int], host: str | None) -> dict[str, int]:
+    """Return the hosts without the one that the server is on."""
+    return {name: seconds for name, seconds in sorted(left.items()) if name != host}
 
 
 def _migrations(
-    compute: CloudsRest, microversion: Microversion, **query: str
+    compute: OperatorRest, microversion: Microversion, **query: str
 ) -> Iterator[dict[str, Any]]:
     body = compute.get('/os-migrations', _MIGRATIONS, microversion, params=query)
     yield from list_of(body, 'migrations', _MIGRATIONS)

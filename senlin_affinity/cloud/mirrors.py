@@ -1,49 +1,61 @@
-"""Which hosts Placement knows to be in the aggregates that a question requires: one request.
+"""Fetch the members of aggregates in Placement, as far as a question depends on them.
 
-Errors: CloudError. Who may not ask Placement (a 403), or too many aggregates for one request, leave
-the snapshot as it is: nothing is known then.
+Requests: one for each set of aggregates that Nova requires or forbids together, and for each 100
+aggregates of a set.
+
+Errors: CloudError. If Placement answers 403, the snapshot is not changed: nothing is known about
+Placement's aggregates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
-from senlin_affinity.cloud.eyes import CloudsEyes
+from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.cloud.providers import TREES
-from senlin_affinity.cloud.rest import CloudsRest
-from senlin_affinity.core.aggregates import mirrors
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import CloudSnapshot
+from senlin_affinity.cloud.rest import OperatorRest
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import aggregate_sync
 
-#: More would make the address of a request too long for some servers.
+#: With more aggregates, the URL would be too long for some servers.
 _MOST = 100
 _PROVIDERS = 'list the resource providers of aggregates'
 
 
 def see(
-    cloud: CloudsEyes,
+    cloud: OperatorClient,
     snapshot: CloudSnapshot,
-    aggregates: frozenset[str],
+    asked: Iterable[frozenset[str]],
     timeout: float | None = None,
 ) -> CloudSnapshot:
-    """The snapshot, with the aggregates that hosts are in as Nova says, and Placement does not."""
-    if not 0 < len(aggregates) <= _MOST:
+    """Return the snapshot with the differences between the aggregates of Nova and Placement.
+
+    :param asked: sets of aggregates.
+    """
+    sets = [*asked]
+    if not sets:
         return snapshot
     placement = clouds.placement(cloud, timeout)
     if placement.pick(TREES) < TREES:
         return snapshot
     try:
-        members = named(placement, aggregates)
+        members = {each: named(placement, each) for each in sets}
     except CloudError as error:
         if error.status != 403:
             raise
         return snapshot
-    return mirrors.marked(snapshot, aggregates, members)
+    return aggregate_sync.marked(snapshot, members)
 
 
-def named(placement: CloudsRest, aggregates: frozenset[str]) -> set[str]:
-    """The names of the providers in one of these. One request."""
-    query = {'member_of': f'in:{",".join(sorted(aggregates))}'}
-    body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
-    with reading(_PROVIDERS):
-        return {item['name'] for item in body['resource_providers']}
+def named(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
+    """Return the names of the providers in at least one of these aggregates."""
+    uuids, names = sorted(aggregates), set()
+    for start in range(0, len(uuids), _MOST):
+        query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}
+        body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
+        with reading(_PROVIDERS):
+            names |= {item['name'] for item in body['resource_providers']}
+    return names

@@ -1,13 +1,13 @@
 """A look at as little of the cloud as can show whether the servers fit: its cost does not grow.
 
 Data flow: the owner's eyes see his group, flavor, image and quotas; by that the cloud's eyes ask
-Placement once for a few candidates (:mod:`senlin_affinity.policy.certificate` says for what, and
+Placement once for a few candidates (:mod:`senlin_affinity.preflight.lower_bound` says for what, and
 whether they are enough). A yes comes out, or a no for the quota of instances, where they have room
 for all that it leaves: who may not see the hosts is told of nothing else then. Else all hosts that
 Placement has are looked at, if they are few (:mod:`few`), for another no. None: only the whole look
 tells.
 
-What was read of all that is in ``Seen.read``, so that the whole look does not ask for it again.
+What was read of all that is in ``Sample.read``, so that the whole look does not ask for it again.
 
 Units: 5 requests for a yes, and one more each for a flavor that is called by its name, an image,
 and for the aggregates, where a zone or a rule needs them.
@@ -23,69 +23,70 @@ from typing import NamedTuple
 
 from senlin_affinity.cloud import allocations, few, flavors, hosts, images
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.eyes import Eyes
+from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.server_groups import NovaServerGroups
-from senlin_affinity.core.errors import AffinityError, CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot
-from senlin_affinity.policy import certificate, profile, proof
-from senlin_affinity.policy.question import Look, Narrow, Needs
+from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec, TooLarge
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.policy import profile
+from senlin_affinity.preflight import lower_bound, upper_bound
+from senlin_affinity.preflight.question import CloudView, FetchScope, Narrow
 
 
-class Seen(NamedTuple):
-    """The look of a yes, or of a no; None where this is not enough for either."""
+class Sample(NamedTuple):
+    """A view that is enough to accept or to reject; None if it is enough for neither."""
 
-    look: Look | None = None
+    view: CloudView | None = None
     read: Read = Read()
 
 
-def see(eyes: Eyes, needed: Needs, timeout: float | None = None) -> Seen:
-    """Look at as little as can be enough."""
+def see(clients: Clients, needed: FetchScope, timeout: float | None = None) -> Sample:
+    """Fetch a sample, or all candidates, if that can be enough."""
     if needed.narrow is None:
-        return Seen()
-    looking = _Looking(eyes, timeout)
-    look = None
+        return Sample()
+    looking = _Looking(clients, timeout)
+    view = None
     try:
-        look = looking.look(needed, needed.narrow)
+        view = looking.view(needed, needed.narrow)
     except InvalidSpec:
         pass
     except CloudError as error:
-        if error.status is None:
+        if error.status is None or isinstance(error, TooLarge):
             raise
-    return Seen(look, looking.read)
+    return Sample(view, looking.read)
 
 
 class _Looking:
     """One look; ``read`` is what was read so far."""
 
-    def __init__(self, eyes: Eyes, timeout: float | None) -> None:
+    def __init__(self, clients: Clients, timeout: float | None) -> None:
         self.read = Read()
-        self._few = few.Known()
-        self._eyes = eyes
+        self._few = few.Facts()
+        self._clients = clients
         self._timeout = timeout
 
-    def look(self, needed: Needs, asked: Narrow) -> Look | None:
+    def view(self, needed: FetchScope, asked: Narrow) -> CloudView | None:
         """A yes, or a no."""
-        look = self._owners(needed, asked)
-        if look is None:
+        view = self._owners(needed, asked)
+        if view is None:
             return None
-        left = None if self._eyes.are_one else certificate.left_by_quota(asked, look)
+        left = lower_bound.left_by_quota(asked, view) if self._clients.has_operator else None
         if left is None or self._shows_hosts():
-            return self._certified(asked, look) or self._proved(asked, look)
-        rest = self._certified(certificate.of(asked, left), look) if left else look
+            return self._certified(asked, view) or self._proved(asked, view)
+        rest = self._certified(lower_bound.of(asked, left), view) if left else view
         if rest is None:
-            return self._proved(asked, look)
+            return self._proved(asked, view)
         seen = len(rest.snapshot.hosts or ())
-        return replace(look, is_owners=False, is_part=True, enough=seen)
+        return replace(view, owner_sees_hosts=False, is_part=True, enough=seen)
 
     def _shows_hosts(self) -> bool:
         """May the owner see the hosts? He is told what would help of all of them."""
-        return clouds.ports(self._eyes, self._timeout).inventory.shows_hosts()
+        return clouds.ports(self._clients, self._timeout).inventory.shows_hosts()
 
-    def _owners(self, needed: Needs, asked: Narrow) -> Look | None:
+    def _owners(self, needed: FetchScope, asked: Narrow) -> CloudView | None:
         """What is the owner's: the group, the flavor, the image and the quotas."""
-        compute = clouds.compute(self._eyes.owner, self._timeout)
-        user, project = clouds.ids(self._eyes.owner)
+        compute = clouds.compute(self._clients.owner, self._timeout)
+        user, project = clouds.ids(self._clients.owner)
         name = profile.flavor(asked.question.profile or {})
         if needed.project_id not in (None, project) or not needed.server_groups or not name:
             return None
@@ -94,7 +95,7 @@ class _Looking:
         flavor = None if group is None else flavors.flavor(compute, name, are_specs_needed=True)
         if group is None or flavor is None or not self._has_image(needed.image):
             return None
-        inventory = clouds.ports(self._eyes, self._timeout).inventory
+        inventory = clouds.ports(self._clients, self._timeout).inventory
         quotas = inventory.with_user(inventory.quotas(), project, user)
         self.read = replace(self.read, quotas=quotas)
         snapshot = CloudSnapshot(
@@ -104,67 +105,69 @@ class _Looking:
             user_id=user,
             project_id=project,
         )
-        return Look(snapshot, images=self.read.images)
+        return CloudView(snapshot, images=self.read.images)
 
     def _has_image(self, name: str | None) -> bool:
         """Is there no image to be read, or can it be?"""
         if name is None:
             return True
         try:
-            found = images.find(self._eyes.owner, name, self._timeout)
+            found = images.find(self._clients.owner, name, self._timeout)
         except AffinityError as error:
             self.read = replace(self.read, image_error=error)
             return False
         self.read = replace(self.read, images={name: found})
         return True
 
-    def _certified(self, asked: Narrow, look: Look) -> Look | None:
+    def _certified(self, asked: Narrow, view: CloudView) -> CloudView | None:
         """The look with its hosts, if they are enough."""
         sets: set[frozenset[str]] = set()
-        if certificate.are_aggregates_needed(asked, look):
-            owners = clouds.compute(self._eyes.owner, self._timeout)
-            compute = clouds.clouds_compute(self._eyes, owners, self._timeout)
+        if lower_bound.are_aggregates_needed(asked, view):
+            owners = clouds.compute(self._clients.owner, self._timeout)
+            compute = clouds.clouds_compute(self._clients, owners, self._timeout)
             if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
                 return None
             known, of_hosts = aggregates = hosts.aggregates(compute)
             self.read = replace(self.read, aggregates=aggregates)
-            look = replace(look, snapshot=replace(look.snapshot, aggregates=known))
+            view = replace(view, snapshot=replace(view.snapshot, aggregates=known))
             sets = {*of_hosts.values()}
-        query = certificate.query(asked, look, sets)
+        query = lower_bound.query(asked, view, sets)
         if query is None or not self._is_placement_new():
             return None
-        placement = clouds.placement(self._eyes.cloud, self._timeout)
+        placement = clouds.placement(self._clients.operator, self._timeout)
         answer = allocations.candidates(placement, query.text, query.limit)
-        self._few = few.Known(query.text, query.limit, answer)
+        self._few = few.Facts(query.text, query.limit, answer)
         rooms = allocations.some(answer)
         found = tuple(query.host(root, room) for root, room in rooms.items() if room)
-        if not certificate.is_enough(query.asked, look, found):
+        if not lower_bound.is_enough(query.asked, view, found):
             return None
-        return replace(look, snapshot=replace(look.snapshot, hosts=found), is_yes=True)
+        return replace(view, snapshot=replace(view.snapshot, hosts=found), is_yes=True)
 
     def _is_placement_new(self) -> bool:
         """Is it as new as what Nova asks with?"""
-        placement = clouds.placement(self._eyes.cloud, self._timeout)
+        placement = clouds.placement(self._clients.operator, self._timeout)
         return placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
 
-    def _proved(self, asked: Narrow, look: Look) -> Look | None:
+    def _proved(self, asked: Narrow, view: CloudView) -> CloudView | None:
         """The look with all hosts that Placement has, if these are few and prove what it says.
 
         Who may see all hosts is told of all of them, unless the servers have to be on one.
         """
-        owners = clouds.compute(self._eyes.owner, self._timeout)
-        is_told_all = self._eyes.are_one and not proof.is_bound(asked, look)
+        owners = clouds.compute(self._clients.owner, self._timeout)
+        is_told_all = not self._clients.has_operator and not upper_bound.is_bound(asked, view)
         if asked.is_lasting or is_told_all or not self._is_placement_new():
             return None
-        if owners.pick(flavors.EXTRA_SPECS) < flavors.EXTRA_SPECS:
+        if owners.pick(flavors.EXTRA_SPECS) < flavors.EXTRA_SPECS or upper_bound.is_hinted(
+            asked, view
+        ):
             return None
         every = flavors.flavors(owners)
         self.read = replace(self.read, flavors=every)
         if every is None:
             return None
-        snapshot, known = replace(look.snapshot, flavors=every), self._few
+        snapshot, known = replace(view.snapshot, flavors=every), self._few
         if self.read.aggregates is not None:
             aggregates, of_hosts = self.read.aggregates
             snapshot = replace(snapshot, aggregates=aggregates)
             known = known._replace(aggregates_of=of_hosts)
-        return few.see(self._eyes, asked, replace(look, snapshot=snapshot), known, self._timeout)
+        return few.see(self._clients, asked, replace(view, snapshot=snapshot), known, self._timeout)

@@ -12,15 +12,15 @@ and a plain user may not list projects.
 from __future__ import annotations
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.eyes import OwnersEyes
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.policy.matching import is_project_id
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.clients import OwnerClient
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.policy.group_lookup import is_project_id
 
 _FORBIDDEN = 403
 
 
-def find(owner: OwnersEyes, named: str, timeout: float | None = None) -> str:
+def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
     """The id of the project with this name or id; an id is not looked up."""
     own, own_name = clouds.project(owner, timeout)
     if own is not None and named in (own, own_name):
@@ -28,7 +28,7 @@ def find(owner: OwnersEyes, named: str, timeout: float | None = None) -> str:
     return named if is_project_id(named) else _called(owner, named, timeout)
 
 
-def _called(owner: OwnersEyes, name: str, timeout: float | None) -> str:
+def _called(owner: OwnerClient, name: str, timeout: float | None) -> str:
     what = f'look up the project {name!r}'
     try:
         body = clouds.identity(owner, timeout).get('/projects', what, params={'name': name})
@@ -37,7 +37,11 @@ def _called(owner: OwnersEyes, name: str, timeout: float | None) -> str:
             raise
         raise InvalidSpec(f'{error} (name the project by its id)', 'project') from error
     with reading(what):
-        ids = sorted(str(item['id']) for item in list_of(body, 'projects', what))
+        found = list_of(body, 'projects', what)
+        check_unique(found, 'id', what)
+        for item in found:
+            check_identity(item['name'], name, what)
+        ids = sorted(str(item['id']) for item in found)
     if not ids:
         raise InvalidSpec(f'there is no project {name!r}', 'project')
     if len(ids) > 1:

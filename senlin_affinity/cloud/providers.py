@@ -31,9 +31,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from senlin_affinity.cloud.answers import reading
-from senlin_affinity.cloud.rest import CloudsRest, Microversion
-from senlin_affinity.core.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
-from senlin_affinity.core.host import Resource
+from senlin_affinity.cloud.rest import Microversion, OperatorRest
+from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
+from senlin_affinity.model.host import Resource
 
 #: Trees, and every resource class, in the summaries.
 TREES: Microversion = (1, 29)
@@ -64,7 +64,7 @@ class Room:
     pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict)
 
 
-class Seen(NamedTuple):
+class ProviderRooms(NamedTuple):
     """The rooms, by the UUIDs of their root providers.
 
     ``longest`` is the number of allocation requests of the longest answer: none that is shorter can
@@ -212,8 +212,8 @@ class _Shared:
 
 
 def rooms(
-    placement: CloudsRest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
-) -> Seen:
+    placement: OperatorRest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
+) -> ProviderRooms:
     """The room of each host, by the UUID of its root provider (which is the hypervisor's id).
 
     A host that Placement's answers do not come to is not among them.
@@ -222,7 +222,7 @@ def rooms(
     :param most: the requests that it may take, 3 or 4.
     """
     if not hosts:
-        return Seen()
+        return ProviderRooms()
     answers, shared = _Answers(), None
     sharing = _listed(placement, 'uuid', required=SHARING)
     with reading(CANDIDATES):
@@ -244,16 +244,16 @@ def rooms(
     if missing and not (sharing and most < MOST_REQUESTS):
         cut = _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
         found |= dict.fromkeys(missing - cut, FULL)
-    return Seen(found, answers.longest)
+    return ProviderRooms(found, answers.longest)
 
 
-def _candidates(placement: CloudsRest, resources: str) -> Any:
+def _candidates(placement: OperatorRest, resources: str) -> Any:
     return placement.get(
         '/allocation_candidates', CANDIDATES, TREES, params={'resources': resources}
     )
 
 
-def _listed(placement: CloudsRest, key: str, **query: str) -> frozenset[str]:
+def _listed(placement: OperatorRest, key: str, **query: str) -> frozenset[str]:
     """Of each provider in a list, which is never cut, one value."""
     body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
     with reading(_PROVIDERS):

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from senlin_affinity.core.errors import AffinityError
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import Aggregate, Flavor, Quota
-from senlin_affinity.core.server_group import ServerGroup
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import Flavor, Quota
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from openstack.proxy import Proxy
 from senlin_affinity.cloud import words
 from senlin_affinity.cloud.deadline import REQUEST_TIMEOUT, GivenUp, left, within
 from senlin_affinity.cloud.login import NO_ANSWER
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError, TooLarge
 
 T = TypeVar('T')
 Microversion = tuple[int, int]
@@ -172,7 +172,8 @@ class Rest:
             status = getattr(error, 'http_status', None)
             is_refused = status is not None and status < requests.codes.internal_server_error
             is_unsent = isinstance(error, GivenUp) and not error.is_uncertain
-            raise CloudError(
+            kind = TooLarge if isinstance(error, TooLarge) else CloudError
+            raise kind(
                 f'could not {what}: {words.of(error)}',
                 status,
                 is_uncertain=not (is_read or is_refused or is_unsent),
@@ -205,9 +206,9 @@ class Rest:
 
 
 #: One that a connection of the owner's eyes was made into, and of the cloud's
-#: (:mod:`~senlin_affinity.cloud.eyes`): mypy lets neither be taken for the other.
-OwnersRest = NewType('OwnersRest', Rest)
-CloudsRest = NewType('CloudsRest', Rest)
+#: (:mod:`~senlin_affinity.cloud.clients`): mypy lets neither be taken for the other.
+OwnerRest = NewType('OwnerRest', Rest)
+OperatorRest = NewType('OperatorRest', Rest)
 
 
 def _error(

@@ -1,24 +1,30 @@
 """What Senlin's API shows of clusters, policies, bindings and nodes, for who looks from outside.
 
 Requests: one a page of clusters, policies, nodes and profiles, one for each cluster that has a
-policy, one for the attaches that are under way, and the clusters once more where one is gone.
+policy, one for the attaches that are under way, and the clusters once more where one is gone; one
+more for a tenant who needs the users in all projects.
 
 Source: Senlin's API reference, version 1. The lists show the ``data`` of clusters, policies, nodes
-and bindings. ``global_project`` is for administrators, who get all projects without it as well.
+and bindings. ``global_project`` is for administrators, who get all projects without it as well;
+Senlin answers 403 to others.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.cloud.answers import list_of, reading
-from senlin_affinity.cloud.rest import OwnersRest
-from senlin_affinity.core.errors import BindingError, CloudError, InvalidSpec
-from senlin_affinity.policy import binding, ledger, notes, profile, properties
-from senlin_affinity.policy.ledger import Bound, Ledger
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.rest import OwnerRest
+from senlin_affinity.groups import ownership_records
+from senlin_affinity.groups import registry as ledger
+from senlin_affinity.groups.ownership_records import CREATING
+from senlin_affinity.groups.registry import FOREIGN, Bound, GroupRegistry
+from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
+from senlin_affinity.policy import binding, profile, properties
+from senlin_affinity.policy.group_lookup import is_uuid
 from senlin_affinity.policy.properties import TYPE, Properties
 
 PAGE = 1000
@@ -40,40 +46,66 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Records:
     """What the API shows. ``hints`` are the groups that profiles name, by name or id.
 
     ``specs`` are those of the policies with notes, by their ids, as far as they can be read.
+    ``is_complete`` says whether the users of groups in all projects are known.
     """
 
-    ledger: Ledger
-    nodes: tuple[Node, ...]
-    hints: frozenset[str]
-    specs: Mapping[str, Properties]
+    ledger: GroupRegistry
+    nodes: tuple[Node, ...] = ()
+    hints: frozenset[str] = frozenset()
+    specs: Mapping[str, Properties] = field(default_factory=dict)
+    is_complete: bool = False
 
 
-def see(senlin: OwnersRest, project: str | None) -> Seen:
-    """Look at one project, or as an administrator at all of them (None)."""
-    clusters = list(_all(senlin, 'clusters', project))
-    policies = {each['id']: each for each in _all(senlin, 'policies', project)}
+def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False) -> Records:
+    """Read one project, or as an administrator all of them (None).
+
+    :param with_foreign_users: also read which clusters of other projects use a group, if Senlin
+        permits it. They are not named, and what they refer to by a name is a group of theirs.
+    """
+    wide = None if with_foreign_users else project
+    try:
+        clusters = list(_all(senlin, 'clusters', wide))
+    except CloudError as error:
+        if error.status != 403 or wide == project:
+            raise
+        wide = project
+        clusters = list(_all(senlin, 'clusters', wide))
+    policies = {each['id']: each for each in _all(senlin, 'policies', wide)}
     with reading('list the policies of Senlin'):
         kinds = {key: str(each['type']) for key, each in policies.items()}
         ours = {key for key, kind in kinds.items() if kind.rpartition('-')[0] == TYPE}
-        noted = {key: notes.read(policies[key].get('data')) for key in ours}
+        noted = {key: _notes(policies[key], project) for key in ours}
     specs = dict(_specs({key: policies[key] for key in ours if noted[key]}))
     # Before the bindings: an attach that ends in between has stored its own.
     attaching = _attaching(senlin) if any(noted.values()) else frozenset()
     bound: list[Bound] = []
-    kept: list[notes.Note] = []
+    kept: list[ownership_records.Note] = []
     with reading('list the clusters of Senlin'):
-        names = {each['id']: str(each['name']) for each in clusters}
+        names = {
+            each['id']: str(each['name']) if _is_own(each, project) else FOREIGN
+            for each in clusters
+        }
         for each in clusters:
             kept.extend(ledger.kept(each['id'], each.get('data')))
             if ours and each.get('policies', True):  # ids of bindings
-                bound.extend(_bindings(senlin, each['id'], names[each['id']], project))
-    found = Ledger(names, tuple(bound), noted, tuple(kept), attaching.__contains__)
-    nodes = tuple(_nodes(senlin, project))
-    return Seen(found, nodes, frozenset(_hints(senlin, project)), specs)
+                bound.extend(_bindings(senlin, each['id'], names[each['id']], wide))
+    found = GroupRegistry(names, tuple(bound), noted, tuple(kept), attaching.__contains__)
+    nodes, hints = tuple(_nodes(senlin, project)), frozenset(_hints(senlin, project, wide))
+    return Records(found, nodes, hints, specs, wide is None)
+
+
+def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
+    return project in (None, item.get('project'))
+
+
+def _notes(policy: Mapping[str, Any], project: str | None) -> tuple[ownership_records.Note, ...]:
+    """Return the notes of a policy; a name that another project notes is a group of that one."""
+    found = ownership_records.read(policy.get('data'))
+    return tuple(each for each in found if each.kind != CREATING or _is_own(policy, project))
 
 
 def _specs(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Properties]]:
@@ -82,7 +114,7 @@ def _specs(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Pro
             yield key, properties.load(each.get('spec', {}))
 
 
-def _bindings(senlin: OwnersRest, cluster: str, name: str, project: str | None) -> Iterator[Bound]:
+def _bindings(senlin: OwnerRest, cluster: str, name: str, project: str | None) -> Iterator[Bound]:
     what = f'list the policies of cluster {name}'
     try:
         body = senlin.get(f'/clusters/{cluster}/policies', what)
@@ -93,25 +125,26 @@ def _bindings(senlin: OwnersRest, cluster: str, name: str, project: str | None) 
         return
     with reading(what):
         for each in list_of(body, 'cluster_policies', what):
+            check_identity(each['cluster_id'], cluster, what)
             with contextlib.suppress(BindingError):  # it holds no group
                 if (held := binding.read(each['data'])) is not None:
                     policy = (each['policy_id'], each['policy_name'], each['policy_type'])
                     yield Bound(cluster, name, *policy, bool(each['enabled']), held)
 
 
-def _ids(senlin: OwnersRest, project: str | None) -> set[str]:
+def _ids(senlin: OwnerRest, project: str | None) -> set[str]:
     with reading('list the clusters of Senlin'):
         return {str(each['id']) for each in _all(senlin, 'clusters', project)}
 
 
-def _attaching(senlin: OwnersRest) -> frozenset[str]:
+def _attaching(senlin: OwnerRest) -> frozenset[str]:
     """The clusters to which a policy is being attached, or is about to be."""
     found = _all(senlin, 'actions', None, action=_ATTACH, status=_GOES_ON)
     with reading('list the actions of Senlin'):
         return frozenset(str(each['target']) for each in found)
 
 
-def _nodes(senlin: OwnersRest, project: str | None) -> Iterator[Node]:
+def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:
     with reading('list the nodes of Senlin'):
         for each in _all(senlin, 'nodes', project):
             if each['physical_id']:
@@ -119,15 +152,16 @@ def _nodes(senlin: OwnersRest, project: str | None) -> Iterator[Node]:
                 yield Node(*ids, each['physical_id'])
 
 
-def _hints(senlin: OwnersRest, project: str | None) -> Iterator[str]:
-    for each in _all(senlin, 'profiles', project):
+def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator[str]:
+    for each in _all(senlin, 'profiles', wide):
         with contextlib.suppress(InvalidSpec), reading('list the profiles of Senlin'):
-            if hint := profile.group_hint(each['spec']):
+            hint = profile.group_hint(each['spec']) or ''
+            if hint and (_is_own(each, project) or is_uuid(hint)):
                 yield hint
 
 
 def _all(
-    senlin: OwnersRest, key: str, project: str | None, **query: str | Sequence[str]
+    senlin: OwnerRest, key: str, project: str | None, **query: str | Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Everything of a project under ``key``. No answer says whether there is more.
 
@@ -137,10 +171,12 @@ def _all(
         query = {'global_project': 'True'}
     what = f'list the {key} of Senlin'
     marker: dict[str, str] = {}
+    known: set[str] = set()
     while True:
         params: dict[str, str | int | Sequence[str]] = {'limit': PAGE, **query, **marker}
         page = list_of(senlin.get(f'/{key}', what, params=params), key, what)
-        yield from (each for each in page if project in (None, each.get('project')))
+        check_unique(page, 'id', what, known)
+        yield from (each for each in page if _is_own(each, project))
         if len(page) < PAGE:
             return
         with reading(what):

@@ -1,4 +1,4 @@
-"""Nova's server groups as :class:`~senlin_affinity.core.ports.ServerGroups`.
+"""Nova's server groups as :class:`~senlin_affinity.model.ports.ServerGroups`.
 
 No answer says whether there are more groups, and a cloud caps its pages at any number
 (``[api] max_limit``): the last page is the first that is empty, or shorter than the one before it.
@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import list_of
-from senlin_affinity.cloud.rest import Microversion, OwnersRest
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.server_group import RULES_MICROVERSION, ServerGroup, create_body
-from senlin_affinity.policy.matching import is_uuid
+from senlin_affinity.cloud.answers import check_identity, check_unique, list_of
+from senlin_affinity.cloud.rest import Microversion, OwnerRest
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.server_group import RULES_MICROVERSION, ServerGroup, create_body
+from senlin_affinity.policy.group_lookup import is_uuid
 
 PATH = '/os-server-groups'
 PAGE = 1000
@@ -29,7 +29,7 @@ PROJECTS: Microversion = (2, 13)
 class NovaServerGroups:
     """The server groups of the connection's project."""
 
-    def __init__(self, compute: OwnersRest) -> None:
+    def __init__(self, compute: OwnerRest) -> None:
         self._compute = compute
 
     def check(self, policy: str, rules: Mapping[str, int]) -> None:
@@ -40,7 +40,11 @@ class NovaServerGroups:
         """See :meth:`ServerGroups.get`."""
         what = f'get server group {group_id}'
         body = self._compute.get(_path(group_id), what, self._microversion, may_be_missing=True)
-        return None if body is None else _parse(body, what)
+        if body is None:
+            return None
+        group = _parse(body, what)
+        check_identity(group.id, group_id, what)
+        return group
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
         """See :meth:`ServerGroups.named`."""
@@ -59,7 +63,12 @@ class NovaServerGroups:
         what = f"create server group '{name}'"
         sent = create_body(name, policy, rules, self._microversion)
         body = self._compute.post(PATH, what, self._microversion, sent)
-        return _parse(body, what, is_uncertain=True)
+        group = _parse(body, what, is_uncertain=True)
+        wanted = ServerGroup('', name, policy, rules)
+        if _sort(group) != _sort(wanted):
+            why = 'the answer is about another server group'
+            raise CloudError(f'could not {what}: {why}', is_uncertain=True)
+        return group
 
     def delete(self, group_id: str) -> bool:
         """See :meth:`ServerGroups.delete`."""
@@ -72,10 +81,12 @@ class NovaServerGroups:
 
     def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
         offset = longest = 0
+        known: set[str] = set()
         while True:
             params: dict[str, str | int] = {'limit': PAGE, 'offset': offset, **query}
             body = self._compute.get(PATH, LIST, self._microversion, params=params)
             page = list_of(body, 'server_groups', LIST)
+            check_unique(page, 'id', LIST, known)
             yield from page
             if not page or len(page) < longest:
                 return
@@ -108,6 +119,11 @@ def called(
 def are_named(wanted: Collection[str] | None) -> bool:
     """Is one of these groups called by a name, and not by its id?"""
     return not all(map(is_uuid, wanted or ()))
+
+
+def _sort(group: ServerGroup) -> tuple[str, str, int | None, bool]:
+    """Return the properties of a new group that its creator chooses."""
+    return group.name, group.policy, group.max_server_per_host, not group.members
 
 
 def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:

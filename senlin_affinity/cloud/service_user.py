@@ -30,7 +30,7 @@ from openstack.connection import Connection
 from oslo_config import cfg
 
 from senlin_affinity.cloud import transport, words
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 
 GROUP = cfg.OptGroup(
     'senlin_affinity_cloud',

@@ -1,7 +1,7 @@
 """The whole cloud at one moment, from a constant number of requests plus pages.
 
 What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
-:attr:`Taken.unknown` says why.
+:attr:`Taken.unavailable` says why.
 
 Units: at most 15 requests besides further pages, one after the other (a table of them is in the
 user's guide). Where groups are named, and for a plain user, the servers of the project are
@@ -17,18 +17,19 @@ import datetime
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from senlin_affinity.cloud import allocations, flavors, garbage, hosts, members, providers
+from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.eyes import CloudsEyes, Eyes
+from senlin_affinity.cloud.clients import Clients, OperatorClient
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.objects import CloudSnapshot, Quota
-from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
 T = TypeVar('T')
 _FORBIDDEN, _BAD_REQUEST = 403, 400
@@ -41,25 +42,25 @@ class Taken:
     """A snapshot, and why what is not in it is not known, by its part.
 
     ``roots`` are the root providers of the hosts, ``longest`` the number of allocation requests of
-    the longest of Placement's answers. ``is_owners``: the owner may see what is seen of hosts.
+    the longest of Placement's answers. ``owner_sees_hosts``: the owner may read the hosts.
     """
 
     snapshot: CloudSnapshot
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    unavailable: Mapping[str, str] = field(default_factory=dict)
     roots: tuple[str, ...] = ()
     longest: int = 0
-    is_owners: bool = True
+    owner_sees_hosts: bool = True
 
 
-@garbage.unsearched()
 def take(
-    eyes: Eyes,
+    clients: Clients,
     *,
     server_groups: str | Collection[str] | None = None,
     project_id: str | None = None,
     is_project_of_group: bool = False,
     timeout: float | None = None,
     read: Read | None = None,
+    servers: Collection[str] = (),
 ) -> Taken:
     """Take a snapshot.
 
@@ -71,15 +72,15 @@ def take(
         are of, where they are called by their ids.
     :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
     :param read: what was read of this already, and is not asked for again.
+    :param servers: the ids of the servers that scheduler hints name, whose hosts are to be read.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
-    taking = _Taking(eyes, timeout, project_id, read or Read())
-    return taking.take(wanted, is_any=is_project_of_group)
+    taking = _SnapshotBuilder(clients, timeout, project_id, read or Read())
+    return taking.take(wanted, servers, is_any=is_project_of_group)
 
 
-@garbage.unsearched()
 def answered(
-    cloud: CloudsEyes, taken: Taken, query: str, timeout: float | None = None
+    cloud: OperatorClient, taken: Taken, query: str, timeout: float | None = None
 ) -> CloudSnapshot:
     """The snapshot with what Placement grants of a query on each host. One request."""
     placement, snapshot = clouds.placement(cloud, timeout), taken.snapshot
@@ -94,20 +95,24 @@ def answered(
     )
 
 
-class _Taking:
+class _SnapshotBuilder:
     """One snapshot being taken."""
 
-    def __init__(self, eyes: Eyes, timeout: float | None, project: str | None, read: Read) -> None:
-        self._eyes = eyes
+    def __init__(
+        self, clients: Clients, timeout: float | None, project: str | None, read: Read
+    ) -> None:
+        self._clients = clients
         self._timeout = timeout
-        self._owners = clouds.compute(eyes.owner, timeout)
-        self._clouds = clouds.clouds_compute(eyes, self._owners, timeout)
-        self._user, self._own = clouds.ids(eyes.owner)
+        self._owners = clouds.compute(clients.owner, timeout)
+        self._clouds = clouds.clouds_compute(clients, self._owners, timeout)
+        self._user, self._own = clouds.ids(clients.owner)
         self._named = project
         self._read = read
         self._unknown: dict[str, str] = {}
 
-    def take(self, wanted: Collection[str] | None, *, is_any: bool) -> Taken:
+    def take(
+        self, wanted: Collection[str] | None, hinted: Collection[str], *, is_any: bool
+    ) -> Taken:
         """All parts, one after the other; ``is_any``: those of the project of the groups."""
         inventory = NovaInventory(self._owners, lambda: self._clouds)
         groups = self._server_groups(wanted)
@@ -117,8 +122,8 @@ class _Taking:
         servers = {member.server for group in groups or () for member in group.members}
         read = partial(hosts.hypervisors, self._clouds, servers if wanted is None else ())
         found = self._part('hosts', read, hosts.UUIDS)
-        is_owners = self._eyes.are_one or inventory.shows_hosts()
-        is_administrator = is_owners and found is not None
+        owner_sees_hosts = not self._clients.has_operator or inventory.shows_hosts()
+        is_administrator = owner_sees_hosts and found is not None
         aggregates, aggregates_of = (
             self._read.aggregates
             or self._part(
@@ -126,28 +131,33 @@ class _Taking:
             )
             or (None, {})
         )
-        built = zones = None
-        seen = providers.Seen()
+        built: tuple[Host, ...] | None = None
+        zones: dict[str, bool] | None = None
+        seen = providers.ProviderRooms()
         if found is not None:
-            zone_of = self._part('availability_zones', lambda: hosts.zones(self._clouds))
+            read_zones = partial(hosts.zones_of, self._clouds)
+            zones_read = self._part('availability_zones', read_zones)
+            zone_of, zones = ({}, None) if zones_read is None else zones_read
             is_listed = wanted is not None and bool(servers)
             found = hosts.in_order(found)
             seen = self._rooms(found, providers.MOST_REQUESTS - is_listed)
-            built = hosts.hosts(found, zone_of or {}, aggregates_of, seen.rooms)
-            zones = None if zone_of is None else dict.fromkeys(zone_of.values(), True)
+            built = hosts.hosts(found, zone_of, aggregates_of, seen.rooms)
         else:
             zones = self._part('availability_zones', inventory.zones)
         if groups == () and not is_administrator and self._is_elsewhere(wanted):
             groups = None  # Nova lists a plain user's own, whatever is asked for
             self._unknown['server_groups'] = "Nova lists another project's for administrators only"
-        soft_deleted = None
+        soft_deleted, known = None, None
         if groups is not None:
             known = self._members(groups, found, wanted, is_administrator) if servers else None
             groups = members.located(groups, known or {})
             if found is not None:
                 groups, soft_deleted = self._elsewhere(groups)
-        all_flavors, quotas = self._flavors(), self._quotas(inventory, project)
-        closed = frozenset(name for name, is_open in (zones or {}).items() if not is_open)
+        named = None
+        if found is not None and hinted:
+            by_ids = partial(members.by_ids, self._clouds, hinted, known or {})
+            named = self._part('servers', by_ids)
+        all_flavors, quotas = self._flavors(project), self._quotas(inventory, project)
         return Taken(
             CloudSnapshot(
                 hosts=built,
@@ -157,18 +167,21 @@ class _Taking:
                 quotas=quotas,
                 taken_at=datetime.datetime.now(datetime.timezone.utc).strftime(_TIME),
                 availability_zones=None if zones is None else frozenset(zones),
-                closed_zones=closed,
+                closed_zones=None
+                if zones is None
+                else frozenset(name for name, is_open in zones.items() if not is_open),
                 user_id=self._user,
                 project_id=project,
                 pools={
                     uuid: has for room in seen.rooms.values() for uuid, has in room.pools.items()
                 },
                 soft_deleted=soft_deleted,
+                servers=named,
             ),
             self._unknown,
             tuple(each.id for each in found or ()),
             seen.longest,
-            is_owners,
+            owner_sees_hosts,
         )
 
     def _part(
@@ -227,13 +240,13 @@ class _Taking:
             self._unknown['quotas'] = str(error)  # a group that outlived its project
             return None
 
-    def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.Seen:
-        placement = clouds.placement(self._eyes.cloud, self._timeout)
+    def _rooms(self, found: Collection[hosts.Hypervisor], most: int) -> providers.ProviderRooms:
+        placement = clouds.placement(self._clients.operator, self._timeout)
         largest = {hypervisor.id: hypervisor.largest for hypervisor in found}
         read = partial(providers.rooms, placement, largest, most)
         seen = self._part('resources', read, providers.TREES, placement)
         if seen is None:
-            return providers.Seen()
+            return providers.ProviderRooms()
         cut = len(largest) - len(seen.rooms)
         if cut:
             self._unknown['resources'] = (
@@ -272,10 +285,12 @@ class _Taking:
         read_deleted = partial(members.soft_deleted, self._clouds, groups)
         return located, self._part('members', read_deleted)
 
-    def _flavors(self) -> Any:
+    def _flavors(self, project: str | None) -> tuple[Flavor, ...] | None:
         if self._read.flavors is not None:
             return self._read.flavors
-        found = self._part('flavors', lambda: flavors.flavors(self._owners), flavors.EXTRA_SPECS)
+        is_own = project in (None, self._own)
+        read = partial(flavors.flavors, self._owners, is_own=is_own)
+        found = self._part('flavors', read, flavors.EXTRA_SPECS)
         if found is None:
             self._unknown.setdefault('flavors', 'Nova does not show their extra specs')
         return found

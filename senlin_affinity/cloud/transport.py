@@ -19,11 +19,13 @@ import requests
 from requests.adapters import BaseAdapter
 
 from senlin_affinity.cloud.deadline import GivenUp
+from senlin_affinity.model.errors import TooLarge
 
 _MEBIBYTE = 1 << 20
 #: No answer is larger, unless an option says so: 30,000 hosts with their traits are that much.
 LARGEST = 128
 _PIECE = 1 << 14
+_DIGITS = 20
 
 
 def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -> None:
@@ -32,6 +34,10 @@ def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -
     for prefix, adapter in [*adapters.items()]:
         if not isinstance(adapter, _Bounded):
             session.session.mount(prefix, _Bounded(adapter, largest * _MEBIBYTE, is_read_only))
+
+
+class AnswerTooLarge(GivenUp, TooLarge):
+    """A response that exceeds the limit, so that its body is not read completely."""
 
 
 class _Bounded(BaseAdapter):
@@ -61,16 +67,31 @@ class _Bounded(BaseAdapter):
 
     def _read(self, response: requests.Response) -> bytes:
         body = bytearray()
+        size = _announced(response)
+        if size > self._largest:
+            raise self._too_large(response, f' ({-(-size // _MEBIBYTE)} MiB)')
         for piece in response.iter_content(_PIECE):
             body += piece
             if len(body) > self._largest:
-                response.close()
-                raise GivenUp(
-                    f'the answer is larger than {self._largest // _MEBIBYTE} MiB',
-                    response.status_code,
-                    is_uncertain=True,
-                )
+                raise self._too_large(response)
         return bytes(body)
+
+    def _too_large(self, response: requests.Response, size: str = '') -> AnswerTooLarge:
+        response.close()
+        return AnswerTooLarge(
+            f'the answer is larger than {self._largest // _MEBIBYTE} MiB{size}; max_answer_size in '
+            '[affinity], or --max-answer-size of a command, allows more',
+            response.status_code,
+            is_uncertain=True,
+        )
+
+
+def _announced(response: requests.Response) -> int:
+    """Return the size of the body in bytes; 0 if it is compressed, or not announced."""
+    length = response.headers.get('Content-Length', '')
+    is_plain = 'Content-Encoding' not in response.headers
+    is_number = length.isascii() and length.isdigit() and len(length) < _DIGITS
+    return int(length) if is_plain and is_number else 0
 
 
 def _is_log_in(request: requests.PreparedRequest) -> bool:

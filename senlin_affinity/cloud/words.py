@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from senlin_affinity.model.terminal_text import escaped
+
 _LONGEST = 300
 
 
@@ -24,8 +26,8 @@ def of(error: BaseException) -> str:
 
 
 def cut(text: str) -> str:
-    """One line of it that is not too long, and ends with a whole word."""
-    text = ' '.join(text.split())
+    """Return the text in one line, without control characters, cut after a whole word."""
+    text = escaped(' '.join(text.split()))
     if len(text) <= _LONGEST:
         return text
     return text[:_LONGEST].rsplit(' ', 1)[0] + '...'

@@ -1,1 +1,1 @@
-"""Options for oslo.config, and where the installed files are."""
+"""Options for oslo.config, Nova's configuration files, and the paths of installed files."""

@@ -1,9 +1,9 @@
-"""Finds the files of ``etc/senlin-affinity`` again, wherever the package was installed.
+"""Find the installed files of ``etc/senlin-affinity``.
 
-A wheel puts them under the environment's prefix (or the user's, or the system's), an editable
-install leaves them in the checkout.
+A wheel installs them under the prefix of the environment (or the user's, or the system's); an
+editable install leaves them in the checkout.
 
-Errors: a file that is not there is a FileNotFoundError with the places that were looked at.
+Raises: FileNotFoundError with the searched paths.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def example(name: str) -> Path:
 
 def _folders() -> Iterator[Path]:
     yield Path(senlin_affinity.__file__).resolve().parents[1] / FOLDER
-    # Where the installer says that it put the files: true for every install scheme.
+    # The paths that the installer recorded are correct in every install scheme.
     with contextlib.suppress(metadata.PackageNotFoundError):
         for file in metadata.distribution('senlin-affinity').files or ():
             before, found, _ = str(file.locate()).partition(f'/{FOLDER}/')

@@ -1,11 +1,11 @@
-"""The installed constraints: those of this project, and those of other packages. It fails closed.
+"""Load the installed constraints: those of this project, and those of other packages.
 
-The way of the data: entry points of :data:`~senlin_affinity.constraints.base.NAMESPACE` come in,
-one made and checked constraint each goes out, in the order of their reasons.
+Each entry point of :data:`~senlin_affinity.constraints.base.NAMESPACE` yields one validated
+constraint, sorted by ``order``.
 
-Errors: PluginError for a constraint that does not load, lacks a part of the protocol, declares a
-code outside its own name, or shares its name, or that of an option, with another: a rule that is
-silently missing would let servers onto the wrong hosts.
+Raises: PluginError for a constraint that does not load, is not a subclass of Constraint, declares a
+code outside its own name, or shares its name or an option's name with another. A missing constraint
+would let servers onto the wrong hosts, so nothing is skipped.
 """
 
 from __future__ import annotations
@@ -16,30 +16,36 @@ from collections.abc import Iterable, Mapping
 from stevedore import ExtensionManager
 from stevedore.extension import Extension
 
-from senlin_affinity.constraints.base import (
-    NAMESPACE,
-    Constraint,
-    DomainConstraint,
-    HostConstraint,
-    RequestConstraint,
-)
-from senlin_affinity.core.errors import PluginError
-from senlin_affinity.core.options import Option
-from senlin_affinity.core.reasons import Reason
+from senlin_affinity.constraints.base import NAMESPACE, Constraint
+from senlin_affinity.model.constraint import overrides
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.reason import Reason
+
+_BASE = 'senlin_affinity.constraints.base.Constraint'
+_DECLARED = ('name', 'order', 'summary', 'needs')
+#: The methods that check something, each with the method that it needs.
+_CHECKS = {'check_host': '', 'check_domains': 'domains', 'check_request': ''}
 
 
 def load_constraints() -> tuple[Constraint, ...]:
-    """Every installed constraint, in the order in which reasons are told."""
+    """Return every installed constraint, sorted by ``order``."""
 
     def refuse(_manager: object, entry_point: object, error: BaseException) -> None:
         raise PluginError(f'constraint {entry_point} does not load: {error}') from error
 
-    manager = ExtensionManager(NAMESPACE, on_load_failure_callback=refuse)
+    try:
+        manager = ExtensionManager(NAMESPACE, on_load_failure_callback=refuse)
+    except (PluginError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # stevedore does not catch SystemExit, for example
+        why = f'{type(error).__name__}: {error}'
+        raise PluginError(f'a constraint of another package does not load: {why}') from error
     return check_constraints(manager.extensions)
 
 
 def check_constraints(extensions: Iterable[Extension]) -> tuple[Constraint, ...]:
-    """Make each extension's constraint and hold it against the protocol."""
+    """Create the constraint of each extension, and validate what it declares."""
     extensions = tuple(extensions)
     for name, times in Counter(extension.name for extension in extensions).items():
         if times > 1:
@@ -53,10 +59,10 @@ def check_constraints(extensions: Iterable[Extension]) -> tuple[Constraint, ...]
 
 
 def _check_options(constraints: Iterable[Constraint]) -> None:
-    """An option may be of several constraints, but then it is the same one."""
+    """Raise PluginError if two constraints declare one option differently."""
     known: dict[object, tuple[str, Option]] = {}
     for constraint in constraints:
-        for option in getattr(constraint, 'options', ()):
+        for option in constraint.options:
             for name in (option.key, (option.group, option.dest)):
                 other, declared = known.setdefault(name, (constraint.name, option))
                 if declared != option:
@@ -72,15 +78,21 @@ def _make(extension: Extension) -> Constraint:
         constraint = extension.plugin()
     except Exception as error:
         raise PluginError(f'{target} can not be made: {error}') from error
-    if not isinstance(constraint, HostConstraint | DomainConstraint | RequestConstraint):
-        raise PluginError(
-            f'{target} is neither a HostConstraint, a DomainConstraint nor a RequestConstraint'
-        )
+    if not isinstance(constraint, Constraint):
+        raise PluginError(f'{target} is not a subclass of {_BASE}')
+    if not any(overrides(constraint, check) for check in _CHECKS):
+        raise PluginError(f'{target} has none of {", ".join(_CHECKS)}')
+    missing = [name for name in _DECLARED if name not in dir(constraint)]
+    for check, other in _CHECKS.items():
+        if other and overrides(constraint, check) and not overrides(constraint, other):
+            missing.append(other)
+    if missing:
+        raise PluginError(f'{target} has no {", ".join(missing)}')
     if not isinstance(constraint.order, int) or not isinstance(constraint.reasons, Mapping):
         raise PluginError(f'{target}: order must be an integer, and reasons a mapping')
     if constraint.name != extension.name:
         raise PluginError(f'{target} calls itself {constraint.name}')
-    options = getattr(constraint, 'options', ())
+    options = constraint.options
     if not isinstance(options, tuple) or not all(isinstance(item, Option) for item in options):
         raise PluginError(f'{target}: options must be a tuple of Option')
     for code, reason in constraint.reasons.items():

@@ -1,16 +1,19 @@
-"""What Nova's own files say of where servers go, under Nova's groups and names.
+"""Read Nova's configuration files, as far as they affect the scheduling of servers.
 
-Data flow: the files are read one after the other (of a directory, each ``*.conf`` by its name), as
-Nova itself reads them: what a later one says counts. Only ``[filter_scheduler] enabled_filters``
-and the options that constraints mirror (``Option.nova``) are taken out; passwords, and all else, go
-no further, not even into an error. What no file says is as Nova has it without: all of these
-options are told. The exception is a value with a ``$name`` that is not one of them, such as
-``$my_ip``: Nova knows it, and it is warned of and not told.
+The files are read in order (of a directory, each ``*.conf`` sorted by name); later values override
+earlier ones, as in Nova. Only ``[filter_scheduler] enabled_filters`` and the options that
+constraints mirror (``Option.nova``) are kept; passwords and everything else are dropped, also from
+errors. An option that no file sets counts as specified with Nova's default. The exception is a
+value with a ``$name`` of another option, such as ``$my_ip``: it causes a warning, and the option is
+unspecified.
 
-An engine reads the files again where one of them is another file, or has another size or time.
+If ``[filter_scheduler] available_filters`` contains this project's request filter, its options are
+read as well, and Nova enforces reservations. Without the filter, Nova ignores these options.
 
-Errors: OSError for a file that can not be read; InvalidSpec, with the file and the number of the
-line or the name of the option, never with its text.
+An engine reads the files again after a file was replaced, or changed its size or time.
+
+Raises: OSError for an unreadable file; InvalidSpec with the file and the number of the line or the
+name of the option, never with its text.
 
 Source: Nova's configuration reference.
 """
@@ -29,22 +32,31 @@ from typing import Any
 from oslo_config import cfg, iniparser
 
 from senlin_affinity.conf import opts
-from senlin_affinity.conf.told import Told
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
-from senlin_affinity.core.options import Option
+from senlin_affinity.conf.oslo_options import as_oslo, value_of
+from senlin_affinity.conf.settings import Settings
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.request import DEFAULT_FILTERS, FILTERS
+from senlin_affinity.nova.reservations import ENFORCED_BY, NOVA, REQUEST_FILTER_OPTIONS
 
 LOG = logging.getLogger(__name__)
 _GROUP, _DEFAULT = 'filter_scheduler', 'DEFAULT'
+#: An option that several lines and files add to.
+_AVAILABLE = (_GROUP, 'available_filters')
+#: The second is the path before version 0.10, which nova.conf may still contain.
+_REQUEST_FILTERS = {
+    'senlin_affinity.plugins.nova.request_filter.install',
+    'senlin_affinity.plugins.nova_request_filter.install',
+}
 _LINE = re.compile(r':(\d+), ')
-#: What no item of a list has: a line that begins with a space goes on with the one above it.
+#: Text that no list item contains: a line that begins with a space continues the previous one.
 _ODD = re.compile(r'[\n=]')
 _Texts = dict[tuple[str, str], tuple[str, str]]
 _Stamp = tuple[str, int, int, int]
 
 
-def read(paths: Iterable[str], constraints: Collection[Any] = ()) -> Told:
-    """What these files and directories say, and Nova's defaults."""
+def read(paths: Iterable[str], constraints: Collection[Any] = ()) -> Settings:
+    """Return the settings of these files and directories, with Nova's defaults."""
     return _read(_files(paths), _mirrored(constraints))
 
 
@@ -52,31 +64,42 @@ def _mirrored(constraints: Collection[Any]) -> tuple[Option, ...]:
     return tuple(option for option in opts.options_of(constraints) if option.nova)
 
 
-def _read(files: Iterable[str], mirrored: Collection[Option]) -> Told:
+def _read(files: Iterable[str], mirrored: Collection[Option]) -> Settings:
     names = {(option.nova, option.dest): option.key for option in mirrored}
-    known = {(_GROUP, FILTERS), *names}
+    reserving = {(option.group, option.dest): option.key for option in REQUEST_FILTER_OPTIONS}
+    known = {(_GROUP, FILTERS), _AVAILABLE, *names, *reserving}
     texts: _Texts = {}
+    available: list[str] = []
     for file in files:
-        texts |= _texts(file, known)
+        found = _texts(file, known)
+        available += found.pop(_AVAILABLE, ('', file))[0].split()
+        texts |= found
+    is_reserving = not _REQUEST_FILTERS.isdisjoint(available)
+    if is_reserving:
+        mirrored, names = (*mirrored, *REQUEST_FILTER_OPTIONS), names | reserving
+    else:  # Nova does not know these options
+        texts = {at: text for at, text in texts.items() if at not in reserving}
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.ListOpt(FILTERS, default=list(DEFAULT_FILTERS)), group=_GROUP)
     for option in mirrored:
-        conf.register_opt(opts.as_oslo(option), group=option.nova)
+        conf.register_opt(as_oslo(option), group=option.nova or option.group)
     conf(args=[], default_config_files=[], default_config_dirs=[], use_env=False)
     open_ones = {at for at, (text, file) in texts.items() if not _is_set(conf, *at, text, file)}
-    values = {option: opts.value_of(conf, option, option.nova) for option in mirrored}
+    values = {option: value_of(conf, option, option.nova) for option in mirrored}
     filters = tuple(conf.filter_scheduler.enabled_filters)
-    return Told(
+    enforced = {ENFORCED_BY.key: NOVA} if is_reserving else {}
+    changed = {option.key: value for option, value in values.items() if value != option.default}
+    return Settings(
         None if (_GROUP, FILTERS) in open_ones else filters,
-        {option.key: value for option, value in values.items() if value != option.default},
-        frozenset(key for at, key in names.items() if at not in open_ones),
+        changed | enforced,
+        frozenset([*(key for at, key in names.items() if at not in open_ones), *enforced]),
         tuple(f'[{group}] {name}' for group, name in sorted(texts.keys() - open_ones)),
     )
 
 
 @lru_cache(maxsize=1)
-def _kept(stamps: tuple[_Stamp, ...], mirrored: tuple[Option, ...]) -> Told:
-    """What files say, as long as they are as they were."""
+def _kept(stamps: tuple[_Stamp, ...], mirrored: tuple[Option, ...]) -> Settings:
+    """Return the settings of files, cached until a file changes."""
     return _read([path for path, *_rest in stamps], mirrored)
 
 
@@ -85,12 +108,12 @@ def _stamp(path: str) -> _Stamp:
     return path, has.st_ino, has.st_size, has.st_mtime_ns
 
 
-def followed(conf: Any, constraints: Collection[Any] = ()) -> Told:
-    """What an engine's own file says, and before it the files of Nova's that it names.
+def with_nova_conf(conf: Any, constraints: Collection[Any] = ()) -> Settings:
+    """Return the settings of an engine's own file, overridden by the files of Nova that it names.
 
-    One that can not be read is warned of: then nobody told what it says.
+    An unreadable file of Nova causes a warning, and then all of Nova's files are ignored.
     """
-    said, paths = opts.told(conf, constraints), conf.affinity.nova_conf
+    said, paths = opts.settings(conf, constraints), conf.affinity.nova_conf
     if not paths:
         return said
     try:
@@ -102,7 +125,7 @@ def followed(conf: Any, constraints: Collection[Any] = ()) -> Told:
 
 
 def broken(said: str, path: str) -> str:
-    """What a parser says of a line, without its text, which may be a password."""
+    """Return where a parser failed, without the text of the line, which may be a password."""
     line = _LINE.search(said.removeprefix(f'at {path}'))
     where = f'line {line.group(1)}' if line else 'a line'
     return f'{where} is neither a group, a comment nor NAME = VALUE'
@@ -120,17 +143,22 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
-    """The texts of the known options in a file, each with the file's path."""
+    """Return the texts of the known options in a file, each with the file's path."""
     sections: dict[str, dict[str, list[str]]] = {}
+    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe would not end
+        raise InvalidSpec('is not a regular file', path)
     try:
         cfg.ConfigParser(path, sections).parse()
     except iniparser.ParseError as error:
-        # Not "from error", whose words have the line's text.
+        # Not "from error", because its message contains the text of the line.
         raise InvalidSpec(broken(str(error), path), path) from None
     except UnicodeDecodeError:
         raise InvalidSpec('is not UTF-8 text', path) from None
     return {
-        (group, name): (options[name][-1], path)
+        (group, name): (
+            ' '.join(options[name]) if (group, name) == _AVAILABLE else options[name][-1],
+            path,
+        )
         for group, name in known
         for section, options in sections.items()
         if (section if section == _DEFAULT else section.lower()) == group and name in options
@@ -138,7 +166,7 @@ def _texts(path: str, known: Collection[tuple[str, str]]) -> _Texts:
 
 
 def _is_set(conf: Any, group: str, name: str, text: str, path: str) -> bool:
-    """Give an option the value of a text, if it is one for it; False: part of it is not known."""
+    """Set an option to a text; return False if the text refers to an unknown option."""
     where = f'{path}: [{group}] {name}'
     try:
         conf.set_override(name, text, group=group)

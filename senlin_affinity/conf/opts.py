@@ -1,12 +1,13 @@
-"""The options, declared once for Senlin's engine, for the commands and for the sample file.
+"""Register and read the options of Senlin's engine, of the commands and of the sample file.
 
-What a constraint reads is declared by the constraint; the rest is declared here.
+Constraints declare the options that they read; this module declares the rest.
 
-Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits for ever. It is
-the silence of a service; the deadline of a request, and of a log-in, is three of them.
+Units: ``request_timeout`` is in seconds; 0 is not allowed, so that no request waits forever. It
+limits the silence of a service; the deadline of a request, and of a log-in, is three times as long.
 
-Source: ``[scheduler]``, which Senlin does not have, holds the two prefixes of document 001, and
-three options of nova.conf under their names there.
+Source: ``[scheduler]``, which Senlin itself does not have, holds the two prefixes of Placement's
+specification "Support filtering by forbidden aggregate membership", and three options of nova.conf
+under their names there.
 """
 
 from __future__ import annotations
@@ -17,23 +18,25 @@ from typing import Any
 from oslo_config import cfg
 
 from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.conf.told import Told
+from senlin_affinity.conf.oslo_options import as_oslo, value_of
+from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
 from senlin_affinity.constraints.candidates import CandidatesConstraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.image_aggregates import ImageAggregatesConstraint
 from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstraint
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
+from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.core import suggestion
-from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.core.objects import DEFAULT_FILTERS, FILTERS
-from senlin_affinity.core.options import Option
-from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
+from senlin_affinity.model import suggestion
+from senlin_affinity.model.errors import InvalidSpec, PluginError
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.request import DEFAULT_FILTERS, FILTERS
 from senlin_affinity.policy.schema import PREFLIGHTS
 
 AFFINITY = cfg.OptGroup(
@@ -103,7 +106,7 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
     ),
 )
 
-#: Of a constraint of ours: known in every process, also where no constraint is looked for.
+#: The constraints of this project with options, which every process registers.
 _OURS: tuple[Any, ...] = (
     AvailabilityZoneConstraint,
     CandidatesConstraint,
@@ -111,43 +114,24 @@ _OURS: tuple[Any, ...] = (
     ImageAggregatesConstraint,
     ImageHypervisorConstraint,
     IsolatedHostsConstraint,
+    QuotaConstraint,
     ReservationsConstraint,
     ResourcesConstraint,
     ServerCountConstraint,
     ServerGroupConstraint,
     TraitsConstraint,
 )
-_TYPES: Mapping[type, Any] = {
-    bool: cfg.BoolOpt,
-    int: cfg.IntOpt,
-    float: cfg.FloatOpt,
-    tuple: cfg.ListOpt,
-}
 
 
 def options_of(constraints: Iterable[Any]) -> tuple[Option, ...]:
-    """What constraints declare; those of ours that have options are always among them."""
-    declared = (
-        option for each in (*_OURS, *constraints) for option in getattr(each, 'options', ())
-    )
+    """Return the options of the given constraints, and those of this project's own constraints."""
+    declared = (option for each in (*_OURS, *constraints) for option in each.options)
     return tuple(dict.fromkeys(declared))
 
 
-def as_oslo(option: Option) -> Any:
-    """The option as oslo.config takes it."""
-    kind = _TYPES.get(type(option.default), cfg.StrOpt)
-    default = list(option.default) if isinstance(option.default, tuple) else option.default
-    more: dict[str, Any] = {}
-    if option.minimum is not None:
-        more['min'] = option.minimum
-    if option.pattern is not None:
-        more['regex'] = option.pattern
-    return kind(option.dest, default=default, help=option.help, **more)
-
-
 def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
-    """Make all options known to a ``ConfigOpts``; ``conf.affinity`` goes out. Twice is fine."""
-    # By its name: every ConfigOpts that a group object is registered with shares its values.
+    """Register all options with a ``ConfigOpts``, and return ``conf.affinity``; repeatable."""
+    # Pass the name: all ConfigOpts with which one group object is registered share its values.
     conf.register_opts(AFFINITY_OPTIONS, group=AFFINITY.name)
     for option in options_of(constraints):
         try:
@@ -159,21 +143,21 @@ def register(conf: Any, constraints: Iterable[Any] = ()) -> Any:
 
 
 def changed(conf: Any, constraints: Collection[Any] = ()) -> dict[str, Any]:
-    """The values of the constraints' options that are not their defaults, by their keys."""
+    """Return the values of constraint options that differ from their defaults, by key."""
     register(conf, constraints)
     values = ((option, value_of(conf, option)) for option in options_of(constraints))
     return {option.key: value for option, value in values if value != option.default}
 
 
-def told(conf: Any, constraints: Collection[Any] = ()) -> Told:
-    """What somebody said of them, in a file or as an override."""
+def settings(conf: Any, constraints: Collection[Any] = ()) -> Settings:
+    """Return the options and filters that a file or an override specifies."""
     values = changed(conf, constraints)
     options = [item for item in options_of(constraints) if _is_set(conf, item.group, item.dest)]
     named = [(option.group, option.dest) for option in options]
     has_filters = _is_set(conf, AFFINITY.name, FILTERS)
     if has_filters:
         named.insert(0, (AFFINITY.name, FILTERS))
-    return Told(
+    return Settings(
         tuple(conf.affinity.enabled_filters) if has_filters else None,
         values,
         frozenset(option.key for option in options),
@@ -182,7 +166,7 @@ def told(conf: Any, constraints: Collection[Any] = ()) -> Told:
 
 
 def _is_set(conf: Any, group: str, name: str) -> bool:
-    """Is there more than the default of a registered option?"""
+    """Check whether a registered option has a value other than by default."""
     where = getattr(conf.get_location(name, group), 'location', None)
     return where not in (None, cfg.Locations.opt_default, cfg.Locations.set_default)
 
@@ -190,9 +174,9 @@ def _is_set(conf: Any, group: str, name: str) -> bool:
 def read(
     given: Mapping[str, Any], constraints: Collection[Any] = (), where: str = 'options.'
 ) -> dict[str, Any]:
-    """Options that are given by their names, or keys, as texts or as values: the values, by keys.
+    """Parse options that are given by name or key, and return their values by key.
 
-    :param where: what stands before the name in the InvalidSpec for one that is not right.
+    :param where: the prefix of the name in the path of an InvalidSpec.
     """
     if not given:
         return {}
@@ -213,14 +197,8 @@ def read(
     return values
 
 
-def value_of(conf: Any, option: Option, group: str = '') -> Any:
-    """The value of a registered option, of another group where one is named."""
-    value = conf[group or option.group][option.dest]
-    return tuple(value) if isinstance(value, list) else value
-
-
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:
-    """Answer oslo-config-generator: the groups and their options, of plugins, too."""
+    """Return the groups and their options for oslo-config-generator, including those of plugins."""
     groups = {AFFINITY.name: (AFFINITY, [*AFFINITY_OPTIONS]), SCHEDULER.name: (SCHEDULER, [])}
     for option in options_of(load_constraints()):
         group = cfg.OptGroup(option.group)

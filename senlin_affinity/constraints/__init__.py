@@ -1,1 +1,1 @@
-"""One rule per module, each declaring its reason codes; found by entry point."""
+"""Evaluate requests: one constraint per module, which an entry point registers."""

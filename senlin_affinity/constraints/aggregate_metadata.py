@@ -1,54 +1,61 @@
-"""The flavor's extra specs and the metadata of the host's aggregates.
+"""Compare the flavor's extra specs with the metadata of the host's aggregates.
 
-Source: document 000, and Nova's own AggregateInstanceExtraSpecsFilter, which is older and compares
-less. Each holds where the cloud's scheduler runs it; where it runs both, both.
+A host is rejected if any enabled filter rejects it. AggregateInstanceTypeFilter ignores the keys of
+reservations if Nova runs the request filter of this project. Nova may run only one of the two if it
+isolates aggregates, so the verdict is unknown for a host that only such a key would reject.
+
+Source: "Filter - Aggregate Instance Type Filter" (nfv-filters), and Nova's own
+AggregateInstanceExtraSpecsFilter, which is older and has fewer comparisons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import compress, islice
+from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Change,
+    Constraint,
     Data,
+    Evaluated,
     Host,
     Reason,
-    Replanner,
     ResolvedRequest,
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
-from senlin_affinity.core.aggregate_agreement import Agreement
-from senlin_affinity.core.aggregate_metadata import Requirements
-from senlin_affinity.core.aggregates.host_metadata import SCOPE
-from senlin_affinity.core.aggregates.instance_extra_specs import NovaRequirements
-from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.objects import Aggregate
-from senlin_affinity.core.planning import more_hosts
-from senlin_affinity.core.planning.actions import with_aggregate
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.nova.aggregate_metadata import Requirement, Requirements
+from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.nova.alternatives import joining, with_aggregate
+from senlin_affinity.nova.host_metadata import FORCE, SCOPE, HostMetadata
+from senlin_affinity.nova.instance_extra_specs import NovaRequirements
+from senlin_affinity.nova.key_states import ILLEGAL
+from senlin_affinity.nova.reserved_aggregates import (
+    are_asked_by_nova,
+    is_nova_keeping,
+    reserved_prefixes,
+)
 
-#: Nova's scheduler filters, and the rule of each.
-RULES: Mapping[str, type[Requirements | NovaRequirements]] = {
-    'AggregateInstanceTypeFilter': Requirements,
-    'AggregateInstanceExtraSpecsFilter': NovaRequirements,
-}
+OURS, NOVAS = 'AggregateInstanceTypeFilter', 'AggregateInstanceExtraSpecsFilter'
 ZONE = 'availability_zone'
-#: Of hosts that are refused, so many kinds are tried in other aggregates.
+UNCERTAIN = 'aggregate_metadata.reservation_unknown'
+#: The number of classes of rejected hosts that are evaluated in other aggregates.
 _MOST_LOOKS = 5
 
 
-class AggregateMetadataConstraint:
-    """The extra specs of the flavor against the metadata of the aggregates, as the cloud does."""
+class AggregateMetadataConstraint(Constraint):
+    """The scheduler filters that compare extra specs with aggregate metadata, as a constraint."""
 
     name = 'aggregate_metadata'
     order = 70
     summary = "the flavor's extra specs agree with the metadata of the host's aggregates"
     needs = ('aggregates', 'flavors')
-    is_by_name = False
-    is_by_resources = False
-    may_be_given_up = True
-    filters = tuple(RULES)
+    is_host_specific = False
+    uses_resources = False
+    is_waivable = True
+    filters = OURS, NOVAS
     reasons: ClassVar[Mapping[str, Reason]] = {
         **REASONS,
         **NOVA_REASONS,
@@ -57,75 +64,166 @@ class AggregateMetadataConstraint:
             'nor AggregateInstanceExtraSpecsFilter'
         ),
         'aggregate_metadata.unknown': Reason('the flavor or the aggregates are not known'),
+        UNCERTAIN: Reason(
+            'the request filter of senlin-affinity may leave keys of reservations out of the '
+            'comparison'
+        ),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         rules = resolved.once(_rules)
         if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
         if resolved.flavor is None or resolved.snapshot.aggregates is None:
             return Verdict.unknown('aggregate_metadata.unknown')
         known = resolved.snapshot.aggregates_by_uuid
-        # An aggregate that Nova does not have has no metadata.
+        # Nova ignores an aggregate that it does not have.
         aggregates = [known[uuid] for uuid in sorted(host.aggregates) if uuid in known]
         metadata = [_metadata(aggregate) for aggregate in aggregates]
         names = [aggregate.name for aggregate in aggregates]
         verdicts = [rule.check(metadata, names) for rule in rules]
-        return next((verdict for verdict in verdicts if not verdict), verdicts[0])
+        verdict = next((verdict for verdict in verdicts if not verdict), verdicts[0])
+        strict = resolved.once(_strict)
+        if verdict and strict is not None and not strict.check(metadata, names):
+            return Verdict.unknown(UNCERTAIN)
+        return verdict
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('aggregates',) if resolved.once(_rules) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The host's aggregates are all that counts; those that agree for sure are alike."""
-        return self.shapes(resolved, (host,))[0]
-
-    def shapes(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Hashable]:
-        """The same of each of these hosts."""
-        told, sets = resolved.once(_told), [host.aggregates for host in hosts]
+    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
+        """Return the verdict of each host; check only those whose metadata may not agree."""
+        told = resolved.once(_told)
         if told is None:
-            return sets
-        each = zip(told.are_told(sets), sets, strict=True)
-        return [is_told or aggregates for is_told, aggregates in each]
+            return super().check_hosts(resolved, hosts)
+        is_told = told.are_told([host.aggregates for host in hosts])
+        agreed = [self.check_host(resolved, host) for host in islice(compress(hosts, is_told), 1)]
+        return [
+            agreed[0] if is_agreed else self.check_host(resolved, host)
+            for host, is_agreed in zip(hosts, is_told, strict=True)
+        ]
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts put into an aggregate whose metadata the rule takes."""
-        resolved = planner.resolved
-        looks = {host.aggregates: host for host in more_hosts.refused(planner, self.name)}
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Yield the filters whose keys the flavor or the aggregates have."""
+        specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
+        keys = {key for each in resolved.snapshot.aggregates or () for key in each.metadata}
+        if any(key.startswith(SCOPE) or (key in keys and ':' not in key) for key in specs):
+            yield NOVAS
+        if FORCE in keys:
+            yield OURS
+
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change of adding hosts to an aggregate whose metadata agrees."""
+        rejected = evaluation.rejected
+        looks = {host.aggregates: host for host in rejected}
         some = [*looks.values()][:_MOST_LOOKS]
         taking = [
             each.uuid
             for each in resolved.snapshot.aggregates or ()
             if any(self.check_host(resolved, with_aggregate(host, each)) for host in some)
         ]
-        found = more_hosts.joined(planner, self.name, taking, kept_for_others(resolved))
-        if found is not None:
-            yield planner.change('aggregate_hosts', found[0], *found[1])
+        yield from joining(resolved, rejected, taking, kept_for_others(resolved))
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """What gives the rule up: a flavor that asks nothing. Aggregates may still force theirs."""
+        """Return the change that removes the extra specs which the filters compare.
+
+        Aggregates that force a key may still reject the flavor.
+        """
         specs = () if resolved.flavor is None else resolved.flavor.extra_specs
         asked = (key for key in specs if key.startswith(SCOPE) or ':' not in key)
         return {'removed_extra_specs': sorted(asked)}
 
 
 def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
-    """What Nova's scheduler sees: the zone is a key like the others."""
+    """Return the metadata with the zone as a key, as Nova's scheduler reads it."""
     zone = aggregate.availability_zone
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
 def _told(resolved: ResolvedRequest) -> Agreement | None:
-    """What can be told at once, where the rule of this project alone counts."""
+    """Return the agreement with all aggregates if this project's filter alone counts, or None."""
     rules, known = resolved.once(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
+        return None
+    if resolved.once(_strict) is not None:
         return None
     return Agreement.of(rules[0], {each.uuid: _metadata(each) for each in known})
 
 
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
-    """The extra specs as the filters that the scheduler runs read them."""
+    """Return the extra specs as the filters that the scheduler runs read them."""
     extra_specs = resolved.flavor.extra_specs if resolved.flavor is not None else {}
-    return [rule.parse(extra_specs) for name, rule in RULES.items() if resolved.is_enforced(name)]
+    rules: list[Requirements | NovaRequirements] = []
+    if resolved.is_enforced(OURS):
+        ignored = reserved_prefixes(resolved.rules) if is_nova_keeping(resolved.rules) else ()
+        rules.append(Requirements.parse(extra_specs, ignored))
+    if resolved.is_enforced(NOVAS):
+        rules.append(NovaRequirements.parse(extra_specs))
+    return rules
+
+
+def _strict(resolved: ResolvedRequest) -> Requirements | None:
+    """Return the requirements including keys of reservations if Nova may compare these keys.
+
+    None: it is known whether Nova compares them.
+    """
+    rules, flavor = resolved.rules, resolved.flavor
+    is_unknown = is_nova_keeping(rules) and not are_asked_by_nova(rules)
+    if flavor is None or not is_unknown or not resolved.is_enforced(OURS):
+        return None
+    return Requirements.parse(flavor.extra_specs)
+
+
+class _Spec(NamedTuple):
+    """One extra spec: the aggregates that match it, and those with its key.
+
+    ``may_lack``: it also accepts a host without the key.
+    """
+
+    agreeing: frozenset[str]
+    holding: frozenset[str]
+    may_lack: bool
+
+
+class Agreement(NamedTuple):
+    """The precomputed matches of a flavor's extra specs, by the UUIDs of aggregates.
+
+    Each aggregate is evaluated alone, once: which extra specs have a key in its metadata, and which
+    of these match. A set of aggregates matches if, for each extra spec, one of its aggregates
+    matches, or none has the key and the extra spec permits that. For a set that may force its
+    metadata upon flavors, the caller must evaluate the constraint.
+    """
+
+    forcing: frozenset[str]
+    specs: tuple[_Spec, ...]
+
+    @classmethod
+    def of(cls, asked: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
+        """Build it from extra specs and the metadata of the aggregates by UUID."""
+        forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
+        return cls(forcing, tuple(_spec(each, metadata) for each in asked.asked))
+
+    def are_told(self, sets: Sequence[frozenset[str]]) -> list[bool]:
+        """Return for each set whether it certainly matches."""
+        told = [not self.forcing or self.forcing.isdisjoint(each) for each in sets]
+        for place, aggregates in enumerate(sets):
+            for agreeing, holding, may_lack in self.specs:
+                if agreeing.isdisjoint(aggregates) and not (
+                    may_lack and holding.isdisjoint(aggregates)
+                ):
+                    told[place] = False
+                    break
+        return told
+
+
+def _spec(requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]) -> _Spec:
+    key, states = requirement.key, requirement.states
+    if states.fault == ILLEGAL:
+        return _Spec(frozenset(), frozenset(), may_lack=False)
+    texts = {uuid: each[key] for uuid, each in metadata.items() if key in each}
+    values = {text: HostMetadata(({key: text},)).values(key) for text in {*texts.values()}}
+    accepted = {text for text, each in values.items() if states.accepts(each)}
+    agreeing = frozenset(uuid for uuid, text in texts.items() if text in accepted)
+    return _Spec(agreeing, frozenset(texts), requirement.is_optional or states.accepts_absent)

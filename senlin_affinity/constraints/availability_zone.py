@@ -1,67 +1,77 @@
-"""Only hosts in the zone that is asked for.
+"""Allow only hosts in the requested availability zone.
 
-Source: Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
-``availability_zone`` metadata, also on a host that is forced. A host in none of them shows the
-cloud's default zone. If an aggregate carries that name as well, only the aggregate counts. If none
-does, a request for that zone may land on any host (seen on a real Nova), unless the hosts are
-pinned, where this rule keeps to it, or an older cloud still runs AvailabilityZoneFilter, which
-compares names. Without a zone that of nova.conf's ``default_schedule_zone`` counts, or any does.
+Nova enforces a zone by the Placement aggregates that mirror the host aggregates with
+``availability_zone`` metadata, also on a forced host. A host in none of them is in the cloud's
+default zone:
 
-Not known: whether an aggregate carries Nova's default zone, where no aggregate is known. A zone of
-another name is taken for one that an aggregate carries: a host has it from nowhere else, unless
-nova.conf calls the default zone so.
+* If an aggregate also carries the name of the default zone, only members of the aggregate count.
+* Otherwise, Nova may use any host for a request for the default zone. The exceptions are an older
+  cloud that runs AvailabilityZoneFilter, which compares names, and pinned hosts, for which this
+  constraint enforces the zone.
+
+If the request names no zone, nova.conf's ``default_schedule_zone`` applies. Without that option,
+any zone is allowed.
+
+If no aggregate is known, this constraint assumes that an aggregate carries every zone but the
+default one. This is wrong only if nova.conf renames the default zone.
+
+Source: Nova's request filter ``map_az_to_placement_aggregate``, and the behaviour of a real Nova.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.reservations import kept_for_others
-from senlin_affinity.core.aggregates import membership
-from senlin_affinity.core.assumptions import Assumption
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.objects import ResolvedRequest
-from senlin_affinity.core.options import Option
-from senlin_affinity.core.planning import more_hosts
-from senlin_affinity.core.planning.actions import Data
-from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.planning.replanner import Change, Replanner
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
-from senlin_affinity.core.wanted_zone import DEFAULT_SCHEDULE_ZONE, is_of_host, wanted_zone
-
-DEFAULT_AVAILABILITY_ZONE = Option(
-    'default_availability_zone',
-    'nova',
-    "What the zone of hosts in none is called; as in nova.conf's [DEFAULT].",
-    nova='DEFAULT',
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Change,
+    Constraint,
+    Data,
+    Evaluated,
+    Host,
+    Kind,
+    OpenAssumption,
+    Reason,
+    ResolvedRequest,
+    Verdict,
 )
-#: A filter of older Novas, which no longer have it.
-_FILTER = 'AvailabilityZoneFilter'
-_READ = ('availability_zone', 'aggregates', 'unmirrored')
-#: So many other zones are planned at most.
+from senlin_affinity.constraints.reservations import kept_for_others
+from senlin_affinity.nova import aggregate_membership
+from senlin_affinity.nova.alternatives import joining
+from senlin_affinity.nova.effective_zone import (
+    DEFAULT_AVAILABILITY_ZONE,
+    DEFAULT_SCHEDULE_ZONE,
+    ZONE_FILTER,
+    is_hard_spread,
+    is_of_host,
+    wanted_zone,
+)
+
+_READ = ('availability_zone', 'aggregates', 'unmirrored', 'stale_aggregates')
+#: The number of other zones that are planned for remedies.
 _MOST_ZONES = 10
-#: Whatever the code is: which one it is tells of hosts.
+#: One sentence for all codes: the code would reveal hosts.
 _FOR_OWNER = 'they must be in zone {availability_zone}'
 NO_ZONE = Assumption('availability_zone.default_schedule_zone', 'no default_schedule_zone')
 DEFAULT_ZONE = Assumption(
     'availability_zone.default_availability_zone', 'a default zone called {zone}'
 )
+#: The default zone may be a domain of the spread, with more capacity.
+SPREAD_ZONE = OpenAssumption(*DEFAULT_ZONE)
 
 
-class AvailabilityZoneConstraint:
-    """The zone of the request."""
+class AvailabilityZoneConstraint(Constraint):
+    """The requested availability zone, as a constraint."""
 
     name = 'availability_zone'
     order = 20
     summary = 'only a host in the availability zone that is asked for'
     needs = ('hosts',)
-    filters: tuple[str, ...] = ()
-    is_by_name = False
-    is_by_resources = False
-    is_lasting = True
-    is_in_placement = True
+    is_host_specific = False
+    uses_resources = False
+    is_unresolvable = True
+    enforced_by_placement = True
     options = DEFAULT_SCHEDULE_ZONE, DEFAULT_AVAILABILITY_ZONE
     reasons: ClassVar[Mapping[str, Reason]] = {
         'availability_zone.in_zone': Reason('in zone {zone}'),
@@ -80,6 +90,9 @@ class AvailabilityZoneConstraint:
             advice='run "nova-manage placement sync_aggregates"',
             for_owner=_FOR_OWNER,
         ),
+        'availability_zone.only_in_placement': Reason(
+            'in {aggregates} in Placement but not in Nova; Nova enforces the zone by Placement'
+        ),
         'availability_zone.any': Reason('no zone is asked for'),
         'availability_zone.not_enforced': Reason(
             'no aggregate carries zone {wanted}: Nova takes any host for it'
@@ -88,20 +101,23 @@ class AvailabilityZoneConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         wanted = resolved.once(wanted_zone)
+        if lost := _unmirrored(resolved, host):
+            names = aggregate_membership.names(resolved, lost)
+            return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
         if wanted is None:
             return Verdict.skipped('availability_zone.any')
-        if lost := _unmirrored(resolved, host):
-            names = membership.names(resolved, lost)
-            return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
+        if stale := _stale(resolved, host):
+            names = aggregate_membership.names(resolved, stale, ' or ')
+            return Verdict.passed('availability_zone.only_in_placement', aggregates=names)
         snapshot, zone = resolved.snapshot, host.availability_zone
         is_member = _is_member(resolved, host)
         if is_member or (is_member is None and zone == wanted):
             return Verdict.passed('availability_zone.in_zone', zone=wanted)
         if zone == wanted or (zone is None and is_member is False):
             return Verdict.rejected('availability_zone.not_in_aggregate', wanted=wanted)
-        if not (resolved.rules.is_pinned or resolved.is_enforced(_FILTER)):
+        if not (resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)):
             if wanted == snapshot.zones.default:
                 return Verdict.skipped('availability_zone.not_enforced', wanted=wanted)
             if snapshot.aggregates is None and wanted == _default(resolved):
@@ -110,74 +126,112 @@ class AvailabilityZoneConstraint:
             return Verdict.unknown('availability_zone.unknown')
         return Verdict.rejected('availability_zone.other_zone', zone=zone, wanted=wanted)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Explain why a spread over zones may fail: Nova may send a server to another zone."""
+        if is_hard_spread(resolved) and resolved.once(_is_any_stale):
+            yield 'hosts that Placement has in the aggregates of another zone'
+
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         wanted = resolved.once(wanted_zone)
         if wanted is None:
-            return ()
+            return _READ if resolved.once(_is_own_zone_named) else ()
         is_by_name = wanted not in resolved.snapshot.zones.carried_by
-        return _READ[:1] if is_by_name or resolved.is_enforced(_FILTER) else _READ
-
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The zone, and whether an aggregate says the same."""
-        return (host.availability_zone, _is_member(resolved, host), _unmirrored(resolved, host))
+        return _READ[:1] if is_by_name or resolved.is_enforced(ZONE_FILTER) else _READ
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """What nova.conf says of zones, where it could change the number."""
-        wanted, snapshot, is_told = wanted_zone(resolved), resolved.snapshot, resolved.rules.is_told
+        """Yield assumptions about zone options of nova.conf that could change the number."""
+        wanted, snapshot, is_explicit = (
+            wanted_zone(resolved),
+            resolved.snapshot,
+            resolved.rules.is_explicit,
+        )
         zones = {zone for zone, _aggregates in snapshot.places} - {None}
         zones |= snapshot.availability_zones or set()
         is_any = wanted is None and not is_of_host(resolved)
-        if is_any and len(zones) > 1 and not is_told(DEFAULT_SCHEDULE_ZONE):
+        if is_any and len(zones) > 1 and not is_explicit(DEFAULT_SCHEDULE_ZONE):
             yield NO_ZONE
+        if is_explicit(DEFAULT_AVAILABILITY_ZONE):
+            return
         is_by_name = wanted is not None and snapshot.hosts and snapshot.aggregates is None
         default = _default(resolved)
-        if is_by_name and wanted != default and not is_told(DEFAULT_AVAILABILITY_ZONE):
+        if is_by_name and wanted != default:
             yield DEFAULT_ZONE.of(zone=default)
+        is_pinned = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
+        is_guessed = snapshot.hosts is None or snapshot.aggregates is None
+        if is_guessed and len(zones) > 1 and is_of_host(resolved) and not is_pinned:
+            yield SPREAD_ZONE.of(zone=default)
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """What gives the rule up."""
+        """Return the change that removes the zone from the request."""
         return {'availability_zone': None}
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Another zone, or none; or hosts put into this one."""
-        asked = wanted_zone(planner.resolved)
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield changes: another zone, no zone, or hosts added to an aggregate of the zone."""
+        asked = wanted_zone(resolved)
         if asked is None:
             return
-        zones = {host.availability_zone for host in planner.hosts} - {None, asked}
-        for zone in sorted(str(zone) for zone in zones)[:_MOST_ZONES]:
-            then = planner.plan({'availability_zone': zone})
-            change = f'availability_zone: {zone}'
-            kind = Kind.ASKERS
-            yield planner.change('availability_zone', change, 1, then, kind=kind, is_owners=True)
-        if planner.resolved.request.availability_zone is not None:
-            change, then = 'no availability_zone', planner.plan(self.without(planner.resolved))
-            yield planner.change('any_zone', change, 1, then, kind=Kind.ASKERS, is_owners=True)
-        carrying = planner.resolved.snapshot.zones.carried_by.get(asked, ())
-        kept = kept_for_others(planner.resolved)
-        found = more_hosts.joined(planner, self.name, carrying, kept)
-        if found is not None:
-            yield planner.change('aggregate_hosts', found[0], *found[1])
+        zones = {host.availability_zone for host in resolved.snapshot.hosts or ()} - {None, asked}
+        for zone in sorted(map(str, zones))[:_MOST_ZONES]:
+            change, data = f'availability_zone: {zone}', {'availability_zone': zone}
+            yield Change('availability_zone', change, data, kind=Kind.ASKERS, for_tenant=True)
+        if resolved.request.availability_zone is not None:
+            change, without = 'no availability_zone', self.without(resolved)
+            yield Change('any_zone', change, without, kind=Kind.ASKERS, for_tenant=True)
+        carrying = resolved.snapshot.zones.carried_by.get(asked, ())
+        kept = kept_for_others(resolved)
+        yield from joining(resolved, evaluation.rejected, carrying, kept)
 
 
 def _default(resolved: ResolvedRequest) -> str:
-    """What Nova calls the zone of hosts that are in none."""
+    """Return Nova's name for the zone of hosts that are in no zone."""
     return str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
 
 
+def _is_own_zone_named(resolved: ResolvedRequest) -> bool:
+    """Check whether each server names the zone of the host that is planned for it."""
+    if wanted_zone(resolved) is not None:
+        return False
+    return resolved.rules.is_pinned or is_hard_spread(resolved)
+
+
 def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
-    """The host's aggregates that carry the zone, if Placement has it in none of them."""
-    if not host.unmirrored or resolved.is_enforced(_FILTER):
+    """Return the host's aggregates that carry the zone, if Placement has it in none of them."""
+    if not host.unmirrored or resolved.is_enforced(ZONE_FILTER):
         return frozenset()
-    return membership.unmirrored(
-        host, resolved.snapshot.zones.carried_by.get(resolved.once(wanted_zone) or '', frozenset())
-    )
+    is_own = resolved.once(_is_own_zone_named)
+    zone = host.availability_zone if is_own else resolved.once(wanted_zone)
+    return aggregate_membership.unmirrored_in_zone(resolved, host, zone)
+
+
+def _is_any_stale(resolved: ResolvedRequest) -> bool:
+    """Check whether Placement has an enabled host in an aggregate of a zone that it is not in."""
+    if resolved.is_enforced(ZONE_FILTER):
+        return False
+    carrying = frozenset().union(*resolved.snapshot.zones.carried_by.values())
+    hosts = resolved.snapshot.hosts or ()
+    return any(host.enabled and not carrying.isdisjoint(host.stale_aggregates) for host in hosts)
+
+
+def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
+    """Return the aggregates that carry the zone, if only Placement has the host in one of them.
+
+    If hosts are pinned, this constraint enforces the zone, by Nova's aggregates.
+    """
+    carrying = resolved.snapshot.zones.carried_by.get(resolved.once(wanted_zone) or '', frozenset())
+    is_ours = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
+    if is_ours or not carrying.isdisjoint(host.aggregates):
+        return frozenset()
+    return carrying & host.stale_aggregates
 
 
 def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
-    """Is the host in an aggregate that carries the zone? None: this does not decide."""
+    """Check whether the host is in an aggregate that carries the zone.
+
+    Return None if aggregates do not decide, or if none carries the zone.
+    """
     zones = resolved.snapshot.zones
     carrying = zones.carried_by.get(resolved.once(wanted_zone) or '')
-    if carrying is None or not zones.is_by_aggregate or resolved.is_enforced(_FILTER):
+    if carrying is None or not zones.is_by_aggregate or resolved.is_enforced(ZONE_FILTER):
         return None
     return not carrying.isdisjoint(host.aggregates)

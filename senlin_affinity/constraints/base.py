@@ -1,29 +1,30 @@
-"""Where constraints are found, and what they are made of, for those who write one.
+"""Export everything that constraints of this project and of other packages import.
 
-The protocols are those of :mod:`senlin_affinity.core.constraint`, where the planner reads them.
+:mod:`senlin_affinity.model.constraint` describes the base class of constraints.
 """
 
 from __future__ import annotations
 
-from senlin_affinity.core.assumptions import Assumption as Assumption
-from senlin_affinity.core.assumptions import OpenAssumption as OpenAssumption
-from senlin_affinity.core.constraint import Constraint as Constraint
-from senlin_affinity.core.constraint import Domain as Domain
-from senlin_affinity.core.constraint import DomainConstraint as DomainConstraint
-from senlin_affinity.core.constraint import HostConstraint as HostConstraint
-from senlin_affinity.core.constraint import RequestConstraint as RequestConstraint
-from senlin_affinity.core.host import Host as Host
-from senlin_affinity.core.objects import ResolvedRequest as ResolvedRequest
-from senlin_affinity.core.options import Option as Option
-from senlin_affinity.core.planning.actions import Data as Data
-from senlin_affinity.core.planning.decision import Kind as Kind
-from senlin_affinity.core.planning.remedies import Remedying as Remedying
-from senlin_affinity.core.planning.replanner import Change as Change
-from senlin_affinity.core.planning.replanner import Planned as Planned
-from senlin_affinity.core.planning.replanner import Replanner as Replanner
-from senlin_affinity.core.planning.topology import domains_of as domains_of
-from senlin_affinity.core.planning.topology import servers as servers
-from senlin_affinity.core.reasons import Reason as Reason
-from senlin_affinity.core.verdict import Verdict as Verdict
+from senlin_affinity.model.assumption import Assumption as Assumption
+from senlin_affinity.model.assumption import OpenAssumption as OpenAssumption
+from senlin_affinity.model.bounds import Bounds as Bounds
+from senlin_affinity.model.constraint import Constraint as Constraint
+from senlin_affinity.model.constraint import Domain as Domain
+from senlin_affinity.model.constraint import Switch as Switch
+from senlin_affinity.model.host import Host as Host
+from senlin_affinity.model.option import Option as Option
+from senlin_affinity.model.proposal import Change as Change
+from senlin_affinity.model.proposal import ChangedHosts as ChangedHosts
+from senlin_affinity.model.proposal import Data as Data
+from senlin_affinity.model.proposal import Evaluated as Evaluated
+from senlin_affinity.model.proposal import Kind as Kind
+from senlin_affinity.model.proposal import NewHosts as NewHosts
+from senlin_affinity.model.proposal import OneOf as OneOf
+from senlin_affinity.model.proposal import RaisedNumber as RaisedNumber
+from senlin_affinity.model.reason import Reason as Reason
+from senlin_affinity.model.request import ResolvedRequest as ResolvedRequest
+from senlin_affinity.model.verdict import Verdict as Verdict
+from senlin_affinity.nova.topology import domains_of as domains_of
+from senlin_affinity.nova.topology import servers as servers
 
 NAMESPACE = 'senlin_affinity.constraints'

@@ -1,13 +1,19 @@
-"""Nova looks at no more hosts than ``max_placement_results`` of those that Placement has for it.
+"""Warn if Nova may miss hosts because of ``max_placement_results``.
 
-Source: nova-scheduler asks Placement with this limit, before its filters run. If there are more
-hosts, and those in the answer are just the ones that filters refuse, Nova finds none. It may also
-ask for the hosts of the networks' segments alone, which is assumed to leave none out.
+This constraint never rejects a request. It makes the number an upper bound if Placement may have
+more hosts than the limit (judged by zone, service and resources), and if filters may reject that
+many hosts before the last server is placed. These filters are:
 
-It never refuses anything. A number is "at most" where Placement has more hosts than the limit, as
-far as zones, services and resources tell, and filters may refuse as many before the servers that
-are asked for are placed: any but Nova's default ones, affinity with members, and anti-affinity with
-so many servers. A server that is sent to a host has that one looked at.
+* ComputeFilter, for hosts that are down,
+* every filter that is not in Nova's default list,
+* affinity with members, and anti-affinity with enough servers,
+* the filters for scheduler hints that name servers.
+
+Pinned hosts are not affected. Networks with segments may narrow Nova's query; this constraint
+assumes that they leave no host out.
+
+Source: nova-scheduler passes this limit to Placement before its filters run. If the filters reject
+every host of the answer, Nova finds no valid host, although others may exist.
 """
 
 from __future__ import annotations
@@ -19,18 +25,21 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
+    Constraint,
     Host,
     Option,
     Reason,
     ResolvedRequest,
     Verdict,
 )
-from senlin_affinity.core.host import Resource
-from senlin_affinity.core.host_status import DISABLED
-from senlin_affinity.core.nova_options import ROUTED
-from senlin_affinity.core.objects import DEFAULT_FILTERS
-from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
-from senlin_affinity.core.wanted_zone import wanted_zone
+from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.host import Resource
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, SAME_HOST
+from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY
+from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.host_status import DISABLED
+from senlin_affinity.nova.options import ROUTED
 
 LIMIT = Option(
     'max_placement_results',
@@ -41,21 +50,18 @@ LIMIT = Option(
 )
 NO_SEGMENTS = Assumption('candidates.segments', 'networks without segments')
 _IS_UP = attrgetter('up')
-#: They let every host through: nothing of ours has what they read.
-_HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', 'SameHostFilter', 'DifferentHostFilter')
+#: They accept every host, unless scheduler hints name servers.
+_HARMLESS = (*DEFAULT_FILTERS, 'AllHostsFilter', *scheduler_hints.OF_SERVERS.values())
 
 
-class CandidatesConstraint:
-    """The limit of Placement's answer."""
+class CandidatesConstraint(Constraint):
+    """The limit on the number of Placement's allocation candidates, as a constraint."""
 
     name = 'candidates'
     order = 895
     summary = 'Nova looks at no more hosts than max_placement_results'
     needs = ('hosts',)
-    is_by_name = False
-    is_by_resources = False
-    is_in_placement = True
-    filters: tuple[str, ...] = ()
+    enforced_by_placement = True
     options = LIMIT, ROUTED
     reasons: ClassVar[Mapping[str, Reason]] = {
         'candidates.all': Reason('Nova looks at every host that Placement has for it'),
@@ -69,17 +75,17 @@ class CandidatesConstraint:
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`RequestConstraint.check_request`."""
+        """See :meth:`Constraint.check_request`."""
         return resolved.once(_verdict)
 
-    def unmodelled(self, resolved: ResolvedRequest) -> Iterator[str]:
-        """In words, why Nova may place fewer than the rules have room for."""
+    def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Yield a phrase that explains why Nova may place fewer servers than fit."""
         if resolved.once(_verdict).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
             yield f'{limit}, which hosts that filters refuse may fill'
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """The servers' networks are not known, and with segments Nova asks for their hosts."""
+        """Yield the assumption of networks without segments if Nova reads segments."""
         if resolved.option(ROUTED):
             yield NO_SEGMENTS
 
@@ -97,15 +103,17 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 
 
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
-    """The hosts that Placement may have for the servers, as far as is told at once."""
+    """Yield the hosts that Placement may return, judged by zone, service and resources."""
     zone = resolved.once(wanted_zone)
+    carrying = resolved.snapshot.zones.carried_by.get(zone or '', frozenset())
     is_default = zone == resolved.snapshot.zones.default
     amounts = [] if resolved.demand is None else [*resolved.demand.amounts.items()]
     for host in hosts:
         if not host.enabled or DISABLED in host.traits:
             continue
         has, here = host.resources, host.availability_zone
-        if zone is not None and here is not None and here != zone:
+        is_here = here in (zone, None) or not carrying.isdisjoint(host.stale_aggregates)
+        if zone is not None and not is_here:
             if is_default:
                 yield host
         elif not has or host.is_partial or _is_enough(has, amounts):
@@ -123,13 +131,16 @@ def _is_enough(has: Mapping[str, Resource], amounts: Iterable[tuple[str, int]]) 
 
 
 def _refused(resolved: ResolvedRequest) -> float:
-    """How many hosts filters may refuse at most, before the last of the servers is placed."""
+    """Return the number of hosts that filters may reject before the last server is placed."""
     hosts, group = resolved.snapshot.hosts or (), resolved.server_group
     policy = None if group is None else group.policy
     is_any = not set(resolved.request.enabled_filters) <= {*_HARMLESS}
-    if is_any or (policy == AFFINITY and resolved.members_on):
+    hints, read = resolved.request.scheduler_hints, scheduler_hints.enforced(resolved)
+    if is_any or SAME_HOST in read or (policy == AFFINITY and resolved.members_on):
         return len(hosts)
     down = sum(map(not_, map(_IS_UP, hosts)))
+    if DIFFERENT_HOST in read:
+        down += len(scheduler_hints.servers(hints, DIFFERENT_HOST))
     if policy != ANTI_AFFINITY:
         return down
     return down + len(resolved.members_on) + resolved.request.count

@@ -1,15 +1,26 @@
-"""Only compute hosts that stand for a vSphere cluster with DRS.
+"""Allow only compute hosts that stand for a vSphere cluster with DRS.
 
-Source: document 003. In practice it is the service host's name that holds the pattern, since
-the hypervisor of a vCenter cluster is called ``domain-c7.<uuid of the vCenter>``.
+A host has DRS if the name of its service host or its hypervisor contains the option
+``drs_pattern``. In practice it is the service host, because the hypervisor of a vCenter cluster is
+named ``domain-c7.<uuid of the vCenter>``.
+
+Source: "Affinity Policy V1.0" in Senlin's manual.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Data, Host, Option, Reason, ResolvedRequest, Verdict
+from senlin_affinity.constraints.base import (
+    Constraint,
+    Data,
+    Host,
+    Option,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
 
 PATTERN = Option(
     'drs_pattern',
@@ -19,18 +30,17 @@ PATTERN = Option(
 )
 
 
-class DrsConstraint:
-    """The DRS extension of the affinity policy."""
+class DrsConstraint(Constraint):
+    """The DRS extension of the affinity policy, as a constraint."""
 
     name = 'drs'
     order = 60
     summary = 'with enable_drs_extension: only an enabled vSphere host with DRS that is up'
     needs = ('hosts',)
-    is_by_name = True
-    is_by_resources = False
-    is_lasting = True
-    may_be_given_up = True
-    filters: tuple[str, ...] = ()
+    is_host_specific = True
+    uses_resources = False
+    is_unresolvable = True
+    is_waivable = True
     options = (PATTERN,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'drs.host': Reason('{host} is a DRS host'),
@@ -46,32 +56,26 @@ class DrsConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not resolved.rules.is_drs_required:
             return Verdict.skipped('drs.not_asked')
         return check_drs_host(host, resolved.option(PATTERN))
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """What gives the rule up."""
+        """Return the change that disables the extension."""
         return {'enable_drs_extension': False}
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host beside its names."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host, beside its names, that the verdict depends on."""
         return ('enabled', 'up') if resolved.rules.is_drs_required else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The names, and whether it runs."""
-        if not resolved.rules.is_drs_required:
-            return None
-        return (host.host, host.hypervisor_hostname, host.enabled, host.up)
-
-    def named(self, resolved: ResolvedRequest) -> Collection[str] | None:
-        """Any host, where DRS is asked for."""
+    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
+        """Return None (the names of every host count), or () without the extension."""
         return None if resolved.rules.is_drs_required else ()
 
 
 def check_drs_host(host: Host, pattern: str) -> Verdict:
-    """Is this a DRS host that takes servers?"""
+    """Return a pass if the host is an enabled DRS host that is up, and a rejection otherwise."""
     names = (host.hypervisor_hostname, host.host)
     if not any(pattern.lower() in name.lower() for name in names):
         facts = {'hypervisor_hostname': host.hypervisor_hostname, 'pattern': pattern}

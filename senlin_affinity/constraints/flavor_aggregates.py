@@ -1,33 +1,34 @@
-"""Hosts of aggregates that name flavors: only for servers of these.
+"""Allow hosts of aggregates that name flavors for these flavors only.
 
-Source: Nova's AggregateTypeAffinityFilter. Any aggregate of the host may name the flavor, in a list
-with commas under the metadata key ``instance_type``; a host without such a key takes every flavor.
+Any aggregate of the host may name the flavor, in the comma-separated metadata value
+``instance_type``. A host without that key accepts every flavor. If the aggregates or the flavor are
+unknown, the host passes with an upper bound.
 
-At most: where the aggregates or the flavor are not known.
+Source: Nova's AggregateTypeAffinityFilter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.aggregates.metadata_of import aggregates_of, named, values
+from senlin_affinity.constraints.base import Constraint, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.nova.aggregate_lookup import aggregates_of, named, values
 
 _FILTER = 'AggregateTypeAffinityFilter'
 KEY = 'instance_type'
 
 
-class FlavorAggregatesConstraint:
-    """The flavors that a host is for."""
+class FlavorAggregatesConstraint(Constraint):
+    """The flavors that the aggregates of a host name, as a constraint."""
 
     name = 'flavor_aggregates'
     order = 74
     summary = 'hosts of aggregates that name flavors only for servers of these'
     needs = ('aggregates', 'flavors', 'hosts')
     filters = (_FILTER,)
-    is_by_name = False
-    is_by_resources = False
+    is_host_specific = False
+    uses_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
         'flavor_aggregates.every': Reason('is for every flavor'),
         'flavor_aggregates.named': Reason('is for servers of flavor {flavor}'),
@@ -42,7 +43,7 @@ class FlavorAggregatesConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('flavor_aggregates.not_enforced')
         flavor, aggregates = resolved.flavor, aggregates_of(resolved, host)
@@ -56,10 +57,11 @@ class FlavorAggregatesConstraint:
         names = named(aggregates, KEY)
         return Verdict.rejected('flavor_aggregates.other', aggregates=names, flavor=flavor.name)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The host's aggregates are all that counts."""
-        return host.aggregates if resolved.is_enforced(_FILTER) else None
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Yield the filter if an aggregate names flavors."""
+        if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
+            yield _FILTER

@@ -1,38 +1,48 @@
-"""Only compute services that are enabled and up.
+"""Allow only compute services that are enabled and up.
 
-Source: Nova's ComputeFilter, and the trait COMPUTE_STATUS_DISABLED, by which Placement
-leaves out the host of a disabled service before any filter runs. It may be left behind on the host
-of a service that was enabled again. In a tree of several providers the trait may be that of
-another one: at most.
+Nova rejects a request for a zone in which every compute service is disabled. A service that is only
+down keeps its zone available. Nova does not check the zone of a request for a named host.
+
+A host may keep the trait COMPUTE_STATUS_DISABLED after its service was enabled again. Such a host
+is rejected. In a tree of several providers another provider may have the trait, so the host passes
+with an upper bound.
+
+Source: Nova's ComputeFilter. Placement excludes providers with the trait before any filter runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping
+from textwrap import shorten
 from typing import ClassVar
 
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.host_status import DISABLED, is_left_behind, started
-from senlin_affinity.core.objects import ResolvedRequest
-from senlin_affinity.core.planning import more_hosts
-from senlin_affinity.core.planning.actions import Data
-from senlin_affinity.core.planning.replanner import Change, Replanner
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.constraints.base import (
+    Change,
+    ChangedHosts,
+    Constraint,
+    Evaluated,
+    Host,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.host_status import DISABLED, is_left_behind
+
+#: The length of an operator's reason in a remedy.
+_LONGEST = 80
 
 
-class HostStateConstraint:
-    """The state of the compute service."""
+class HostStateConstraint(Constraint):
+    """The state of the compute service of each host, as a constraint."""
 
     name = 'host_state'
     order = 10
     summary = 'only a compute service that is enabled and up'
     needs = ('hosts',)
-    filters: tuple[str, ...] = ()
-    is_by_name = False
-    is_by_resources = False
-    is_in_placement = True
+    is_host_specific = False
+    uses_resources = False
+    enforced_by_placement = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason(
             'the compute service is enabled and up',
@@ -44,49 +54,70 @@ class HostStateConstraint:
         'host_state.down': Reason(
             'the compute service is down', advice='start the compute service of the host'
         ),
+        'host_state.any_zone': Reason('Nova does not check whether a zone is available'),
+        'host_state.zone_available': Reason('zone {zone} is not known to be unavailable'),
+        'host_state.zone_unavailable': Reason(
+            'every compute service in zone {zone} is disabled, so Nova rejects requests for it',
+            advice='enable a compute service in the zone, or request another zone',
+        ),
         'host_state.disabled_in_placement': Reason(
             'the compute service is enabled, and its provider still has the trait {trait}',
             advice='restart nova-compute on the host, or take the trait from its provider',
         ),
     }
 
+    def check_request(self, resolved: ResolvedRequest) -> Verdict:
+        """See :meth:`Constraint.check_request`: the zone must be available."""
+        zone = resolved.once(wanted_zone)
+        if zone is None or resolved.rules.is_pinned:
+            return Verdict.skipped('host_state.any_zone')
+        if zone in resolved.snapshot.unavailable_zones:
+            return Verdict.rejected('host_state.zone_unavailable', zone=zone)
+        return Verdict.passed('host_state.zone_available', zone=zone)
+
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not host.enabled:
-            return Verdict.rejected('host_state.disabled')
+            reason = host.disabled_reason
+            return Verdict.rejected('host_state.disabled', **({'reason': reason} if reason else {}))
         if not host.up:
             return Verdict.rejected('host_state.down')
         if is_left_behind(host) and not host.is_nested:
             return Verdict.rejected('host_state.disabled_in_placement', trait=DISABLED)
         return Verdict.passed('host_state.up', is_at_most=is_left_behind(host))
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
-        return ('enabled', 'up', 'traits', 'is_nested')
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
+        return ('enabled', 'up', 'traits', 'is_nested', 'disabled_reason')
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """Both states, and what Placement has."""
-        return (host.enabled, host.up, is_left_behind(host) and (True, host.is_nested))
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change of starting hosts that are disabled or down, also only in Placement.
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts that are there, but disabled or down, if only in Placement."""
-        idle = [host for host in planner.hosts if not _takes_servers(host)]
-        found = more_hosts.fewest(planner, idle, started, partial(_started, idle))
-        if found is not None:
-            change = f'{found.hosts} enabled and started'
-            yield planner.change('started_hosts', change, *found)
+        A host that was disabled with a reason is used only if the others are not enough.
+        """
+        hosts = resolved.snapshot.hosts or ()
+        idle = tuple(host for host in hosts if not _takes_servers(host))
+        plain = tuple(host for host in idle if not host.disabled_reason)
+        disabled = [host.host for host in idle if not host.enabled or is_left_behind(host)]
+        down = [host.host for host in idle if not host.up]
+        notes = {
+            host.host: f'{host.host} was disabled: {shorten(host.disabled_reason, _LONGEST)}'
+            for host in idle
+            if host.disabled_reason
+        }
+        for some in (plain, idle) if notes else (idle,):
+            yield ChangedHosts(
+                'started_hosts',
+                '{hosts} enabled and started',
+                is_sufficient=True,
+                hosts=some,
+                lists=(
+                    (('enabled_hosts',), frozenset(disabled)),
+                    (('started_hosts',), frozenset(down)),
+                ),
+                notes=notes,
+            )
 
 
 def _takes_servers(host: Host) -> bool:
     return host.enabled and host.up and not is_left_behind(host)
-
-
-def _started(idle: Iterable[Host], names: list[str]) -> Data:
-    """What enables and starts these of the idle hosts."""
-    disabled = {host.host for host in idle if not host.enabled or is_left_behind(host)}
-    down = {host.host for host in idle if not host.up}
-    data = {
-        'enabled_hosts': [name for name in names if name in disabled],
-        'started_hosts': [name for name in names if name in down],
-    }
-    return {action: hosts for action, hosts in data.items() if hosts}

@@ -1,52 +1,55 @@
-"""Only a flavor that is large enough for the image, and an image that is ready.
+"""Reject an image that is not active, or that is too large for the flavor.
 
-Units: ``min_ram`` in MiB, ``min_disk`` and ``disk`` of a flavor in GiB; the size of an image in
-bytes, and in whole GiB in the facts. A flavor whose disk is 0 is not held against it.
+Nova's policy ``create:zero_disk_flavor`` controls who may boot an image with a flavor of disk 0 (by
+default administrators). The policy is unknown, so this constraint assumes that it allows the user.
+Cinder checks the size of a volume.
 
-Source: Nova's API checks them when a server is asked for, and answers 400. The size of a volume is
-checked by Cinder. Who may boot an image with a flavor of disk 0 is a policy of Nova's
-(``create:zero_disk_flavor``, by default administrators only), which is not known: an assumption.
+Units: ``min_ram`` is in MiB, ``min_disk`` and the flavor's ``disk`` are in GiB. The size of an
+image is in bytes, and in whole GiB in the facts. A flavor disk of 0 means that no size is checked.
+
+Source: Nova's API checks these conditions when it creates a server, and answers 400.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
+    Constraint,
+    Evaluated,
+    Kind,
+    OneOf,
     Reason,
-    Replanner,
     ResolvedRequest,
     Verdict,
 )
-from senlin_affinity.core.flavor import Flavor
-from senlin_affinity.core.planning import other_flavors
-from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.reasons import own
+from senlin_affinity.model.reason import own
+from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
 
 _GIB = 1024**3
 _ACTIVE = 'active'
-#: Properties alone say nothing of it.
+#: The number of larger flavors that are compared.
+_MOST_LARGER = 3
+#: Image properties do not contain the minimum memory and disk.
 MINIMUM = Assumption('image.minimum', 'an image without min_ram and min_disk')
 ZERO_DISK = Assumption(
     'image.zero_disk', 'that Nova lets the user boot an image with a flavor of disk 0'
 )
 
 
-class ImageConstraint:
-    """What the image asks of the flavor."""
+class ImageConstraint(Constraint):
+    """The requirements of the image on the flavor, as a constraint."""
 
     name = 'image'
     order = 890
     summary = 'only a flavor with the memory and the disk that the image asks for'
     needs = ('flavors',)
-    is_by_name = False
-    is_by_resources = False
-    is_lasting = True
-    filters: tuple[str, ...] = ()
+    is_unresolvable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image.fits': Reason('the flavor is large enough for the image'),
         'image.not_active': own(
@@ -69,7 +72,7 @@ class ImageConstraint:
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`RequestConstraint.check_request`."""
+        """See :meth:`Constraint.check_request`."""
         image, flavor = resolved.request.image, resolved.flavor
         if image is None:
             return Verdict.skipped('image.not_told')
@@ -88,21 +91,21 @@ class ImageConstraint:
                 return Verdict.rejected('image.min_disk', **facts)
         return Verdict.passed('image.fits')
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """The flavor that is large enough, and hardly larger than that."""
-        verdict = planner.now.request.get(self.name)
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change to the smallest flavor that is large enough."""
+        verdict = evaluation.verdict
         if verdict is None or verdict or verdict.code == 'image.not_active':
             return
-
-        def is_enough(flavor: Flavor) -> bool:
-            return bool(self.check_request(replace(planner.resolved, flavor=flavor)))
-
-        if (found := other_flavors.larger(planner, is_enough)) is not None:
-            kind, size = Kind.ASKERS, planner.wanted
-            yield planner.change('flavor', found[0], size, found[1], kind=kind)
+        larger = larger_flavors(resolved.snapshot.flavors or (), resolved.flavor)
+        enough = (
+            flavor for flavor in larger if self.check_request(replace(resolved, flavor=flavor))
+        )
+        choices = tuple(map(flavor_change, islice(enough, _MOST_LARGER)))
+        wanted = resolved.request.count
+        yield OneOf('flavor', '', size=wanted, kind=Kind.ASKERS, choices=choices)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """What a few properties do not say of an image, and what Nova lets the user do."""
+        """Yield assumptions about an unknown minimum size, and about a flavor of disk 0."""
         request, flavor = resolved.request, resolved.flavor
         if request.image is None and request.image_properties:
             yield MINIMUM

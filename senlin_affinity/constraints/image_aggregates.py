@@ -1,22 +1,32 @@
-"""Metadata of a host's aggregates that are called like a property of the image: they must agree.
+"""Compare the properties of the image with the metadata of the host's aggregates.
 
-Source: Nova's AggregateImagePropertiesIsolation. For each metadata key that is the name of a
-property which Nova knows, and which the image has, the image's value must be one of those of the
-aggregates. Where nova.conf has a namespace, only the keys that begin with it count.
+For each metadata key that is a property of the image, the image's value must be one of the values
+of the aggregates. If nova.conf has a namespace, only keys that begin with it count. An unknown
+image has no properties.
 
-At most: where the aggregates are not known, or Nova's type of the property is not modelled
-(:mod:`senlin_affinity.core.image_fields`). An image that is not known has no properties here.
+The host passes with an upper bound if its aggregates are unknown, or if
+:mod:`senlin_affinity.nova.image_fields` does not model the type of the property.
+
+Source: Nova's AggregateImagePropertiesIsolation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.aggregates.metadata_of import aggregates_of, values
-from senlin_affinity.core.assumptions import Assumption
-from senlin_affinity.core.image_fields import known_names, seen
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Constraint,
+    Host,
+    Option,
+    Reason,
+    ResolvedRequest,
+    Switch,
+    Verdict,
+)
+from senlin_affinity.nova.aggregate_lookup import aggregates_of, values
+from senlin_affinity.nova.image_fields import known_names, seen
 
 _FILTER = 'AggregateImagePropertiesIsolation'
 NAMESPACE = Option(
@@ -35,16 +45,16 @@ SEPARATOR = Option(
 NO_NAMESPACE = Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.key}')
 
 
-class ImageAggregatesConstraint:
-    """The properties of the image, and the aggregates."""
+class ImageAggregatesConstraint(Constraint):
+    """The properties of the image that aggregates restrict, as a constraint."""
 
     name = 'image_aggregates'
     order = 76
     summary = "the image's properties agree with the metadata of the host's aggregates"
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
-    is_by_name = False
-    is_by_resources = False
+    is_host_specific = False
+    uses_resources = False
     options = NAMESPACE, SEPARATOR
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image_aggregates.matches': Reason(
@@ -64,7 +74,7 @@ class ImageAggregatesConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('image_aggregates.not_enforced')
         aggregates = aggregates_of(resolved, host)
@@ -87,23 +97,22 @@ class ImageAggregatesConstraint:
         code = 'image_aggregates.matches' if is_known else 'image_aggregates.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The host's aggregates are all that counts."""
-        return host.aggregates if resolved.is_enforced(_FILTER) else None
-
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """The namespace, where an image has properties."""
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+        """Yield the filter if an aggregate has a property of the image, and no namespace."""
+        asked, known = resolved.once(_properties), resolved.snapshot.aggregates or ()
+        if not all(asked.keys().isdisjoint(each.metadata) for each in known):
+            yield _FILTER
         is_read = resolved.is_enforced(_FILTER) and resolved.image_properties
-        if is_read and not resolved.rules.is_told(NAMESPACE):
+        if is_read and not resolved.rules.is_explicit(NAMESPACE):
             yield NO_NAMESPACE
 
 
 def _properties(resolved: ResolvedRequest) -> Mapping[str, str | None]:
-    """What the filter compares of the image, by the keys that count."""
+    """Return the properties that the filter compares; the value None is unknown."""
     namespace = resolved.option(NAMESPACE)
     begin = f'{namespace}{resolved.option(SEPARATOR)}' if namespace else ''
     known = known_names(resolved.image_properties or {})

@@ -1,30 +1,32 @@
-"""Only hypervisors that support the architecture, the kind and the mode that the image asks for.
+"""Allow only hypervisors that support the image's architecture, hypervisor type and VM mode.
 
-Data flow: the API does not show what Nova's filter reads of a host (``supported_instances``), but
-what the driver makes it of: the type of the hypervisor, and with libvirt the traits of the host's
-architecture (``HW_ARCH_``) and of those that it emulates (``COMPUTE_ARCH_``).
+Nova's API does not return the field that the filter reads (``supported_instances``). This
+constraint derives it from the hypervisor type, and for libvirt from the traits of the native
+(``HW_ARCH_``) and emulated (``COMPUTE_ARCH_``) architectures. An image without these properties
+passes, unless nova.conf sets a default architecture.
 
-Source: Nova's ImagePropertiesFilter, and what its drivers report (Nova 34). An image without these
-properties passes, unless nova.conf has an architecture for it.
+The host passes with an upper bound if libvirt may support the value without a trait (KVM, another
+architecture), if the driver is not listed here, or if the image requires a hypervisor version or an
+address size.
 
-At most: what libvirt may support without a trait that says so (KVM, another architecture), drivers
-that are not listed here, and versions of hypervisors and sizes of addresses, which are not read.
+Source: Nova's ImagePropertiesFilter, and the drivers of Nova 34.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from senlin_affinity.constraints.base import (
     Assumption,
+    Constraint,
     Host,
     Option,
     Reason,
     ResolvedRequest,
     Verdict,
 )
-from senlin_affinity.core.image_fields import known_names
+from senlin_affinity.nova.image_fields import known_names
 
 _FILTER = 'ImagePropertiesFilter'
 ARCHITECTURE = Option(
@@ -35,9 +37,9 @@ ARCHITECTURE = Option(
     nova='filter_scheduler',
 )
 _ARCH, _KIND, _MODE = 'hw_architecture', 'img_hv_type', 'hw_vm_mode'
-#: What the filter reads besides these, where one of them is there.
+#: Other properties that the filter reads if one of these is set.
 _MORE = ('img_hv_requested_version', 'hw_maxphysaddr_bits')
-#: Names that Nova takes for others.
+#: Aliases of values in Nova.
 _OTHER_NAMES: Mapping[str, Mapping[str, str]] = {
     _ARCH: {
         **dict.fromkeys(('i386', 'i486', 'i586', 'x86_32', 'x86_32p'), 'i686'),
@@ -50,14 +52,14 @@ _NATIVE, _EMULATED = 'HW_ARCH_', 'COMPUTE_ARCH_'
 
 
 class _Known(NamedTuple):
-    """What a driver supports of a property for certain, and what perhaps (None: anything)."""
+    """The values that a driver certainly and possibly supports (None: any value)."""
 
     certain: Collection[str] = ()
     perhaps: Collection[str] | None = ()
 
 
 _ANYTHING = _Known(perhaps=None)
-#: By how the type of the hypervisor begins. The architectures of libvirt are in the traits.
+#: By the prefix of the hypervisor type. libvirt reports architectures as traits.
 _DRIVERS: Mapping[str, Mapping[str, _Known]] = {
     'QEMU': {_ARCH: _ANYTHING, _KIND: _Known(('qemu',), ('kvm', 'kqemu')), _MODE: _Known(('hvm',))},
     'VMware': {
@@ -71,16 +73,16 @@ _DRIVERS: Mapping[str, Mapping[str, _Known]] = {
 NO_ARCHITECTURE = Assumption(f'image_hypervisor.{ARCHITECTURE.key}', f'no {ARCHITECTURE.key}')
 
 
-class ImageHypervisorConstraint:
-    """What the image asks of the hypervisor."""
+class ImageHypervisorConstraint(Constraint):
+    """The requirements of the image on the hypervisor, as a constraint."""
 
     name = 'image_hypervisor'
     order = 79
     summary = 'only a hypervisor that supports what the image asks for'
     needs = ('hosts',)
     filters = (_FILTER,)
-    is_by_name = False
-    is_by_resources = False
+    is_host_specific = False
+    uses_resources = False
     options = (ARCHITECTURE,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image_hypervisor.nothing': Reason('the image asks for no hypervisor'),
@@ -96,7 +98,7 @@ class ImageHypervisorConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         asked = resolved.once(_asked)
         if not asked:
             return Verdict.skipped('image_hypervisor.nothing')
@@ -117,19 +119,13 @@ class ImageHypervisorConstraint:
         code = 'image_hypervisor.supported' if is_known else 'image_hypervisor.unknown'
         return Verdict.passed(code, is_at_most=not is_known)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('hypervisor_type', 'traits') if resolved.once(_asked) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The type of the hypervisor, and the host's architectures."""
-        if not resolved.once(_asked):
-            return None
-        return host.hypervisor_type, _architectures(host)
-
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """The architecture of an image that names none, where hosts have several."""
-        if resolved.rules.is_told(ARCHITECTURE) or not resolved.is_enforced(_FILTER):
+        """Yield the assumption of no default architecture if hosts have several."""
+        if resolved.rules.is_explicit(ARCHITECTURE) or not resolved.is_enforced(_FILTER):
             return
         traits = {host.traits for host in resolved.snapshot.hosts or ()}
         native = {each for one in traits for each in one if each.startswith(_NATIVE)}
@@ -138,7 +134,10 @@ class ImageHypervisorConstraint:
 
 
 def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
-    """What the filter compares, under today's names and values; nothing where it compares none."""
+    """Return the properties that the filter compares, with current names and values.
+
+    Return an empty mapping if the image sets none of the three main properties.
+    """
     known = known_names(resolved.image_properties or {})
     architecture = resolved.option(ARCHITECTURE)
     if architecture and resolved.is_enforced(_FILTER):
@@ -152,7 +151,7 @@ def _asked(resolved: ResolvedRequest) -> Mapping[str, str]:
 
 
 def _known(host: Host, key: str) -> _Known:
-    """What is known of one property on a host."""
+    """Return the values of a property that the host supports."""
     for begin, known in _DRIVERS.items():
         if host.hypervisor_type.startswith(begin):
             if begin == 'QEMU' and key == _ARCH:
@@ -162,7 +161,7 @@ def _known(host: Host, key: str) -> _Known:
 
 
 def _architectures(host: Host) -> frozenset[str]:
-    """The host's own, and those that it emulates."""
+    """Return the host's native and emulated architectures."""
     return frozenset(
         trait.removeprefix(begin).lower()
         for trait in host.traits

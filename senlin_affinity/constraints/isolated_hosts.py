@@ -1,20 +1,28 @@
-"""Hosts that nova.conf keeps for some images, and images that it keeps on some hosts.
+"""Reserve isolated hosts for isolated images, and isolated images for isolated hosts.
 
-Source: Nova's IsolatedHostsFilter, by the ids of the images. An isolated image goes to isolated
-hosts only; and those take nothing else, unless the third option lets them.
+If ``restrict_isolated_hosts_to_isolated_images`` is False, an isolated host also accepts other
+images. If the id of the image is unknown, the verdict of an isolated host is unknown, and this
+constraint assumes on the other hosts that the image is not isolated.
 
-Not known: whether an isolated host takes the servers, where the id of their image is not known. It
-is taken for one that is not isolated on the other hosts (an assumption).
+Source: Nova's IsolatedHostsFilter, which compares the ids of images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core import image as images
-from senlin_affinity.core.assumptions import Assumption
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Constraint,
+    Host,
+    Option,
+    Reason,
+    ResolvedRequest,
+    Switch,
+    Verdict,
+)
+from senlin_affinity.model import image as images
 
 _FILTER, _NOVA = 'IsolatedHostsFilter', 'filter_scheduler'
 HOSTS = Option(
@@ -39,16 +47,16 @@ NOTHING = Assumption('isolated_hosts.isolated_hosts', 'no isolated hosts or imag
 NO_IMAGE = Assumption('isolated_hosts.image', 'an image that is not isolated')
 
 
-class IsolatedHostsConstraint:
-    """Isolated hosts and images."""
+class IsolatedHostsConstraint(Constraint):
+    """The isolated hosts and images of nova.conf, as a constraint."""
 
     name = 'isolated_hosts'
     order = 78
     summary = 'isolated hosts and isolated images only for each other'
     needs = ('hosts',)
     filters = (_FILTER,)
-    is_by_name = True
-    is_by_resources = False
+    is_host_specific = True
+    uses_resources = False
     options = HOSTS, IMAGES, IS_RESTRICTED
     reasons: ClassVar[Mapping[str, Reason]] = {
         'isolated_hosts.open': Reason('is open to the image'),
@@ -67,7 +75,7 @@ class IsolatedHostsConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('isolated_hosts.not_enforced')
         is_here, is_restricted = _is_isolated(resolved, host), resolved.option(IS_RESTRICTED)
@@ -80,24 +88,22 @@ class IsolatedHostsConstraint:
             return Verdict.rejected('isolated_hosts.not_isolated')
         return Verdict.passed('isolated_hosts.open')
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """Nothing but its name."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return no field: only the name of a host counts."""
         return ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """Is the host isolated?"""
-        return _is_isolated(resolved, host) if resolved.is_enforced(_FILTER) else None
-
-    def named(self, resolved: ResolvedRequest) -> Collection[str]:
-        """The isolated hosts."""
+    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the names of the isolated hosts."""
         names: Collection[str] = resolved.option(HOSTS)
         return names if resolved.is_enforced(_FILTER) else ()
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """What nova.conf isolates; and an image that is not known is not isolated."""
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+        """Yield the filter if hosts are isolated, and assumptions about options and the image."""
+        if resolved.option(HOSTS) or resolved.option(IMAGES):
+            yield _FILTER
         if not resolved.is_enforced(_FILTER):
             return
-        if not (resolved.rules.is_told(HOSTS) and resolved.rules.is_told(IMAGES)):
+        if not (resolved.rules.is_explicit(HOSTS) and resolved.rules.is_explicit(IMAGES)):
             yield NOTHING
         if _is_image_isolated(resolved) is None:
             yield NO_IMAGE
@@ -108,7 +114,7 @@ def _is_isolated(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def _is_image_isolated(resolved: ResolvedRequest) -> bool | None:
-    """None: that is not known."""
+    """Check whether the image is isolated; return None if its id is unknown."""
     isolated, image = resolved.option(IMAGES), resolved.request.image
     if not isolated:
         return False

@@ -1,43 +1,46 @@
-"""The aggregates that a request names itself: required and forbidden ones.
+"""Require or forbid aggregates that the request names in ``member_of``.
 
-Source: document 001, ``member_of``. Nova does not pass a request's own expression on to Placement;
-the policy keeps to it by choosing the host of every node.
+Nova does not pass this expression to Placement. The policy enforces it by choosing the host of each
+node.
+
+Source: Placement's specification "Support filtering by forbidden aggregate membership",
+``member_of``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Change,
+    Constraint,
     Data,
+    Evaluated,
     Host,
     Reason,
-    Replanner,
     ResolvedRequest,
     Verdict,
 )
 from senlin_affinity.constraints.reservations import kept_for_others
-from senlin_affinity.core.aggregates import membership as aggregates
-from senlin_affinity.core.planning import more_hosts
+from senlin_affinity.nova import aggregate_membership as aggregates
+from senlin_affinity.nova.alternatives import joining
 
-#: Whatever the code is: which one it is tells of hosts.
+#: One sentence for all codes: the code would reveal hosts.
 _FOR_OWNER = 'they must keep to member_of {member_of}'
 
 
-class MemberOfConstraint:
-    """The request's own ``member_of``."""
+class MemberOfConstraint(Constraint):
+    """The ``member_of`` expression of the request, as a constraint."""
 
     name = 'member_of'
     order = 40
     summary = 'only hosts in the aggregates that member_of requires, and in none that it forbids'
     needs = ('aggregates', 'hosts')
-    is_by_name = False
-    is_by_resources = False
-    is_lasting = True
-    may_be_given_up = True
-    filters: tuple[str, ...] = ()
+    is_host_specific = False
+    uses_resources = False
+    is_unresolvable = True
+    is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'member_of.admitted': Reason('its aggregates are what member_of asks for'),
         'member_of.forbidden': Reason(
@@ -55,7 +58,7 @@ class MemberOfConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         member_of = resolved.member_of
         if not member_of:
             return Verdict.skipped('member_of.none')
@@ -64,24 +67,16 @@ class MemberOfConstraint:
         codes = 'member_of.admitted', 'member_of.forbidden', 'member_of.required'
         return aggregates.check(resolved, host, member_of, codes)
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts put into an aggregate that is required."""
-        kept = kept_for_others(planner.resolved)
-        required = planner.resolved.member_of.required
-        found = more_hosts.joined(planner, self.name, frozenset().union(*required), kept)
-        if found is not None:
-            yield planner.change('aggregate_hosts', found[0], *found[1])
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change of adding hosts to a required aggregate."""
+        required = frozenset().union(*resolved.member_of.required)
+        kept = kept_for_others(resolved)
+        yield from joining(resolved, evaluation.rejected, required, kept)
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """What gives the rule up."""
+        """Return the change that removes the expression."""
         return {'member_of': []}
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('aggregates',) if resolved.member_of else ()
-
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The aggregates that the expression names, as far as the host is in them."""
-        if not resolved.member_of:
-            return None
-        return aggregates.shape(resolved, host, resolved.member_of)

@@ -1,80 +1,127 @@
-"""The quotas of servers, cores, ram and of the servers in one group, for the request as a whole.
+"""Check the quotas of servers, cores, ram, metadata items and server group members.
 
-Source: Nova checks them when a server is asked for, and answers 403.
+Source: Nova checks these quotas when it creates a server, and answers 403.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import and_
 from typing import Any, ClassVar
 
-from senlin_affinity.constraints.base import Change, Reason, Replanner, ResolvedRequest, Verdict
-from senlin_affinity.core import quotas
-from senlin_affinity.core.assumptions import Assumption
-from senlin_affinity.core.objects import Quota
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Change,
+    Constraint,
+    Evaluated,
+    Option,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.model.snapshot import Quota
+from senlin_affinity.nova import quotas
+from senlin_affinity.nova.quotas import Cost, Counting
 
+DRIVER = Option(
+    'quota_driver',
+    'nova.quota.DbQuotaDriver',
+    "The driver of the quotas; as in nova.conf's [quota].",
+    'driver',
+    'quota',
+    nova='quota',
+)
+USAGE = Option(
+    'is_usage_from_placement',
+    False,
+    "Whether Nova reads the usage of cores and ram from Placement; as in nova.conf's [quota].",
+    'count_usage_from_placement',
+    'quota',
+    nova='quota',
+)
+_UNIFIED = 'nova.quota.UnifiedLimitsDriver'
 NO_USERS = Assumption('quota.user', 'no lower quota of the user')
+METADATA = Assumption('quota.metadata_items', 'a quota metadata_items of at least {items}')
 
 
-class QuotaConstraint:
-    """How many servers more the project's quotas allow."""
+class QuotaConstraint(Constraint):
+    """The quotas of the project and of its user, as a constraint."""
 
     name = 'quota'
     order = 900
     summary = "no more servers, and no more in a group, than the project's quotas allow"
     needs = ('quotas', 'flavors', 'server_groups')
-    is_by_name = False
-    is_by_resources = False
-    is_lasting = True
-    filters: tuple[str, ...] = ()
+    is_unresolvable = True
+    options = DRIVER, USAGE
     reasons: ClassVar[Mapping[str, Reason]] = {
         **quotas.REASONS,
         'quota.no_group': Reason('no server group is asked for'),
     }
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
-        """See :meth:`RequestConstraint.check_request`: the quota that leaves the least room."""
+        """See :meth:`Constraint.check_request`: the quota that leaves the least room."""
+        verdict = self._check(resolved)
+        if resolved.project_id is None or verdict.code == 'quota.unknown':
+            return verdict
+        return replace(verdict, facts={**verdict.facts, 'project_id': resolved.project_id})
+
+    def _check(self, resolved: ResolvedRequest) -> Verdict:
         group, known = resolved.server_group, resolved.snapshot.quotas
         wanted = resolved.request.count
         if not known or not resolved.has_quotas:
             return Verdict.skipped('quota.unknown')
-        each = quotas.amounts(resolved.flavor, resolved.demand)
-        verdicts = [quotas.room_for_servers(known, each, wanted)]
+        of_metadata = quotas.room_for_metadata(known, resolved.request.metadata_items)
+        if not of_metadata:
+            return of_metadata
+        verdicts = [quotas.room_for_servers(known, _costs(resolved), wanted)]
         if group is not None:
-            user = resolved.snapshot.user_id
-            verdicts.append(quotas.room_for_members(known, group.name, group.members, wanted, user))
+            user, ways = resolved.snapshot.user_id, _ways(resolved)
+            verdicts.append(quotas.room_for_members(known, group, wanted, user, ways))
         elif verdicts[0].code == 'quota.unknown':
             return Verdict.skipped('quota.no_group')
-        leasts = [verdict.least for verdict in verdicts if verdict.least is not None]
-        return replace(_strictest(verdicts), least=min(leasts, default=None))
+        bounds = reduce(and_, (verdict.bounds for verdict in verdicts))
+        return replace(_strictest(verdicts), bounds=bounds)
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """Users may have less than their project. A file that names no project tells all."""
+        """Yield assumptions about the user's own quotas and about the metadata items.
+
+        A snapshot that names no project is complete, so it needs no assumption.
+        """
         known, snapshot = resolved.snapshot.quotas, resolved.snapshot
         if not known or not resolved.has_quotas or snapshot.project_id is None:
             return
-        used = [*quotas.amounts(resolved.flavor, resolved.demand)]
+        items = resolved.request.metadata_items
+        if items and quotas.METADATA_ITEMS not in known:
+            yield METADATA.of(items=items)
+        used = [*_costs(resolved)]
         used += [quotas.SERVER_GROUP_MEMBERS] if resolved.server_group is not None else []
+        used += [quotas.METADATA_ITEMS] if items else []
         if any(name in known and known[name].of_user is None for name in used):
             yield NO_USERS
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Quotas that are as large as is needed."""
-        resolved, wanted = planner.resolved, planner.wanted
-        known = resolved.snapshot.quotas
-        verdict = planner.now.request.get('quota')
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change that raises each quota to the number that the request needs."""
+        wanted, known, verdict = (
+            resolved.request.count,
+            resolved.snapshot.quotas,
+            evaluation.verdict,
+        )
         if known is None or verdict is None or verdict:
             return
         raised: dict[str, Quota] = {}
-        for name, (_least, amount) in quotas.amounts(resolved.flavor, resolved.demand).items():
+        for name, costs in _costs(resolved).items():
             quota = known.get(name)
             if quota is not None and quota.used is not None:
-                raised[name] = _raised(quota, amount * wanted)
+                raised[name] = _raised(quota, max(cost.of(wanted) for cost in costs))
         members = known.get(quotas.SERVER_GROUP_MEMBERS)
         if resolved.server_group is not None and members is not None:
             needed = len(resolved.server_group.members) + wanted
             raised[quotas.SERVER_GROUP_MEMBERS] = _raised(members, needed)
+        if quotas.METADATA_ITEMS in known:
+            of_metadata = known[quotas.METADATA_ITEMS]
+            raised[quotas.METADATA_ITEMS] = _raised(of_metadata, resolved.request.metadata_items)
         raised = {name: quota for name, quota in raised.items() if quota != known[name]}
         limits = {
             name: quota.limit for name, quota in raised.items() if quota.limit != known[name].limit
@@ -87,15 +134,32 @@ class QuotaConstraint:
         }
         if of_user:
             data |= {'user_id': resolved.snapshot.user_id, 'user_limits': of_user}
-        then = planner.plan({'quotas': data})
         words = [f'{name}: {limit}' for name, limit in limits.items()]
         words += [f'{name} of the user: {limit}' for name, limit in of_user.items()]
         change = 'quota ' + ', '.join(words)
-        yield planner.change('quota', change, wanted - (verdict.room or 0), then)
+        yield Change('quota', change, {'quotas': data}, wanted - (verdict.room or 0))
+
+
+def _ways(resolved: ResolvedRequest) -> frozenset[Counting]:
+    """Return the ways in which Nova may count usage, except those that nova.conf excludes."""
+    rules, driver = resolved.rules, resolved.option(DRIVER)
+    ways = frozenset(Counting)
+    if rules.is_explicit(DRIVER):
+        if driver == _UNIFIED:
+            return frozenset([Counting.UNIFIED])
+        if driver == DRIVER.default:
+            ways -= {Counting.UNIFIED}
+    if rules.is_explicit(USAGE):
+        ways -= {Counting.DATABASE if resolved.option(USAGE) else Counting.PLACEMENT}
+    return ways
+
+
+def _costs(resolved: ResolvedRequest) -> Mapping[str, frozenset[Cost]]:
+    return quotas.costs(resolved.flavor, resolved.demand, _ways(resolved))
 
 
 def _raised(quota: Quota, more: int) -> Quota:
-    """The quota, and its user's, with room for so much more."""
+    """Return the quota, and the quota of its user, with at least ``more`` units left."""
     of_user = None if quota.of_user is None else _raised(quota.of_user, more)
     needed = (quota.used or 0) + more
     limit = quota.limit if quota.limit is None else max(quota.limit, needed)

@@ -1,46 +1,59 @@
-"""Aggregates that are kept for some: reserved, isolated by a trait, or a tenant's own.
+"""Keep servers off aggregates that are reserved, isolated by traits, or assigned to other tenants.
 
-Source: document 001's flow, by this project's options, and Nova's request filters
-``isolate_aggregates`` and ``require_tenant_aggregate``, where the options that mirror nova.conf say
-that Nova runs them. What can not be met anywhere is said on every host.
+Each enabled flow contributes a part. A requirement that no aggregate can satisfy rejects every
+host.
 
-An image that is not known may require any trait, and open an isolated host. A reserved one stays
-closed: nobody behind this rule looks at the prefixes again, while Nova looks at the traits.
+An unknown image may require any trait, so an isolated host is unknown for it. A reserved host stays
+rejected, because this constraint is the only check of the prefixes, while Nova checks the traits.
+
+Source: the reservation flow of Placement's specification "Support filtering by forbidden aggregate
+membership", with the options of this project; and Nova's request filters ``isolate_aggregates`` and
+``require_tenant_aggregate``, if the options that mirror nova.conf enable them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Assumption,
     Change,
+    Constraint,
     Data,
+    Evaluated,
     Host,
     Kind,
     OpenAssumption,
     Reason,
-    Replanner,
     ResolvedRequest,
+    Switch,
     Verdict,
 )
-from senlin_affinity.core.aggregates import isolation
-from senlin_affinity.core.aggregates import membership as aggregates
-from senlin_affinity.core.aggregates.reserved import ENFORCED_BY as ENFORCED_BY
-from senlin_affinity.core.aggregates.reserved import FORBIDDEN_PREFIXES as FORBIDDEN_PREFIXES
-from senlin_affinity.core.aggregates.reserved import NOVA, are_asked_by_nova, are_kept, counting
-from senlin_affinity.core.aggregates.reserved import REQUIRED_PREFIX as REQUIRED_PREFIX
-from senlin_affinity.core.answered import answered
-from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.nova_options import ISOLATION as ISOLATION
-from senlin_affinity.core.nova_options import TENANT_AGGREGATE as TENANT_AGGREGATE
-from senlin_affinity.core.nova_options import TENANTS as TENANTS
-from senlin_affinity.core.objects import Rules
-from senlin_affinity.core.planning import more_hosts, other_flavors
-from senlin_affinity.core.reservations import carriers, constrain, reservations
-from senlin_affinity.core.verdict import Outcome
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.verdict import Outcome
+from senlin_affinity.nova import aggregate_membership as aggregates
+from senlin_affinity.nova import isolated_aggregates
+from senlin_affinity.nova.alternatives import joining
+from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
+from senlin_affinity.nova.placement_answer import answered
+from senlin_affinity.nova.reservations import (
+    ENFORCED_BY,
+    FLAVORS_ONLY,
+    FORBIDDEN_PREFIXES,
+    REQUIRED_PREFIX,
+    carriers,
+    constrain,
+    reservations,
+)
+from senlin_affinity.nova.reserved_aggregates import (
+    are_asked_by_nova,
+    are_images_read,
+    are_kept,
+    counting,
+    reserved_prefixes,
+)
 
 ADMITTED = 'reservations.admitted'
 RESERVED = 'reservations.reserved'
@@ -56,10 +69,10 @@ NO_IMAGE_RESERVED = OpenAssumption('reservations.image', 'an image without a res
 
 @dataclass(frozen=True)
 class _Part:
-    """What one of the three flows asks, and the codes of a host that does not keep to it.
+    """The requirement of one flow, with the codes of its rejections.
 
-    ``opens`` is what is not known, and might let the request in where it is forbidden;
-    ``is_mirrored`` says that Nova asks Placement for what is required.
+    ``opens`` names unknown data that might allow a forbidden host. ``is_mirrored`` means that Nova
+    sends the requirement to Placement, so the aggregates in Placement decide.
     """
 
     member_of: MemberOf
@@ -70,8 +83,9 @@ class _Part:
     is_mirrored: bool = False
 
     def check(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """Does a host keep to it? The aggregates are known here, and so are the host's."""
-        if self.opens and self.member_of.forbidden & host.aggregates:
+        """Return the verdict of this flow on a host whose aggregates are known."""
+        seen = aggregates.as_in_placement(host) if self.is_mirrored else host
+        if self.opens and self.member_of.forbidden & seen.aggregates:
             return Verdict.unknown(UNKNOWN, missing=self.opens)
         if self.forbidden == ISOLATED and _is_granted(resolved, host):
             return Verdict.passed(ADMITTED)
@@ -81,22 +95,25 @@ class _Part:
             names = aggregates.names(resolved, frozenset().union(*lost))
             return Verdict.rejected(NOT_MIRRORED, aggregates=names)
         codes = ADMITTED, self.forbidden, self.required
-        return aggregates.check(resolved, host, self.member_of, codes, **self.facts)
+        return aggregates.check(resolved, seen, self.member_of, codes, **self.facts)
 
 
-class ReservationsConstraint:
-    """Reservations by prefix, isolated aggregates, and aggregates of tenants."""
+class ReservationsConstraint(Constraint):
+    """The reserved, isolated and tenant aggregates, as a constraint."""
 
     name = 'reservations'
     order = 50
     summary = 'reserved, isolated and tenant aggregates only for those whom they are kept for'
     needs = ('aggregates', 'flavors', 'hosts')
-    is_by_name = False
-    is_by_resources = False
-    is_lasting = True
-    #: Nova's request filters are no scheduler filters: enabled_filters does not switch them.
-    filters: tuple[str, ...] = ()
-    options = REQUIRED_PREFIX, FORBIDDEN_PREFIXES, ENFORCED_BY, ISOLATION, TENANTS, TENANT_AGGREGATE
+    is_host_specific = False
+    uses_resources = False
+    is_unresolvable = True
+    #: Nova's request filters are not scheduler filters: enabled_filters does not affect them.
+    filters = ()
+    options = (
+        *(REQUIRED_PREFIX, FORBIDDEN_PREFIXES, FLAVORS_ONLY, ENFORCED_BY),
+        *(ISOLATION, TENANTS, TENANT_AGGREGATE),
+    )
     reasons: ClassVar[Mapping[str, Reason]] = {
         ADMITTED: Reason('is kept for nobody else'),
         RESERVED: Reason(
@@ -125,66 +142,55 @@ class ReservationsConstraint:
             'is in {aggregates}, and Placement does not have it there',
             advice='run "nova-manage placement sync_aggregates"',
         ),
-        **isolation.REASONS,
+        **isolated_aggregates.REASONS,
         UNKNOWN: Reason('what is kept for whom can not be told: {missing} not known'),
         'reservations.none': Reason('no aggregate is kept for anybody'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         verdicts = [
             part if isinstance(part, Verdict) else part.check(resolved, host)
             for part in resolved.once(_parts)
         ]
         if not verdicts:
             return Verdict.skipped('reservations.none')
-        # What is not known may not hide a refusal.
+        # An unknown part must not hide a rejection.
         worst = (Outcome.REJECT, Outcome.SKIP, Outcome.PASS)
         return min(verdicts, key=lambda verdict: worst.index(verdict.outcome))
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
-        return ('aggregates', 'unmirrored', 'grants') if resolved.once(_parts) else ()
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
+        names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
+        return names if resolved.once(_parts) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The aggregates that are kept for somebody, as far as the host is in them."""
-        parts = resolved.once(_parts)
-        asked = [part.member_of for part in parts if isinstance(part, _Part)]
-        shape = aggregates.shape(resolved, host, *asked) if asked else None
-        if resolved.option(ISOLATION) and host.aggregates:
-            shape = shape, _is_granted(resolved, host)
-        return (shape, host.unmirrored) if host.unmirrored else shape
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+        """Yield assumptions about an unknown image, and options of Nova's request filters.
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """That an image which is not known has no reservation: one could open hosts as well.
-
-        And what nobody told of Nova's request filters.
+        An unknown image is assumed to have no reservation; a reservation could also allow more
+        hosts.
         """
-        if are_kept(resolved.rules) and resolved.image_properties is None:
+        if are_images_read(resolved.rules) and resolved.image_properties is None:
             yield NO_IMAGE_RESERVED
-        yield from isolation.assumed(resolved)
+        yield from isolated_aggregates.assumed(resolved)
+        yield from isolated_aggregates.unspecified(resolved)
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts put into an aggregate of those who ask, or none of a reservation that is nobody's.
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield changes: hosts added to a required aggregate, or no unknown reservation.
 
-        Whatever is kept for others stays theirs.
+        No host is added to an aggregate that is kept for others.
         """
-        resolved = planner.resolved
         parts = [part for part in resolved.once(_parts) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
-        found = more_hosts.joined(planner, self.name, own, kept_for_others(resolved))
-        if found is not None:
-            yield planner.change('aggregate_hosts', found[0], *found[1])
-        if any(row.code == NO_RESERVATION for row in planner.now.table.used):
+        yield from joining(resolved, evaluation.rejected, own, kept_for_others(resolved))
+        if NO_RESERVATION in evaluation.codes:
             keys = reservations(_keys(resolved), resolved.option(REQUIRED_PREFIX))
-            data, flavor = other_flavors.named(resolved, _removed(resolved, keys))
-            change = f'without the reservation {", ".join(keys)}{flavor}'
-            size, then = planner.wanted, planner.plan(data)
-            yield planner.change('no_reservation', change, size, then, kind=Kind.GIVEN_UP)
+            change, data = f'without the reservation {", ".join(keys)}', _removed(resolved, keys)
+            yield Change('no_reservation', change, data, resolved.request.count, kind=Kind.GIVEN_UP)
 
 
 def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
-    """What takes these keys out of the flavor and the image that have them."""
+    """Return the change that removes these keys from the flavor and the image."""
     specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
     held = {
         'removed_extra_specs': [key for key in keys if key in specs],
@@ -196,7 +202,7 @@ def _removed(resolved: ResolvedRequest, keys: Collection[str]) -> Data:
 
 
 def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
-    """Does Placement, which was asked to leave out what is isolated, answer with the host?"""
+    """Check whether Placement grants the host to a query that excludes isolated aggregates."""
     if host.grants is None or resolved.image_properties is None:
         return False
     grant = host.grant(resolved.once(answered).query)
@@ -204,42 +210,33 @@ def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
 
 
 def kept_for_others(resolved: ResolvedRequest) -> frozenset[str]:
-    """The aggregates that are not for those who ask: reserved, isolated, or another tenant's."""
-    prefixes = (resolved.option(REQUIRED_PREFIX), *resolved.option(FORBIDDEN_PREFIXES))
-    reserved = tuple(prefix for prefix in prefixes if prefix)
+    """Return the aggregates kept for others: reserved, isolated, or another tenant's."""
+    reserved = reserved_prefixes(resolved.rules)
     asked, specs = _keys(resolved), {} if resolved.flavor is None else resolved.flavor.extra_specs
-    traits = isolation.required_traits(specs, resolved.image_properties)
+    traits = isolated_aggregates.required_traits(specs, resolved.image_properties)
     return frozenset(
         each.uuid
         for each in resolved.snapshot.aggregates or ()
         if any(key.startswith(reserved) and key not in asked for key in each.metadata)
-        or not isolation.traits_in(each.metadata) <= traits
-        or _is_of_others(isolation.tenants(each.metadata), resolved.project_id)
+        or not isolated_aggregates.traits_in(each.metadata) <= traits
+        or _is_of_others(isolated_aggregates.tenants(each.metadata), resolved.project_id)
     )
 
 
 def _is_of_others(tenants: Collection[str], project: str | None) -> bool:
-    """Is an aggregate for some projects, and this is none of them?"""
+    """Check whether the aggregate is for projects, and the given project is not among them."""
     return bool(tenants) and project not in tenants
 
 
 def _keys(resolved: ResolvedRequest) -> tuple[str, ...]:
+    if resolved.option(FLAVORS_ONLY):
+        return counting(resolved)
     specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
     return (*specs, *(resolved.image_properties or ()))
 
 
-def pins_reserved(rules: Rules) -> bool:
-    """Are there reservations, which nothing but a chosen host keeps to?"""
-    return are_kept(rules) and rules.value(ENFORCED_BY) != NOVA
-
-
-def reads_images(rules: Rules) -> bool:
-    """Do the properties of the image count, beside the extra specs of the flavor?"""
-    return are_kept(rules) or bool(rules.value(ISOLATION))
-
-
 def _parts(resolved: ResolvedRequest) -> tuple[_Part | Verdict, ...]:
-    """What the flows that are switched on ask of every host; a Verdict is about all of them."""
+    """Return the requirement of each enabled flow; a Verdict applies to every host."""
     flows = (
         (are_kept(resolved.rules), _reservations),
         (resolved.option(ISOLATION), _isolation),
@@ -269,9 +266,10 @@ def _isolation(resolved: ResolvedRequest) -> _Part | Verdict:
     if flavor is None or known is None:
         return _unknown(flavor=flavor, aggregates=known)
     image = resolved.image_properties
-    traits = isolation.required_traits(flavor.extra_specs, image)
+    traits = isolated_aggregates.required_traits(flavor.extra_specs, image)
     opens = 'image' if image is None else ''
-    return _Part(isolation.isolate(traits, known), forbidden=ISOLATED, opens=opens)
+    asked = isolated_aggregates.isolate(traits, known)
+    return _Part(asked, forbidden=ISOLATED, opens=opens, is_mirrored=True)
 
 
 def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
@@ -279,13 +277,13 @@ def _tenant(resolved: ResolvedRequest) -> _Part | Verdict:
     if project is None or known is None:
         return _unknown(project=project, aggregates=known)
     is_required = resolved.option(TENANT_AGGREGATE)
-    asked = isolation.limit_to_tenant(project, known, is_aggregate_required=is_required)
+    asked = isolated_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
     if isinstance(asked, Verdict):
         return asked
     return _Part(asked, required=OTHER_TENANT, facts={'project': project}, is_mirrored=True)
 
 
 def _unknown(**parts: object) -> Verdict:
-    """Nothing can be told, since some of these parts of the question are None."""
+    """Return an unknown verdict that names the parts that are None."""
     missing = ' and '.join(name for name, value in parts.items() if value is None)
     return Verdict.unknown(UNKNOWN, missing=missing)

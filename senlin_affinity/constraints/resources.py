@@ -1,62 +1,81 @@
-"""How many servers of the flavor a host still has the resources for.
+"""Count the servers of the flavor for which a host has free resources.
 
-Source: Placement grants an amount when it is a multiple of ``step_size``, at most
-``max_unit``, and at most what is free (``capacity`` is after ratio and reserve). One server more at
-a time: the room is the least, over the classes that are asked for, of free // amount.
+Placement grants an amount that is a multiple of ``step_size``, at most ``max_unit``, and at most
+the free amount. The room of a host is the minimum of free // amount over the requested classes.
 
-At most: a vSphere host is the sum over a cluster, and no server can be larger than what its largest
-ESXi host has free; a tree of several providers is a sum as well, and so is shared storage beside
-more of it. Of a class besides VCPU, MEMORY_MB and DISK_GB no list tells ``max_unit`` and
-``step_size``: where the snapshot has no ``max_unit``, one server may not get that much.
+The room is an upper bound:
 
-Storage from one pool is exact: its hosts together have room for no more than it has. But where Nova
-asks Placement for aggregates (a zone, tenants, isolation), the pool must be in them as well, and
-the snapshot does not tell whether it is: at most.
+* on a vSphere host (the sum of a cluster: no server can exceed the free part of its largest ESXi
+  host), in a tree of several providers, and if a sharing provider adds to a host's own storage;
+* for a class other than VCPU, MEMORY_MB and DISK_GB whose ``max_unit`` is unknown: lists of
+  providers show neither ``max_unit`` nor ``step_size``;
+* for storage of a sharing provider, if Nova sends aggregates to Placement (a zone, a tenant,
+  isolation): the snapshot does not show whether the sharing provider is in them; or if the flavor
+  requests nothing else, because Placement's candidates then name no host.
 
-Not known: a class that is not listed on a host of which only a part is known (``is_partial``), or
-on one that lists nothing at all, unless a unit class is asked for.
+In all other cases storage of one sharing provider is exact: its hosts together have no more room
+than the provider.
+
+The verdict is unknown for a class that is missing on a partially known host (``is_partial``), and
+on a host without any inventory unless the flavor requests a unit class.
+
+Units: ``capacity`` is after allocation ratio and reserved amount; a room of None is unlimited.
+
+Source: Placement's inventories and allocation candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
-from senlin_affinity.core.answered import answered, may_take_of_pools
-from senlin_affinity.core.candidate_query import are_aggregates_asked
-from senlin_affinity.core.constraint import Domain
-from senlin_affinity.core.flavor import PCPU, UNIT_CLASSES, VCPU
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.nova_options import FALLBACK_OFF
-from senlin_affinity.core.objects import ResolvedRequest
-from senlin_affinity.core.plain_rooms import plain_rooms
-from senlin_affinity.core.planning import new_hosts, other_flavors
-from senlin_affinity.core.planning.column import Column
-from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.planning.replanner import Change, Replanner
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.verdict import Outcome, Verdict
+from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
+from senlin_affinity.constraints.base import (
+    Change,
+    Constraint,
+    Domain,
+    Evaluated,
+    Host,
+    Kind,
+    NewHosts,
+    OneOf,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.constraints.traits import TraitsConstraint
+from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, VCPU
+from senlin_affinity.model.host import Resource
+from senlin_affinity.model.verdict import Outcome
+from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
+from senlin_affinity.nova.candidate_query import are_aggregates_asked
+from senlin_affinity.nova.host_status import is_left_behind
+from senlin_affinity.nova.options import FALLBACK_OFF
+from senlin_affinity.nova.placement_answer import answered, may_take_of_pools
+from senlin_affinity.nova.plain_rooms import plain_rooms
 
-#: What counts of a host, beside its resources.
-_LOOK = attrgetter('hypervisor_type', 'is_nested', 'is_partial', 'enabled', 'grants')
+_FIELDS = 'hypervisor_type is_nested is_partial enabled availability_zone aggregates'
+#: The fields of a host that the verdict depends on, beside its resources.
+_LOOK = attrgetter(*_FIELDS.split(), 'unmirrored', 'stale_aggregates', 'traits')
+#: The constraints whose conditions are part of Nova's query.
+_IN_QUERY = (AvailabilityZoneConstraint(), ReservationsConstraint(), TraitsConstraint())
 
 
-class ResourcesConstraint:
-    """What the flavor asks of a host's resources."""
+class ResourcesConstraint(Constraint):
+    """The resources that the flavor requests, as a constraint."""
 
     name = 'resources'
     order = 110
     summary = 'only a host with enough free resources for the flavor'
     needs = ('hosts', 'flavors')
-    filters: tuple[str, ...] = ()
-    is_by_name = False
-    is_by_resources = True
-    is_in_placement = True
-    is_about_room = True
-    is_joint = False
+    is_host_specific = False
+    uses_resources = True
+    enforced_by_placement = True
+    is_capacity_rule = True
+    couples_domains = False
     options = (FALLBACK_OFF,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'resources.room': Reason('the resources are free'),
@@ -90,7 +109,7 @@ class ResourcesConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if host.grants is None:
             return self._by_model(resolved, host)
         asked = resolved.once(answered)
@@ -101,64 +120,38 @@ class ResourcesConstraint:
             least = grant.certain if is_at_most and not is_vague else None
             return resolved.once(_enough)(grant.room, is_at_most, least)
         modelled = self._by_model(resolved, host)
-        if modelled.outcome is Outcome.REJECT or asked.query is None or not host.enabled:
-            return modelled  # for a host that is disabled, Placement has nothing, whatever is there
+        if modelled.outcome is Outcome.REJECT or asked.query is None:
+            return modelled
+        if grant is None and _is_excluded(resolved, host):
+            return modelled.with_caveat() if modelled.outcome is Outcome.PASS else modelled
         if grant is not None or asked.is_whole:
             return Verdict.rejected('resources.not_granted')
-        return replace(modelled, is_at_most=True) if modelled.room else modelled
+        return modelled.with_caveat() if modelled.room else modelled
 
-    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Column:
-        """See :meth:`HostConstraint.check_hosts`: hosts with room by plain figures are alike."""
-        enough = resolved.once(_enough)
-        rooms = plain_rooms(resolved, hosts)
-        by_room = {room: enough(room, False) for room in {*rooms} if room > 0}
-        key_of = {room: id(verdict) for room, verdict in by_room.items()}
-        verdicts = dict(zip(key_of.values(), by_room.values(), strict=True))
-        keys: list[Any] = [*map(key_of.get, rooms)]
+    def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
+        """Return the verdict of each host; hosts with an equal exact number share a verdict."""
+        enough, numbers = resolved.once(_enough), plain_rooms(resolved, hosts)
+        by_number = {number: enough(number, False) for number in {*numbers} if number > 0}
+        verdicts = [*map(by_number.get, numbers)]
         known: dict[Hashable, Verdict] = {}
-        for place in [place for place, key in enumerate(keys) if key is None]:
-            host = hosts[place]
-            look = id(host.resources), *_LOOK(host)
-            if look not in known:
-                known[look] = self.check_host(resolved, host)
-            keys[place] = id(known[look])
-        return Column(keys, verdicts | {id(each): each for each in known.values()})
+        for index, verdict in enumerate(verdicts):
+            if verdict is None:
+                host = hosts[index]
+                key = id(host.resources), host.grants, _LOOK(host)
+                if key not in known:
+                    known[key] = self.check_host(resolved, host)
+                verdicts[index] = known[key]
+        return cast('list[Verdict]', verdicts)
 
-    def less(
-        self,
-        resolved: ResolvedRequest,
-        hosts: Sequence[Host],
-        said: Sequence[Verdict],
-        servers: Sequence[int],
-    ) -> list[Verdict | None]:
-        """See :class:`Constraint`: where Placement told nothing, the figures tell it."""
-        enough, asked = resolved.once(_enough), resolved.demand
-        may_be_pinned = asked is not None and asked.may_be_pinned
-
-        def left(host: Host, verdict: Verdict, number: int) -> Verdict | None:
-            if may_be_pinned and PCPU in (host.resources or ()):
-                return None
-            is_exact = verdict.code == 'resources.room' and not verdict.is_at_most
-            if is_exact and verdict.room is not None and verdict.room > number:
-                return enough(verdict.room - number, False)
-            return self._by_model(resolved, host, number) if host.grants is None else None
-
-        return [*map(left, hosts, said, servers)]
-
-    def asks(self, resolved: ResolvedRequest) -> Hashable:
-        """What counts of the question."""
-        is_in_aggregates = bool(resolved.snapshot.pools) and are_aggregates_asked(resolved)
-        return resolved.demand, resolved.once(answered), is_in_aggregates
-
-    def _by_model(self, resolved: ResolvedRequest, host: Host, servers: int = 0) -> Verdict:
-        """What the figures of the resources tell, once so many servers more are there."""
+    def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """Return the verdict by the inventories of the host."""
         asked = resolved.demand
         if asked is None or host.resources is None:
             return Verdict.unknown('resources.unknown')
         if not asked.amounts:
             return Verdict.skipped('resources.nothing')
         if not host.resources and not any(name in asked.amounts for name in UNIT_CLASSES):
-            # A snapshot is taken by the unit classes: it does not see a host that has none free.
+            # A snapshot is taken by the unit classes: a host without free units is missing from it.
             return Verdict.unknown('resources.unknown')
         room: int | None = None
         is_at_most = False
@@ -172,23 +165,26 @@ class ResourcesConstraint:
             if has is None:
                 return Verdict.rejected('resources.not_offered', resource=name)
             capacity, used, max_unit, step_size, is_sum, pool = has
-            here = (capacity - used) // amount - servers
+            here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
-                return resolved.once(_too_little)(name, amount, has, servers)
+                return resolved.once(_too_little)(name, amount, has, 0)
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:
                 is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
                 is_at_most = is_at_most or (pool is not None and are_aggregates_asked(resolved))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
-        return resolved.once(_enough)(room, is_at_most or host.is_nested or host.is_vsphere)
+        # Placement's candidate names no host if a sharing provider gives everything.
+        is_shared = all(host.resources[name].pool for name in asked.amounts)
+        is_at_most = is_at_most or is_shared or host.is_nested or host.is_vsphere
+        return resolved.once(_enough)(room, is_at_most)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Do some hosts share resources?"""
+        """Check whether some hosts share resources."""
         return bool(resolved.snapshot.pools)
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """The pools that give the host what the flavor asks for."""
+        """Return the sharing providers that give the host requested resources."""
         asked, has = resolved.demand, host.resources or {}
         names = [name for name in (asked.amounts if asked else ()) if name in has]
         return [Domain(name, has[name].pool or '') for name in names if has[name].pool]
@@ -196,7 +192,10 @@ class ResourcesConstraint:
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """How many servers each pool has enough for, less those that are planned on its hosts."""
+        """Return for each sharing provider the number of servers that it still has room for.
+
+        Servers that are planned on its hosts reduce that number.
+        """
         asked, pools = resolved.demand, resolved.snapshot.pools
         if asked is None:
             return {}
@@ -215,54 +214,42 @@ class ResourcesConstraint:
                 verdicts[domain] = Verdict.passed('resources.room', room=room)
         return verdicts
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The resources that are asked for."""
-        asked = resolved.demand
-        if asked is None:
-            return None
-        grant = None
-        if host.grants is not None:
-            grant = host.grant(resolved.once(answered).query)
-            if grant is not None and grant.room:
-                return grant, host.hypervisor_type, may_take_of_pools(resolved, host)
-        has = host.resources
-        return (
-            None
-            if has is None
-            else (
-                host.is_nested,
-                host.is_partial,
-                host.hypervisor_type,
-                bool(has),
-                *map(has.get, asked.amounts),
-                has.get(PCPU) if asked.may_be_pinned else None,
-            ),
-            host.grants is not None and (grant, host.enabled),
-        )
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield changes: new hosts, or a smaller flavor if amounts limit the number."""
+        yield NewHosts('hosts', '')
+        smaller = smaller_flavors(resolved.snapshot.flavors or (), resolved.flavor)
+        if smaller and evaluation.is_limiting:
+            yield OneOf(
+                'flavor',
+                '',
+                size=resolved.request.count,
+                kind=Kind.ASKERS,
+                for_tenant=True,
+                choices=tuple(map(flavor_change, smaller)),
+                is_ascending=True,
+            )
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts like the one that would hold the most if it were empty, or a smaller flavor."""
-        if (found := new_hosts.fewest(planner)) is not None:
-            yield planner.change('hosts', *found)
-        if (smaller := other_flavors.best(planner, self.name)) is not None:
-            kind, wanted = Kind.ASKERS, planner.wanted
-            change, then = smaller
-            yield planner.change('flavor', change, wanted, then, kind=kind, is_owners=True)
+
+def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
+    """Check whether another constraint reports why the host is not an allocation candidate."""
+    if not host.enabled or (is_left_behind(host) and not host.is_nested):
+        return True
+    return not all(each.check_host(resolved, host) for each in _IN_QUERY)
 
 
 def _is_more_pinned(amount: int, host: Host) -> bool:
-    """Would more servers fit here if their CPUs were pinned, as an unread image may ask?"""
+    """Check whether more servers would fit with pinned CPUs, which an unknown image may request."""
     kinds = map((host.resources or {}).get, (PCPU, VCPU))
     pinned, shared = (max(0, has.capacity - has.used) // amount if has else 0 for has in kinds)
     return pinned > shared
 
 
 def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int], Verdict]:
-    """One verdict for all hosts with the same figures, where not even one server finds enough."""
+    """Return a function that returns one rejection for all hosts with equal figures."""
 
     @cache
     def too_little(name: str, amount: int, has: Resource, servers: int) -> Verdict:
-        """Of this class, once so many servers more are there."""
+        """Return the rejection by this class with ``servers`` more servers on the host."""
         asked = {'resource': name, 'amount': amount}
         if has.max_unit is not None and amount > has.max_unit:
             return Verdict.rejected('resources.too_large', max_unit=has.max_unit, **asked)
@@ -275,7 +262,7 @@ def _too_little(_question: ResolvedRequest) -> Callable[[str, int, Resource, int
 
 
 def _enough(_question: ResolvedRequest) -> Callable[..., Verdict]:
-    """One verdict for all hosts with the same room."""
+    """Return a function that returns one pass for all hosts with equal room."""
 
     @cache
     def enough(room: int | None, is_at_most: bool, least: int | None = None) -> Verdict:

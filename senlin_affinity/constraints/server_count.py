@@ -1,21 +1,30 @@
-"""No more servers on a host than its limit, whatever their size and whoever they belong to.
+"""Limit the number of servers on a host, regardless of their size and project.
 
-Source: Nova's NumInstancesFilter, which lets a server in where the host holds fewer than its option
-``max_instances_per_host``, and AggregateNumInstancesFilter, for which the smallest of the metadata
-``max_instances_per_host`` of the host's aggregates takes its place; a value that is no integer
-makes it fall back to nova.conf's. What they count is what a hypervisor shows as ``running_vms``.
+NumInstancesFilter accepts a server if the host has fewer than ``max_instances_per_host`` servers.
+For AggregateNumInstancesFilter, the smallest ``max_instances_per_host`` in the metadata of the
+host's aggregates replaces the option. If one value is not an integer, the option applies.
 
-At most: the limit, where it is not known how many servers the host holds.
+If the number of servers on the host is unknown, its room is the limit, as an upper bound.
+
+Source: Nova's two filters, which count ``running_vms`` of the hypervisor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Option, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.aggregates.metadata_of import aggregates_of
-from senlin_affinity.core.assumptions import Assumption
+from senlin_affinity.constraints.base import (
+    Assumption,
+    Constraint,
+    Host,
+    Option,
+    Reason,
+    ResolvedRequest,
+    Switch,
+    Verdict,
+)
+from senlin_affinity.nova.aggregate_lookup import aggregates_of
 
 KEY = 'max_instances_per_host'
 MOST = Option(
@@ -30,17 +39,17 @@ _OF_HOSTS, _OF_AGGREGATES = 'NumInstancesFilter', 'AggregateNumInstancesFilter'
 DEFAULT = Assumption(f'server_count.{KEY}', f'{KEY} of {{most}}')
 
 
-class ServerCountConstraint:
-    """The number of servers on a host."""
+class ServerCountConstraint(Constraint):
+    """The limit on the number of servers of each host, as a constraint."""
 
     name = 'server_count'
     order = 102
     summary = 'no more servers on a host than its limit'
     needs = ('hosts', 'aggregates')
     filters = (_OF_HOSTS, _OF_AGGREGATES)
-    is_by_name = True
-    is_by_resources = False
-    is_about_room = True
+    is_host_specific = True
+    uses_resources = False
+    is_capacity_rule = True
     options = (MOST,)
     reasons: ClassVar[Mapping[str, Reason]] = {
         'server_count.room': Reason('holds {servers} servers, it may hold {most}'),
@@ -62,7 +71,7 @@ class ServerCountConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not resolved.once(_is_enforced):
             return Verdict.skipped('server_count.not_enforced')
         most = _limit(resolved, host)
@@ -76,21 +85,21 @@ class ServerCountConstraint:
         room = most - host.servers
         return Verdict.passed('server_count.room', room=room, servers=host.servers, most=most)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host beside its servers."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host, beside its servers, that the verdict depends on."""
         return ('aggregates',) if resolved.once(_is_enforced) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The servers of the host, and the aggregates, which may limit them."""
-        return (host.servers, host.aggregates) if resolved.once(_is_enforced) else None
-
-    def named(self, resolved: ResolvedRequest) -> Collection[str] | None:
-        """Any host, where servers are counted."""
+    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
+        """Return None (the servers of every host count), or () without the filters."""
         return None if resolved.once(_is_enforced) else ()
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """The limit of nova.conf, where a filter reads it."""
-        if resolved.once(_is_enforced) and not resolved.rules.is_told(MOST):
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+        """Yield the filters whose limit something sets, or the default limit if one is enabled."""
+        if MOST.key in resolved.rules.options:
+            yield _OF_HOSTS
+        if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
+            yield _OF_AGGREGATES
+        if resolved.once(_is_enforced) and not resolved.rules.is_explicit(MOST):
             yield DEFAULT.of(most=resolved.option(MOST))
 
 
@@ -99,7 +108,7 @@ def _is_enforced(resolved: ResolvedRequest) -> bool:
 
 
 def _limit(resolved: ResolvedRequest, host: Host) -> int | None:
-    """How many servers the filters that run allow on the host; None: that is not known."""
+    """Return the number of servers that the enabled filters allow on the host; None is unknown."""
     most: int = resolved.option(MOST)
     if not resolved.is_enforced(_OF_AGGREGATES):
         return most

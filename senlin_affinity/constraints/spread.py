@@ -1,45 +1,58 @@
-"""Servers spread evenly over zones, racks or other domains, and no more than so many in one.
+"""Spread servers evenly over zones, racks or other domains.
 
-A domain takes servers until it is ``max_skew`` ahead of the emptiest eligible one. Eligible is one
-with a host on which nothing but room is missing; it counts when it is full, too, so it bounds the
-others: if F is the least that any eligible domain can hold in the end, a domain with c servers
-takes F + max_skew - c more at most. That is reached where each server goes to the emptiest domain.
+A domain takes servers until it is ``max_skew`` ahead of the emptiest eligible domain, and up to
+``max_per_domain``. A domain is eligible if one of its hosts lacks nothing but room. A full domain
+stays eligible and limits the others: if F is the smallest final number of servers of any eligible
+domain, a domain with c servers takes at most F + max_skew - c more. Sending each server to the
+emptiest domain reaches this number.
 
-A host of two domains of one criterion, or of none, is not eligible. A soft spread refuses nothing.
-Servers of the group that nobody knows the domain of may be in any: what a domain takes is then as
-much as if they were where they raise F most, and "at most". Certain is what it takes if they are
-all in it, and do not raise F. They cannot be in all domains at once, so more may be certain of the
-sum; which of them is the worst place depends on the others, and is not sought.
+A host in several domains of one criterion, or in none, is not eligible. A host in Nova's default
+zone is eligible only if hosts are pinned, because Nova may use any host for that zone; its servers
+count in no domain. A soft spread never rejects.
+
+A member whose domain is unknown may be in any domain. The number of a domain is then an upper
+bound, computed with these members where they raise F most. The lower bound assumes that all of them
+are in this domain and do not raise F. The lower bound of the sum is not tight.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from senlin_affinity.constraints.base import Data, Domain, Host, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.planning.decision import Kind
-from senlin_affinity.core.planning.replanner import Change, Planned, Replanner
-from senlin_affinity.core.planning.topology import domain_of, domains_of, lost, servers
-from senlin_affinity.core.spread import Spread
+from senlin_affinity.constraints.base import (
+    Change,
+    Constraint,
+    Data,
+    Domain,
+    Evaluated,
+    Host,
+    Kind,
+    RaisedNumber,
+    Reason,
+    ResolvedRequest,
+    Verdict,
+)
+from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.nova.effective_zone import default_zone
+from senlin_affinity.nova.topology import domain_of, domains_of, lost, servers
 
-#: Whatever the code is: which one it is tells of hosts.
+#: One sentence for all codes: the code would reveal hosts.
 _FOR_OWNER = 'they must be spread by {spread}'
 
 
-class SpreadConstraint:
-    """The spread of the request."""
+class SpreadConstraint(Constraint):
+    """The hard spreads of the request, as a constraint."""
 
     name = 'spread'
     order = 105
     summary = 'servers spread evenly over zones, racks or other domains'
     needs = ('hosts', 'aggregates')
-    filters: tuple[str, ...] = ()
-    is_by_name = False
-    is_by_resources = False
-    may_be_given_up = True
+    is_host_specific = False
+    uses_resources = False
+    is_waivable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'spread.room': Reason('{by} {domain} has room'),
         'spread.full': Reason(
@@ -65,21 +78,27 @@ class SpreadConstraint:
             advice='leave the host in one aggregate with the key',
             for_owner=_FOR_OWNER,
         ),
+        'spread.default_zone': Reason(
+            'zone {domain} is not a domain: no aggregate carries it, so Nova may use any host',
+            advice='put the host into an aggregate with an availability zone, or pin the hosts',
+            detail='domain',
+            for_owner=_FOR_OWNER,
+        ),
         'spread.none': Reason('no spread is asked for that refuses hosts'),
         'spread.in_domain': Reason('in one domain of each criterion'),
         'spread.unknown': Reason('in which domain by {by} the host lies is not known'),
     }
 
     def without(self, _question: ResolvedRequest) -> Data:
-        """What gives the rule up."""
+        """Return the change that removes the spread."""
         return {'spread': []}
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
-        """Is a spread asked for that refuses anything?"""
+        """Check whether the request has a hard spread."""
         return bool(_hard(resolved))
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`: it must lie in one domain."""
+        """See :meth:`Constraint.check_host`: the host must be in one domain of each."""
         spreads = _hard(resolved)
         if not spreads:
             return Verdict.skipped('spread.none')
@@ -90,28 +109,27 @@ class SpreadConstraint:
                 unknown = Verdict.unknown('spread.unknown', by=spread.by)
             elif not names:
                 return Verdict.rejected('spread.no_domain', by=spread.by)
+            elif spread.by == ZONE and names == {resolved.once(default_zone)}:
+                zone = host.availability_zone
+                return Verdict.rejected('spread.default_zone', by=spread.by, domain=zone)
             elif len(names) > 1:
                 domains = ', '.join(sorted(names))
                 return Verdict.rejected('spread.several_domains', by=spread.by, domains=domains)
         return unknown or Verdict.passed('spread.in_domain')
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('availability_zone', 'aggregates') if _hard(resolved) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The domains of the host."""
-        return tuple(domains_of(resolved.snapshot, spread.by, host) for spread in _hard(resolved))
-
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
-        """See :meth:`DomainConstraint.domains`."""
-        each = ((item.by, domain_of(resolved.snapshot, item.by, host)) for item in _hard(resolved))
+        """See :meth:`Constraint.domains`."""
+        each = ((item.by, domain_of(resolved, item.by, host)) for item in _hard(resolved))
         return [Domain(by, name) for by, name in each if name is not None]
 
     def check_domains(
         self, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
     ) -> Mapping[Domain, Verdict]:
-        """See :meth:`DomainConstraint.check_domains`."""
+        """See :meth:`Constraint.check_domains`."""
         by = {domain.by for domain in rooms}
         if not by:
             return {}
@@ -133,45 +151,33 @@ class SpreadConstraint:
             for domain, verdict in said.items():
                 least = _verdict(spread, domain, held[domain.name] + hidden, sure).room
                 if verdict:
-                    said[domain] = replace(verdict, is_at_most=True, least=least)
+                    said[domain] = verdict.with_caveat(least or 0)
         return said
 
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """A larger skew, and more servers in a domain."""
-        spreads = _hard(planner.resolved)
-        for spread in spreads:
-            beside = f' by {spread.by}' if len(spreads) > 1 else ''
-            more, then = _raised(planner, spread, _skewed)
-            change = f'max_skew: {spread.max_skew + more}{beside}'
-            yield planner.change('max_skew', change, more, then, kind=Kind.ASKERS, is_owners=True)
-            if (most := spread.max_per_domain) is None:
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield changes: a larger ``max_skew`` or ``max_per_domain``."""
+        every = resolved.request.spread
+        data = {'spread': [spread.as_dict() for spread in every]}
+        for at, spread in enumerate(every):
+            if not spread.is_hard:
                 continue
-            more, then = _raised(planner, spread, _filled)
-            change = f'max_per_domain: {most + more}{beside}'
-            kind = Kind.ASKERS
-            yield planner.change('max_per_domain', change, more, then, kind=kind, is_owners=True)
-
-
-def _skewed(spread: Spread, more: int) -> Spread:
-    return replace(spread, max_skew=spread.max_skew + more)
-
-
-def _filled(spread: Spread, more: int) -> Spread:
-    return replace(spread, max_per_domain=(spread.max_per_domain or 0) + more)
-
-
-def _raised(
-    planner: Replanner, spread: Spread, raised: Callable[[Spread, int], Spread]
-) -> tuple[int, Planned]:
-    """By how much a limit of the spread is raised."""
-    held = servers(planner.resolved, spread.by).values()
-    every = planner.resolved.request.spread
-
-    def attempt(more: int) -> Planned:
-        each = (raised(item, more) if item == spread else item for item in every)
-        return planner.plan({'spread': [item.as_dict() for item in each]})
-
-    return planner.smallest(max(held, default=0) + planner.wanted, 1, attempt)
+            beside = f' by {spread.by}' if len(_hard(resolved)) > 1 else ''
+            held = max(servers(resolved, spread.by).values(), default=0)
+            skew = RaisedNumber(
+                'max_skew',
+                f'max_skew: {{number}}{beside}',
+                data,
+                kind=Kind.ASKERS,
+                for_tenant=True,
+                path=('spread', at, 'max_skew'),
+                now=spread.max_skew,
+                most=held + resolved.request.count,
+            )
+            yield skew
+            if (most := spread.max_per_domain) is not None:
+                path = ('spread', at, 'max_per_domain')
+                change = f'max_per_domain: {{number}}{beside}'
+                yield replace(skew, code='max_per_domain', change=change, path=path, now=most)
 
 
 def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
@@ -179,7 +185,7 @@ def _hard(resolved: ResolvedRequest) -> tuple[Spread, ...]:
 
 
 def _left(spread: Spread, held: int) -> int | None:
-    """What ``max_per_domain`` leaves."""
+    """Return the number of servers that ``max_per_domain`` still allows; None is unlimited."""
     return None if spread.max_per_domain is None else max(0, spread.max_per_domain - held)
 
 
@@ -189,7 +195,7 @@ def _verdict(spread: Spread, domain: Domain, held: int, floor: int | None) -> Ve
     if left == 0:
         return Verdict.rejected('spread.full', max_per_domain=spread.max_per_domain, **facts)
     if floor is None:
-        # There is no limit, either.
+        # Without a floor, no limit exists.
         return Verdict.passed('spread.room', **facts)
     ahead = floor + spread.max_skew - held
     if ahead < 1:

@@ -1,35 +1,37 @@
-"""Hosts of aggregates that are for some projects: only for the servers of these.
+"""Allow hosts of aggregates that name projects for these projects only.
 
-Source: Nova's AggregateMultiTenancyIsolation. The values of all metadata keys of a host's
-aggregates that begin with ``filter_tenant_id`` are the projects that it is for; a host without such
-a key is for everybody. It is another flow than ``limit_tenants_to_placement_aggregate``, which
-keeps a project in its aggregates (:mod:`senlin_affinity.constraints.reservations`).
+The values of all metadata keys that begin with ``filter_tenant_id`` are the projects of a host. A
+host without such a key accepts every project. If the aggregates or the project are unknown, the
+host passes with an upper bound.
 
-At most: where the aggregates or the project are not known.
+Nova's ``limit_tenants_to_placement_aggregate`` is the opposite: it restricts a project to its
+aggregates (:mod:`senlin_affinity.constraints.reservations`).
+
+Source: Nova's AggregateMultiTenancyIsolation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import ClassVar
 
-from senlin_affinity.constraints.base import Host, Reason, ResolvedRequest, Verdict
-from senlin_affinity.core.aggregates.isolation import TENANT
-from senlin_affinity.core.aggregates.metadata_of import aggregates_of, named, values
+from senlin_affinity.constraints.base import Constraint, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.nova.aggregate_lookup import aggregates_of, named, values
+from senlin_affinity.nova.isolated_aggregates import TENANT, tenants
 
 _FILTER = 'AggregateMultiTenancyIsolation'
 
 
-class TenantIsolationConstraint:
-    """The projects that a host is for."""
+class TenantIsolationConstraint(Constraint):
+    """The projects that the aggregates of a host name, as a constraint."""
 
     name = 'tenant_isolation'
     order = 72
     summary = 'hosts of aggregates for some projects only for servers of these'
     needs = ('aggregates', 'hosts')
     filters = (_FILTER,)
-    is_by_name = False
-    is_by_resources = False
+    is_host_specific = False
+    uses_resources = False
     reasons: ClassVar[Mapping[str, Reason]] = {
         'tenant_isolation.everybody': Reason('is for the servers of every project'),
         'tenant_isolation.own': Reason('is for the servers of project {project}'),
@@ -45,7 +47,7 @@ class TenantIsolationConstraint:
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
         if not resolved.is_enforced(_FILTER):
             return Verdict.skipped('tenant_isolation.not_enforced')
         project, aggregates = resolved.project_id, aggregates_of(resolved, host)
@@ -62,10 +64,11 @@ class TenantIsolationConstraint:
         names = named(aggregates, TENANT)
         return Verdict.rejected('tenant_isolation.other', aggregates=names, project=project)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
         return ('aggregates',) if resolved.is_enforced(_FILTER) else ()
 
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """The host's aggregates are all that counts."""
-        return host.aggregates if resolved.is_enforced(_FILTER) else None
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Yield the filter if an aggregate names projects."""
+        if any(tenants(each.metadata) for each in resolved.snapshot.aggregates or ()):
+            yield _FILTER

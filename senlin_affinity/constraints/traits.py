@@ -1,39 +1,44 @@
-"""Only hosts with the traits that the flavor and the image require, and without the forbidden ones.
+"""Require the traits of the flavor and the image, and exclude hosts with forbidden traits.
 
-Source: the user guide of flavors (``trait:NAME=required|forbidden``, also in numbered groups) and
-of images (``trait:NAME=required``). Placement enforces them, whatever filters run. In a tree of
-several providers a forbidden trait may be that of a provider which gives nothing: not known.
+If Placement grants the request on a host, the host has the traits. Otherwise the verdict is unknown
+for:
 
-Not known, either: what a host lacks where nothing says what it has (its resources are not known, or
-it answered to none of the snapshot's queries), or where a provider that is not seen may give a part
-of what the flavor asks for, with traits of its own. A trait that is listed there counts. Where
-Placement itself grants what is asked for, the traits are there. At most: where Nova may require a
-trait that is not known (the owner of a TPM's secret, an image's disk format).
+* a forbidden trait in a tree of several providers, because a provider that is not used may have it;
+* a missing or forbidden trait on a host without known resources and traits, or on one that an
+  unlisted provider may serve with its own traits.
+
+The host passes with an upper bound if Nova may require an unknown trait (the owner of a TPM secret,
+the disk format of an image).
+
+Source: Nova's guides to flavors (``trait:NAME=required|forbidden``, also in numbered groups) and to
+images (``trait:NAME=required``). Placement enforces traits independently of the filters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
+    Assumption,
     Change,
+    ChangedHosts,
+    Constraint,
     Data,
+    Evaluated,
     Host,
     Reason,
-    Replanner,
     ResolvedRequest,
+    Switch,
     Verdict,
 )
-from senlin_affinity.core import root_traits
-from senlin_affinity.core.aggregates.isolation import REQUIRED
-from senlin_affinity.core.answered import answered
-from senlin_affinity.core.assumptions import Assumption
-from senlin_affinity.core.flavor import Demand
-from senlin_affinity.core.nova_options import IMAGE_METADATA, IMAGE_TYPES
-from senlin_affinity.core.planning import more_hosts
+from senlin_affinity.model.flavor import Demand
+from senlin_affinity.nova import root_traits
+from senlin_affinity.nova.isolated_aggregates import REQUIRED
+from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
+from senlin_affinity.nova.placement_answer import answered
 
 _KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
 NO_TYPES = Assumption(
@@ -43,22 +48,24 @@ NO_METADATA = Assumption(
     'traits.image_metadata',
     "a Nova that does not ask for hosts with the image's devices and architecture",
 )
-_NOT_ASKED = (IMAGE_TYPES, NO_TYPES), (IMAGE_METADATA, NO_METADATA)
+_NOT_ASKED: Mapping[str, Assumption] = {
+    IMAGE_TYPES.key: NO_TYPES,
+    IMAGE_METADATA.key: NO_METADATA,
+}
 _READ = ('traits', 'is_nested', 'is_partial', 'resources', 'grants')
 
 
-class TraitsConstraint:
-    """The traits of the flavor and the image."""
+class TraitsConstraint(Constraint):
+    """The traits that the flavor and the image require or forbid, as a constraint."""
 
     name = 'traits'
     order = 80
     summary = 'only a host with the traits that the flavor and the image require'
     needs = ('hosts', 'flavors')
-    filters: tuple[str, ...] = ()
-    is_by_name = False
-    is_by_resources = False
-    is_in_placement = True
-    may_be_given_up = True
+    is_host_specific = False
+    uses_resources = False
+    enforced_by_placement = True
+    is_waivable = True
     options = IMAGE_TYPES, IMAGE_METADATA
     reasons: ClassVar[Mapping[str, Reason]] = {
         'traits.present': Reason(
@@ -75,12 +82,22 @@ class TraitsConstraint:
             advice='use hosts without the unwanted traits',
             detail='unwanted',
         ),
+        'traits.no_owner': Reason(
+            'lacks OWNER_NOVA, which other hosts have',
+            doubt='a host lacks OWNER_NOVA, which Nova requires once every compute service sets it',
+        ),
         'traits.none': Reason('no traits are asked for'),
         'traits.unknown': Reason('what the flavor requires here is not known'),
     }
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        """See :meth:`HostConstraint.check_host`."""
+        """See :meth:`Constraint.check_host`."""
+        verdict = self._of_traits(resolved, host)
+        if verdict and verdict.bounds.is_known and root_traits.may_lack_owner(resolved, host):
+            return Verdict.passed('traits.no_owner', is_at_most=True)
+        return verdict
+
+    def _of_traits(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         asked = resolved.once(_demand)
         if asked is None:
             return Verdict.unknown('traits.unknown')
@@ -101,53 +118,43 @@ class TraitsConstraint:
         is_at_most = host.is_nested or is_open
         return Verdict.passed('traits.present', is_at_most=is_at_most, required=required)
 
-    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
-        """That Nova does not look at the image more closely, where some host could not take it."""
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
+        """Yield the options that would make Nova require a trait that some host lacks."""
         hosts = resolved.snapshot.hosts or ()
-        for option, assumption in _NOT_ASKED:
+        for option in self.options:
             traits = root_traits.of_image(resolved, option)
-            is_open = traits and not resolved.rules.is_told(option)
+            is_open = traits and not resolved.rules.is_explicit(option)
             if is_open and not all(traits <= host.traits for host in hosts):
-                yield assumption
+                yield from (_NOT_ASKED[option.key], option)
 
-    def reads(self, resolved: ResolvedRequest) -> Collection[str]:
-        """What counts of a host."""
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the fields of a host that the verdict depends on."""
+        asked, is_owned = resolved.once(_demand), resolved.once(root_traits.are_some_owned)
+        is_asked = asked is not None and (asked.required or asked.forbidden)
+        return _READ if is_asked or is_owned else ()
+
+    def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
+        """Yield the change of adding missing custom traits to hosts."""
         asked = resolved.once(_demand)
-        return _READ if asked is not None and (asked.required or asked.forbidden) else ()
-
-    def shape(self, resolved: ResolvedRequest, host: Host) -> Hashable:
-        """Those of the traits that are asked about."""
-        asked = resolved.once(_demand)
-        if asked is None or not (asked.required or asked.forbidden):
-            return None
-        named = host.traits & (asked.required | asked.forbidden)
-        is_granted = host.grant(resolved.once(answered).query) is not None
-        return (named, host.is_nested, _may_have_more(asked, host), is_granted)
-
-    def remedies(self, planner: Replanner) -> Iterator[Change]:
-        """Hosts that are given the traits which are missing, if these are not a driver's."""
-        asked = planner.resolved.once(_demand)
         required = frozenset() if asked is None else asked.required
-        hosts = [
+        hosts = tuple(
             host
-            for host in more_hosts.refused(planner, self.name)
+            for host in evaluation.rejected
             if not host.is_nested and all(map(_is_custom, required - host.traits))
-        ]
-        traits = frozenset(filter(_is_custom, required))
-        found = more_hosts.fewest(
-            planner,
-            hosts,
-            lambda host: host.but(traits=host.traits | traits),
-            lambda names: {'host_traits': {'traits': sorted(traits), 'hosts': names}},
         )
-        if found is not None:
-            change = f'{found.hosts} given {", ".join(sorted(traits))}'
-            yield planner.change('host_traits', change, *found)
+        traits = sorted(filter(_is_custom, required))
+        yield ChangedHosts(
+            'host_traits',
+            f'{{hosts}} given {", ".join(traits)}',
+            {'host_traits': {'traits': traits, 'hosts': []}},
+            hosts=hosts,
+            lists=((('host_traits', 'hosts'), frozenset(host.host for host in hosts)),),
+        )
 
     def without(self, resolved: ResolvedRequest) -> Data:
-        """What gives the rule up: a flavor, and an image, that require no trait.
+        """Return the change that removes the required traits from the flavor and the image.
 
-        A forbidden one keeps hosts for others, such as licensed ones, and stays.
+        Forbidden traits stay, because they keep hosts for others, such as licensed hosts.
         """
         specs = {} if resolved.flavor is None else resolved.flavor.extra_specs
         of_image = _asking(resolved.image_properties or {})
@@ -156,23 +163,23 @@ class TraitsConstraint:
 
 
 def _demand(resolved: ResolvedRequest) -> Demand | None:
-    """What is asked for, with the traits of the host itself."""
+    """Return the requested resources and traits, including those required of the root provider."""
     asked = resolved.demand
     return asked and replace(asked, required=asked.required | root_traits.required(resolved))
 
 
 def _is_custom(trait: str) -> bool:
-    """All others are what Nova and the driver see on a host."""
+    """Check whether operators may set the trait; Nova and its drivers set all others."""
     return trait.startswith('CUSTOM_')
 
 
 def _asking(known: Mapping[str, str]) -> list[str]:
-    """The keys that require traits."""
+    """Return the keys that require traits."""
     return sorted(key for key in known if _KEY.match(key) and known[key] == REQUIRED)
 
 
 def _may_have_more(asked: Demand, host: Host) -> bool:
-    """May the host, or what gives it its resources, have traits that are not listed?"""
+    """Check whether the host, or a provider of its resources, may have unlisted traits."""
     if not host.resources:
         return not host.traits
     return host.is_partial and (

@@ -1,7 +1,7 @@
-"""What a flavor may ask for in its extra specs, and how that is checked.
+"""Define the extra specs of flavors, and validate them.
 
-Document 004: every extra spec has a definition (:mod:`.base`), this project's own are in
-:mod:`.validators`, others come from installed packages (:mod:`.registry`).
+Each extra spec has a definition (:mod:`.base`). This project's own definitions are in
+:mod:`.validators`; installed packages add more (:mod:`.registry`).
 """
 
 from senlin_affinity.extra_specs.judge import (

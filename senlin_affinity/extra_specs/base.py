@@ -1,9 +1,6 @@
-"""What an extra spec is: the definition of its name, its value and its meaning.
+"""Define an extra spec: its name, its value and its meaning.
 
-Data flow: an :class:`ExtraSpecValidator` is checked when it is made; the registry finds the one
-of a name; :meth:`ExtraSpecValidator.complaint` judges the value.
-
-Shapes::
+Example::
 
     ExtraSpecValidator(
         name='hw:numa_mem.{id}',
@@ -12,13 +9,15 @@ Shapes::
         value={'type': int, 'min': 1, 'description': 'Its memory in MB.'},
     )
 
-A parameter has a ``type`` (int: digits; str: anything), as the document writes it, or Nova's
-``pattern``. The first colon of a name ends its namespace: no placeholder before it takes one.
+A parameter has a ``type`` (int: digits; str: any text), as in the specification, or Nova's
+``pattern``. The first colon of a name ends its namespace: no placeholder before it matches a colon.
 
-Errors: InvalidSpec for what is defined wrongly, with the name of the definition in its path.
+Raises: InvalidSpec for an invalid definition, with the name of the definition in its path.
 
-Source: document 004; ``nova/api/validation/extra_specs/base.py``. We differ on purpose: outside its
-placeholders a name is taken literally, so that a dot is a dot, and parameters come in both forms.
+Source: Nova's specification "Flavor Extra Spec Validators"
+(https://blueprints.launchpad.net/nova/+spec/flavor-extra-spec-validators);
+``nova/api/validation/extra_specs/base.py``. Deviation: outside its placeholders a name is literal
+(a dot matches only a dot), and parameters have both forms.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from senlin_affinity.core.errors import InvalidSpec, PluginError
-from senlin_affinity.core.member_of import shown
 from senlin_affinity.extra_specs.values import Value, check_keys, compiled
+from senlin_affinity.model.errors import InvalidSpec, PluginError, quoted
 
 PLACEHOLDER = re.compile(r'\{(\w+)\}')
 _TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}
@@ -39,7 +37,7 @@ _TYPES: Mapping[type, str] = {int: r'\d+', str: r'.+'}
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may stand for a placeholder of a name; the whole of it must match ``pattern``."""
+    """A placeholder of a name; ``pattern`` must match its whole text."""
 
     name: str
     pattern: str
@@ -52,7 +50,7 @@ class Parameter:
 
     @classmethod
     def read(cls, given: Parameter | Mapping[str, Any]) -> Parameter:
-        """A parameter, from the document's mapping or from Nova's."""
+        """Return a parameter from a mapping in the form of the specification or of Nova."""
         if isinstance(given, Parameter):
             return given
         if not isinstance(given, Mapping) or 'name' not in given:
@@ -74,9 +72,9 @@ class Parameter:
 
 
 class Part:
-    """One side of a name, before or behind its first colon, with its placeholders.
+    """One side of a name, before or after its first colon, with its placeholders.
 
-    ``head`` is what stands before the first placeholder, ``tail`` what stands behind the last.
+    ``head`` is the text before the first placeholder, ``tail`` the text after the last one.
     """
 
     def __init__(self, text: str, parameters: Iterable[Parameter]) -> None:
@@ -88,7 +86,7 @@ class Part:
 
     @cached_property
     def pattern(self) -> str:
-        """What this side of a name must match, the whole of it; equal for equal parts."""
+        """The pattern that this whole side of a name must match; equal for equal parts."""
         return ''.join(
             f'(?:{self._patterns[piece]})' if place % 2 else re.escape(piece)
             for place, piece in enumerate(self.pieces)
@@ -96,26 +94,25 @@ class Part:
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
-        """The same, compiled."""
+        """The compiled pattern."""
         return re.compile(self.pattern)
 
 
 @dataclass(frozen=True, init=False)
 class ExtraSpecValidator:
-    """The definition of an extra spec, or of a family of them.
+    """The definition of an extra spec, or of a family of extra specs.
 
-    :param name: with a ``{placeholder}`` for each parameter.
+    :param name: the name, with a ``{placeholder}`` for each parameter.
     :param description: what the extra spec does, in reStructuredText.
-    :param value: what it may be, see :mod:`senlin_affinity.extra_specs.values`.
-    :param parameters: what may stand for the placeholders.
-    :param deprecated: new flavors should do without it. It is documented, and rejects nothing.
-    :param replaced_by: the extra spec to use in place of a deprecated one.
-    :param image_property: the image property that means the same (``hw_cpu_policy``).
-    :param drivers: the virt drivers that support it; empty: all, or not known. Documented only.
+    :param value: the allowed values, see :mod:`senlin_affinity.extra_specs.values`.
+    :param parameters: the allowed texts of the placeholders.
+    :param deprecated: whether new flavors should avoid it. Documented only.
+    :param replaced_by: the extra spec to use instead of a deprecated one.
+    :param image_property: the equivalent image property (``hw_cpu_policy``).
+    :param drivers: the virt drivers that support it; empty: all, or unknown. Documented only.
     :param depends_on: names of extra specs that it needs to have an effect. Documented only.
-    :param check: a check of its own, where the value does not say it all. It gets the number,
-        boolean or string, and raises a ValueError or an InvalidSpec that says what is wrong; what
-        else it raises is a PluginError.
+    :param check: an additional check. It receives the number, boolean or string, and raises a
+        ValueError or an InvalidSpec with the reason. Any other exception becomes a PluginError.
     """
 
     name: str
@@ -164,18 +161,18 @@ class ExtraSpecValidator:
 
     @property
     def status(self) -> str:
-        """Its support status: ``supported`` or ``deprecated``."""
+        """The support status: ``supported`` or ``deprecated``."""
         return 'deprecated' if self.deprecated else 'supported'
 
     @property
     def namespace(self) -> str:
-        """``hw`` for ``hw:cpu_policy``, ``trait`` for ``trait{group}:...``; '': it has none."""
+        """``hw`` for ``hw:cpu_policy``, ``trait`` for ``trait{group}:...``, '' without one."""
         before, colon, _ = self.name.partition(':')
         return before.partition('{')[0] if colon else ''
 
     @cached_property
     def parts(self) -> tuple[Part | None, Part]:
-        """What stands before the first colon (None: there is none), and what stands behind it."""
+        """The parts before the first colon (None: there is no colon) and after it."""
         before, colon, behind = self.name.partition(':')
         if not colon:
             return None, Part(self.name, self.parameters)
@@ -183,11 +180,11 @@ class ExtraSpecValidator:
 
     @property
     def is_literal(self) -> bool:
-        """Has the name no placeholder?"""
+        """Whether the name has no placeholder."""
         return '{' not in self.name
 
     def complaint(self, value: object) -> str | None:
-        """What is wrong with a value; None: nothing."""
+        """Return why a value is invalid; None if it is valid."""
         found = self.value.complaint(value)
         if found is None and self.check is not None:
             try:
@@ -195,7 +192,7 @@ class ExtraSpecValidator:
             except InvalidSpec as error:
                 return error.message
             except ValueError as error:
-                return str(error) or f'must not be {shown(value)}'
+                return str(error) or f'must not be {quoted(value)}'
             except PluginError:
                 raise
             except Exception as error:
@@ -205,7 +202,7 @@ class ExtraSpecValidator:
 
 @dataclass(frozen=True)
 class Namespace:
-    """What belongs to one namespace of extra specs; ``name`` is '' for those without one."""
+    """A namespace of extra specs; ``name`` is '' for extra specs without one."""
 
     name: str
     title: str

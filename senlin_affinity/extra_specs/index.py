@@ -1,9 +1,8 @@
-"""Finds the definition of an extra spec, at a cost that does not grow with their number.
+"""Find the definition of an extra spec, at a cost independent of the number of definitions.
 
-A name without placeholders is one look into a dictionary. All others are kept by namespace, and
-within it by what stands before the first and behind the last placeholder: only definitions that
-begin and end like the name are compared. Where two fit it, the one with more letters outside its
-placeholders is found, whatever their order.
+A name without placeholders is one dictionary lookup. All others are grouped by namespace, and by
+the text before the first and after the last placeholder; only definitions with equal ends are
+compared. If two match, the one with more characters outside its placeholders wins.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from senlin_affinity.extra_specs.base import ExtraSpecValidator, Part
 
 @dataclass
 class _Keys:
-    """The definitions of one namespace, by what stands behind the colon.
+    """The definitions of one namespace, by the text after the colon.
 
-    ``templates`` are kept by the lengths of their two ends, the longer first, then by the ends.
+    ``templates`` are grouped by the lengths of their two ends, the longest first, then by the ends.
     """
 
     literal: dict[str, ExtraSpecValidator] = field(default_factory=dict)
@@ -53,11 +52,11 @@ class Index:
     """Definitions by the names that they match."""
 
     def __init__(self, validators: Iterable[ExtraSpecValidator] = ()) -> None:
-        #: Names without a colon, and those with one by the namespace before it.
+        #: Names without a colon, and names with one by the namespace before it.
         self._bare = _Keys()
         self._plain: dict[str, _Keys] = {}
-        #: By what stands before the placeholder of the namespace (its length, then its text), then
-        #: by the pattern.
+        #: By the text before the namespace's placeholder (its length, then the text), then by the
+        #: pattern.
         self._patterned: dict[int, dict[str, dict[str, tuple[Part, _Keys]]]] = {}
         for validator in validators:
             namespace, _ = validator.parts
@@ -70,11 +69,11 @@ class Index:
                 known = table.setdefault(namespace.head, {})
                 _, keys = known.setdefault(namespace.pattern, (namespace, _Keys()))
             keys.add(validator)
-        #: Most requests are about the same few namespaces.
+        #: Most requests use the same few namespaces.
         self._keys_of = lru_cache(self._matching)
 
     def find(self, name: str) -> ExtraSpecValidator | None:
-        """The definition that a name belongs to; None: there is none."""
+        """Return the definition that matches a name; None if no definition does."""
         namespace, colon, key = name.partition(':')
         if not colon:
             return self._bare.find(name)

@@ -1,15 +1,14 @@
-"""Judges the extra specs of a flavor, in one of three modes.
+"""Validate the extra specs of a flavor in one of three modes.
 
-Modes: with ``strict`` every name needs a definition, and every value must be what it says; with
-``permissive``, names that nothing defines pass, and are handed back; ``off`` looks at nothing.
+In mode ``strict``, every name needs a definition and every value must be valid. In mode
+``permissive``, names without a definition pass and are returned. Mode ``off`` checks nothing.
 
-Errors: InvalidExtraSpec with one sentence for each error, all of them: a name that is no string is
-one; InvalidSpec for another word than the three modes, and for extra specs that are no mapping;
-PluginError for a name that only an installed package which does not load can define, and for one
-that two of them define.
+Raises: InvalidExtraSpec with one sentence for each error, including a name that is not a string;
+InvalidSpec for an unknown mode, and for extra specs that are not a mapping; PluginError for a name
+that only a plugin which failed to load can define, and for a name that two plugins define.
 
-Source: document 004. We differ from Nova on purpose: it never looks at names without a namespace,
-or with one that it does not know.
+Source: Nova's specification "Flavor Extra Spec Validators". Deviation: Nova ignores names without a
+namespace or with an unknown one.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from senlin_affinity.extra_specs.registry import Registry, available, own
+from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec, PluginError
 
 STRICT = 'strict'
 PERMISSIVE = 'permissive'
@@ -28,10 +27,10 @@ MODES = (STRICT, PERMISSIVE, OFF)
 
 @dataclass(frozen=True)
 class Finding:
-    """What is to be said of one extra spec; its text begins with the name.
+    """A finding about one extra spec; its text begins with the name.
 
-    ``is_error`` is False for a name that permissive mode lets through. ``suggestion`` is the known
-    name that was likely meant, None where there is none or where the name is known.
+    ``is_error`` is False for a name that permissive mode accepts. ``suggestion`` is the known name
+    that an unknown one resembles; None for a known name, or without a similar one.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Finding:
 def validate(
     name: str, value: str, mode: str = STRICT, registry: Registry | None = None
 ) -> Finding | None:
-    """Check one extra spec; what comes back is a name that permissive mode lets through."""
+    """Check one extra spec; return the finding of a name that permissive mode accepts, or None."""
     _check_mode(mode)
     found = _judge(name, value, mode, registry)
     if found is not None and found.is_error:
@@ -58,7 +57,7 @@ def validate(
 def validate_all(
     extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
 ) -> tuple[Finding, ...]:
-    """Check all extra specs of a flavor; what comes back is let through by permissive mode."""
+    """Check all extra specs of a flavor; return the findings that permissive mode accepts."""
     found = judge(extra_specs, mode, registry)
     errors = [str(finding) for finding in found if finding.is_error]
     if errors:
@@ -69,7 +68,7 @@ def validate_all(
 def judge(
     extra_specs: Mapping[str, str], mode: str = STRICT, registry: Registry | None = None
 ) -> tuple[Finding, ...]:
-    """What is to be said of these extra specs, errors or not, in the order of their names."""
+    """Return the findings about extra specs, errors included, in the order of the names."""
     _check_mode(mode)
     if not isinstance(extra_specs, Mapping):
         raise InvalidSpec(f'must be a mapping of names to values, not {extra_specs!r}')
@@ -91,7 +90,7 @@ def _judge(name: str, value: str, mode: str, registry: Registry | None) -> Findi
     known = registry or own()
     validator = known.find(name)
     if validator is None and registry is None:
-        # No plugin has a say in what this project defines.
+        # Plugins cannot change definitions of this project.
         known = available()
         validator = known.find(name)
     missing = known.missing_for(name) if known.missing else ()

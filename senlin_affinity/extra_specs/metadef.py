@@ -1,20 +1,21 @@
-"""Definitions of extra specs as namespaces of Glance's metadata definition catalogue.
+"""Export definitions as namespaces of Glance's metadata definition catalogue.
 
-Shapes, as Glance's API and ``glance-manage db_load_metadefs`` take them::
+Example, as Glance's API and ``glance-manage db_load_metadefs`` accept it::
 
     {"namespace": "OS::Compute::ExtraSpecs::hw", "display_name": "...", "visibility": "public",
      "resource_type_associations": [{"name": "OS::Nova::Flavor", "prefix": "hw:"}],
      "properties": {"cpu_policy": {"title": "hw:cpu_policy", "type": "string", "enum": [...]}}}
 
-Units: names have 80 characters at most, the description of a namespace 500. The same definitions
-give the same text, to the byte.
+A property has one name. A placeholder that may be empty (the group of ``trait{group}:...``) is
+removed from it; a definition with any other placeholder is not exported. Equal definitions produce
+identical text.
 
-A property has one name: a placeholder that may be empty (the group of ``trait{group}:...``) is left
-out of it, and a definition with any other placeholder is not exported.
+Units: names have at most 80 characters, and the description of a namespace at most 500.
 
-Errors: InvalidSpec for a name that is too long for Glance.
+Raises: InvalidSpec for a name that is too long for Glance.
 
-Source: document 004; Glance's schema of a namespace. Nova never wrote an exporter.
+Source: Nova's specification "Flavor Extra Spec Validators"; Glance's schema of a namespace. Nova
+has no exporter.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.extra_specs.base import PLACEHOLDER, ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.render import ordered, plain
+from senlin_affinity.model.errors import InvalidSpec
 
 PREFIX = 'OS::Compute::ExtraSpecs'
 LONGEST_NAME = 80
 LONGEST_DESCRIPTION = 500
 
 _TYPES: Mapping[type, str] = {int: 'integer', bool: 'boolean', str: 'string'}
-#: What Python's regular expressions have, and those of JSON schema (ECMA 262) have not.
+#: Features of Python's regular expressions that JSON schema (ECMA 262) lacks.
 _PYTHON_ONLY = re.compile(r'\(\?(?:P[<=>]|<[!=]|#|\(|[aiLmsux-])|\\[AZ]|[*+?}]\+')
 
 
 def namespace(source: Namespace) -> dict[str, Any]:
-    """One namespace of the catalogue; its ``properties`` may be empty."""
+    """Return a namespace of the catalogue; its ``properties`` may be empty."""
     properties = {}
     for validator in ordered(source):
         name = exported_name(validator)
@@ -58,13 +59,13 @@ def namespace(source: Namespace) -> dict[str, Any]:
 
 
 def exported_name(validator: ExtraSpecValidator) -> str | None:
-    """The one name that a definition has in the catalogue; None: it has too many."""
+    """Return the name of a definition in the catalogue; None if it has more than one."""
     has_one = all(re.fullmatch(parameter.pattern, '') for parameter in validator.parameters)
     return PLACEHOLDER.sub('', validator.name) if has_one else None
 
 
 def text(exported: object) -> str:
-    """What is exported, as a file's text."""
+    """Return the content of a file with the exported object."""
     return json.dumps(exported, indent=4, ensure_ascii=False) + '\n'
 
 
@@ -78,7 +79,7 @@ def _property(name: str, validator: ExtraSpecValidator) -> dict[str, Any]:
         'minimum': value.min,
         'maximum': value.max,
         'enum': list(value.enum) or None,
-        # Here the whole value must match, there any part of it would do.
+        # JSON schema searches for the pattern, so anchors make it match the whole value.
         'pattern': f'^(?:{value.pattern})$' if is_portable else None,
     }
     return {key: each for key, each in found.items() if each is not None}

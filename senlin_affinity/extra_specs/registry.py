@@ -1,20 +1,23 @@
-"""Every definition that is known here: those of this project, and those of installed packages.
+"""Load all definitions: those of this project, and those of installed packages.
 
-Data flow: entry points come in, each a list of definitions (document 004), or a module or callable
-that registers them (Nova's form); one :class:`Registry` goes out, read once for the whole process.
+An entry point is a list of definitions (the specification's form), or a module or callable that
+registers them (Nova's form). One :class:`Registry` is read once for the whole process. A plugin's
+definition of a name of this project has no effect (:attr:`Registry.shadowed`).
 
-What a plugin defines under a name of this project has no effect (:attr:`Registry.shadowed`).
+Importing a package may hang or end the process. The reader in the group ``READERS`` therefore loads
+all entry points in a separate process first, unless this process runs Nova. This process imports
+only what loaded there.
 
-Nova's options and Senlin's do not fit into one process, so nova is never imported here: while an
-entry point is loaded, nova cannot be found, unless the process runs Nova and has it already. What
-does not load like that is handed, all at once, to the reader in the group ``READERS``.
+The options of Nova and Senlin conflict in one process. Unless the process runs Nova, importing nova
+fails while an entry point is loaded. The reader's result replaces an entry point that fails to load
+for this reason.
 
-Errors: PluginError for an entry point that does not load or is none of these, and for two plugins
-that define one name: it names both. Only :func:`available` goes without what does not load, and
-with names that two plugins define: :meth:`Registry.missing_for` says which names cannot be judged.
+Raises: PluginError for an entry point that does not load or has neither form, and for two plugins
+that define one name. :func:`available` raises nothing: :meth:`Registry.missing_for` lists the names
+that cannot be validated.
 
-Source: document 004. We differ on purpose: in Nova the last one wins, and what fails to load is
-skipped.
+Source: Nova's specification "Flavor Extra Spec Validators". Deviation: in Nova the last definition
+wins, and a plugin that fails to load is skipped.
 """
 
 from __future__ import annotations
@@ -26,30 +29,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint
+from typing import Any
 
-from senlin_affinity.core.errors import InvalidSpec, PluginError
+from stevedore import ExtensionManager, NamedExtensionManager
+
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
-from senlin_affinity.extra_specs.conversion import converted
 from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.suggestions import Suggestions
 from senlin_affinity.extra_specs.validators import namespaces
+from senlin_affinity.model.errors import InvalidSpec, PluginError
 
-#: Where plugins are looked for; in Nova's own group only on request, as its modules need nova.
+#: The groups of plugins. Nova's own group is optional, because its modules need nova.
 GROUPS = ('senlin_affinity.extra_spec_validators', 'nova.extra_spec_validators')
 NOVA_GROUP = 'nova.api.extra_spec_validators'
-#: Who reads what does not load here: a callable that takes entry points, and gives a Plugin or a
-#: PluginError for each of them: an Unanswered where the reader failed, and not the plugin.
+#: A callable that takes entry points and returns a Plugin or a PluginError for each of them:
+#: Unanswered if the reader failed instead of the plugin.
 READERS = 'senlin_affinity.extra_spec_readers'
 _OURS = 'senlin_affinity.'
-#: A process that has Nova's options has room for all of it. (``nova`` alone is an empty package.)
+#: A process that has loaded Nova's options can import Nova. (``nova`` alone is an empty package.)
 _NOVA_OPTIONS = 'nova.conf'
-#: Recursive, so that eventlet makes a green one of it in a process that is patched later.
+#: Recursive, so that eventlet converts it in a process that is patched later.
 _READING = threading.RLock()
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """An entry point: its name, what it points to, and the definitions that it brings."""
+    """An entry point: its name, its target, and its definitions."""
 
     name: str
     target: str
@@ -60,15 +65,15 @@ class Plugin:
 
 
 class Unanswered(PluginError):
-    """A plugin of which nothing was found out, so that it has to be read again."""
+    """A plugin whose reader failed, so that it must be read again."""
 
 
 class Registry:
-    """The definitions, and how to find the one that a name belongs to.
+    """All definitions, with a search by name.
 
-    ``namespaces`` and ``own`` are those of this project; ``added`` is what plugins define besides,
-    and ``shadowed`` what they define in vain, each with its plugin. ``missing`` says what is not
-    whole: plugins that could not be read, and names that are defined twice.
+    ``namespaces`` and ``own`` belong to this project. ``added`` has the definitions of plugins, and
+    ``shadowed`` their definitions without effect, each with its plugin. ``missing`` has an error
+    for each plugin that could not be read, and for each name that is defined twice.
     """
 
     def __init__(
@@ -96,17 +101,18 @@ class Registry:
         self.missing = (*self._unread, *clashes.values())
         #: Every definition that has an effect.
         self.validators = self.own + self.added
-        # Most names have no placeholder: one look, whoever defines them.
+        # Most names have no placeholder, so one lookup is enough.
         self._literal = {each.name: each for each in self.validators if each.is_literal}
 
     def find(self, name: str) -> ExtraSpecValidator | None:
-        """The definition that a name belongs to; None: there is none."""
+        """Return the definition that matches a name; None if no definition does."""
         return self._literal.get(name) or self._own.find(name) or self._added.find(name)
 
     def missing_for(self, name: str) -> tuple[PluginError, ...]:
-        """What of :attr:`missing` counts for this name.
+        """Return the errors of :attr:`missing` that concern this name.
 
-        For one that is not found, every plugin that could not be read: it may be one of theirs.
+        For an unknown name, return every plugin that could not be read, because it may define the
+        name.
         """
         found = self.find(name)
         if found is None:
@@ -114,7 +120,7 @@ class Registry:
         return (self._clashes[found.name],) if found.name in self._clashes else ()
 
     def suggest(self, name: str) -> str | None:
-        """The known name that an unknown one was meant to be; None: it looks like no other."""
+        """Return the known name that an unknown one resembles; None if no name is similar."""
         return self._suggestions.suggest(name)
 
     @cached_property
@@ -123,7 +129,10 @@ class Registry:
 
 
 def installed(*, with_nova: bool = False) -> Registry:
-    """All that is installed, ``with_nova`` also Nova's own group; PluginError if any is missing."""
+    """Return all installed definitions; raise PluginError if any plugin is missing.
+
+    :param with_nova: include Nova's own group.
+    """
     registry = available(with_nova=with_nova)
     if registry.missing:
         raise PluginError('; '.join(map(str, registry.missing))) from registry.missing[0]
@@ -131,10 +140,9 @@ def installed(*, with_nova: bool = False) -> Registry:
 
 
 def available(*, with_nova: bool = False) -> Registry:
-    """The same, without the plugins that cannot be read (:attr:`Registry.missing`).
+    """Return the installed definitions without the plugins that cannot be read.
 
-    A registry is kept as long as the process lives, with what it lacks: no entry point is added
-    meanwhile, and modules stay as they were imported. It is read again after an Unanswered.
+    The result is cached for the life of the process. It is read again after an Unanswered.
     """
     with _READING:
         registry = _kept((*GROUPS, NOVA_GROUP) if with_nova else GROUPS)
@@ -145,30 +153,30 @@ def available(*, with_nova: bool = False) -> Registry:
 
 @cache
 def own() -> Registry:
-    """What this project defines, and no plugin."""
+    """Return the definitions of this project only."""
     return Registry()
 
 
 def _read(groups: Iterable[str]) -> Registry:
-    # Longer to import than all that is above.
-    from stevedore import ExtensionManager, NamedExtensionManager
-
     found: dict[tuple[str, str], Plugin | PluginError] = {}
-    failed: dict[tuple[str, str], EntryPoint] = {}
+    entry_points: dict[tuple[str, str], EntryPoint] = {}
     for group in groups:
         for entry_point in NamedExtensionManager(group, ()).list_entry_points():
-            # One entry point in two groups is one plugin.
+            # An entry point in two groups is one plugin.
             key = (entry_point.name, entry_point.value)
-            if key in found or (group == NOVA_GROUP and entry_point.value.startswith(_OURS)):
-                continue
-            try:
-                with _without_nova():
-                    found[key] = load(entry_point)
-            except PluginError as error:
-                found[key], failed[key] = error, entry_point
-    if failed and _NOVA_OPTIONS not in sys.modules:
+            if not (group == NOVA_GROUP and entry_point.value.startswith(_OURS)):
+                entry_points.setdefault(key, entry_point)
+    if entry_points and _NOVA_OPTIONS not in sys.modules:
         for reader in ExtensionManager(READERS).extensions:
-            found |= zip(failed, reader.plugin(tuple(failed.values())), strict=True)
+            found |= zip(entry_points, reader.plugin(tuple(entry_points.values())), strict=True)
+    for key, entry_point in entry_points.items():
+        if isinstance(found.get(key), PluginError) and not isinstance(found[key], Unanswered):
+            continue  # importing it here could end this process
+        try:
+            with _without_nova():
+                found[key] = load(entry_point)
+        except PluginError as error:
+            found.setdefault(key, error)
     return Registry(
         own().namespaces,
         (each for each in found.values() if isinstance(each, Plugin)),
@@ -181,7 +189,7 @@ _kept = cache(_read)
 
 @contextmanager
 def _without_nova() -> Iterator[None]:
-    """Let no module be imported from nova, unless it is at home in this process."""
+    """Let imports of nova fail in the block, unless this process runs Nova."""
     if _NOVA_OPTIONS in sys.modules:
         yield
         return
@@ -195,11 +203,13 @@ def _without_nova() -> Iterator[None]:
 
 
 def load(entry_point: EntryPoint) -> Plugin:
-    """The definitions of an entry point, loaded into this process."""
+    """Return the definitions of an entry point, loaded into this process."""
     plugin = Plugin(entry_point.name, entry_point.value, ())
     try:
         source = entry_point.load()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         words = str(error) or type(error).__name__
         raise PluginError(f'extra spec validators {plugin} do not load: {words}') from error
     try:
@@ -208,17 +218,61 @@ def load(entry_point: EntryPoint) -> Plugin:
         return replace(plugin, validators=tuple(map(converted, source)))
     except InvalidSpec as error:
         raise PluginError(f'extra spec validators {plugin}: {error}') from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginError(
             f'extra spec validators {plugin} can not be read: {error}; the entry point must be a '
             'list of definitions, or a module or callable that gives one'
         ) from error
 
 
+def converted(given: Any) -> ExtraSpecValidator:
+    """Return the equivalent definition of one that was written for Nova.
+
+    A definition of this project is returned unchanged. Attributes that Nova ignores are dropped. If
+    a definition has a pattern and an enum, only the pattern counts, as in Nova; its name is literal
+    outside the placeholders (``nova/api/validation/extra_specs/base.py``). Raises: InvalidSpec.
+    """
+    if isinstance(given, ExtraSpecValidator):
+        return given
+    name, value = getattr(given, 'name', None), getattr(given, 'value', None)
+    if not isinstance(name, str) or not isinstance(value, Mapping):
+        raise InvalidSpec(f'must be definitions (ExtraSpecValidator), not {given!r}')
+    parameters = [
+        {'pattern': each.get('pattern'), 'name': each['name']}
+        | {key: each[key] for key in ('description',) if key in each}
+        for each in getattr(given, 'parameters', None) or ()
+        if f'{{{each["name"]}}}' in name
+    ]
+    return ExtraSpecValidator(
+        name=name,
+        description=getattr(given, 'description', None) or name,
+        value=_value(value),
+        parameters=parameters,
+        deprecated=bool(getattr(given, 'deprecated', False)),
+    )
+
+
+def _value(value: Mapping[str, Any]) -> dict[str, Any]:
+    kind = value.get('type')
+    read = {'type': kind, 'description': value.get('description', '')}
+    if kind is int:
+        read |= {key: value[key] for key in ('min', 'max') if key in value}
+    elif kind is str and value.get('pattern'):
+        read['pattern'] = value['pattern']
+    elif kind is str and 'enum' in value:
+        read['enum'] = tuple(dict.fromkeys(value['enum']))
+    return read
+
+
 def _unique(
     plugins: Iterable[Plugin],
 ) -> tuple[Iterable[tuple[Plugin, ExtraSpecValidator]], Mapping[str, PluginError]]:
-    """Each name once, and the names that are defined twice; a plugin may repeat itself."""
+    """Return each name once, and an error for each name that is defined twice.
+
+    A plugin may repeat an equal definition.
+    """
     seen: dict[str, tuple[Plugin, ExtraSpecValidator]] = {}
     clashes: dict[str, PluginError] = {}
     for plugin in plugins:

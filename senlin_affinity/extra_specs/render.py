@@ -1,9 +1,8 @@
-"""Definitions of extra specs as pages in reStructuredText.
+"""Render definitions of extra specs as pages in reStructuredText.
 
-Data flow: the namespaces of a registry come in, with what installed packages add to them; a page of
-text for each goes out (the Sphinx extension uses the same lines), the same to the byte each time.
+The Sphinx extension uses the same lines. Equal definitions produce identical text.
 
-Shapes::
+Example::
 
     page(namespace) == '''
     ...
@@ -25,14 +24,14 @@ from dataclasses import replace
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.registry import Registry
 
-#: What stands for the empty name of a namespace: in a file's name, and on the command line.
+#: The name of the empty namespace in file names and on the command line.
 NO_NAMESPACE = 'no-namespace'
 #: A role (:doc:`text`), or ``literal``, *emphasis* and **strong** text.
 _MARKUP = re.compile(r':[\w:+.-]+:`([^`]+)`|``(.+?)``|\*\*(.+?)\*\*|\*(?=\S)(.+?)(?<=\S)\*')
 
 
 def namespaces(registry: Registry) -> tuple[Namespace, ...]:
-    """Every namespace once, in the order of their names, with all that is defined in it."""
+    """Return each namespace once, sorted by name, with the definitions of plugins."""
     found = {namespace.name: namespace for namespace in registry.namespaces}
     for validator in registry.added:
         name = validator.namespace
@@ -43,17 +42,17 @@ def namespaces(registry: Registry) -> tuple[Namespace, ...]:
 
 
 def slug(namespace: Namespace) -> str:
-    """The name of a namespace, for files and for people."""
+    """Return the name of a namespace for file names and the command line."""
     return namespace.name or NO_NAMESPACE
 
 
 def ordered(namespace: Namespace) -> tuple[ExtraSpecValidator, ...]:
-    """The definitions in the order in which they are shown."""
+    """Return the definitions of a namespace, sorted by name."""
     return tuple(sorted(namespace.validators, key=lambda validator: validator.name))
 
 
 def page(namespace: Namespace) -> str:
-    """A page that docutils can read without any extension."""
+    """Return a page that docutils renders without extensions."""
     lines = [namespace.title, '=' * len(namespace.title), '', *namespace.summary.splitlines()]
     for validator in ordered(namespace):
         lines += ['', f'``{validator.name}``', *_indented(body(validator))]
@@ -61,12 +60,12 @@ def page(namespace: Namespace) -> str:
 
 
 def literal(name: str) -> str:
-    """The name of an extra spec, as any page can have it."""
+    """Return the name of an extra spec as a literal."""
     return f'``{name}``'
 
 
 def body(validator: ExtraSpecValidator, refer_to: Callable[[str], str] = literal) -> list[str]:
-    """All of one definition but its name; ``refer_to`` writes the name of another extra spec."""
+    """Return the lines of a definition; ``refer_to`` formats the name of another extra spec."""
     lines = textwrap.dedent(validator.description).strip().splitlines()
     for title, text in _fields(validator, refer_to):
         if lines[-1] and not lines[-1].startswith(':'):
@@ -95,7 +94,7 @@ def _fields(
 
 
 def value(validator: ExtraSpecValidator) -> str:
-    """What a value must be, with its meaning."""
+    """Return a description of the allowed values."""
     wanted = validator.value
     if wanted.enum:
         kind = f'one of {", ".join(map(literal, wanted.enum))}'
@@ -108,7 +107,7 @@ def value(validator: ExtraSpecValidator) -> str:
 
 
 def plain(text: str) -> str:
-    """A text in reStructuredText without its markup, in one line."""
+    """Return a reStructuredText as one line without markup."""
     flat = ' '.join(text.split())
     return _MARKUP.sub(lambda found: next(filter(None, found.groups())), flat)
 

@@ -1,11 +1,11 @@
-"""Which known extra spec an unknown name was meant to be.
+"""Find the known extra spec that an unknown name resembles.
 
-Data flow: first what differs in case or in a separator only, then a known key under another
-namespace (or the image property that means the same), then what is near in its letters.
+The order is: a difference only in case or separators, then a known key in another namespace (or the
+equivalent image property), then a similar spelling.
 
-Shapes: ``hw:cpu_pollicy`` and ``hw_cpu_policy`` give ``hw:cpu_policy``; ``hw:numa_cpu.0`` gives
-``hw:numa_cpus.{num}``; ``trait1:HW_CPU_X86_AVX22`` gives ``trait1:HW_CPU_X86_AVX2``; None where no
-name is near.
+Example: ``hw:cpu_pollicy`` and ``hw_cpu_policy`` give ``hw:cpu_policy``; ``hw:numa_cpu.0`` gives
+``hw:numa_cpus.{num}``; ``trait1:HW_CPU_X86_AVX22`` gives ``trait1:HW_CPU_X86_AVX2``; a name without
+a similar one gives None.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from string import digits
 
-from senlin_affinity.core.suggestion import typo_of
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Part
+from senlin_affinity.model.suggestion import typo_of
 
 
 class Suggestions:
-    """The names of a registry, by how they may be mistyped; ``find`` gives a name's definition."""
+    """The names of a registry; ``find`` returns the definition of a name."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Suggestions:
         find: Callable[[str], ExtraSpecValidator | None],
     ) -> None:
         self._find = find
-        #: By namespace: the keys without their placeholders, 'numa_cpus.', and as they are shown.
+        #: By namespace: the keys without their placeholders ('numa_cpus.'), and as they are shown.
         self._keys: dict[str, dict[str, str]] = {}
         self._patterned: dict[str, tuple[Part, str]] = {}
         self._images: dict[str, str] = {}
@@ -44,7 +44,7 @@ class Suggestions:
                 self._by_key[part.text].add(validator.name)
 
     def suggest(self, name: str) -> str | None:
-        """The known name that is meant; None: it looks like no other."""
+        """Return the known name that a name resembles; None if no name is similar."""
         return next((found for found in self._meant(name) if found != name), None)
 
     def _meant(self, name: str) -> Iterator[str]:
@@ -76,7 +76,7 @@ class Suggestions:
                     yield f'{before}{colon}{behind}'
 
     def _elsewhere(self, key: str) -> Iterator[str]:
-        """The one known name with this key."""
+        """Yield the known name with this key, if exactly one exists."""
         names = self._by_key.get(key, set())
         if len(names) == 1:
             yield from names
@@ -89,7 +89,7 @@ class Suggestions:
                 yield f'{prefix}{keys[meant]}'
 
     def _stem(self, namespace: str) -> str | None:
-        """The namespace without the group that it may end with: ``trait`` for ``trait1``."""
+        """Return the namespace without a group (``trait`` for ``trait1``); None if unknown."""
         if namespace in self._keys:
             return namespace
         found = (stem for part, stem in self._patterned.values() if part.regex.fullmatch(namespace))

@@ -1,19 +1,19 @@
-"""The values that an extra spec takes: their type, its limits, and what is wrong with another.
+"""Check the value of an extra spec: its type, its limits and its format.
 
-Shapes::
+Example::
 
     {'type': int, 'min': 1}                                 {'type': bool}
     {'type': str, 'enum': ['isolate', 'none']}              {'type': str, 'pattern': r'[a-z]+'}
     Value.read({'type': int, 'min': 1}).complaint('0') == "must be a whole number of 1 or more, ..."
 
-Units: ``min`` and ``max`` are included; None is "no limit", an empty ``enum`` "any string".
+Units: ``min`` and ``max`` are inclusive; None means no limit, and an empty ``enum`` any string.
 
-Errors: InvalidSpec for a value that is defined wrongly (its path begins with ``value``). What a
-value may not be is no error here: :meth:`Value.complaint` says it, None where all is well.
+Raises: InvalidSpec for an invalid definition (its path begins with ``value``).
+:meth:`Value.complaint` returns the reason for an invalid value, and None for a valid one.
 
-Source: document 004. Numbers and booleans are read as Nova reads them: Python's ``int`` (blanks
-around it, a sign, single underscores) and oslo.utils' words for true and false, in any case. We
-differ on purpose: a pattern beside an enum is refused.
+Source: Nova's specification "Flavor Extra Spec Validators". Numbers and booleans are parsed as in
+Nova: Python's ``int`` (surrounding blanks, a sign, single underscores) and the words of oslo.utils
+for true and false in any case. Deviation: a pattern together with an enum is an error.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from senlin_affinity.core.aggregates.host_metadata import FALSE, TRUE
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import shown
-from senlin_affinity.core.suggestion import meant, typo_of
+from senlin_affinity.model.errors import InvalidSpec, quoted
+from senlin_affinity.model.suggestion import meant, typo_of
+from senlin_affinity.nova.host_metadata import FALSE, TRUE
 
 BOOLEANS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
 _KINDS: Mapping[type, tuple[str, ...]] = {int: ('min', 'max'), bool: (), str: ('pattern', 'enum')}
@@ -34,9 +33,9 @@ _KINDS: Mapping[type, tuple[str, ...]] = {int: ('min', 'max'), bool: (), str: ('
 
 @dataclass(frozen=True)
 class Value:
-    """What a value must be. Made from the document's mapping by :meth:`read`.
+    """The constraints on a value, made from the specification's mapping by :meth:`read`.
 
-    ``regex`` is the compiled ``pattern``: the whole value must match it.
+    ``regex`` is the compiled ``pattern``; it must match the whole value.
     """
 
     type: type
@@ -65,7 +64,7 @@ class Value:
 
     @classmethod
     def read(cls, given: Value | Mapping[str, Any]) -> Value:
-        """The value of a definition, from the mapping that a person writes."""
+        """Return the value of a definition, from a mapping such as ``{'type': int}``."""
         if isinstance(given, Value):
             return given
         if not isinstance(given, Mapping):
@@ -78,23 +77,23 @@ class Value:
         return cls(**given)
 
     def complaint(self, text: object) -> str | None:
-        """What is wrong with a value of an extra spec; None: nothing."""
+        """Return why a value is invalid; None if it is valid."""
         if not isinstance(text, str):
-            return f'must be a string, not {shown(text)}'
+            return f'must be a string, not {quoted(text)}'
         if self._takes(text):
             return None
         near = typo_of(text, self.enum) if self.enum else None
         hint = '' if near is None else f': did you mean {near}?'
-        return f'must be {self.wanted()}, not {shown(text)}{hint}'
+        return f'must be {self.wanted()}, not {quoted(text)}{hint}'
 
     def parsed(self, text: str) -> int | bool | str:
-        """The number, boolean or string of a value that nothing is wrong with."""
+        """Return the number, boolean or string of a valid value."""
         if self.type is int:
             return int(text)
         return BOOLEANS[text.strip().lower()] if self.type is bool else text
 
     def wanted(self) -> str:
-        """What a value must be, in words."""
+        """Describe the allowed values: 'a whole number of 1 or more'."""
         if self.enum:
             return f'one of {", ".join(self.enum)}'
         if self.pattern is not None:
@@ -136,7 +135,7 @@ class Value:
 
 
 def compiled(pattern: object, path: str) -> re.Pattern[str]:
-    """A pattern that may also stand within a longer one, compiled."""
+    """Return the compiled pattern, grouped so that it can be part of a longer one."""
     if not isinstance(pattern, str):
         raise InvalidSpec(f'must be a regular expression, not {pattern!r}', path)
     try:
@@ -146,7 +145,7 @@ def compiled(pattern: object, path: str) -> re.Pattern[str]:
 
 
 def check_keys(given: Mapping[str, Any], known: Collection[str], path: str) -> None:
-    """A mapping has no other keys."""
+    """Raise InvalidSpec if a mapping has an unknown key."""
     for key in given:
         if key not in known:
             raise InvalidSpec(f'unknown key {key!r}: {meant(str(key), known)}', path)

@@ -1,1 +1,1 @@
-"""What other services load, one module per service."""
+"""Provide the modules that other services load, one package per service."""

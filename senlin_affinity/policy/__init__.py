@@ -1,1 +1,1 @@
-"""What the affinity policy is, free of any engine."""
+"""The affinity policy without an engine: its spec, its profile, its data."""

@@ -1,26 +1,28 @@
-"""What is remembered of a cluster and its policy, in the form that Senlin stores.
+"""Read and write the binding of a cluster to its server group, as Senlin stores it.
 
-Shapes (document 003, S1; ``policy`` and ``rules`` are written for spec 1.1)::
+Example (scenario S1 of "Affinity Policy V1.0", Senlin's manual; ``policy`` and ``rules`` are
+written for spec 1.1)::
 
     {'AffinityPolicy': {'version': '1.1',
                         'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
-A spec 1.1 adds ``made_by_policy: True`` to an inherited group that another binding's policy made.
+A spec 1.1 adds ``made_by_policy: True`` to an inherited group that the policy of another binding
+created. Every version can be read: the manual's number 1.0, Senlin's own '1.0', '1.1', and newer
+ones.
 
-Any version is read: the document's number 1.0, Senlin's own '1.0', '1.1', and newer ones.
-
-Errors: BindingError where data of this policy are there and can not be read. Data of another kind,
-and none at all, are None: there is nothing of ours.
+Raises: BindingError for malformed data of this policy. No data, or data of another policy only, are
+None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from senlin_affinity.core.errors import BindingError
+from senlin_affinity.model.errors import BindingError
+from senlin_affinity.model.snapshot import CloudSnapshot
 
 KEY = 'AffinityPolicy'
 
@@ -29,9 +31,9 @@ KEY = 'AffinityPolicy'
 class Binding:
     """The server group of a cluster.
 
-    ``is_inherited`` is False for a group that the policy created. ``is_made`` says that another
-    policy of the project created it. ``policy`` and ``rules`` are the group's own, None where an
-    older form does not tell.
+    ``is_inherited`` is False for a group that the policy created. ``is_made``: another policy of
+    the project created it. ``policy`` and ``rules`` are the group's; None in bindings of older
+    versions.
     """
 
     servergroup_id: str
@@ -43,12 +45,15 @@ class Binding:
 
     @property
     def is_ours(self) -> bool:
-        """Does it say that a policy made the group, which the last one out then deletes?"""
+        """Return whether a policy created the group, which its last cluster then deletes."""
         return self.is_made or not self.is_inherited
 
 
 def write(binding: Binding) -> dict[str, Any]:
-    """The data to store; for a spec 1.0 just the document's, since Senlin's own policy reads it."""
+    """Return the data to store.
+
+    For a spec 1.0, they have only the manual's keys, because Senlin's own policy reads them.
+    """
     data: dict[str, Any] = {
         'servergroup_id': binding.servergroup_id,
         'inherited_group': binding.is_inherited,
@@ -61,7 +66,7 @@ def write(binding: Binding) -> dict[str, Any]:
 
 
 def read(stored: object) -> Binding | None:
-    """The binding in what Senlin stored; None where nothing of this policy is in it."""
+    """Parse the data that Senlin stored; return None if they contain nothing of this policy."""
     entry = stored.get(KEY) if isinstance(stored, Mapping) else None
     if entry is None:
         return None
@@ -76,9 +81,23 @@ def read(stored: object) -> Binding | None:
     policy, rules = data.get('policy'), data.get('rules')
     return Binding(
         group_id,
-        data.get('inherited_group') is not False,  # whatever else it says: never delete in doubt
+        data.get('inherited_group') is not False,  # if malformed, never delete the group
         str(entry.get('version', '1.0')),
         policy if isinstance(policy, str) else None,
         rules if isinstance(rules, Mapping) else None,
         data.get('made_by_policy') is True,
+    )
+
+
+def remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:
+    """Return the snapshot with the binding's rules, because an old Nova does not show a group's."""
+    groups = snapshot.server_groups
+    if groups is None or binding is None or not binding.rules:
+        return snapshot
+    return replace(
+        snapshot,
+        server_groups=tuple(
+            replace(group, rules=binding.rules) if group.id == binding.servergroup_id else group
+            for group in groups
+        ),
     )

@@ -1,25 +1,28 @@
-"""The extra specs of the flavor that a cluster's profile names, judged before the policy acts.
+"""Check the extra specs of the flavor in a cluster's profile.
 
-Modes: ``strict`` refuses invalid values, names that nothing defines, and a flavor that is not
-there; ``permissive`` refuses invalid values only, and says the rest; ``off`` reads nothing.
+Units: the mode ``strict`` rejects invalid values, unknown names, and a missing flavor;
+``permissive`` rejects invalid values only, and reports the rest; ``off`` reads nothing.
 
-Errors: InvalidExtraSpec with all that is wrong, InvalidSpec for a missing flavor, CloudError.
+Raises: InvalidExtraSpec with all mistakes, InvalidSpec for a missing flavor, CloudError.
 
-Source: document 004; that a policy asks is this project's. It judges flavors that others made,
-which is why ``permissive`` is its default.
+Source: Nova's specification "Flavor Extra Spec Validators". Deviation: the policy also checks
+flavors that others created, therefore ``permissive`` is its default.
 """
 
 from __future__ import annotations
 
 from senlin_affinity import extra_specs
-from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec
-from senlin_affinity.core.ports import Inventory
-from senlin_affinity.policy.matching import saying
+from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec
+from senlin_affinity.model.ports import Inventory
+from senlin_affinity.policy.group_lookup import saying
 from senlin_affinity.policy.properties import Properties
 
 
 def check(properties: Properties, name: str | None, inventory: Inventory) -> str:
-    """Judge the flavor with this name or id (None: the profile names none); '' says nothing."""
+    """Check the flavor with this name or id, and return what a log should report, or ''.
+
+    Do nothing if the name is None (the profile has no flavor) or the mode is ``off``.
+    """
     mode = properties.extra_specs
     if name is None or mode == 'off':
         return ''

@@ -1,6 +1,6 @@
-"""What goes into ``action.data`` before nodes are created: how many, and the data of each.
+"""Build the entries of ``action.data`` before nodes are created: their number, and data for each.
 
-Shapes (document 003)::
+Example ("Affinity Policy V1.0" in Senlin's manual)::
 
     {'placement': {'count': 2, 'placements': [
         {'zone': 'nova:vsphere_drs_1', 'servergroup': 'XYZ-ABCD'},
@@ -8,9 +8,9 @@ Shapes (document 003)::
     {'status': 'ERROR', 'status_reason': 'No suitable vSphere host is available.',
      'reason': 'No suitable vSphere host is available. (drs.down on 1: ...)'}
 
-Units: a count is a whole number, 0 or more; a string of digits is one, too (a receiver's).
+Units: a count is a whole number, 0 or more; a receiver may send it as a string of digits.
 
-Errors: InvalidSpec for any other count.
+Raises: InvalidSpec for any other count.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from senlin_affinity.constraints.drs import PATTERN, DrsConstraint, check_drs_host
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.numbers import whole
-from senlin_affinity.core.reasons import sentence
-from senlin_affinity.policy.binding import Binding
+from senlin_affinity.constraints.drs import DrsConstraint, check_drs_host
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.numbers import whole
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.terminal_text import escaped
+from senlin_affinity.planner.decision import FEWER, Decision
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.policy.question import Question
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
 DEFAULT_DRS_ZONE = 'nova'
+_MOST_REMEDIES = 3
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where ``count`` nodes go: all into one server group, and perhaps a zone, or a zone's host.
+    """The server group of ``count`` nodes and, optionally, their zone or hosts.
 
-    ``hosts`` are a ``zone:host``, or a zone, for each node, where every node has one of its own;
-    None: Nova chooses it.
+    ``hosts`` has a ``zone:host`` or a zone for each node; None: Nova chooses the host of that node.
     """
 
     count: int
@@ -46,17 +46,17 @@ class Placement:
     hosts: tuple[str | None, ...] = ()
 
     def entries(self) -> list[dict[str, str]]:
-        """One fresh dict for each node."""
+        """Return a new dict for each node."""
         group = {'servergroup': self.servergroup}
         zones = self.hosts or (self.zone,) * self.count
         return [dict(group) if zone is None else {'zone': zone, **group} for zone in zones]
 
     def data(self) -> dict[str, Any]:
-        """What goes into ``action.data``."""
+        """Return the entries of ``action.data``."""
         return {'placement': {'count': self.count, 'placements': self.entries()}}
 
     def line(self) -> str:
-        """One line for the log."""
+        """Return one line for the log."""
         if not self.count:
             return 'places no node: the size stays'
         at_zone = f' in {self.zone}' if self.zone else ''
@@ -67,27 +67,28 @@ class Placement:
 
 @dataclass(frozen=True)
 class Refusal:
-    """No placement: ``status_reason`` for the document's readers, ``reason`` for the engine's."""
+    """A rejection: ``status_reason`` is the manual's key, ``reason`` is the engine's."""
 
     status_reason: str
     detail: str = ''
 
     @property
     def reason(self) -> str:
-        """The status reason, and the detail."""
+        """Return the status reason and the detail."""
         return f'{self.status_reason} ({self.detail})' if self.detail else self.status_reason
 
     def data(self) -> dict[str, Any]:
-        """What goes into ``action.data``."""
-        return {'status': 'ERROR', 'status_reason': self.status_reason, 'reason': self.reason}
+        """Return the entries of ``action.data``; their texts contain no control characters."""
+        reasons = {'status_reason': self.status_reason, 'reason': self.reason}
+        return {'status': 'ERROR', **{key: escaped(text) for key, text in reasons.items()}}
 
     def line(self) -> str:
-        """One line for the log."""
-        return f'refuses: {self.reason}'
+        """Return one line for the log."""
+        return f'rejects: {self.reason}'
 
 
 def decided_count(data: Mapping[str, Any]) -> int | None:
-    """The number of nodes that another policy decided on; None if none did."""
+    """Return the number of nodes that another policy decided on; None if none did."""
     creation = data.get('creation')
     if creation is not None and not isinstance(creation, Mapping):
         raise InvalidSpec(f'must be a mapping with count, not {creation!r}', 'data.creation')
@@ -96,28 +97,26 @@ def decided_count(data: Mapping[str, Any]) -> int | None:
 
 
 def is_planned(properties: Properties) -> bool:
-    """Is the preflight asked: for whether the nodes fit, for their hosts, or for their zones?"""
+    """Return whether the policy needs a preflight: for the capacity, for hosts or for zones."""
     return properties.preflight != 'off' or properties.pins_hosts or bool(properties.spread)
 
 
-def unplanned(
-    asked: Question, properties: Properties, binding: Binding, drs_hosts: Iterable[Host]
-) -> Placement | Refusal:
-    """Where the nodes go without a preflight: into the zone, with the DRS extension to its host.
+def zone_of_nodes(
+    properties: Properties, drs_hosts: Iterable[Host], pattern: str
+) -> str | Refusal | None:
+    """Return the zone of nodes without a preflight; with the DRS extension, its host.
 
-    :param drs_hosts: those with the pattern in their names.
+    :param drs_hosts: the hosts with the pattern in their names.
     """
     zone = properties.availability_zone
-    if properties.is_drs_enabled:
-        host = _drs_host(drs_hosts, asked.rules.value(PATTERN))
-        if isinstance(host, Refusal):
-            return host
-        zone = f'{zone or DEFAULT_DRS_ZONE}:{host}'
-    return Placement(asked.count, binding.servergroup_id, zone)
+    if not properties.is_drs_enabled:
+        return zone
+    host = _drs_host(drs_hosts, pattern)
+    return host if isinstance(host, Refusal) else f'{zone or DEFAULT_DRS_ZONE}:{host}'
 
 
 def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
-    """The service host of the first DRS host that runs, or why there is none."""
+    """Return the service host of the first available DRS host, or a rejection."""
     rejected: dict[str, list[str]] = {}
     for host in hosts:
         verdict = check_drs_host(host, pattern)
@@ -132,3 +131,33 @@ def _drs_host(hosts: Iterable[Host], pattern: str) -> str | Refusal:
     if not rejected:
         why = f'no hypervisor and no compute service has "{pattern}" in its name'
     return Refusal(NO_DRS_HOST, why)
+
+
+def pinned(
+    decision: Decision, unknown: Mapping[str, str], group_id: str, properties: Properties
+) -> Placement | Refusal:
+    """Return the chosen host of every node, or the rejection if one has none.
+
+    :param unknown: why parts of the cloud are unknown.
+    """
+    if len(decision.placements) == decision.wanted:
+        zone = properties.availability_zone or DEFAULT_DRS_ZONE
+        hosts = tuple(f'{placed.zone or zone}:{placed.host}' for placed in decision.placements)
+        return Placement(decision.wanted, group_id, hosts=hosts)
+    why = words(decision, unknown)
+    is_no_host_left = all(row.code is not None for row, _number in decision.tally)
+    if properties.is_drs_enabled and not decision.placements and is_no_host_left:
+        return Refusal(NO_DRS_HOST, why)
+    return Refusal(why)
+
+
+def words(decision: Decision, unknown: Mapping[str, str] | None = None) -> str:
+    """Return the line of a decision, with remedies, or with why the answer is unknown."""
+    line = decision.line()
+    if decision.fits is None and unknown:
+        return f'{line}; {"; ".join(unknown.values())}'
+    helping = [remedy for remedy in decision.remedies if remedy.code != FEWER]
+    if helping:
+        helps = ', '.join(map(str, helping[:_MOST_REMEDIES]))
+        return f'{line}; would help: {helps}'
+    return line

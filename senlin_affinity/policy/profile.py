@@ -1,11 +1,12 @@
-"""What the policy reads of a cluster's profile: its type, flavor, zone, disks and hinted group.
+"""Read a cluster's profile: its type, flavor, zone, disks and server group.
 
-Shapes::
+Example::
 
     {'type': 'os.nova.server', 'version': '1.0',
      'properties': {'flavor': 'm1.tiny', 'scheduler_hints': {'group': 'XYZ-ABCD'}}}
 
-Source: document 003 has the hints beside ``properties``, Senlin below: that is read first.
+Source: "Affinity Policy V1.0" in Senlin's manual has the hints beside ``properties``, Senlin itself
+below: the latter take precedence.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.spread import ZONE, Spread
 
+_ADDED = frozenset({'cluster_id', 'cluster_node_id', 'cluster_node_index'})
 APPLICABLE = 'os.nova.server-1.0'
 
 
 def group_hint(spec: Mapping[str, Any]) -> str | None:
-    """The server group that a profile's spec names; None for none, or an empty one.
+    """Return the server group in a profile's spec; None for none, or an empty one.
 
-    A list of one, which Nova takes, is that one.
+    Nova accepts a list with one group, and so does this function.
     """
     for place in (spec.get('properties'), spec):
         group = _mapping(_mapping(place).get('scheduler_hints')).get('group')
@@ -38,24 +40,30 @@ def group_hint(spec: Mapping[str, Any]) -> str | None:
     return None
 
 
+def scheduler_hints(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the scheduler hints of a profile's spec."""
+    every = (_mapping(place.get('scheduler_hints')) for place in (spec, _properties(spec)))
+    return {str(key): value for hints in every for key, value in hints.items()}
+
+
 def flavor(spec: Mapping[str, Any]) -> str | None:
-    """The name or the id of the flavor of a profile's spec; None for none."""
+    """Return the name or the id of the flavor in a profile's spec; None if there is none."""
     name = _properties(spec).get('flavor')
     return None if name is None or name == '' else str(name)
 
 
 def availability_zone(spec: Mapping[str, Any]) -> str | None:
-    """The zone of a profile's spec, without the host that may be behind it; None for none."""
+    """Return the zone in a profile's spec, without a host behind it; None if there is none."""
     return _zone(spec).partition(':')[0] or None
 
 
 def names_host(spec: Mapping[str, Any]) -> bool:
-    """Does the spec name the host of its servers (``zone:host``), so that nobody chooses one?"""
+    """Return whether the spec names the host of its servers (``zone:host``)."""
     return any(_zone(spec).split(':')[1:])
 
 
 def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
-    """Refuse a zone, or a host in it, of servers that are spread over the zones."""
+    """Raise InvalidSpec if the profile names a zone and the spreads are over zones."""
     zone = _zone(spec)
     if zone and any(item.by == ZONE for item in spreads):
         raise InvalidSpec(
@@ -66,7 +74,7 @@ def check_zone(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> None:
 
 
 def zone_note(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> str | None:
-    """What is worth to know of servers that are spread over zones; None where they are not."""
+    """Return a note about servers that are spread over zones; None for other servers."""
     if not any(spread.by == ZONE for spread in spreads):
         return None
     note = 'a zone that is chosen for a server binds it for life'
@@ -76,7 +84,7 @@ def zone_note(spec: Mapping[str, Any], spreads: Iterable[Spread]) -> str | None:
 
 
 def image(spec: Mapping[str, Any]) -> str | None:
-    """The name or the id of the image that a server is made of; None for none."""
+    """Return the name or the id of the image of a server; None if there is none."""
     named = _properties(spec).get('image')
     if isinstance(named, str) and named:
         return named
@@ -85,11 +93,19 @@ def image(spec: Mapping[str, Any]) -> str | None:
     return named if isinstance(named, str) and named else None
 
 
+def metadata_items(spec: Mapping[str, Any]) -> int:
+    """Return the number of metadata items of each server of a cluster; 0 without a profile.
+
+    Senlin adds three items to those of the profile (``_build_metadata`` of its server profile).
+    """
+    return len(_ADDED.union(_mapping(_properties(spec).get('metadata')))) if spec else 0
+
+
 def is_volume_booted(spec: Mapping[str, Any]) -> bool:
-    """Is the root disk in a volume, so that no host has to have room for it?"""
+    """Return whether the root disk is a volume, which needs no disk space on the host."""
     mappings = _properties(spec).get('block_device_mapping')
     if isinstance(mappings, list | tuple) and mappings:
-        # They have no boot_index: which of them is the root, properties of the image can say.
+        # They have no boot_index: image properties may determine which of them is the root.
         return True
     device = _boot_device(spec)
     return device.get('destination_type') == 'volume' or (
@@ -103,7 +119,7 @@ def _zone(spec: Mapping[str, Any]) -> str:
 
 
 def _boot_device(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entry of block_device_mapping_v2 that a server boots from."""
+    """Return the entry of block_device_mapping_v2 that a server boots from; {} if there is none."""
     devices = _properties(spec).get('block_device_mapping_v2')
     for device in devices if isinstance(devices, list | tuple) else ():
         if isinstance(device, Mapping) and str(device.get('boot_index')) == '0':
@@ -120,7 +136,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def check_applicable(spec: object) -> Mapping[str, Any]:
-    """The spec, if its profile type is one that the policy handles."""
+    """Return the spec of a profile; raise InvalidSpec if the policy does not support its type."""
     if not isinstance(spec, Mapping) or 'type' not in spec or 'version' not in spec:
         raise InvalidSpec('a profile spec must be a mapping with type, version, properties')
     kind = f'{spec["type"]}-{spec["version"]}'

@@ -1,6 +1,6 @@
-"""The properties of the policy's spec, read strictly.
+"""Parse and validate the properties of the policy's spec.
 
-Shapes (``schema`` says what each key may be)::
+Example (``schema`` declares the keys)::
 
     {'type': 'senlin.policy.affinity', 'version': '1.1',
      'properties': {'servergroup': {'name': 'web', 'policies': 'anti-affinity',
@@ -9,9 +9,10 @@ Shapes (``schema`` says what each key may be)::
                     'member_of': ['in:agg-a,agg-b', '!agg-licensed'],
                     'spread': [{'by': 'rack', 'max_skew': 1, 'mode': 'soft'}]}}
 
-Errors: InvalidSpec, whose path is the property's.
+Raises: InvalidSpec with all mistakes, each with the path of its property.
 
-Source: document 003; spec 1.1 is this project's. A version may be a number or a string.
+Source: "Affinity Policy V1.0" in Senlin's manual; spec 1.1 is this project's. A version may be a
+number or a string.
 """
 
 from __future__ import annotations
@@ -20,27 +21,29 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from senlin_affinity.core import member_of, spread, suggestion
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.server_group import ANTI_AFFINITY, check_name, check_policy, check_rules
-from senlin_affinity.core.spread import ZONE, Spread
+from senlin_affinity.model import member_of, spread, suggestion
+from senlin_affinity.model.errors import InvalidSpec, Mistakes
+from senlin_affinity.model.server_group import ANTI_AFFINITY, check_name, check_rules
+from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.nova.host_metadata import FALSE, TRUE
 from senlin_affinity.policy.schema import DECLARED, DELETE, PREFLIGHTS, Property
 
 TYPE = 'senlin.policy.affinity'
 VERSIONS = ('1.0', '1.1')
 PROPERTIES = 'properties'
+_GROUP = DECLARED[0].children
 
 
 @dataclass(frozen=True)
 class Properties:
-    """A spec that was read and found right.
+    """The properties of a valid spec.
 
-    ``rules`` is None where the spec gives none (an inherited group's own rules are then taken
-    over), and ``{}`` where it says that there are none. ``extra_specs`` is a mode of
-    :mod:`senlin_affinity.extra_specs`. ``member_of`` is as it was written, names and all.
-    ``pins_hosts`` says whether the policy chooses the host of every node. ``preflight`` is
-    ``enforce``, ``warn`` or ``off``; a spec 1.0, which is older than the preflight, has ``off``.
-    ``on_detach`` is ``delete`` or ``keep``. ``spread`` has one spread for each criterion.
+    ``rules`` is None if the spec has none (an inherited group's own rules then apply), and ``{}``
+    if it explicitly has no rules. ``extra_specs`` is a mode of :mod:`senlin_affinity.extra_specs`.
+    ``member_of`` is unparsed, with names. ``pins_hosts``: the policy chooses the host of every
+    node. ``preflight`` is ``enforce``, ``warn`` or ``off``; a spec 1.0, which predates the
+    preflight, has ``off``. ``on_detach`` is ``delete`` or ``keep``. ``spread`` has one spread for
+    each criterion.
     """
 
     version: str
@@ -57,42 +60,46 @@ class Properties:
     spread: tuple[Spread, ...] = ()
 
     def limited(self, preflight: str) -> Properties:
-        """With no more of a preflight than this: a spec can ask for less."""
+        """Return the properties with the weaker of their own preflight and this one."""
         return replace(self, preflight=max(self.preflight, preflight, key=PREFLIGHTS.index))
 
 
 def load(spec: Mapping[str, Any]) -> Properties:
-    """Read a whole spec: ``type``, ``version``, ``properties``, and perhaps ``description``."""
+    """Parse a whole spec: ``type``, ``version``, ``properties``, and optionally ``description``."""
     known = ('type', 'version', 'description', PROPERTIES)
     if not isinstance(spec, Mapping):
         raise InvalidSpec(f'a policy spec must be a mapping with {", ".join(known)}')
+    mistakes, version = Mistakes(), VERSIONS[-1]
     for key in spec:
-        _check_key(key, known, str(key))
-    newest = f"'{VERSIONS[-1]}'"
-    for key, wanted in (('type', TYPE), ('version', newest), (PROPERTIES, 'a mapping, or {}')):
-        if key not in spec:
-            raise InvalidSpec(f'is missing: write {key}: {wanted}', key)
-    if spec['type'] != TYPE:
-        raise InvalidSpec(f'must be {TYPE}, not {spec["type"]!r}', 'type')
-    version = _version(spec['version'])
-    values = _read_map(DECLARED, spec[PROPERTIES], PROPERTIES, version)
+        with mistakes.collected():
+            _check_key(key, known, str(key))
+    meant = {suggestion.nearest(str(key), known) for key in spec}
+    needed = (('type', TYPE), ('version', f"'{version}'"), (PROPERTIES, 'a mapping, or {}'))
+    for key, wanted in needed:
+        if key not in meant:
+            mistakes.add(f'is missing: write {key}: {wanted}', key)
+    if spec.get('type', TYPE) != TYPE:
+        mistakes.add(f'must be {TYPE}, not {spec["type"]!r}', 'type')
+        mistakes.check()  # the properties belong to another policy
+    with mistakes.collected():
+        version = _version(spec.get('version', version))
+    values = _read_map(DECLARED, spec.get(PROPERTIES, {}), PROPERTIES, version, mistakes)
     path = f'{PROPERTIES}.servergroup'
-    group = values.get('servergroup') or _read_map(DECLARED[0].children, {}, path, version)
-    policy = check_policy(group['policies'], f'{path}.policies')
-    rules = group.get('rules')
-    if rules is not None:
-        rules = check_rules(rules, policy, f'{path}.rules')
-    if 'name' in group:
-        check_name(group['name'], f'{path}.name')
+    group = values.get('servergroup') or _read_map(_GROUP, {}, path, version, mistakes)
+    policy, rules = group['policies'], group.get('rules')
+    with mistakes.collected():
+        rules = rules if rules is None else check_rules(rules, policy, f'{path}.rules')
+    with mistakes.collected():
+        if 'name' in group:
+            check_name(group['name'], f'{path}.name')
     zone, is_drs_enabled = values.get('availability_zone'), values['enable_drs_extension']
-    if zone is not None and ':' in zone:
-        raise InvalidSpec(
-            f'must be the name of a zone, without a host, not {zone!r}',
-            f'{PROPERTIES}.availability_zone',
-        )
     expression, spreads = values.get('member_of', ()), values.get('spread', ())
-    _check_zones(spreads, zone, is_drs_enabled)
-    # A spec 1.0 is of a time before flavors and room were checked.
+    with mistakes.collected():
+        _check_zones(spreads, zone, is_drs_enabled)
+    with mistakes.collected():
+        pins_hosts = _pins_hosts(expression, spreads, values.get('pin_hosts'))
+    mistakes.check()
+    # A spec 1.0 predates the checks of flavors and of capacity.
     is_old = version == VERSIONS[0]
     return Properties(
         version,
@@ -103,7 +110,7 @@ def load(spec: Mapping[str, Any]) -> Properties:
         is_drs_enabled,
         'off' if is_old else values['extra_specs'],
         expression,
-        _pins_hosts(expression, spreads, values.get('pin_hosts')),
+        pins_hosts,
         'off' if is_old else values['preflight'],
         group['on_detach'],
         spreads,
@@ -111,7 +118,10 @@ def load(spec: Mapping[str, Any]) -> Properties:
 
 
 def as_in_tree(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A spec 1.0 as Senlin's own policy takes it: an empty text is none, a number is a text."""
+    """Normalize a spec 1.0 as Senlin's own policy does.
+
+    Empty strings are dropped, and numbers become strings.
+    """
     if PROPERTIES not in spec:
         return spec
     return {**spec, PROPERTIES: _as_in_tree(DECLARED, spec[PROPERTIES])}
@@ -134,7 +144,12 @@ def _as_in_tree(declared: tuple[Property, ...], value: Any) -> Any:
 
 
 def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: bool) -> None:
-    """A spread over the zones beside a property that decides on the zone of every node."""
+    """Reject a zone with a host, and a spread over zones if another property decides the zone."""
+    if zone is not None and ':' in zone:
+        raise InvalidSpec(
+            f'must be the name of a zone, without a host, not {zone!r}',
+            f'{PROPERTIES}.availability_zone',
+        )
     other = 'availability_zone' if zone else 'enable_drs_extension' if is_drs_enabled else None
     for number, item in enumerate(spreads):
         if item.by == ZONE and other is not None:
@@ -148,7 +163,10 @@ def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: 
 def _pins_hosts(
     expression: tuple[str, ...], spreads: tuple[Spread, ...], is_said: bool | None
 ) -> bool:
-    """Nova keeps to member_of, and to a spread over anything but zones, by no other means."""
+    """Return whether the policy must choose the hosts.
+
+    Nova does not enforce ``member_of``, or a spread over a metadata key.
+    """
     needing = ['member_of'] if expression else []
     needing += [f'a spread by {item.by}' for item in spreads if item.by != ZONE]
     if needing and is_said is False:
@@ -167,45 +185,41 @@ def _version(value: object) -> str:
 
 
 def _read_map(
-    declared: tuple[Property, ...], value: object, path: str, version: str
+    declared: tuple[Property, ...], value: object, path: str, version: str, mistakes: Mistakes
 ) -> dict[str, Any]:
-    """The keys of a mapping that are declared: those that have a value, or a default."""
+    """Return the valid values and the defaults of the declared keys."""
     if not isinstance(value, Mapping):
-        raise InvalidSpec(f'must be a mapping, not {value!r}; {{}} if there is nothing in it', path)
-    since = {item.name: item.since for item in declared}
-    for key in value:
-        if since.get(key, version) > version:
-            message = f"needs version {since[key]} of the spec: write version: '1.1'"
-            raise InvalidSpec(message, f'{path}.{key}')
-    for key in value:
-        _check_key(key, since, f'{path}.{key}')
-    return {
-        item.name: _read(item, value[item.name], f'{path}.{item.name}', version)
-        if item.name in value
-        else item.default
-        for item in declared
-        if item.name in value or item.default is not None
-    }
+        mistakes.add(f'must be a mapping, not {value!r}; {{}} if there is nothing in it', path)
+        value = {}
+    known = {item.name: item for item in declared}
+    read = {item.name: item.default for item in declared if item.default is not None}
+    for key, each in value.items():
+        with mistakes.collected():
+            _check_key(key, known, f'{path}.{key}')
+            read[key] = _read(known[key], each, f'{path}.{key}', version, mistakes)
+    return read
 
 
-def _read(item: Property, value: Any, path: str, version: str) -> Any:
-    """One value. A number of the rules is checked by ``core.server_group``."""
+def _read(item: Property, value: Any, path: str, version: str, mistakes: Mistakes) -> Any:
+    """Return one value; ``model.server_group`` checks the number of a rule.
+
+    Raise InvalidSpec, but collect the mistakes inside a map.
+    """
+    if item.since > version:
+        raise InvalidSpec(f"needs version {item.since} of the spec: write version: '1.1'", path)
     if value is None:
         raise InvalidSpec('must not be null: leave the key out, or give it a value', path)
     if item.kind == 'map':
-        return _read_map(item.children, value, path, version)
+        return _read_map(item.children, value, path, version, mistakes)
     if item.kind == 'list':
         return spread.read_all(value, path) if item.children else _read_expression(value, path)
     if item.kind == 'boolean':
-        # Imported here: it compiles its patterns, which --help does without.
-        from oslo_utils.strutils import bool_from_string
-
-        try:
-            return bool_from_string(value, strict=True)
-        except ValueError as error:
-            raise InvalidSpec(f'must be true or false, not {value!r}', path) from error
+        word = str(value).strip().lower()
+        if word not in TRUE | FALSE:
+            raise InvalidSpec(f'must be true or false, not {value!r}', path)
+        return word in TRUE
     if value is False and 'off' in item.allowed:
-        value = 'off'  # a YAML reader makes a boolean of the bare word
+        value = 'off'  # YAML parses an unquoted off as a boolean
     if item.kind == 'string':
         _check_string(value, path)
     if item.allowed and value not in item.allowed:
@@ -223,7 +237,7 @@ def _check_string(value: object, path: str) -> None:
 
 
 def _read_expression(value: object, path: str) -> tuple[str, ...]:
-    """A list in the grammar of Placement; whether its aggregates exist is the cloud's to say."""
+    """Return a list in the grammar of Placement; its aggregates may not exist."""
     if not isinstance(value, list | tuple):
         raise InvalidSpec(f'must be a list, not {value!r}: write [{value!r}]', path)
     member_of.read(value, path, lambda part: part)

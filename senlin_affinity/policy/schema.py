@@ -1,9 +1,9 @@
-"""What a spec of the policy may say: every key with its type, its default and its description.
+"""Declare the keys of a spec of the policy, with their types, defaults and descriptions.
 
-Senlin's schema, the reference page of the manual and the reader (``properties``) all follow these
+Senlin's schema, the reference page of the manual and the parser (``properties``) all use these
 declarations.
 
-Source: document 003; spec 1.1 is this project's.
+Source: "Affinity Policy V1.0" in Senlin's manual; spec 1.1 is this project's.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from senlin_affinity.core.server_group import ANTI_AFFINITY, MAX_SERVER_PER_HOST, POLICIES
-from senlin_affinity.core.spread import HARD, SOFT
+from senlin_affinity.model.server_group import ANTI_AFFINITY, MAX_SERVER_PER_HOST, POLICIES
+from senlin_affinity.model.spread import HARD, SOFT
 
 #: What a detach does with a server group that the policy created.
 DELETE, KEEP = 'delete', 'keep'
-#: What a preflight does, the most first.
+#: The modes of a preflight, the strongest first.
 PREFLIGHTS = ('enforce', 'warn', 'off')
 
 
 @dataclass(frozen=True)
 class Property:
-    """The declaration of one key: what the schema, the reference page and the reader share.
+    """The declaration of one key of a spec.
 
-    ``kind`` is ``string``, ``integer``, ``boolean``, ``list`` (of strings; of maps where it has
-    ``children``) or ``map``; ``since`` the version of the spec that brought it; ``default`` None
-    means that leaving it out is a value of its own.
+    ``kind`` is ``string``, ``integer``, ``boolean``, ``list`` (of strings; of maps if it has
+    ``children``) or ``map``. ``since`` is the first version of the spec with the key. ``default``
+    of None: a missing key has a meaning of its own.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""A real Nova, Placement and Senlin on one machine, for the demo and the tests."""
+"""Run a real Nova, Placement and Senlin on one machine, for the demo and the tests."""

@@ -1,11 +1,11 @@
-"""What a sandbox cloud is made of: hosts, aggregates, flavors and Nova's settings, as plain values.
+"""Define the content of a sandbox cloud: hosts, aggregates, flavors and options of its services.
 
-Shapes::
+Example::
 
     Blueprint(hosts=(HostSpec('cmp-1', availability_zone='az1'),), flavors=(FlavorSpec('m1.tiny'),))
-    Plan.read(directory) == plan
+    RunPlan.read(directory) == plan
 
-Units: memory and ram in MB, disk in GB; a quota of -1 is "no limit".
+Units: memory and ram are in MB, disk is in GB; a quota of -1 is unlimited.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from senlin_affinity.core import objects
+from senlin_affinity.model import request
 from senlin_affinity.sandbox.identities import Endpoints
 
-#: Nova's own default list, and the optional filters that the rules of this project know.
+#: Nova's default filters, and the optional ones that the constraints of this project model.
 DEFAULT_FILTERS = (
-    *objects.DEFAULT_FILTERS,
+    *request.DEFAULT_FILTERS,
     'AggregateInstanceExtraSpecsFilter',
     'SameHostFilter',
     'DifferentHostFilter',
 )
 
-#: The limits of nova.conf's [quota] that a cloud may set. The sandbox has none by default.
+#: The limits of nova.conf's [quota] that a cloud may set. By default all are unlimited.
 DEFAULT_QUOTAS: Mapping[str, int] = dict.fromkeys(
     ('instances', 'cores', 'ram', 'server_groups', 'server_group_members'), -1
 )
 
-#: The one image there is, "cirros".
+#: The operator credentials with which the policy reads the hosts for the clusters of tenants.
+OPERATOR: Mapping[str, Any] = {'senlin_affinity_cloud': {'auth_section': 'cloud_eyes'}}
+
+#: The id of the only image, "cirros".
 IMAGE_ID = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'
 
 #: The zone of a host that is in no aggregate with a zone.
@@ -42,11 +45,11 @@ DEFAULT_ZONE = 'nova'
 
 @dataclass(frozen=True)
 class HostSpec:
-    """One compute service with one fake hypervisor.
+    """A compute service with one fake hypervisor.
 
     ``hypervisor_hostname`` None means the name of the host. A zone other than ``nova`` becomes an
-    aggregate of that name. ``inventory`` (resource class -> fields, as Placement has them) goes
-    over what the hypervisor reports; a class with a total of 0 is left out.
+    aggregate of that name. ``inventory`` (resource class -> Placement's fields) overrides the
+    hypervisor's inventory; a class with a total of 0 is omitted.
     """
 
     name: str
@@ -62,7 +65,7 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class AggregateSpec:
-    """One host aggregate; its zone is None for an aggregate that is no zone."""
+    """A host aggregate; its zone is None if it is not an availability zone."""
 
     name: str
     hosts: tuple[str, ...] = ()
@@ -72,7 +75,7 @@ class AggregateSpec:
 
 @dataclass(frozen=True)
 class FlavorSpec:
-    """One public flavor; ``id`` None lets Nova choose a UUID."""
+    """A public flavor; ``id`` None lets Nova choose a UUID."""
 
     name: str
     vcpus: int = 1
@@ -87,13 +90,14 @@ DEFAULT_FLAVORS = (FlavorSpec('m1.tiny'),)
 
 @dataclass(frozen=True)
 class Blueprint:
-    """Everything that the children need to know about the cloud they make.
+    """The content of a sandbox cloud, as its child processes create it.
 
-    ``filters`` are the scheduler's enabled ones, ``available_filters`` classes that are not Nova's
-    own; ``api_filters`` are added to the paste pipeline of Nova's API, as ``use`` takes them.
-    ``nova_options`` and ``senlin_options`` are ``section -> option -> value``, written at the end
-    of the configuration file. A server that asks for no zone goes into the default zone, anywhere
-    with None. A maximum microversion makes a service look older; None is its own.
+    ``filters`` are the scheduler's enabled filters, and ``available_filters`` classes from outside
+    Nova. ``api_filters`` are added to the paste pipeline of Nova's API, in the form of paste's
+    ``use``. ``nova_options`` and ``senlin_options`` are ``section -> option -> value``, and
+    override the sandbox's own options. A server that requests no zone goes into the default zone,
+    or into any if that is None. A maximum microversion makes a service appear older; None keeps its
+    own.
     """
 
     hosts: tuple[HostSpec, ...]
@@ -111,7 +115,7 @@ class Blueprint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Blueprint:
-        """Read what was ``dataclasses.asdict(blueprint)`` and has been JSON since."""
+        """Return the blueprint of a ``dataclasses.asdict``, also after a round trip in JSON."""
         values: dict[str, Any] = {
             key: tuple(item) if isinstance(item, list) else item for key, item in data.items()
         }
@@ -123,10 +127,10 @@ class Blueprint:
         return cls(**values)
 
     def all_aggregates(self) -> tuple[AggregateSpec, ...]:
-        """Give the aggregates that were asked for, and those that the hosts' zones need.
+        """Return the given aggregates, and those that the zones of hosts need.
 
-        A host's zone becomes an aggregate named like the zone, unless one of the aggregates that
-        were asked for already has this zone: then the host joins that one.
+        The zone of a host becomes an aggregate of that name, unless a given aggregate has the zone:
+        the host then joins that one.
         """
         merged = {item.name: item for item in self.aggregates}
         by_zone = {item.availability_zone: item.name for item in self.aggregates}
@@ -142,8 +146,8 @@ class Blueprint:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What the children are told, in ``plan.json``; passwords are made from the ``secret``."""
+class RunPlan:
+    """The input of the child processes, in ``plan.json``; passwords derive from the ``secret``."""
 
     directory: Path
     endpoints: Endpoints
@@ -152,12 +156,12 @@ class Plan:
     blueprint: Blueprint
 
     def write(self) -> None:
-        """Write the plan into the work directory, which only this user may look into."""
+        """Write the plan into the work directory, which only this user may read."""
         text = json.dumps(dataclasses.asdict(self), default=str)
         (self.directory / 'plan.json').write_text(text, encoding='utf-8')
 
     @classmethod
-    def read(cls, directory: Path) -> Plan:
+    def read(cls, directory: Path) -> RunPlan:
         """Read the plan of a work directory."""
         data = json.loads((directory / 'plan.json').read_text(encoding='utf-8'))
         blueprint = Blueprint.from_dict(data['blueprint'])

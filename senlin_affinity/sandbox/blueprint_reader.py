@@ -1,17 +1,22 @@
-"""Reads what a person wrote about a cloud, in YAML or as arguments, for a :class:`Blueprint`.
+"""Read the description of a cloud, in YAML or as arguments, into a :class:`Blueprint`.
 
-Shapes (the file)::
+Example (the file)::
 
     hosts: {cmp-1: {vcpus: 8, availability_zone: az1}, cmp-2: {}}     # also: 3, or [cmp-1, cmp-2]
     aggregates: {ssd: {hosts: [cmp-1], metadata: {ssd: 'true'}}}
     flavors: {m1.tiny: {vcpus: 1, ram: 64, disk: 1, extra_specs: {}}}
     quotas: {server_groups: 10}
-    default_availability_zone: az1      # where a server goes that asks for no zone
+    default_availability_zone: az1      # the zone of a server that requests none
+    filters: [ComputeFilter]            # all that nova-scheduler enables
+    available_filters: [senlin_affinity.plugins.nova.request_filter.install]
+    api_filters: ['egg:senlin-affinity#extra_spec_validation']
+    nova_options: {scheduler: {max_placement_results: 100}}
+    senlin_options: {affinity: {preflight: warn}}
 
 Units: see :mod:`senlin_affinity.sandbox.blueprint`.
 
-Errors: :class:`InvalidSpec` with the path of what is wrong (``hosts.cmp-1.vcpu``) and what to
-write instead. Nothing is ignored: an unknown key is an error.
+Raises: :class:`InvalidSpec` with the path of a mistake (``hosts.cmp-1.vcpu``) and the correction.
+An unknown key is an error.
 """
 
 from __future__ import annotations
@@ -24,9 +29,9 @@ from typing import Any
 
 import yaml
 
-from senlin_affinity.cloud import input_file
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.suggestion import nearest
+from senlin_affinity.cloud import input_file, one_of_each_key
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.suggestion import nearest
 from senlin_affinity.sandbox.blueprint import (
     DEFAULT_FLAVORS,
     DEFAULT_QUOTAS,
@@ -37,18 +42,31 @@ from senlin_affinity.sandbox.blueprint import (
     HostSpec,
 )
 
-FILE_KEYS = ('hosts', 'aggregates', 'flavors', 'quotas', 'default_availability_zone')
+_OF_SERVICES = ('filters', 'available_filters', 'api_filters', 'nova_options', 'senlin_options')
+FILE_KEYS = (
+    *('hosts', 'aggregates', 'flavors', 'quotas', 'default_availability_zone'),
+    *_OF_SERVICES,
+)
 
 
 def read_file(path: str | Path) -> dict[str, Any]:
-    """Read the top level of a cloud's YAML file; only its keys are looked at here."""
+    """Read the top level of a cloud's YAML file, and check its keys only."""
     try:
-        data = yaml.safe_load(input_file.read(path, input_file.LARGEST_TEXT).decode())
+        text = input_file.read(path, input_file.LARGEST_TEXT).decode()
+        data = yaml.load(text, one_of_each_key.Loader)
     except OSError as error:
         raise InvalidSpec(f'cannot be read: {error.strerror}', path=str(path)) from error
     except InvalidSpec as error:
         raise InvalidSpec(str(error), path=str(path)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (
+        yaml.YAMLError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise InvalidSpec(f'is not YAML: {error}', path=str(path)) from error
     if not isinstance(data, Mapping):
         raise InvalidSpec('must be a mapping with "hosts"', path=str(path))
@@ -61,7 +79,12 @@ def read_file(path: str | Path) -> dict[str, Any]:
 def read(
     hosts: Any, aggregates: Any = None, flavors: Any = None, quotas: Any = None, **more: Any
 ) -> Blueprint:
-    """Read what there is; ``more`` are other fields of the blueprint, as they are."""
+    """Return the blueprint; ``more`` are its other fields."""
+    more = {
+        key: _CHECKS[key](value, key) if key in _OF_SERVICES else value
+        for key, value in more.items()
+        if value is not None
+    }
     specs, named = _hosts(hosts)
     aggregate_specs = _merge(named, _aggregates(aggregates, specs))
     blueprint = Blueprint(specs, aggregate_specs, _flavors(flavors), _quotas(quotas), **more)
@@ -70,7 +93,7 @@ def read(
 
 
 def _hosts(hosts: Any) -> tuple[tuple[HostSpec, ...], tuple[AggregateSpec, ...]]:
-    """Read the hosts in any of their three forms, with the aggregates that they name."""
+    """Return the hosts, and the aggregates that they name; ``hosts`` has one of three forms."""
     if isinstance(hosts, int) and not isinstance(hosts, bool):
         hosts = [f'cmp-{number}' for number in range(1, hosts + 1)]
     if isinstance(hosts, (list, tuple)):
@@ -104,7 +127,7 @@ def _aggregates(aggregates: Any, hosts: Iterable[HostSpec]) -> Iterator[Aggregat
 
 
 def _flavors(flavors: Any) -> tuple[FlavorSpec, ...]:
-    """Read the flavors; None is the one default flavor."""
+    """Return the flavors; None means the default flavor."""
     if flavors is None:
         return DEFAULT_FLAVORS
     found = _each(flavors, 'flavors', FlavorSpec)
@@ -112,7 +135,7 @@ def _flavors(flavors: Any) -> tuple[FlavorSpec, ...]:
 
 
 def _quotas(quotas: Any) -> dict[str, int]:
-    """Read the limits; one that is not written has none (-1)."""
+    """Return the limits; a missing one is unlimited (-1)."""
     values = _mapping(quotas, 'quotas')
     _refuse_unknown(values, DEFAULT_QUOTAS, 'quotas')
     for name, value in values.items():
@@ -123,7 +146,7 @@ def _quotas(quotas: Any) -> dict[str, int]:
 def _merge(
     named: Iterable[AggregateSpec], given: Iterable[AggregateSpec]
 ) -> tuple[AggregateSpec, ...]:
-    """Put the aggregates that the hosts name together with those that are there already."""
+    """Merge the aggregates that the hosts name into the given ones."""
     merged = {item.name: item for item in given}
     for item in named:
         known = merged.get(item.name, AggregateSpec(item.name))
@@ -137,7 +160,7 @@ def _merge(
 
 
 def _check(blueprint: Blueprint) -> None:
-    """Refuse what Nova would refuse, or what would end in two things with one name."""
+    """Reject input that Nova would reject, and two hosts with one hypervisor name."""
     default_zone = blueprint.default_availability_zone
     known = {DEFAULT_ZONE, *_zones_of_hosts(blueprint).values()}
     if default_zone is not None and default_zone not in known:
@@ -172,7 +195,7 @@ def _zones_of_hosts(blueprint: Blueprint) -> dict[str, str]:
 def _each(
     given: Any, path: str, made: type, *more: str
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give the name, the path and the values of each thing; a None is left to its default."""
+    """Yield the name, the path and the checked values of each item; omit values of None."""
     known = (*(item.name for item in fields(made) if item.name != 'name'), *more)
     for name, item in _mapping(given, path).items():
         where = f'{path}.{_name(name, path)}'
@@ -187,7 +210,7 @@ def _each(
 
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:
-    """Take a mapping, as a copy; nothing written (None) is an empty one."""
+    """Return a copy of a mapping; None (nothing written) is empty."""
     if value is not None and not isinstance(value, Mapping):
         raise InvalidSpec('must be a mapping', path=path)
     return dict(value or {})
@@ -209,7 +232,7 @@ def _names(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _text(value: Any, path: str) -> str:
-    """Take a text: YAML's bare true and 1 would not be what was meant."""
+    """Return a non-empty string; reject YAML's unquoted true and 1."""
     if not isinstance(value, str) or not value:
         raise InvalidSpec(f'must be a text: write "{value}" in quotes', path=path)
     return value
@@ -218,6 +241,12 @@ def _text(value: Any, path: str) -> str:
 def _texts(value: Any, path: str) -> dict[str, str]:
     values = _mapping(value, path)
     return {_name(key, path): _text(item, f'{path}.{key}') for key, item in values.items()}
+
+
+def options(value: Any, path: str) -> dict[str, dict[str, Any]]:
+    """Return the options of a configuration file by section."""
+    sections = _mapping(value, path)
+    return {name: _mapping(options, f'{path}.{name}') for name, options in sections.items()}
 
 
 def _flag(value: Any, path: str) -> bool:
@@ -232,13 +261,14 @@ def _integer(smallest: int, value: Any, path: str) -> int:
     return value
 
 
-#: By the key; any other one is a text.
+#: The check for each key; any other key has a string.
 _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(('vcpus', 'memory_mb', 'ram'), partial(_integer, 1)),
     **dict.fromkeys(('disk_gb', 'disk'), partial(_integer, 0)),
     **dict.fromkeys(('metadata', 'extra_specs'), _texts),
     'disabled': _flag,
-    'hosts': _names,
+    **dict.fromkeys(('hosts', 'filters', 'available_filters', 'api_filters'), _names),
+    **dict.fromkeys(('nova_options', 'senlin_options'), options),
     **dict.fromkeys(('aggregates', 'inventory'), _mapping),
 }
 

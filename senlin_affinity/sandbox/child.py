@@ -1,6 +1,6 @@
-"""The parent's side of a child process: start it, wait until it is ready, end it.
+"""Start a child process, wait until it is ready, and end it.
 
-Errors: :class:`CloudError` with the child's own words and the end of its log.
+Raises: :class:`CloudError` with the child's own message; :class:`SandboxCloud` appends the logs.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 from senlin_affinity.sandbox.lifeline import PYTHON_VARIABLE
 
-#: Seconds that the start may take; without templates it takes about 20 on a small machine.
+#: The maximum time of a start in seconds; without templates it takes about 20 on a small machine.
 START_TIMEOUT = 180.0
 #: Seconds between SIGTERM and SIGKILL.
 STOP_TIMEOUT = 5.0
@@ -31,9 +31,9 @@ Progress = Callable[[str], None]
 
 
 class Child:
-    """``python -m module`` with a listening socket handed to it.
+    """A process ``python -m module`` that inherits a listening socket.
 
-    It is in a session of its own: Ctrl-C in the terminal does not reach it.
+    It has its own session, so Ctrl-C in the terminal does not reach it.
     """
 
     def __init__(self, module: str, directory: Path, listener: socket.socket) -> None:
@@ -46,7 +46,7 @@ class Child:
                 self.process = subprocess.Popen(
                     [python, '-m', module, *map(str, words)],
                     bufsize=0,
-                    stdin=subprocess.PIPE,  # see the lifeline
+                    stdin=subprocess.PIPE,  # see lifeline.py
                     stdout=subprocess.PIPE,
                     stderr=output,
                     pass_fds=[listener.fileno()],
@@ -58,7 +58,7 @@ class Child:
         self.report: Any = self.process.stdout
 
     def listen(self) -> Iterator[dict[str, Any]]:
-        """Give the news that have come, one dict a line; a closed pipe is an error."""
+        """Yield the new reports, one dict a line; raise CloudError for a closed pipe."""
         data = self.report.read(65536)
         if not data:
             code = self.process.wait(STOP_TIMEOUT)
@@ -67,15 +67,15 @@ class Child:
         yield from map(json.loads, lines)
 
     def terminate(self) -> None:
-        """Ask the child to end."""
-        if self.process.returncode is None:  # not reaped, so the id is still its own
+        """Send SIGTERM to the child."""
+        if self.process.returncode is None:  # not reaped, so the process id is still valid
             os.kill(self.process.pid, signal.SIGTERM)
 
     def stop(self, deadline: float) -> None:
-        """Wait for the end of the child; end it and its process group by force after that."""
+        """Wait until the child ends; kill its process group at the deadline."""
         while select.select([self.report], [], [], max(0.0, deadline - time.monotonic()))[0]:
             if not self.report.read(65536):
-                break  # closed by all who had it
+                break  # all holders have closed it
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -84,9 +84,9 @@ class Child:
 
 @contextlib.contextmanager
 def without_ctrl_c() -> Iterator[None]:
-    """Put Ctrl-C off until the end of the block, which must end by its own deadlines.
+    """Hold back Ctrl-C until the end of the block, which must end by its own deadlines.
 
-    Only the main thread gets signals; elsewhere there is nothing to do.
+    In another than the main thread, do nothing: only the main thread receives signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -102,7 +102,7 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 def wait_until_ready(children: Iterable[Child], progress: Progress) -> None:
-    """Wait for the ready line of every child."""
+    """Wait until every child reports that it is ready; raise CloudError after the start timeout."""
     deadline = time.monotonic() + START_TIMEOUT
     waiting = {child.report: child for child in children}
     while waiting:
@@ -121,14 +121,14 @@ def wait_until_ready(children: Iterable[Child], progress: Progress) -> None:
 
 
 def wait_for_an_end(children: Iterable[Child]) -> None:
-    """Wait until one of the children, all of them ready, has ended."""
+    """Wait until one of the children has ended."""
     reports = [child.report for child in children]
     while all(report.read(65536) for report in select.select(reports, [], [])[0]):
         pass
 
 
 def stop(children: Iterable[Child]) -> None:
-    """End all children, at the same time."""
+    """End all children at the same time."""
     children = list(children)
     for child in children:
         child.terminate()
@@ -138,10 +138,10 @@ def stop(children: Iterable[Child]) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Give the environment of a process of the sandbox.
+    """Return the environment of a process of the sandbox.
 
-    No OS_ variables: oslo.config and openstacksdk read them, and they are about other clouds.
-    No proxy between this machine and itself. This very package, where it is not installed.
+    It has no OS_ variables, because oslo.config and openstacksdk would read them; no proxy for this
+    machine; and the path of this package if it is not installed.
     """
     environment = {name: text for name, text in os.environ.items() if not name.startswith('OS_')}
     environment |= dict.fromkeys(('no_proxy', 'NO_PROXY'), '127.0.0.1,localhost')

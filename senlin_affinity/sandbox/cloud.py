@@ -1,12 +1,12 @@
-"""A real Nova and Placement, and a real Senlin, on this machine, for as long as a with block lasts.
+"""Run a real Nova and Placement, and optionally Senlin, on this machine within a with block.
 
-Shapes::
+Example::
 
     with SandboxCloud({'cmp-1': {}, 'cmp-2': {'availability_zone': 'az1'}}, senlin=True) as cloud:
         cloud.connection('demo').clustering.create_cluster(...)
 
-Errors: :class:`InvalidSpec` for hosts, flavors, ... that make no sense; :class:`CloudError` when
-the services are not installed or do not start, with what to run or the end of their logs.
+Raises: :class:`InvalidSpec` for invalid hosts, flavors and so on; :class:`CloudError` if the
+services are not installed or do not start, with the command to run or the end of their logs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import openstack
 import openstack.connection
 import yaml
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 from senlin_affinity.sandbox import blueprint_reader as reader
 from senlin_affinity.sandbox import child, template_databases, work_directory
-from senlin_affinity.sandbox.blueprint import IMAGE_ID, Plan
+from senlin_affinity.sandbox.blueprint import IMAGE_ID, RunPlan
 from senlin_affinity.sandbox.identities import DOMAIN_ID, REGION, USERS, Endpoints
 
 _MODULES = tuple(f'senlin_affinity.sandbox.{name}_process' for name in ('nova', 'senlin'))
@@ -39,12 +39,12 @@ class SandboxCloud:
     :param hosts: a number, a list of names, or a mapping from a name to ``vcpus``, ``memory_mb``,
         ``disk_gb``, ``hypervisor_hostname``, ``hypervisor_type``, ``availability_zone``,
         ``aggregates`` (name -> metadata) and ``disabled``.
-    :param senlin: whether there is a Senlin too.
+    :param senlin: whether to run Senlin too.
     :param progress: called with a short text at each stage of the start.
     :param more: ``aggregates`` (name -> ``hosts``, ``availability_zone``, ``metadata``),
-        ``flavors`` (name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; without them
-        there is m1.tiny), ``quotas`` (options of nova.conf's [quota]; -1 where not given), and the
-        other fields of :class:`Blueprint`.
+        ``flavors`` (name -> ``vcpus``, ``ram``, ``disk``, ``id``, ``extra_specs``; default:
+        m1.tiny), ``quotas`` (options of nova.conf's [quota]; default: -1), and the other fields of
+        :class:`Blueprint`.
     """
 
     image_id = IMAGE_ID
@@ -61,25 +61,33 @@ class SandboxCloud:
         self._has_senlin = senlin
         self._progress = progress or (lambda _stage: None)
         self._children: list[child.Child] = []
-        self._plan: Plan | None = None
+        self._plan: RunPlan | None = None
         self._lock = self._owner = -1
 
     @classmethod
     def from_file(cls, path: str | Path, *, senlin: bool = False, **more: Any) -> SandboxCloud:
-        """Take hosts, aggregates, flavors and quotas from a YAML file."""
-        return cls(senlin=senlin, **reader.read_file(path), **more)
+        """Read the cloud and the options of its services from a YAML file.
+
+        ``senlin_options`` are added to those of the file; the values in the file take precedence.
+        """
+        said = reader.read_file(path)
+        own = reader.options(said.pop('senlin_options', None), 'senlin_options')
+        others = more.pop('senlin_options', {})
+        names = {**others, **own}
+        options = {name: {**others.get(name, {}), **own.get(name, {})} for name in names}
+        return cls(senlin=senlin, senlin_options=options, **said, **more)
 
     def __enter__(self) -> SandboxCloud:
-        """Start it, and wait until it answers."""
+        """Start the cloud, and wait until it is ready."""
         self.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """End it, and leave nothing behind."""
+        """End the cloud, and remove its files."""
         self.stop()
 
     def start(self) -> None:
-        """Start the children, both at once, and wait until they are ready."""
+        """Start all children at once, and wait until they are ready."""
         if self._plan is not None:
             raise CloudError('this sandbox has been started already')
         for directory in work_directory.remove_abandoned():
@@ -106,14 +114,14 @@ class SandboxCloud:
             atexit.register(self.stop)
             cache = template_databases.cache_directory()
             secret = secrets.token_hex(16)
-            self._plan = Plan(directory, Endpoints(*urls), secret, cache, self._blueprint)
+            self._plan = RunPlan(directory, Endpoints(*urls), secret, cache, self._blueprint)
             self._plan.write()
             for module, listener in zip(modules, listeners, strict=True):
                 self._children.append(child.Child(module, directory, listener))
         child.wait_until_ready(self._children, self._progress)
 
     def stop(self) -> None:
-        """End the children and remove the work directory; again is no error."""
+        """End the children and remove the work directory; do nothing if they have ended."""
         if self._plan is None or self._owner != os.getpid():
             return
         with child.without_ctrl_c():
@@ -126,16 +134,16 @@ class SandboxCloud:
 
     @property
     def base_url(self) -> str:
-        """Where everything but Senlin answers."""
+        """The base URL of all services but Senlin."""
         return self._running.endpoints.base
 
     @property
     def log_dir(self) -> Path:
-        """Where the logs are while it runs."""
+        """The directory of the logs while the cloud runs."""
         return self._running.directory
 
     def wait(self) -> None:
-        """Wait until a child ends by itself, which it does not do unless something is wrong."""
+        """Wait until a child ends by itself, which happens only after a failure."""
         child.wait_for_an_end(self._children)
 
     @property
@@ -144,7 +152,7 @@ class SandboxCloud:
         return tuple(item.process.pid for item in self._children)
 
     def logs(self, lines: int = 40) -> str:
-        """Give the end of every log, for a test that failed."""
+        """Return the end of every log, for a failed test."""
         if self._plan is None:
             return ''
         parts = []
@@ -156,7 +164,7 @@ class SandboxCloud:
         return '\n'.join(parts)
 
     def auth(self, user: str = 'admin') -> dict[str, str]:
-        """Give what openstacksdk's ``auth`` takes, for ``admin`` or ``demo``."""
+        """Return openstacksdk's ``auth`` for ``admin`` or ``demo``."""
         known = USERS[user]
         return {
             'auth_url': self._running.endpoints.url('identity'),
@@ -168,15 +176,15 @@ class SandboxCloud:
         }
 
     def connection(self, user: str = 'admin', **kwargs: Any) -> openstack.connection.Connection:
-        """Connect as ``admin`` (all roles) or ``demo`` (member); more arguments are the SDK's."""
+        """Connect as ``admin`` (all roles) or ``demo`` (member); ``kwargs`` go to openstacksdk."""
         kwargs = {'region_name': REGION, 'auth': self.auth(user), **kwargs}
         connection = openstack.connect(load_yaml_config=False, load_envvars=False, **kwargs)
-        # No proxy from the environment: it is never between this machine and itself.
+        # Ignore proxies of the environment: the services run on this machine.
         connection.session.session.trust_env = False
         return connection
 
     def clouds_yaml(self) -> str:
-        """Give a clouds.yaml with the clouds ``sandbox`` (admin) and ``sandbox-demo``."""
+        """Return a clouds.yaml with the clouds ``sandbox`` (admin) and ``sandbox-demo``."""
         clouds = {
             name: {'auth': self.auth(user), 'region_name': REGION, 'identity_api_version': '3'}
             for name, user in (('sandbox', 'admin'), ('sandbox-demo', 'demo'))
@@ -184,7 +192,7 @@ class SandboxCloud:
         return yaml.safe_dump({'clouds': clouds}, sort_keys=False)
 
     @property
-    def _running(self) -> Plan:
+    def _running(self) -> RunPlan:
         if self._plan is None:
             raise CloudError('this sandbox does not run: use it in a with block')
         return self._plan

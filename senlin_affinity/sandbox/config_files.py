@@ -1,11 +1,11 @@
-"""The configuration files of the sandbox's Nova, Placement and Senlin.
+r"""Write the configuration files of the sandbox's Nova, Placement and Senlin.
 
-The options that differ from an operator's cloud say why.
+A comment gives the reason for each option that differs from an operator's cloud.
 
-Shapes: a list is one line with commas, a tuple one line per value, for options that are repeated::
+Example: a list is one comma-separated line, a tuple one line per value, for repeated options::
 
     write(path, {'DEFAULT': {'debug': False, 'enabled': ['a', 'b']}}, {'DEFAULT': {'debug': True}})
-    path.read_text() == '[DEFAULT]\\ndebug = True\\nenabled = a,b\\n'
+    path.read_text() == '[DEFAULT]\ndebug = True\nenabled = a,b\n'
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from senlin_affinity.conf import files
-from senlin_affinity.sandbox.blueprint import Plan
+from senlin_affinity.sandbox.blueprint import RunPlan
 from senlin_affinity.sandbox.identities import DOMAIN_ID, DOMAIN_NAME, EYES, REGION, SERVICE, USERS
 
 Sections = Mapping[str, Mapping[str, Any]]
 
-#: The groups of nova.conf with which Nova talks to the others.
+#: The sections of nova.conf with credentials for other services.
 _CLIENTS = ('placement', 'neutron', 'glance', 'keystone', 'service_user')
 
 
@@ -42,22 +42,22 @@ def write(path: Path, *layers: Sections) -> None:
 
 
 def installed_file(distribution: str, name: str) -> Path:
-    """Give the path of a file that a distribution has installed, wherever that is."""
+    """Return the path of a file that a distribution has installed."""
     for file in importlib.metadata.files(distribution) or ():
         if file.name == name:
             return Path(str(file.locate())).resolve()
     raise FileNotFoundError(f'{distribution} has installed no {name}')
 
 
-def database(plan: Plan, name: str) -> dict[str, Any]:
-    """Give the options of one of the databases in the work directory."""
+def database(plan: RunPlan, name: str) -> dict[str, Any]:
+    """Return the options of a database in the work directory."""
     return {
         'connection': f'sqlite:///{plan.directory}/{name}.sqlite',
         'sqlite_synchronous': False,
     }
 
 
-def _credentials(plan: Plan, username: str) -> dict[str, str]:
+def _credentials(plan: RunPlan, username: str) -> dict[str, str]:
     return {
         'auth_type': 'password',
         'auth_url': plan.endpoints.url('identity'),
@@ -70,7 +70,7 @@ def _credentials(plan: Plan, username: str) -> dict[str, str]:
     }
 
 
-def _of_every_service(plan: Plan, username: str) -> Sections:
+def _of_every_service(plan: RunPlan, username: str) -> Sections:
     return {
         'DEFAULT': {
             'log_file': f'{plan.directory}/{username}.log',
@@ -88,15 +88,15 @@ def _of_every_service(plan: Plan, username: str) -> Sections:
     }
 
 
-def _policy_file(plan: Plan, service: str) -> Path:
-    """Give the path of a service's policy.yaml: the rights of the policy's own log-in, if any."""
+def _policy_file(plan: RunPlan, service: str) -> Path:
+    """Return the path of a service's policy.yaml, written for Nova and Placement only."""
     path = plan.directory / f'{service}-policy.yaml'
     if service in ('nova', 'placement'):
         shutil.copyfile(files.example(f'rights/{service}.yaml'), path)
     return path
 
 
-def write_nova(plan: Plan) -> Path:
+def write_nova(plan: RunPlan) -> Path:
     """Write nova.conf."""
     directory, blueprint = plan.directory, plan.blueprint
     zone = blueprint.default_availability_zone
@@ -106,15 +106,15 @@ def write_nova(plan: Plan) -> Path:
             'my_ip': '127.0.0.1',
             'host': 'sandbox-controller',
             'compute_driver': 'fake.SandboxDriver',
-            # Nothing here depends on the periodic tasks, and they cost time.
+            # Nothing depends on the periodic tasks, and they take time.
             'periodic_enable': False,
             'report_interval': 60,
             'service_down_time': 86400,
-            # One machine's worth of threads for every service there is.
+            # Each service gets few threads, because all share one machine.
             'executor_thread_pool_size': 8,
-            # A server's late check counts those that still wait for theirs: of four at once on a
-            # host for three, two or more are sent away, and one may find no host in the end.
-            # The larger of the two is the number of servers that are built at a time.
+            # A server's late check also counts servers that still wait for their own check: of four
+            # at once on a host for three, two or more are rescheduled, and one may find no host.
+            # The larger option is the number of concurrent builds.
             'max_concurrent_builds': 1,
             'max_concurrent_snapshots': 1,
             'reserved_host_memory_mb': 0,
@@ -122,15 +122,15 @@ def write_nova(plan: Plan) -> Path:
             **({} if zone is None else {'default_schedule_zone': zone}),
         },
         'wsgi': {'api_paste_config': directory / 'api-paste.ini'},
-        # Nova only writes a warning into its log, and makes a validator for each answer.
+        # Nova would only log a warning, and it builds a validator for each response.
         'api': {'response_validation': 'ignore'},
         'database': database(plan, 'cell1'),
         'api_database': database(plan, 'api'),
         'oslo_concurrency': {'lock_path': f'{directory}/locks'},
         'oslo_limit': {'endpoint_id': 'unused'},
         'quota': blueprint.quotas,
-        # Servers of one anti-affinity group that come at the same moment race for a host; the
-        # compute's late check sends them back, and Nova's own 3 attempts may not be enough.
+        # Concurrent servers of an anti-affinity group race for a host. The late check reschedules
+        # them, and Nova's default of 3 attempts may not be enough.
         'scheduler': {'workers': 1, 'max_attempts': 10},
         'filter_scheduler': {
             'available_filters': (
@@ -138,7 +138,7 @@ def write_nova(plan: Plan) -> Path:
                 *blueprint.available_filters,
             ),
             'enabled_filters': list(blueprint.filters),
-            # A host where a server failed to build is as good as before.
+            # A host where a server failed to build keeps its weight.
             'build_failure_weight_multiplier': 0,
         },
         'key_manager': {'backend': 'nova.keymgr.conf_key_mgr.ConfKeyManager'},
@@ -151,7 +151,7 @@ def write_nova(plan: Plan) -> Path:
     return path
 
 
-def write_placement(plan: Plan) -> Path:
+def write_placement(plan: RunPlan) -> Path:
     """Write placement.conf."""
     path = plan.directory / 'placement.conf'
     sections = {'placement_database': database(plan, 'placement')}
@@ -159,19 +159,19 @@ def write_placement(plan: Plan) -> Path:
     return path
 
 
-def write_senlin(plan: Plan) -> Path:
+def write_senlin(plan: RunPlan) -> Path:
     """Write senlin.conf."""
     sections: Sections = {
         'DEFAULT': {
             'host': 'sandbox-senlin',
             'default_region_name': REGION,
-            # Node actions of one cluster start together, and a busy cluster is looked at soon.
+            # Start the node actions of a cluster together, and retry a locked cluster soon.
             'batch_interval': 0,
             'lock_retry_interval': 1,
             'lock_retry_times': 40,
             'default_nova_timeout': 120,
         },
-        # No limit: a session that the engine leaks must not make the others wait.
+        # Unlimited, so that a session which the engine leaks does not block the others.
         'database': {**database(plan, 'senlin'), 'max_pool_size': 0},
         'senlin_api': {'api_paste_config': installed_file('senlin', 'api-paste.ini')},
         'authentication': {
@@ -182,7 +182,7 @@ def write_senlin(plan: Plan) -> Path:
             'service_user_domain': DOMAIN_NAME,
             'service_project_domain': DOMAIN_NAME,
         },
-        # For the auth_section of [senlin_affinity_cloud], which is empty unless somebody fills it.
+        # An auth_section for [senlin_affinity_cloud], unused unless the tests set it.
         'cloud_eyes': _credentials(plan, EYES.name),
     }
     path = plan.directory / 'senlin.conf'

@@ -1,15 +1,15 @@
-"""Changes the Nova of a running sandbox: its options, and what its hypervisors have.
+"""Change the options and the hypervisors of a running sandbox's Nova.
 
-A cloud takes seconds to start; a test that wants many different ones changes the one it has.
+Starting a cloud takes seconds, so a test that needs many variants changes one cloud.
 
-Shapes (over HTTP; what is not given is again as the cloud was started)::
+Example (over HTTP; what a request omits returns to the state at the start)::
 
     PUT /_nova/options   {"filter_scheduler": {"enabled_filters": ["ComputeFilter"]}}
     PUT /_nova/hosts     {"cmp-1": {"vcpus": 8, "inventory": {"CUSTOM_A": {"total": 4}}}}
 
-    PUT /_nova/servers   has nova-scheduler told which servers each host has, as every two minutes
+    PUT /_nova/servers   sends the servers of each host to nova-scheduler, as every two minutes
 
-Only while nothing is being built: the services look at their options at any time.
+Use it only while no server is being built, because the services read options at any time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from senlin_affinity.sandbox.wsgi import Stub, answer, error, not_found, parts_o
 
 
 class Controls(Stub):
-    """The controls of one sandbox's Nova; ``specs`` are what its drivers read."""
+    """The controls of one sandbox's Nova; its drivers read ``specs``."""
 
     def __init__(self, services: Iterable[Any], specs: dict[str, HostSpec]) -> None:
         self._lock = threading.Lock()
@@ -78,7 +78,7 @@ class Controls(Stub):
         }
         if given:
             raise LookupError(f'no such host: {", ".join(given)}')
-        # All services share this cache, which does not know what others wrote into Placement.
+        # All services share this cache, which misses changes that others made in Placement.
         report.report_client_singleton().clear_provider_cache()
         changed = {name: spec for name, spec in wanted.items() if spec != self._specs[name]}
         for name, spec in changed.items():

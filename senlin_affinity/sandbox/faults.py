@@ -1,6 +1,6 @@
-"""Stands before an API of the sandbox: keeps a log of its requests, and answers some with a fault.
+"""Log the requests to an API of the sandbox, and answer some of them with a fault.
 
-For tests, over HTTP::
+Example (for tests, over HTTP)::
 
     POST   /_sandbox/faults     {"service": "compute", "method": "POST", "path": "/servers$",
                                  "status": 503, "body": {...}, "times": 1}
@@ -9,11 +9,10 @@ For tests, over HTTP::
                                   "user_agent", "status"}, ...]
     DELETE /_sandbox/requests
 
-Units: ``times`` counts the answers left; None means until the faults are cleared. ``path`` is a
-regular expression, searched in the path below the service's prefix (``/v2.1/servers``). A
-``status`` of None leaves the answer to the service. With ``is_held`` nothing happens until the
-faults are cleared; with ``is_applied`` the service carries the request out, and only its answer is
-replaced.
+Units: ``times`` is the number of remaining faults; None means until they are cleared. ``path`` is a
+regular expression, searched in the path below the service's prefix (``/v2.1/servers``). With a
+``status`` of None, the service answers. ``is_held`` delays the request until the faults are
+cleared. ``is_applied`` lets the service execute the request, and replaces only its answer.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from webob.dec import wsgify
 
 from senlin_affinity.sandbox.wsgi import Application, Stub, answer, error, not_found, parts_of
 
-#: The log keeps this many requests, the newest ones.
+#: The log keeps this number of the newest requests.
 LOG_LENGTH = 20000
-#: Seconds; a test that died must not hold a service for ever.
+#: Seconds; a test that failed must not hold a service forever.
 LONGEST_HOLD = 60.0
 
 
 @dataclass
 class Fault:
-    """An answer that some requests get instead of the service's own."""
+    """An answer that replaces the service's own for matching requests."""
 
     path: str
     method: str | None = None
@@ -51,7 +50,7 @@ class Fault:
     cleared: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
 
     def fits(self, service: str, request: Request) -> bool:
-        """Tell whether this request gets it."""
+        """Check whether the fault applies to a request."""
         return (
             service == self.service
             and self.times != 0
@@ -69,7 +68,7 @@ class Observer(Stub):
         self._requests: collections.deque[dict[str, Any]] = collections.deque(maxlen=LOG_LENGTH)
 
     def watch(self, service: str, application: Application) -> Application:
-        """Put the observer before an application."""
+        """Return the application with the log and the faults in front of it."""
 
         @wsgify
         def watched(request: Request) -> Response:
@@ -135,6 +134,6 @@ def _entry(service: str, request: Request) -> dict[str, Any]:
         'body': None,
         'status': None,
     }
-    with contextlib.suppress(ValueError):  # no body, or one that is no JSON
+    with contextlib.suppress(ValueError):  # no body, or not JSON
         entry['body'] = request.json_body
     return entry

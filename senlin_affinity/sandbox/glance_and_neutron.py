@@ -1,10 +1,11 @@
-"""A Glance with a public image, and a Neutron with nothing in it: enough to boot servers.
+"""Provide a Glance with one public image and an empty Neutron, enough to boot servers.
 
-Nova and Senlin ask no more for servers with ``networks: []``: every collection of Neutron's is
-empty, every write is refused. Glance's schema lists every attribute of the image, since Nova takes
-for a property of the image whatever the schema does not list.
+Nova and Senlin need no more for servers with ``networks: []``. Every collection of Neutron is
+empty, and it rejects every write. Glance's schema lists every attribute of the image, because Nova
+treats any other attribute as an image property.
 
-Source: https://docs.openstack.org/api-ref/image/v2/ and https://docs.openstack.org/api-ref/network/v2/
+Source: https://docs.openstack.org/api-ref/image/v2/ and
+https://docs.openstack.org/api-ref/network/v2/
 """
 
 from __future__ import annotations

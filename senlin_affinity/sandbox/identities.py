@@ -1,9 +1,9 @@
-"""The people and services that the sandbox's Keystone knows, and where the services are.
+"""Define the users, projects and endpoints of the sandbox's Keystone.
 
-Each user has a project of its own; the services share one. Passwords are made from a secret that
-the parent draws anew for every cloud, so that nothing outside it can log in by guessing.
+Each user has its own project; the services share one. Passwords derive from a secret that is random
+for each cloud, so that nothing outside it can guess them.
 
-Shapes::
+Example::
 
     Endpoints('http://127.0.0.1:8774', clustering='http://127.0.0.1:8778').url('compute')
         == 'http://127.0.0.1:8774/compute/v2.1'
@@ -24,19 +24,19 @@ DOMAIN_NAME = 'Default'
 ADMIN_ROLES = ('admin', 'manager', 'member', 'reader')
 MEMBER_ROLES = ('member', 'reader')
 SERVICE_ROLES = (*ADMIN_ROLES, 'service')
-#: What the files in etc/senlin-affinity/rights give their rights to.
+#: The role to which the files in etc/senlin-affinity/rights grant their rights.
 READER_ROLES = ('senlin_affinity',)
 
 
 @dataclass(frozen=True)
 class _Named:
-    """What has an id that is the same in every sandbox."""
+    """An object with the same id in every sandbox."""
 
     name: str
 
     @property
     def id(self) -> str:
-        """The id, made of the name."""
+        """The id, derived from the name."""
         url = f'senlin-affinity-sandbox/{type(self).__name__.lower()}/{self.name}'
         return uuid.uuid5(uuid.NAMESPACE_URL, url).hex
 
@@ -53,7 +53,7 @@ class User(_Named):
     roles: tuple[str, ...]
 
     def password(self, secret: str) -> str:
-        """Give the password in the cloud with this secret."""
+        """Return the password in the cloud with this secret."""
         return hashlib.sha256(f'{secret}/{self.name}'.encode()).hexdigest()[:32]
 
 
@@ -61,7 +61,7 @@ ADMIN = User('admin', Project('admin'), ADMIN_ROLES)
 DEMO = User('demo', Project('demo'), MEMBER_ROLES)
 SERVICE = Project('service')
 SERVICES = tuple(User(name, SERVICE, SERVICE_ROLES) for name in ('nova', 'placement', 'senlin'))
-#: The cloud's eyes of the policy in Senlin, with the least rights.
+#: The operator's user of the policy in Senlin, with the least rights.
 EYES = User('senlin_affinity', SERVICE, READER_ROLES)
 
 USERS = {user.name: user for user in (ADMIN, DEMO, EYES, *SERVICES)}
@@ -79,17 +79,17 @@ _SERVICES = {
 
 @dataclass(frozen=True)
 class Endpoints:
-    """The base URL of all services but Senlin, and Senlin's (None: this cloud has no Senlin)."""
+    """The base URL of all services but Senlin, and Senlin's own (None: no Senlin)."""
 
     base: str
     clustering: str | None = None
 
     def url(self, service_type: str) -> str:
-        """Give the endpoint of a service type of this cloud."""
+        """Return the endpoint of a service type."""
         return self.services()[service_type][1]
 
     def services(self) -> dict[str, tuple[str, str]]:
-        """Give the name and the endpoint of each service type of this cloud."""
+        """Return the name and the endpoint of each service type."""
         services = {kind: (name, self.base + path) for kind, (name, path) in _SERVICES.items()}
         if self.clustering is not None:
             services['clustering'] = ('senlin', self.clustering)

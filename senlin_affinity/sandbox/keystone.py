@@ -1,13 +1,11 @@
-"""A Keystone as small as the real clients let it be: tokens, roles, trusts and a catalogue.
+"""Provide a minimal Keystone: tokens, roles, trusts and a catalogue.
 
-It is a WSGI application for keystoneauth (password, token and trust scope), for
-keystonemiddleware (validation) and for Senlin's trust middleware. Tokens and trusts are kept in
-memory and drawn at random; nothing that was not issued here is accepted.
+It is a WSGI application for keystoneauth (password, token and trust scope), for keystonemiddleware
+(validation) and for Senlin's trust middleware. Tokens and trusts are random and kept in memory; no
+other token is accepted.
 
-Differs from Keystone on purpose: one domain, no projects or users to create, no federation, and
-tokens end with the sandbox.
-
-Source: https://docs.openstack.org/api-ref/identity/v3/ and .../v3-ext/ (OS-TRUST).
+Source: https://docs.openstack.org/api-ref/identity/v3/ and .../v3-ext/ (OS-TRUST). Deviations: one
+domain, no creation of projects or users, no federation, and tokens end with the sandbox.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ LIFETIME = datetime.timedelta(days=7)
 
 @dataclass(frozen=True)
 class Trust:
-    """One trust, in one project."""
+    """A trust in one project."""
 
     trustor: User
     trustee_id: str
@@ -52,16 +50,16 @@ class Trust:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def scope(self, trustee: User) -> Scope:
-        """Give what a token of the trust is for; with impersonation the trustor is its user."""
+        """Return the scope of a token of the trust; with impersonation its user is the trustor."""
         user = self.trustor if self.impersonation else trustee
         return Scope(user, self.project, self.roles, trust=self)
 
     def is_visible_to(self, scope: Scope) -> bool:
-        """Tell whether a caller may see it: its two users, and an administrator."""
+        """Check whether a caller may read the trust: its two users, and administrators."""
         return scope.user.id in (self.trustor.id, self.trustee_id) or 'admin' in scope.roles
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the trust as the API shows it."""
+        """Return the trust as the API shows it."""
         return {
             'id': self.id,
             'trustor_user_id': self.trustor.id,
@@ -77,7 +75,7 @@ class Trust:
 
 @dataclass(frozen=True)
 class Scope:
-    """Who acts, where, as what, and by which trust."""
+    """The user, project, roles and trust of a token."""
 
     user: User
     project: Project
@@ -87,7 +85,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Token:
-    """One token; its id is the secret that a client shows, the body what it may know."""
+    """A token; ``id`` is the secret that a client sends, ``body`` the content that it may read."""
 
     id: str
     scope: Scope
@@ -95,7 +93,7 @@ class Token:
 
 
 def _issue(scope: Scope, methods: list[str], endpoints: Endpoints) -> Token:
-    """Draw a token; its body is as clients and keystonemiddleware read it."""
+    """Create a token, with a body in the form for clients and keystonemiddleware."""
     token_id = secrets.token_urlsafe(48)
     user, project, trust = scope.user, scope.project, scope.trust
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -112,7 +110,7 @@ def _issue(scope: Scope, methods: list[str], endpoints: Endpoints) -> Token:
 
 
 class Keystone(Stub):
-    """The Identity API of one sandbox; safe to be called from many threads."""
+    """The Identity API of one sandbox; thread-safe."""
 
     def __init__(self, endpoints: Endpoints, secret: str) -> None:
         self._endpoints = endpoints
@@ -150,7 +148,7 @@ class Keystone(Stub):
         return fixture.V3Discovery(f'{self._endpoints.url("identity")}/v3/', 'v3.14', xml=False)
 
     def _token(self, token_id: str | None) -> Token | None:
-        """Give a token that still counts: issued here, its trust not deleted."""
+        """Return a valid token: issued here, and its trust not deleted; None otherwise."""
         token = self._tokens.get(token_id or '')
         trust = token and token.scope.trust
         return token if trust is None or trust.id in self._trusts else None
@@ -184,7 +182,7 @@ class Keystone(Stub):
         return user
 
     def _scope(self, user: User, wanted: Any) -> Scope | None:
-        """Find what the token is for; without a scope it is the user's own project."""
+        """Return the requested scope (default: the user's own project); None if it is forbidden."""
         if wanted is not None and 'OS-TRUST:trust' in wanted:
             trust = self._trusts.get(wanted['OS-TRUST:trust']['id'])
             if trust is None or trust.trustee_id != user.id:
@@ -252,7 +250,7 @@ class Keystone(Stub):
         return answer(200, {'trusts': [trust.as_dict() for trust in found], 'links': {}})
 
     def _projects(self, request: Request, caller: Token, *project_id: str) -> Response:
-        """Show all to administrators; a plain user may see the one that the token is of."""
+        """Return all projects for administrators; otherwise only the project of the token."""
         if project_id != (caller.scope.project.id,) and 'admin' not in caller.scope.roles:
             action = 'get_project' if project_id else 'list_projects'
             return error(

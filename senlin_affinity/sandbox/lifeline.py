@@ -1,10 +1,10 @@
-"""A child process of the sandbox: it ends with its parent, whatever ends that, and tells it news.
+"""End a child process of the sandbox with its parent, and send reports to the parent.
 
-The parent holds one end of the child's stdin and never writes to it: when it goes, even by SIGKILL,
-the other end reads as closed. The child then removes the work directory and leaves at once, without
-waiting for the threads of the services.
+The parent holds one end of the child's stdin and never writes to it. When the parent ends, even by
+SIGKILL, the other end reads as closed. The child then removes the work directory and exits at once,
+without waiting for the threads of the services.
 
-Shapes: the child writes one JSON object a line to what was its stdout::
+Example: the child writes one JSON object per line to its original stdout::
 
     {"stage": "nova-api"}    {"ready": true}    {"error": "..."}
 """
@@ -22,31 +22,31 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-# Bound here, before Senlin's process has eventlet replace what the modules offer: the watch must
-# stay a real thread that waits in the operating system.
+# Bound here, before eventlet replaces them in Senlin's process: the watch must be a real thread
+# that waits in the operating system.
 from select import select as wait_readable
 from typing import Any, NoReturn
 
 from senlin_affinity.sandbox import work_directory
-from senlin_affinity.sandbox.blueprint import Plan
+from senlin_affinity.sandbox.blueprint import RunPlan
 
-#: Seconds between two looks at the parent's id, for a parent whose pipe a fork of it keeps open.
+#: Seconds between two checks of the parent's id, in case a fork keeps its pipe open.
 LOOK_EVERY = 1.0
-#: The environment variable that names another Python to run the children with.
+#: The environment variable that names another Python for the children.
 PYTHON_VARIABLE = 'SENLIN_AFFINITY_SANDBOX_PYTHON'
 
 
 class Lifeline:
-    """A child's side of the two pipes; ``parent`` is the process id of who started it."""
+    """The child's ends of the two pipes; ``parent`` is the process id of the parent."""
 
     def __init__(self, directory: Path, parent: int) -> None:
         self._directory = directory
         self._parent = parent
         self._report = os.dup(1)
-        os.dup2(2, 1)  # what the services print is for the log
+        os.dup2(2, 1)  # output of the services goes to the log
 
     def hold(self) -> None:
-        """Begin to watch: the parent's end, SIGTERM and SIGINT all end this process."""
+        """Begin to watch the parent; its end, SIGTERM, SIGINT and SIGHUP end this process."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda _number, _frame: self.leave())
         threading.Thread(target=self._watch, daemon=True, name='sandbox-lifeline').start()
@@ -57,28 +57,28 @@ class Lifeline:
         self.leave()
 
     def leave(self) -> NoReturn:
-        """Remove the work directory and end the process, now."""
+        """Remove the work directory and exit at once."""
         work_directory.remove(self._directory)
         os._exit(0)
 
     def tell(self, **news: Any) -> None:
-        """Tell the parent how far the start is, or that everything runs (``ready``)."""
+        """Send a report to the parent: a stage of the start, or ``ready``."""
         os.write(self._report, json.dumps(news).encode() + b'\n')
 
     def fail(self, message: str) -> NoReturn:
-        """Tell the parent why it does not, and end; the directory stays, its logs say more."""
+        """Send an error to the parent and exit; the directory stays, because of its logs."""
         self.tell(error=message)
         os._exit(1)
 
 
-def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], None]) -> None:
-    """Be a child: watch the parent, check what is needed, run the services for ever.
+def run(needed: Iterable[str], body: Callable[[RunPlan, socket.socket, Lifeline], None]) -> None:
+    """Run a child process: watch the parent, check the requirements, run the services.
 
     The arguments of the command line are the work directory, the file descriptor of the listening
     socket, and the process id of the parent.
 
-    :param needed: the distributions without which there is nothing to run.
-    :param body: starts the services, says that they are ready, and returns only to end.
+    :param needed: the required distributions.
+    :param body: starts the services, reports that they are ready, and returns only to end.
     """
     directory, listener, parent = sys.argv[1:]
     lifeline = Lifeline(Path(directory), int(parent))
@@ -89,7 +89,7 @@ def run(needed: Iterable[str], body: Callable[[Plan, socket.socket, Lifeline], N
         absent = [name for name in needed if not any(known(name=name))]
         if absent:
             lifeline.fail(_advice(absent))
-        body(Plan.read(Path(directory)), socket.socket(fileno=int(listener)), lifeline)
+        body(RunPlan.read(Path(directory)), socket.socket(fileno=int(listener)), lifeline)
     except BaseException as error:  # noqa: BLE001 - the outermost door of the process
         traceback.print_exc()
         sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""The child process with Nova, Placement and the stubs: ``python -m ...sandbox.nova_process``.
+"""Run Nova, Placement and the stubs: ``python -m senlin_affinity.sandbox.nova_process``.
 
-The stubs answer first, so that Senlin's process can start at the same time. Nova keeps its options
-and much else in globals: one cloud per process.
+The stubs start first, so that Senlin's process can start at the same time. Nova keeps its options
+and other state in globals, so each cloud has its own process.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from senlin_affinity.sandbox import config_files, lifeline, workarounds
-from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec, HostSpec, Plan
+from senlin_affinity.sandbox.blueprint import AggregateSpec, FlavorSpec, HostSpec, RunPlan
 from senlin_affinity.sandbox.identities import ADMIN
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import flush, provide
 
 _CELL1 = str(uuid.uuid5(uuid.NAMESPACE_DNS, 'cell1'))
-#: An inventory whose rest is as usual; all fields, or Nova would write it again with every server.
+#: The defaults of an inventory; with a missing field, Nova would rewrite it for every server.
 _USUAL = {'reserved': 0, 'min_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}
-#: What a driver says that it supports, by the type of its hypervisor: as with libvirt's KVM, and
-#: as with vSphere.
+#: The supported instances of a driver by hypervisor type, as with libvirt's KVM and with vSphere.
 _SUPPORTED = {
     'QEMU': [(arch, kind, 'hvm') for arch in ('x86_64', 'i686') for kind in ('qemu', 'kvm')],
     'VMware vCenter Server': [(arch, 'vmware', 'hvm') for arch in ('i686', 'x86_64')],
@@ -36,9 +35,9 @@ _FAKE = [('x86_64', 'fake', 'hvm')]
 _PIPELINE = re.compile(r'^(keystone = .*) (osapi_compute_app_v21)$', re.MULTILINE)
 
 
-def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
-    """Start everything, then wait for the end."""
-    # Not above: they need what a Python without Nova may not have.
+def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
+    """Start everything, and wait forever."""
+    # Imported here: they need packages that a Python without Nova may lack.
     from senlin_affinity.sandbox import wsgi
     from senlin_affinity.sandbox.controls import Controls
     from senlin_affinity.sandbox.faults import Observer
@@ -53,7 +52,7 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     applications['network'] = Neutron(plan.endpoints)
     wsgi.serve(listener, switchboard)
 
-    # Before anything of Nova is imported: native threads, no eventlet.
+    # Set before any import of Nova: native threads, no eventlet.
     os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'
     parent.tell(stage='Nova and Placement are loading')
     specs = {host.name: host for host in plan.blueprint.hosts}
@@ -69,10 +68,10 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     _furnish(plan)
     parent.tell(ready=True)
     threading.Event().wait()
-    del running  # nothing else holds the services
+    del running  # keeps the services alive until here
 
 
-def _load_nova(plan: Plan, specs: Mapping[str, HostSpec]) -> None:
+def _load_nova(plan: RunPlan, specs: Mapping[str, HostSpec]) -> None:
     from nova import monkey_patch
 
     monkey_patch.patch(backend='threading')
@@ -96,9 +95,9 @@ def _load_nova(plan: Plan, specs: Mapping[str, HostSpec]) -> None:
 
 
 def _install_driver(specs: Mapping[str, HostSpec]) -> None:
-    """Make ``fake.SandboxDriver``: Nova's fake driver, with each host's size, name and type.
+    """Install ``fake.SandboxDriver``: Nova's fake driver, with each host's size, name and type.
 
-    Nova looks for drivers in ``nova.virt`` only.
+    Nova finds drivers only in ``nova.virt``.
     """
     from nova.virt import fake
 
@@ -145,9 +144,9 @@ def _identity(hypervisor_hostname: str) -> str:
 
 
 def with_filters(text: str, filters: Iterable[str]) -> str:
-    """Add filters to Nova's api-paste.ini, each by what paste's ``use`` takes.
+    """Add filters to Nova's api-paste.ini, each in the form of paste's ``use``.
 
-    They come last, right before the application, where the request's user is known.
+    They are last in the pipeline, where the request's user is known.
     """
     sections = {f'sandbox_filter_{number}': use for number, use in enumerate(filters)}
     text, found = _PIPELINE.subn(rf'\1 {" ".join(sections)} \2', text)
@@ -156,13 +155,13 @@ def with_filters(text: str, filters: Iterable[str]) -> str:
     return text + ''.join(f'\n[filter:{name}]\nuse = {use}\n' for name, use in sections.items())
 
 
-def _start_placement(plan: Plan) -> Any:
+def _start_placement(plan: RunPlan) -> Any:
     from oslo_config import cfg
     from placement import conf, db_api, deploy
     from placement.db.sqlalchemy import migration
 
     path = config_files.write_placement(plan)
-    # Its own options, apart from Nova's global ones.
+    # Own options, separate from Nova's global ones.
     options = cfg.ConfigOpts()
     conf.register_opts(options)
     options(['--config-file', str(path)], project='placement')
@@ -172,13 +171,13 @@ def _start_placement(plan: Plan) -> Any:
         migration.create_schema(db_api.get_placement_engine())
         deploy.update_database(options)
 
-    # What decides the schema, and the traits and resource classes that are in it.
+    # They determine the schema, its traits and its resource classes.
     makers = ('openstack-placement', 'os-traits', 'os-resource-classes', 'sqlalchemy')
     provide(plan, 'placement', makers, make)
     return deploy.loadapp(options)
 
 
-def _start_api(plan: Plan) -> Any:
+def _start_api(plan: RunPlan) -> Any:
     from nova.api import wsgi as nova_wsgi
     from nova.api.openstack import wsgi_app
     from nova.conf import CONF
@@ -189,14 +188,14 @@ def _start_api(plan: Plan) -> Any:
     return application
 
 
-def _make_databases(plan: Plan) -> None:
+def _make_databases(plan: RunPlan) -> None:
     from nova import context, objects
     from nova.db import migration
 
     makers = ('nova', 'sqlalchemy')
     provide(plan, 'api', makers, lambda: migration.db_sync(database='api'))
     cell1 = provide(plan, 'cell1', makers, lambda: migration.db_sync(database='main'))
-    # The schema of cell0 is the same one, and both are still empty.
+    # cell0 has the same schema, and both are still empty.
     flush(cell1)
     shutil.copyfile(cell1, cell1.with_stem('cell0'))
     for name, identity, transport in (
@@ -222,7 +221,7 @@ def _start_controllers() -> Iterator[Any]:
 
 
 def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
-    """Start a compute service for every host, and tell Nova's cell of them."""
+    """Start a compute service for every host, and map the hosts to Nova's cell."""
     from nova import context, service
     from nova.compute import rpcapi
     from nova.conf import CONF
@@ -230,11 +229,11 @@ def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
 
     topics = {'topic': rpcapi.RPC_TOPIC, 'topic_alt': rpcapi.RPC_TOPIC_ALT}
     for host in hosts:
-        # Some places read the option instead of the service's own host while it is made.
+        # While a service is created, some code reads the option instead of the service's host.
         CONF.set_override('host', host)
         try:
             compute = service.Service.create(host=host, binary='nova-compute', **topics)
-            # The check is about one file per machine, and here are many computes on one.
+            # The check compares one file per machine, but this machine runs many computes.
             compute.manager._ensure_existing_node_identity = lambda _service: None
             compute.start()
             yield compute
@@ -243,8 +242,8 @@ def _start_computes(hosts: Iterable[str]) -> Iterator[Any]:
     host_mapping.discover_hosts(context.get_admin_context(), _CELL1)
 
 
-def _furnish(plan: Plan) -> None:
-    """Make flavors, aggregates and disabled hosts, over the API."""
+def _furnish(plan: RunPlan) -> None:
+    """Create flavors and aggregates, and disable hosts, over the API."""
     from keystoneauth1.adapter import Adapter
     from keystoneauth1.identity import v3
     from keystoneauth1.session import Session
@@ -255,7 +254,7 @@ def _furnish(plan: Plan) -> None:
         password=ADMIN.password(plan.secret),
         project_id=ADMIN.project.id,
     )
-    # Microversion 2.1, which every cloud has, also one that was made to look old.
+    # Microversion 2.1 exists in every cloud, also in one that appears older.
     compute = Adapter(Session(password), endpoint_override=plan.endpoints.url('compute'))
     for flavor in plan.blueprint.flavors:
         _make_flavor(compute, flavor)

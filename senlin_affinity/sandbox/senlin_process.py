@@ -1,4 +1,4 @@
-"""The child process with Senlin: ``python -m senlin_affinity.sandbox.senlin_process``.
+"""Run Senlin: ``python -m senlin_affinity.sandbox.senlin_process``.
 
 API, conductor and engine are the real ones, over an in-memory RPC; everything runs in eventlet's
 green threads, as in Senlin's own daemons.
@@ -10,16 +10,16 @@ import gc
 import socket
 
 from senlin_affinity.sandbox import config_files, lifeline, workarounds
-from senlin_affinity.sandbox.blueprint import Plan
+from senlin_affinity.sandbox.blueprint import RunPlan
 from senlin_affinity.sandbox.lifeline import Lifeline
 from senlin_affinity.sandbox.template_databases import provide
 
-#: Seconds between two collections of garbage.
+#: Seconds between two garbage collections.
 _COLLECT_EVERY = 1
 
 
-def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
-    """Start everything, then let the green threads run."""
+def run(plan: RunPlan, listener: socket.socket, parent: Lifeline) -> None:
+    """Start everything, and run the green threads forever."""
     parent.tell(stage='Senlin is loading')
     _load_senlin(plan)
     parent.tell(stage='Senlin has its database')
@@ -38,16 +38,16 @@ def run(plan: Plan, listener: socket.socket, parent: Lifeline) -> None:
     for service in running:
         service.start()
     application = wsgi.load_paste_app('senlin-api')
-    # The socket again, as a green one.
+    # Convert the socket into a green one.
     sock = eventlet.greenio.GreenSocket(listener)
     eventlet.spawn_n(eventlet.wsgi.server, sock, application, log_output=False)
     parent.tell(stage="Senlin's API, conductor and engine run")
     parent.tell(ready=True)
-    gc.freeze()  # what is loaded by now stays; to go through all of it takes 50 ms each time
+    gc.freeze()  # loaded objects stay; scanning them takes 50 ms each time
     eventlet.event.Event().wait()
 
 
-def _load_senlin(plan: Plan) -> None:
+def _load_senlin(plan: RunPlan) -> None:
     import senlin.cmd  # noqa: F401 - has eventlet replace the blocking parts, so it is the first
     from oslo_log import log
     from senlin import objects
@@ -63,17 +63,17 @@ def _load_senlin(plan: Plan) -> None:
     config.parse_args(['senlin', '--config-file', str(path)], 'senlin')
     log.setup(config.CONF, 'senlin')
     objects.register_all()
-    if not (plan.directory / 'senlin.sqlite').exists():  # else it is started again
+    if not (plan.directory / 'senlin.sqlite').exists():  # it exists after a restart
         provide(plan, 'senlin', ('senlin', 'sqlalchemy'), database.db_sync)
     messaging.setup()
 
 
 def _collect_in_a_green_thread() -> None:
-    """Keep the garbage collector out of eventlet's hub.
+    """Run the garbage collector in a green thread of its own, instead of eventlet's hub.
 
-    Senlin leaves database sessions in reference cycles. Collected while the hub runs, SQLAlchemy
-    rolls back and oslo.db's listener sleeps, which the hub may not: wake-ups are lost, and now and
-    then a call never returns. It may go when Senlin closes its sessions.
+    Senlin leaves database sessions in reference cycles. If they are collected while the hub runs,
+    SQLAlchemy rolls back and oslo.db's listener sleeps, which the hub must not: wake-ups are lost,
+    and some calls never return. Remove this when Senlin closes its sessions.
     """
     import eventlet
 

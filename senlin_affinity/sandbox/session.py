@@ -1,9 +1,9 @@
-"""The sandbox that ``sandbox up`` leaves running: where it is written down, and whether it runs.
+"""Record the sandbox that ``sandbox up`` leaves running, and find out whether it runs.
 
-There is at most one for a user. Whoever holds it keeps a lock on a file beside the notes, so that
-notes of a sandbox that has died are known as such, whoever has its process id by now.
+Each user has at most one. The process that runs it holds a lock on a file beside the record, so
+that the record of a dead sandbox is recognized even if another process has its id.
 
-Shapes: ``session.json`` in the runtime directory::
+Example: ``session.json`` in the runtime directory::
 
     {"pid": 4711, "base_url": "http://127.0.0.1:40001", "directory": "/dev/shm/...",
      "clouds_yaml": "/run/user/1000/senlin-affinity/clouds.yaml", "children": [4712, 4713]}
@@ -24,16 +24,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 
-#: Seconds that "down" waits for the end, before it uses force and waits again.
+#: Seconds that "down" waits for the end, first after SIGTERM and then after SIGKILL.
 PATIENCE = 15.0
 _LOOK_EVERY = 0.05
 
 
 @dataclass(frozen=True)
 class Session:
-    """What others need to know of a running sandbox; ``pid`` is who holds it."""
+    """The record of a running sandbox; ``pid`` is the process that holds the lock."""
 
     pid: int
     base_url: str
@@ -43,7 +43,7 @@ class Session:
 
 
 def path(name: str) -> Path:
-    """Give the path of a file in this user's directory for what runs; it is nobody else's."""
+    """Return the path of a file in this user's private runtime directory."""
     base = os.environ.get('XDG_RUNTIME_DIR')
     own = Path(tempfile.gettempdir(), f'senlin-affinity-{os.getuid()}')
     directory = Path(base, 'senlin-affinity') if base else own
@@ -59,12 +59,12 @@ def path(name: str) -> Path:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Be the one who runs the sandbox; a CloudError if somebody is already."""
+    """Hold the lock of the sandbox in the block; raise CloudError if another process has it."""
     with open(path('lock'), 'a') as lock:
         for _time in range(5):
             if _take(lock, fcntl.LOCK_EX):
                 break
-            time.sleep(_LOOK_EVERY)  # somebody may be looking at this moment
+            time.sleep(_LOOK_EVERY)  # another process may be checking the lock
         else:
             raise CloudError('a sandbox is running already: use it, or end it with "sandbox down"')
         try:
@@ -74,20 +74,20 @@ def held() -> Iterator[None]:
 
 
 def is_held() -> bool:
-    """Tell whether somebody runs a sandbox."""
+    """Check whether a process holds the lock of the sandbox."""
     with open(path('lock'), 'a') as lock:
         return not _take(lock, fcntl.LOCK_SH)
 
 
 def write(session: Session) -> None:
-    """Write the notes, whole or not at all."""
+    """Write the record atomically."""
     new = path('session.json.new')
     new.write_text(json.dumps(dataclasses.asdict(session)), encoding='utf-8')
     new.replace(path('session.json'))
 
 
 def read() -> Session | None:
-    """Read the notes of the sandbox that runs; None when there is none, or it is starting."""
+    """Return the record of the running sandbox; None if none runs, or if it is starting."""
     if not is_held():
         return None
     try:
@@ -98,15 +98,15 @@ def read() -> Session | None:
 
 
 def forget() -> None:
-    """Remove the notes."""
+    """Remove the record and the clouds.yaml."""
     path('session.json').unlink(missing_ok=True)
     path('clouds.yaml').unlink(missing_ok=True)
 
 
 def end(session: Session) -> None:
-    """End a sandbox, by the id of who holds it, and see that all of it is gone.
+    """End a sandbox, and wait until its processes and its directory are gone.
 
-    The lock says that the id is still the right one.
+    The lock proves that the process id is still valid. Raise CloudError if it does not end.
     """
     directory, pids = Path(session.directory), (session.pid, *session.children)
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -126,7 +126,7 @@ def end(session: Session) -> None:
 
 
 def _take(lock: IO[str], kind: int) -> bool:
-    """Try to get the lock; those who only look share it, for a moment."""
+    """Try to acquire the lock; checks share it for a moment."""
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except OSError:
@@ -135,12 +135,12 @@ def _take(lock: IO[str], kind: int) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process of this user runs; one that only waits to be reaped does not."""
+    """Check whether a process of this user runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         stat = Path(f'/proc/{pid}/stat').read_text(encoding='utf-8')
     except (ProcessLookupError, PermissionError):
-        return False  # also: the id has gone to another user
+        return False  # also if another user's process has the id now
     except OSError:
-        return Path('/proc/self/stat').exists() is False  # it went just now, or there is no /proc
+        return Path('/proc/self/stat').exists() is False  # it ended just now, or there is no /proc
     return stat.rpartition(')')[2].split()[0] != 'Z'

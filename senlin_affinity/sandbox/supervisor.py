@@ -1,7 +1,7 @@
-"""Holds the sandbox of ``sandbox up``, in the terminal or in the background, until it is ended.
+"""Run the sandbox of ``sandbox up``, in the terminal or in the background.
 
-In the background it is ``python -m senlin_affinity.sandbox.supervisor``, in a session of its own.
-It tells the command that started it how the start goes, one JSON object a line::
+In the background it is ``python -m senlin_affinity.sandbox.supervisor``, in its own session. It
+reports the progress of the start to the command, one JSON object per line::
 
     {"stage": "Placement runs"}    {"ready": true}    {"error": "...", "invalid": false}
 """
@@ -9,6 +9,7 @@ It tells the command that started it how the start goes, one JSON object a line:
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -16,42 +17,56 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.sandbox import session
+from senlin_affinity.sandbox.blueprint import OPERATOR
 from senlin_affinity.sandbox.child import Progress, environment
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
-#: The cloud of ``sandbox up`` without a file.
+#: The hosts of ``sandbox up`` without a file.
 DEFAULT_HOSTS = 2
 
 
-def hold(
-    cloud_file: Path | None, senlin: bool, progress: Progress, on_ready: Callable[[], None]
-) -> None:
-    """Run the sandbox here until SIGTERM, SIGHUP or Ctrl-C."""
-    with _until_a_signal(), session.held():
-        if cloud_file is None:
-            cloud = SandboxCloud(DEFAULT_HOSTS, senlin=senlin, progress=progress)
-        else:
-            cloud = SandboxCloud.from_file(cloud_file, senlin=senlin, progress=progress)
-        with cloud:
-            clouds_yaml = session.path('clouds.yaml')
-            clouds_yaml.touch(mode=0o600)
-            clouds_yaml.write_text(cloud.clouds_yaml(), encoding='utf-8')
-            places = (cloud.base_url, str(cloud.log_dir), str(clouds_yaml))
-            session.write(session.Session(os.getpid(), *places, cloud.pids))
-            on_ready()
-            cloud.wait()
-            raise CloudError(f'a part of the sandbox has ended by itself\n{cloud.logs()}')
+@dataclass(frozen=True)
+class Wanted:
+    """The parameters of ``sandbox up``: the path of a file, and the services.
+
+    ``operator``: whether the policy has operator credentials.
+    """
+
+    cloud: str | None = None
+    senlin: bool = True
+    operator: bool = True
+
+    def made(self, progress: Progress) -> SandboxCloud:
+        """Return the sandbox, not yet started."""
+        options = OPERATOR if self.operator else {}
+        more: Any = {'senlin': self.senlin, 'progress': progress, 'senlin_options': options}
+        if self.cloud is None:
+            return SandboxCloud(DEFAULT_HOSTS, **more)
+        return SandboxCloud.from_file(self.cloud, **more)
+
+
+def hold(wanted: Wanted, progress: Progress, on_ready: Callable[[], None]) -> None:
+    """Run the sandbox in this process until SIGTERM, SIGHUP or Ctrl-C."""
+    with _until_a_signal(), session.held(), wanted.made(progress) as cloud:
+        clouds_yaml = session.path('clouds.yaml')
+        clouds_yaml.touch(mode=0o600)
+        clouds_yaml.write_text(cloud.clouds_yaml(), encoding='utf-8')
+        places = (cloud.base_url, str(cloud.log_dir), str(clouds_yaml))
+        session.write(session.Session(os.getpid(), *places, cloud.pids))
+        on_ready()
+        cloud.wait()
+        raise CloudError(f'a part of the sandbox has ended by itself\n{cloud.logs()}')
 
 
 @contextlib.contextmanager
 def _until_a_signal() -> Iterator[None]:
-    """Let SIGTERM, SIGHUP and Ctrl-C end the block, the first of them, without an error."""
+    """Run the block until the first SIGTERM, SIGHUP or Ctrl-C, which raises nothing."""
     numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
     def end(_number: int, _frame: FrameType | None) -> None:
@@ -68,15 +83,14 @@ def _until_a_signal() -> Iterator[None]:
             signal.signal(number, handler or signal.SIG_DFL)
 
 
-def start(cloud_file: Path | None, senlin: bool, progress: Progress) -> None:
-    """Run the sandbox in the background; come back when it is ready.
+def start(wanted: Wanted, progress: Progress) -> None:
+    """Start the sandbox in the background, and return when it is ready.
 
-    Errors: InvalidSpec and CloudError as :class:`SandboxCloud` raises them.
+    Raises InvalidSpec and CloudError as :class:`SandboxCloud` does.
     """
-    given = {'cloud': cloud_file and str(cloud_file.absolute()), 'senlin': senlin}
     with open(session.path('supervisor.log'), 'wb') as output:
         process = subprocess.Popen(
-            [sys.executable, '-m', __name__, json.dumps(given)],
+            [sys.executable, '-m', __name__, json.dumps(dataclasses.asdict(wanted))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
@@ -107,16 +121,15 @@ def _follow(lines: Any, progress: Progress) -> None:
 
 
 def main() -> int:
-    """Be the background process."""
-    given = json.loads(sys.argv[1])
-    cloud_file = given['cloud'] and Path(given['cloud'])
+    """Run the sandbox as the background process; return the exit status."""
+    wanted = Wanted(**json.loads(sys.argv[1]))
 
     def tell(**event: Any) -> None:
-        with contextlib.suppress(OSError):  # the command has gone, the sandbox stays
+        with contextlib.suppress(OSError):  # the command has exited, but the sandbox stays
             os.write(1, json.dumps(event).encode() + b'\n')
 
     try:
-        hold(cloud_file, given['senlin'], lambda stage: tell(stage=stage), lambda: tell(ready=True))
+        hold(wanted, lambda stage: tell(stage=stage), lambda: tell(ready=True))
     except Exception as error:  # noqa: BLE001 - the outermost door of the process
         traceback.print_exc()
         tell(error=str(error), invalid=isinstance(error, InvalidSpec))

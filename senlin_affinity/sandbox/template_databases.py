@@ -1,7 +1,8 @@
-"""Databases that are copied from a cache, since making one takes seconds and copying it does not.
+"""Copy databases from a cache, because creating one takes seconds.
 
-A template is known by its name and the versions of what made it, so that a new release never gets
-an old schema. It is put in place by renaming, so that two sandboxes may fill the cache at once.
+The key of a template is its name and the versions of the packages that created it, so that a new
+release never gets an old schema. Templates are added by renaming, so that two sandboxes may fill
+the cache at once.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from senlin_affinity.sandbox.blueprint import Plan
+from senlin_affinity.sandbox.blueprint import RunPlan
 
 LOG = logging.getLogger(__name__)
 
-#: To be raised when what is put into a template changes here.
+#: Increase this when the content of templates changes here.
 FORMAT = 1
 
 
 def cache_directory() -> Path:
-    """Give the cache: SENLIN_AFFINITY_CACHE, or the user's cache directory."""
+    """Return the cache directory: SENLIN_AFFINITY_CACHE, or one in the user's cache directory."""
     given = os.environ.get('SENLIN_AFFINITY_CACHE')
     base = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
     return Path(given) if given else Path(base, 'senlin-affinity')
 
 
-def provide(plan: Plan, name: str, makers: Iterable[str], make: Callable[[], object]) -> Path:
-    """Put the database ``<name>.sqlite`` into the work directory.
+def provide(plan: RunPlan, name: str, makers: Iterable[str], make: Callable[[], object]) -> Path:
+    """Put the database ``<name>.sqlite`` into the work directory, and return its path.
 
-    :param makers: the distributions whose versions count.
-    :param make: fills the database at that path; called only where there is no template.
+    :param makers: the distributions whose versions are part of the key.
+    :param make: fills the database at that path; called only without a template.
     """
     versions = [f'{maker}-{importlib.metadata.version(maker)}' for maker in makers]
     template = plan.cache / '_'.join([str(FORMAT), *versions]) / f'{name}.sqlite'
@@ -43,7 +44,7 @@ def provide(plan: Plan, name: str, makers: Iterable[str], make: Callable[[], obj
     if template.exists():
         return shutil.copyfile(template, path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute('PRAGMA journal_mode=WAL')  # stays with the file
+        connection.execute('PRAGMA journal_mode=WAL')  # persists in the file
     make()
     flush(path)
     try:
@@ -56,6 +57,6 @@ def provide(plan: Plan, name: str, makers: Iterable[str], make: Callable[[], obj
 
 
 def flush(path: Path) -> None:
-    """Write everything into the database's one file, so that the file can be copied."""
+    """Write all data into the database's main file, so that the file can be copied."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -1,11 +1,11 @@
-"""The directory of one sandbox: databases, configuration files and logs, in memory where it can be.
+"""Manage the directory of a sandbox: databases, configuration files and logs, preferably in memory.
 
-Everyone who uses it holds a shared lock on a file in it, so that a directory which nobody uses any
-more (all of its processes were killed at once) is known as such, and removed by the next sandbox.
+Each user of the directory holds a shared lock on a file in it. If all processes of a sandbox were
+killed, the next sandbox finds the lock free and removes the directory.
 
-While it is made, and while it is removed, its name begins with a dot. A process that is killed at
-that moment leaves it so, perhaps without the file; whether it is still being made only its age
-tells.
+While the directory is created or removed, its name begins with a dot. A process that is killed at
+that moment leaves it so, perhaps without the file; only its age shows whether it is still being
+created.
 
 Units: seconds, bytes.
 """
@@ -22,32 +22,33 @@ from pathlib import Path
 
 PREFIX = 'senlin-affinity-sandbox-'
 _LOCK = 'in-use'
-#: Seconds that removing may take while another process still writes into the directory.
+#: The maximum duration of a removal while another process still writes into the directory.
 PATIENCE = 5.0
-#: A hidden directory that is younger may be one that somebody is just making.
+#: The age up to which a hidden directory may still be in creation.
 MAKING = 60.0
-#: A sandbox begins with 5 MB of databases, and they and the logs grow.
+#: A sandbox begins with 5 MB of databases; they and the logs grow.
 ROOM_WANTED = 48 * 2**20
 
 
 def parent_directories() -> list[Path]:
-    """Give where the directories may be: shared memory if there is any, and the temporary place."""
+    """Return the possible parents: shared memory if it is writable, and the temporary directory."""
     memory, temporary = Path('/dev/shm'), Path(tempfile.gettempdir())
     is_usable = os.access(memory, os.W_OK | os.X_OK)
     return [memory, temporary] if is_usable and memory != temporary else [temporary]
 
 
 def _with_room() -> Path:
-    """Give the first of them that has room; a container's shared memory may be small."""
+    """Return the first parent with enough room; a container's shared memory may be small."""
     *first, last = parent_directories()
     with_room = (each for each in first if shutil.disk_usage(each).free >= ROOM_WANTED)
     return next(with_room, last)
 
 
 def create() -> tuple[Path, int]:
-    """Make a directory and the lock on it.
+    """Create a directory; return it and the file descriptor of its lock.
 
-    The lock is taken under another name, so that the directory is never seen without one.
+    The lock is taken before the directory gets its final name, so that no process finds it
+    unlocked.
     """
     new = Path(tempfile.mkdtemp(prefix=f'.{PREFIX}', dir=_with_room()))
     lock = hold(new)
@@ -66,8 +67,8 @@ def hold(directory: Path) -> int:
 def remove(directory: Path) -> None:
     """Remove the directory; several processes may do so at the same time.
 
-    It gets another name first: what a service opens by its path from then on fails, instead of
-    making new files in it.
+    It is renamed first, so that a service which opens a file by its path fails instead of creating
+    the file again.
     """
     doomed = directory.with_name(f'.{directory.name.removeprefix(".")}')
     deadline = time.monotonic() + PATIENCE
@@ -78,12 +79,12 @@ def remove(directory: Path) -> None:
 
 
 def remove_abandoned() -> list[Path]:
-    """Remove the directories of this user that no process holds; give what was removed."""
+    """Remove this user's directories that no process holds; return what was removed."""
     removed = []
     for parent in parent_directories():
         for directory in (*parent.glob(f'{PREFIX}*'), *parent.glob(f'.{PREFIX}*')):
             with contextlib.suppress(OSError):
-                # Not of what a symbolic link leads to: anybody may make one in a shared place.
+                # Do not follow symbolic links: anyone can create one in a shared directory.
                 if directory.lstat().st_uid == os.getuid() and _is_abandoned(directory):
                     remove(directory)
                     removed.append(directory)

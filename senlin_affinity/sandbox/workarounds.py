@@ -1,7 +1,7 @@
-"""What must be changed in the libraries so that whole services share one process and SQLite.
+"""Patch libraries so that whole services share one process and SQLite.
 
-Each function says why, and when it may go. All of them change what is imported once, in a child
-process that does nothing else.
+Each function gives its reason, and when it can be removed. All of them patch a child process that
+does nothing else.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-#: Seconds between two looks of an engine that waits.
+#: Seconds between two polls of a waiting engine.
 _LOOK_EVERY = 0.3
 
 
 def queue_sqlite_writers() -> None:
-    """Let the writers of one SQLite file wait for each other, instead of "database is locked".
+    """Let the writers of a SQLite file wait, instead of failing with "database is locked".
 
-    SQLite has one writer per file and oslo.db does not queue them. It may go when the sandbox
+    SQLite has one writer per file and oslo.db does not queue them. Remove this when the sandbox
     uses another database.
     """
     from oslo_db.sqlalchemy import enginefacade
@@ -45,9 +45,9 @@ def queue_sqlite_writers() -> None:
 def keep_sqlite_connections() -> None:
     """Keep the connections to a SQLite file open, instead of one for every session.
 
-    Nova has a session for every read, and a new connection with its functions and pragmas is a
-    third of what an answer costs. It may go with oslo.db that leaves SQLAlchemy 2.0 its own choice,
-    which is the same; or when the sandbox uses another database.
+    Nova has a session for every read, and a new connection with its functions and pragmas takes a
+    third of the time of an answer. Remove this when oslo.db leaves SQLAlchemy 2.0's own default,
+    which is the same, or when the sandbox uses another database.
     """
     from oslo_db.sqlalchemy import engines
     from sqlalchemy import pool
@@ -55,7 +55,7 @@ def keep_sqlite_connections() -> None:
     choose = engines._init_connection_args
 
     def forget_transaction(_connection: Any, record: Any) -> None:
-        # oslo.db's note that BEGIN was sent; the pool has rolled it back.
+        # oslo.db's mark that BEGIN was sent; the pool has rolled it back.
         record.info.pop('in_transaction', None)
 
     def choose_and_keep(url: Any, engine_args: dict[str, Any], kw: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ def keep_sqlite_connections() -> None:
             engine_args['connect_args']['check_same_thread'] = False
             engine_args.update(
                 poolclass=pool.QueuePool,
-                pool_size=0,  # no limit, neither of those that are kept nor of those in use
+                pool_size=0,  # unlimited, both kept and in use
                 max_overflow=-1,
                 pool_events=[(forget_transaction, 'checkin')],
             )
@@ -73,17 +73,17 @@ def keep_sqlite_connections() -> None:
 
 
 def wake_rpc_listeners() -> None:
-    """Wake a listener of the in-memory RPC driver when a message comes, instead of every 50 ms.
+    """Wake a listener of the in-memory RPC driver when a message arrives, instead of every 50 ms.
 
-    With a compute service per host the polling is most of what the process does, and each call
-    waits for it. It may go when oslo.messaging's fake driver waits on a condition.
+    With a compute service per host, polling takes most of the process's time, and each call waits
+    for it. Remove this when oslo.messaging's fake driver waits on a condition.
     """
     from oslo_messaging._drivers import base, impl_fake
 
     waiting: dict[str, list[Any]] = collections.defaultdict(list)
 
     class WakingListener(impl_fake.FakeListener):
-        """A listener with an event of its own, set by every message that may be for it."""
+        """A listener with its own event, set by every message that may be for it."""
 
         def __init__(self, exchange_manager: Any, targets: Any, pool: Any = None) -> None:
             super().__init__(exchange_manager, targets, pool)
@@ -95,7 +95,7 @@ def wake_rpc_listeners() -> None:
         def poll(self, timeout: float | None = None) -> Any:
             deadline = None if timeout is None else time.monotonic() + timeout
             while not self._stopped.is_set():
-                self._news.clear()  # before looking, so that no message falls between
+                self._news.clear()  # before the poll, so that no message is missed
                 if messages := super().poll(timeout=0):
                     return messages[0]
                 patience = 60.0 if deadline is None else deadline - time.monotonic()
@@ -126,9 +126,10 @@ def wake_rpc_listeners() -> None:
 def start_retried_actions() -> None:
     """Start an action again that did not get its lock, instead of leaving it READY.
 
-    Senlin's ``Action.set_status`` passes the action's id to ``dispatcher.start_action``, where it
-    is taken for the name of an engine: nobody gets the message, and the action stays until another
-    one is started. Without a name, all engines get it. It may go when Senlin passes ``action_id``.
+    Senlin's ``Action.set_status`` passes the action's id to ``dispatcher.start_action``, which
+    takes it for the name of an engine. No engine gets the message, and the action stays until
+    another one is started. Without a name, all engines get it. Remove this when Senlin passes
+    ``action_id``.
     """
     from senlin.engine import dispatcher
 
@@ -141,11 +142,11 @@ def start_retried_actions() -> None:
 
 
 def look_often() -> None:
-    """Let the engine look for an end every 300 ms, where it waits whole seconds between two looks.
+    """Let the engine poll every 300 ms where it waits whole seconds between two polls.
 
-    An action looks for the end of its children every 3 seconds, and for a lock that another action
-    holds every 1 or 2; openstacksdk looks for a server's every 2. Here all of them are done within
-    some 500 ms. It may go when Senlin has options for these times.
+    An action polls its children every 3 seconds, and a lock that another action holds every 1 or 2;
+    openstacksdk polls a server every 2. Here all of them end within some 500 ms. Remove this when
+    Senlin has options for these times.
     """
     import random
     from types import SimpleNamespace
@@ -158,7 +159,7 @@ def look_often() -> None:
     wait_for_dependents = ClusterAction._wait_for_dependents
 
     def wait_looking_often(self: Any, *arguments: Any, **more: Any) -> Any:
-        # For this wait only: a pause that a policy asks for sleeps by the same method.
+        # Replaced for this wait only: a pause that a policy requests uses the same method.
         self._sleep = lambda _period: eventlet.sleep(_LOOK_EVERY)
         try:
             return wait_for_dependents(self, *arguments, **more)
@@ -172,12 +173,12 @@ def look_often() -> None:
 
     ClusterAction._wait_for_dependents = wait_looking_often
     utils.iterate_timeout = iterate_often
-    # Of the module "random", the lock takes the seconds to the next try only.
+    # The lock uses the module "random" only for the seconds to the next attempt.
     senlin_lock.random = SimpleNamespace(randrange=lambda *_: random.uniform(0.5, 1) * _LOOK_EVERY)
 
 
 def cap_microversions(compute: str | None, placement: str | None) -> None:
-    """Make the APIs look older: their discovery documents and their 406s follow these values.
+    """Lower the maximum microversions in the APIs' discovery documents and 406 responses.
 
     Nova and Placement have no option for it.
     """
@@ -190,5 +191,5 @@ def cap_microversions(compute: str | None, placement: str | None) -> None:
     if placement:
         from placement import microversion
 
-        # The middleware keeps this very list.
+        # The middleware keeps a reference to this list.
         del microversion.VERSIONS[microversion.VERSIONS.index(placement) + 1 :]

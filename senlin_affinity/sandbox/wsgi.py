@@ -1,4 +1,4 @@
-"""The little of WSGI that the stubs need beside webob: JSON, the choice of a service, a server."""
+"""Provide the WSGI parts that the stubs need beside webob: JSON, dispatch, a server."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def parts_of(request: Request) -> tuple[str, ...]:
-    """Give the parts of the path below the service's own."""
+    """Return the parts of the path below the service's prefix."""
     return tuple(part for part in request.path_info.split('/') if part)
 
 
 def answer(status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer in JSON; a body of None is an empty one."""
+    """Return a JSON response; None is an empty body."""
     response = Response(status=status, content_type='application/json', charset='UTF-8')
     response.headers.update(headers or {})
     if body is not None:
@@ -35,12 +35,12 @@ def answer(status: int, body: Any = None, headers: Mapping[str, str] | None = No
 
 
 def not_found(request: Request) -> Response:
-    """Answer to what a stub does not know."""
+    """Return a 404 for a path that a stub does not have."""
     return error(404, f'the sandbox has no {request.method} /{"/".join(parts_of(request))}')
 
 
 def error(status: int, message: str) -> Response:
-    """Give an error the way Keystone and Glance write it."""
+    """Return an error in the format of Keystone and Glance."""
     title = http.HTTPStatus(status).phrase
     return answer(status, {'error': {'code': status, 'title': title, 'message': message}})
 
@@ -48,14 +48,14 @@ def error(status: int, message: str) -> Response:
 class Stub:
     """A small service of the sandbox: ``_answer`` turns a request into a response.
 
-    One with a state of its own has a lock, which is held while it answers.
+    A stub with state has a lock, which is held during ``_answer``.
     """
 
     _lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
     @wsgify
     def __call__(self, request: Request) -> Response:
-        """Answer one request, as a WSGI application."""
+        """Handle a request as a WSGI application."""
         with self._lock:
             return self._answer(request)
 
@@ -64,14 +64,14 @@ class Stub:
 
 
 class Switchboard:
-    """Sends a request to the application whose name is the first part of its path."""
+    """A WSGI application that dispatches by the first part of the path."""
 
     def __init__(self) -> None:
         self.applications: dict[str, Application] = {}
 
     @wsgify
     def __call__(self, request: Request) -> Response | Application:
-        """Answer 503 while an application is still starting, so that clients try again."""
+        """Return the application; return 503 while it is starting, so that clients retry."""
         name = request.path_info_pop()
         unavailable = error(503, f'the sandbox has no "{name}" (yet)')
         return self.applications.get(name, unavailable)
@@ -88,11 +88,11 @@ class _Handler(simple_server.WSGIRequestHandler):
 
 
 def serve(listener: socket.socket, application: Application) -> None:
-    """Serve an application on a listening socket, from daemon threads that end with the process."""
+    """Serve an application on a listening socket, in daemon threads."""
     server = _Server(listener.getsockname(), _Handler, bind_and_activate=False)
     server.socket.close()
     server.socket = listener
-    # By hand, as the server's own way asks the DNS for a name.
+    # Set directly, because the server's own method queries the DNS for a name.
     server.server_name, server.server_port = listener.getsockname()
     server.setup_environ()
     server.set_app(application)

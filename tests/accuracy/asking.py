@@ -13,9 +13,12 @@ from typing import Any
 from senlin_affinity import api
 from senlin_affinity.conf import nova_conf
 from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.nova.reservations import ENFORCED_BY, FORBIDDEN_PREFIXES, NOVA, REQUIRED_PREFIX
 from senlin_affinity.sandbox import config_files
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage, options_of
+
+PREFIXES = (REQUIRED_PREFIX, FORBIDDEN_PREFIXES)
 
 
 def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
@@ -26,12 +29,21 @@ def ask(stage: Stage, case: Case, asked: Ask) -> api.Decision:
     question = api.Question(
         asked.count,
         stage.flavors[asked.flavor],
-        None if asked.group is None else stage.groups[asked.group],
+        server_group=None if asked.group is None else stage.groups[asked.group],
         availability_zone=asked.zone,
+        spread=asked.spread,
         project_id=stage.project_id(asked.user),
+        profile=_profile(asked.metadata) if asked.metadata else None,
+        scheduler_hints=stage.hints(asked.hints),
         **more,
     )
-    return api.answer(question, api.look(nova.connection, question))
+    return api.answer(question, api.fetch(nova.connection, question))
+
+
+def _profile(items: int) -> dict[str, Any]:
+    """Return a profile whose servers have so many metadata items, with the 3 of Senlin."""
+    metadata = dict.fromkeys(map(str, range(items - 3)), 'x')
+    return {'type': 'os.nova.server', 'version': '1.0', 'properties': {'metadata': metadata}}
 
 
 def told(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
@@ -40,9 +52,13 @@ def told(stage: Stage, case: Case, asked: Ask) -> dict[str, Any]:
         path = Path(folder) / 'nova.conf'
         config_files.write(path, options_of(case))
         read = nova_conf.read([str(path)], load_constraints())
+    # These options belong in the file of this project as well.
+    given = case.nova_options.get('scheduler', {})
+    prefixes = {each.key: given[each.dest] for each in PREFIXES if each.dest in given}
+    ours = {**prefixes, ENFORCED_BY.key: NOVA} if prefixes else {}
     return {
         'image': stage.cloud.image_id if asked.image is None else stage.images[asked.image],
         'enabled_filters': read.filters,
-        'options': read.values,
-        'told': read.keys,
+        'options': {**read.values, **ours},
+        'explicit_options': read.keys | ours.keys(),
     }

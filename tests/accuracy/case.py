@@ -9,10 +9,11 @@ aggregates, providers; ``nova_options`` are ``group -> option -> value`` of nova
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.spread import Spread
 
 #: The hosts of every sandbox; a case has some of them, and the others are disabled.
 HOSTS = tuple(f'cmp-{number}' for number in range(1, 7))
@@ -48,19 +49,29 @@ class Provider:
 
 @dataclass(frozen=True)
 class Stale:
-    """What is not as Nova would have it now: hosts with a trait too many (``disabled``), hosts with
-    aggregates that Placement does not know (``unmirrored``), and amounts on hosts that no server
-    has (``orphans``).
+    """Records that differ from what Nova would write now.
+
+    ``disabled`` are hosts with a trait too many, ``unowned`` hosts without the trait that
+    nova-compute sets, ``unmirrored`` hosts whose aggregates Placement does not know, ``removed``
+    the aggregates that only Placement still has hosts in, by the host, and ``orphans`` amounts on
+    hosts that no server has.
     """
 
     disabled: tuple[str, ...] = ()
+    unowned: tuple[str, ...] = ()
     unmirrored: tuple[str, ...] = ()
+    removed: dict[str, list[str]] = field(default_factory=dict)
     orphans: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A question: do ``count`` servers fit? ``is_told``: with the image and nova.conf's options."""
+    """A question: do ``count`` servers fit?
+
+    ``is_told``: with the image and the options of nova.conf. ``metadata`` is the number of metadata
+    items of each server, 3 of which Senlin adds. ``hints`` are scheduler hints; in them,
+    ``server 0`` is the first of the case's servers.
+    """
 
     count: int
     flavor: str = 'asked'
@@ -70,13 +81,17 @@ class Ask:
     user: str = 'admin'
     is_told: bool = True
     is_remedied: bool = False
+    metadata: int = 0
+    spread: tuple[Spread, ...] = ()
+    hints: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Case:
     """A cloud, what is in it before, and what is asked of it then, one after the other.
 
-    ``hosts`` are fields of a sandbox's host, ``aggregates`` have ``hosts``, ``metadata`` and
+    ``hosts`` are fields of a sandbox's host, of which ``disabled`` is true, false or the operator's
+    reason; ``aggregates`` have ``hosts``, ``metadata`` and
     perhaps a zone, ``images`` are as Glance has them. ``quotas`` are those of projects, and
     ``user_quotas`` those of users.
     """
@@ -111,6 +126,10 @@ def read(row: dict[str, Any]) -> Case:
     values = dict(row)
     for name, kind in _PARTS.items():
         values[name] = tuple(_made(kind, item) for item in row[name])
+    values['asks'] = tuple(
+        replace(ask, spread=tuple(_made(Spread, item) for item in ask.spread))
+        for ask in values['asks']
+    )
     values['stale'] = _made(Stale, row['stale'])
     values['traits'] = {name: tuple(traits) for name, traits in row['traits'].items()}
     return _made(Case, values)

@@ -13,8 +13,8 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from senlin_affinity.core.planning.decision import Decision
-from tests.accuracy import asking, remedies
+from senlin_affinity.planner.decision import Decision
+from tests.accuracy import asking, remedies, spreading
 from tests.accuracy.case import Ask, Case
 from tests.accuracy.stage import Stage
 
@@ -26,6 +26,8 @@ FEWER, ASSUMED, WRONG = 'fewer', 'assumed', 'wrong'
 UNDETERMINED = (
     # The first server goes where the weighers say, and the others follow it.
     'affinity without members',
+    # The hosts of both zones are candidates for a server that names one of them.
+    'hosts that Placement has in the aggregates of another zone',
     # Any of the alternatives may be taken.
     'resources of several providers',
     # The NUMA cells of a host, from which Nova's compute service takes pinned CPUs.
@@ -33,6 +35,8 @@ UNDETERMINED = (
     'extra spec hw:cpu_policy',
     # What libvirt supports besides QEMU itself and the host's architecture.
     'constraint image_hypervisor',
+    # What a query, or a filter of another package, says of a host.
+    'scheduler hint',
 )
 
 
@@ -95,8 +99,11 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
     for number, asked in enumerate(case.asks):
         decision = asking.ask(stage, case, asked)
         # The same server, whatever the preflight is told: it is tried once.
-        server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user)
-        if server not in tried:
+        about = asked.metadata, str(asked.hints)
+        server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user, *about)
+        if asked.spread:
+            tried[server] = spreading.place(stage, case, asked, decision)
+        elif server not in tried:
             tried[server] = _try(stage, asked)
         yield _result(case, number, decision, tried[server])
         if asked.is_remedied:
@@ -105,11 +112,12 @@ def compare(stage: Stage, case: Case) -> Iterator[Result]:
 
 
 def _remedied(stage: Stage, case: Case, number: int, decision: Decision) -> Iterator[Result]:
-    """One of the remedies that can be carried out here, and what comes then."""
+    """Carry out a remedy, one against which an operator gave a reason first, and try again."""
     known = [remedy for remedy in decision.remedies if remedies.can(case, remedy.data)]
     if not known:
         return
-    remedy = known[case.seed % len(known)]
+    chosen = [remedy for remedy in known if remedy.is_held_back] or known
+    remedy = chosen[case.seed % len(chosen)]
     with stage.changes():
         asked = remedies.carry_out(stage, case, case.asks[number], remedy.data)
         placed = _try(stage, asked, remedy.capacity + 1)
@@ -134,7 +142,7 @@ def _result(case: Case, number: int, decision: Decision, placed: int) -> Result:
         decision.line(),
         tuple(item.code for item in decision.assumptions),
         case.asks[number].is_told,
-        decision.firm,
+        decision.capacity_certain,
         decision.at_most,
     )
 
@@ -148,7 +156,12 @@ def _try(stage: Stage, asked: Ask, most: int = MOST_TRIED) -> int:
     status, placed = 'ACTIVE', 0
     while status == 'ACTIVE' and placed < min(most, MOST_TRIED):
         server, status = nova.boot(
-            stage.flavors[asked.flavor], image=image, group=group, zone=asked.zone
+            stage.flavors[asked.flavor],
+            image=image,
+            group=group,
+            zone=asked.zone,
+            metadata=asked.metadata,
+            hints=stage.hints(asked.hints),
         )
         made += [server] if server is not None else []
         placed += status == 'ACTIVE'

@@ -6,7 +6,7 @@ Units: deadlines and pauses in seconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 _PAUSE = 0.04
 _LONGEST = 90.0
 #: What Nova says where it refuses a server at once, besides quotas.
-_REFUSALS = ('availability zone is not available', 'is too small', 'smaller than the minimum')
+_REFUSALS = (
+    *('availability zone is not available', 'is too small', 'smaller than the minimum'),
+    # A private flavor.
+    'could not be found',
+)
 
 
 class Nova:
@@ -44,12 +48,16 @@ class Nova:
         image: str | None = None,
         group: str | None = None,
         zone: str | None = None,
+        metadata: int = 0,
+        hints: Mapping[str, Any] | None = None,
     ) -> tuple[str | None, str]:
         """Ask for a server: its id, and what became of it; no id where it is refused at once."""
         server = {'name': 'server', 'flavorRef': flavor, 'imageRef': image or self._image}
         server |= {'networks': 'none', **({} if zone is None else {'availability_zone': zone})}
-        hints = {} if group is None else {'os:scheduler_hints': {'group': group}}
-        answer = self.ask('POST', '/servers', {'server': server, **hints})
+        server['metadata'] = dict.fromkeys(map(str, range(metadata)), 'x')
+        every = {**(hints or {}), **({} if group is None else {'group': group})}
+        body = {'server': server, **({'os:scheduler_hints': every} if every else {})}
+        answer = self.ask('POST', '/servers', body)
         if answer.ok:
             made = str(answer.json()['server']['id'])
             return made, self.ended(made)

@@ -14,6 +14,7 @@ from typing import Any
 
 import requests
 
+from senlin_affinity.nova.root_traits import OWNER
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.identities import PROJECTS, USERS
 from tests.accuracy import states
@@ -21,7 +22,8 @@ from tests.accuracy.case import HOSTS, PROJECT_OF, Case, Provider
 from tests.accuracy.servers import Nova
 from tests.support import waiting
 
-FILTER = 'senlin_affinity.plugins.nova_filter.AggregateInstanceTypeFilter'
+FILTER = 'senlin_affinity.plugins.nova.aggregate_filter.AggregateInstanceTypeFilter'
+REQUEST_FILTER = 'senlin_affinity.plugins.nova.request_filter.install'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 _V = {'microversion': '1.36'}
 #: A host that a case does not have: disabled, and too small for any server.
@@ -41,8 +43,9 @@ class Stage:
 
     def __init__(self) -> None:
         hosts = dict.fromkeys(HOSTS, _UNUSED)
-        self.cloud = SandboxCloud(hosts, available_filters=(FILTER,), quotas={})
-        self._enabled = set(HOSTS)
+        self.cloud = SandboxCloud(hosts, available_filters=(FILTER, REQUEST_FILTER), quotas={})
+        self.reasons: dict[str, str] = {}
+        self._disabled: dict[str, str] = {}
         self._limits: dict[str, dict[str, int]] = {}
 
     def __enter__(self) -> Stage:
@@ -74,7 +77,9 @@ class Stage:
             for name, host in case.hosts.items()
         }
         self.put('hosts', self.sizes)
-        self.enable({name for name, host in case.hosts.items() if not host.get('disabled')})
+        disabled = {name: host.get('disabled', False) for name, host in case.hosts.items()}
+        self.reasons = {name: each for name, each in disabled.items() if isinstance(each, str)}
+        self.enable({name for name, each in disabled.items() if not each})
         self.uuids = self._uuids()
         self._make_aggregates(case)
         self._set_traits(case.traits)
@@ -83,10 +88,17 @@ class Stage:
         for provider in case.providers:
             self._make_provider(provider)
         self.groups = {name: self.group(name, body) for name, body in case.groups.items()}
+        migrating = {}
+        self.servers: list[str] = []
         for server in case.servers:
             made = states.put(self, server)
+            self.servers.append(made)
             self.undo.append(lambda made=made: self.admin.delete([made]))
+            if server.state == states.LIVE_MIGRATED:
+                migrating[made] = server
         self.put('servers', {})
+        for made, server in migrating.items():
+            states.live_migrate(self.admin, made, server)
         self.put('options', options_of(case))
         self._set_quotas(case)
         self._let_go_stale(case)
@@ -113,12 +125,19 @@ class Stage:
         assert answer.ok, answer.text
 
     def enable(self, wanted: set[str]) -> None:
-        """Let these hosts be enabled, and no other."""
-        for name in sorted(wanted ^ self._enabled):
-            word = 'enable' if name in wanted else 'disable'
+        """Enable these hosts, and disable all others, each with its reason."""
+        disabled = {name: self.reasons.get(name, '') for name in HOSTS if name not in wanted}
+        for name in HOSTS:
+            if disabled.get(name) == self._disabled.get(name):
+                continue
             body = {'host': name, 'binary': 'nova-compute'}
-            self.admin.call('PUT', f'/os-services/{word}', body)
-        self._enabled = wanted
+            self.admin.call('PUT', '/os-services/enable', body)
+            if disabled.get(name):
+                body['disabled_reason'] = disabled[name]
+                self.admin.call('PUT', '/os-services/disable-log-reason', body)
+            elif name in disabled:
+                self.admin.call('PUT', '/os-services/disable', body)
+        self._disabled = disabled
 
     def _uuids(self) -> dict[str, str]:
         found = self.place('GET', '/resource_providers')['resource_providers']
@@ -185,11 +204,20 @@ class Stage:
         known = self.place('GET', path)
         self.place('PUT', path, {**known, 'traits': sorted(set(known['traits']) - traits)})
 
+    def _restore_trait(self, provider: str, trait: str) -> None:
+        path = f'/resource_providers/{provider}/traits'
+        known = self.place('GET', path)
+        self.place('PUT', path, {**known, 'traits': sorted({*known['traits'], trait})})
+
     def flavor(self, name: str, body: dict[str, Any]) -> str:
         """Make a flavor; its id goes out."""
         specs = body.get('extra_specs', {})
         new = {'name': name, **{key: body[key] for key in ('vcpus', 'ram', 'disk')}}
+        new['os-flavor-access:is_public'] = 'projects' not in body
         made = self.admin.call('POST', '/flavors', {'flavor': new})['flavor']['id']
+        for project in body.get('projects', ()):
+            access = {'addTenantAccess': {'tenant': PROJECTS[project].id}}
+            self.admin.call('POST', f'/flavors/{made}/action', access)
         self.undo.append(lambda: self.admin.call('DELETE', f'/flavors/{made}'))
         if specs:
             self.admin.call('POST', f'/flavors/{made}/os-extra_specs', {'extra_specs': specs})
@@ -227,6 +255,11 @@ class Stage:
         path = f'/resource_providers/{provider}/aggregates'
         self.place('PUT', path, {**self.place('GET', path), 'aggregates': uuids})
 
+    def _add_in_placement(self, provider: str, uuids: list[str]) -> None:
+        known = self.place('GET', f'/resource_providers/{provider}/aggregates')['aggregates']
+        self.undo.append(lambda: self._set_aggregates(provider, known))
+        self._set_aggregates(provider, sorted({*known, *uuids}))
+
     def group(self, name: str, body: dict[str, Any]) -> str:
         """Make a server group; its id goes out."""
         rules = {'rules': body['rules']} if body.get('rules') else {}
@@ -259,8 +292,13 @@ class Stage:
     def _let_go_stale(self, case: Case) -> None:
         for host in case.stale.disabled:
             self.add_traits(self.uuids[host], [DISABLED])
+        for host in case.stale.unowned:
+            self._remove_traits(self.uuids[host], {OWNER})
+            self.undo.append(lambda one=self.uuids[host]: self._restore_trait(one, OWNER))
         for host in case.stale.unmirrored:
             self._set_aggregates(self.uuids[host], [])
+        for host, names in case.stale.removed.items():
+            self._add_in_placement(self.uuids[host], [self.aggregates[name] for name in names])
         for host, amounts in case.stale.orphans.items():
             consumer, project = str(uuid.uuid4()), self.project_id('admin')
             body = {
@@ -271,6 +309,16 @@ class Stage:
             }
             self.undo.append(lambda one=consumer: self.place('DELETE', f'/allocations/{one}'))
             self.place('PUT', f'/allocations/{consumer}', body)
+
+    def hints(self, hints: dict[str, Any]) -> dict[str, Any]:
+        """Return scheduler hints with the ids of the case's servers."""
+        ids = {f'server {number}': made for number, made in enumerate(self.servers)}
+        return {
+            key: [ids.get(each, each) for each in value]
+            if isinstance(value, list)
+            else ids.get(value, value)
+            for key, value in hints.items()
+        }
 
     def logs(self) -> str:
         """The end of every log."""

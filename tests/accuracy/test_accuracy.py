@@ -13,6 +13,8 @@ from tests.accuracy.kinds import KINDS, plain
 from tests.accuracy.stage import Stage
 from tests.support import tables
 
+#: Kinds whose questions always give the image and nova.conf.
+FULLY_SPECIFIED = ('remedies', 'reserved', 'spread')
 #: Of each kind one, of the plain ones more, and the cases that "make nightly" has found.
 CASES = {
     str(case): case
@@ -84,10 +86,10 @@ def test_a_seed_is_always_the_same_cloud_also_out_of_a_table(kind):
     assert list(map(read, tables.load(written))) == cases
 
 
-@pytest.mark.parametrize('kind', [kind for kind in KINDS if kind != 'remedies'])
-def test_half_of_the_questions_are_told_everything(kind):
+@pytest.mark.parametrize('kind', [kind for kind in KINDS if kind not in FULLY_SPECIFIED])
+def test_at_least_half_of_the_questions_are_fully_specified(kind):
     asked = [ask.is_told for seed in range(40) for ask in KINDS[kind](seed).asks]
-    assert asked.count(True) == asked.count(False) > 0
+    assert asked.count(True) >= asked.count(False) > 0
 
 
 def test_a_cloud_that_differs_is_kept_whole_and_once(tmp_path):

@@ -13,17 +13,19 @@ from types import SimpleNamespace
 from typing import Any
 
 from oslo_config import cfg
+from oslo_log import log
 from oslo_utils import timeutils
 from senlin import objects
 from senlin.common import context as senlin_context
 from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 from senlin.engine import cluster as cluster_module
-from senlin.engine import environment
+from senlin.engine import environment, event
 from senlin.engine import node as node_module
 from senlin.engine.actions import base as action_module
+from senlin.events.database import DBEvent
 
-from senlin_affinity.plugins.senlin_policy import AffinityPolicy
+from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from tests.support.edge import Edge
 
 #: Those of the edge's connection.
@@ -237,3 +239,16 @@ def binding(group: str, *, inherited: bool = True, version: Any = '1.0') -> dict
     """Binding data in the document's form."""
     data = {'servergroup_id': group, 'inherited_group': inherited}
     return {'AffinityPolicy': {'version': version, 'data': data}}
+
+
+class _Dispatchers:
+    """Senlin's own dispatcher of events, without its configuration."""
+
+    def map_method(self, name: str, *arguments: Any, **more: Any) -> None:
+        getattr(DBEvent, name)(*arguments, **more)
+
+
+def record_events(monkeypatch: Any) -> None:
+    """Let Senlin's events be stored."""
+    log.register_options(cfg.CONF)
+    monkeypatch.setattr(event, 'dispatchers', _Dispatchers())

@@ -40,23 +40,6 @@ def test_r3_27_attach_fails_in_novas_words(demo, truth, cloud, path, method, sta
     assert truth.own_group(cluster).id == demo.group_id(cluster, policy)
 
 
-@pytest.mark.parametrize('name', [None, 'answer-lost'])
-def test_group_whose_answer_is_lost_is_adopted(demo, truth, cloud, name):
-    """Nova carries the POST out, and the answer never comes."""
-    before = truth.groups()
-    cluster = demo.cluster()
-    policy = demo.policy(servergroup={'name': name} if name else {})
-    cloud.faults.add(GROUPS, method='POST', status=503, body=BODY, is_applied=True)
-    demo.attach(cluster, policy).succeeded()
-    after = truth.groups()
-    assert len(after) == len(before) + 1
-    group = truth.group(name) if name else truth.own_group(cluster)
-    assert demo.group_id(cluster, policy) == group.id
-    assert demo.binding(cluster, policy)['AffinityPolicy']['data']['inherited_group'] is False
-    demo.detach(cluster, policy).succeeded()
-    assert truth.groups() == before
-
-
 @pytest.mark.parametrize(
     ('status', 'body', 'words'),
     [(503, BODY, f'Nova answered 503: {WORDS}'), (404, PAGE, NOT_NOVAS)],

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 
 import pytest
 import requests
@@ -10,7 +11,9 @@ from oslo_config import cfg
 
 from senlin_affinity import api
 from senlin_affinity.cloud import deadline, service_user
-from senlin_affinity.plugins import senlin_cloud, senlin_preflight
+from senlin_affinity.cloud.transport import AnswerTooLarge
+from senlin_affinity.plugins.senlin import clients, preflight
+from senlin_affinity.preflight import disclosure
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
@@ -42,10 +45,10 @@ def edge():
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
     """An engine that has just been started."""
-    monkeypatch.setattr(senlin_cloud, '_KEPT', senlin_cloud._Kept())
-    senlin_cloud.say.cache_clear()
+    monkeypatch.setattr(clients, '_KEPT', clients._Kept())
+    clients.log_identity.cache_clear()
     yield
-    senlin_cloud.say.cache_clear()
+    clients.log_identity.cache_clear()
 
 
 @pytest.fixture
@@ -65,8 +68,8 @@ def configured():
         cfg.CONF.clear_override(name, group=group)
 
 
-def look(edge, owner='demo'):
-    return senlin_preflight.look(api.Needs(()), lambda: senlin_cloud.eyes(edge.connection(owner)))
+def view(edge, owner='demo'):
+    return preflight.fetch(api.FetchScope(()), lambda: clients.clients_of(edge.connection(owner)))
 
 
 def warnings(caplog):
@@ -75,14 +78,14 @@ def warnings(caplog):
 
 
 def test_without_a_log_in_they_are_the_owners_which_is_said_once(edge, caplog):
-    senlin_cloud.say()
-    senlin_cloud.say()
+    clients.log_identity()
+    clients.log_identity()
     owner = edge.connection()
-    assert senlin_cloud.eyes(owner).are_one
+    assert not clients.clients_of(owner).has_operator
     (said,) = warnings(caplog)
-    assert f'[{GROUP}] names no log-in' in said
-    seen = look(edge)
-    assert seen.is_owners
+    assert f'[{GROUP}] has no credentials' in said
+    seen = view(edge)
+    assert seen.owner_sees_hosts
     assert seen.snapshot.hosts is None
     assert warnings(caplog) == [said]
 
@@ -96,16 +99,31 @@ def test_one_log_in_does_for_all_owners(edge, configured, caplog, section):
     else:
         configured(**LOGIN, **({'auth_section': section} if section else {}))
     with caplog.at_level('INFO', logger='senlin_affinity'):
-        senlin_cloud.say()
-    assert f'with the log-in of [{section or GROUP}]' in caplog.text
+        clients.log_identity()
+    assert f'with the credentials of [{section or GROUP}]' in caplog.text
     for _time in range(2):
-        seen = look(edge)
+        seen = view(edge)
         assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
-        assert not seen.is_owners
+        assert not seen.owner_sees_hosts
     assert edge.tokens == 3  # a connection of Senlin's driver each time, and this one
     assert {each.user for each in edge.nova.asked if each.path == '/os-services'} == {'admin'}
     assert not warnings(caplog)
     assert SECRET not in caplog.text
+
+
+def test_the_line_at_the_start_has_the_version_and_a_hash_of_the_options(option, caplog):
+    def line():
+        clients.log_identity.cache_clear()
+        caplog.clear()
+        clients.log_identity()
+        (said,) = warnings(caplog)
+        return said
+
+    first = line()
+    assert f'senlin-affinity {metadata.version("senlin-affinity")}, options ' in first
+    assert line() == first
+    option('request_timeout', 7)
+    assert line() != first
 
 
 def test_hooks_at_once_share_one_log_in(edge, configured):
@@ -116,7 +134,7 @@ def test_hooks_at_once_share_one_log_in(edge, configured):
 
     def hook(_number):
         at_once.wait()
-        return [host.host for host in look(edge).snapshot.hosts]
+        return [host.host for host in view(edge).snapshot.hosts]
 
     with ThreadPoolExecutor(number) as pool:
         assert [*pool.map(hook, range(number))] == [['cmp-1']] * number
@@ -125,13 +143,13 @@ def test_hooks_at_once_share_one_log_in(edge, configured):
 
 def test_a_connection_that_was_given_up_is_made_again(edge, configured):
     configured(**LOGIN)
-    first = senlin_cloud.eyes(edge.connection()).cloud.connection
-    assert senlin_cloud.eyes(edge.connection()).cloud.connection is first
+    first = clients.clients_of(edge.connection()).operator.connection
+    assert clients.clients_of(edge.connection()).operator.connection is first
     end = threading.Event()
     with pytest.raises(deadline.GivenUp):
         deadline.within(0.001, lambda: end.wait(9), first.session)
     end.set()
-    assert senlin_cloud.eyes(edge.connection()).cloud.connection is not first
+    assert clients.clients_of(edge.connection()).operator.connection is not first
 
 
 @pytest.mark.parametrize(
@@ -145,7 +163,7 @@ def test_a_connection_that_was_given_up_is_made_again(edge, configured):
 )
 def test_options_that_make_no_log_in(edge, configured, caplog, options, words):
     configured(**options)
-    assert senlin_cloud.eyes(edge.connection()).are_one is (words is not None)
+    assert clients.clients_of(edge.connection()).has_operator is (words is None)
     said = warnings(caplog)
     assert len(said) == (words is not None)
     assert not said or (f'[{GROUP}] makes no log-in: ' in said[0] and words in said[0])
@@ -155,26 +173,41 @@ def test_options_that_make_no_log_in(edge, configured, caplog, options, words):
 def test_a_log_in_that_is_refused_leaves_what_the_owner_sees(edge, configured, caplog):
     configured(**LOGIN)
     edge.fail('POST', '/auth/tokens', at_edge.UNAUTHORIZED, skip=1, times=1)
-    seen = look(edge)
-    assert seen.is_owners
+    seen = view(edge)
+    assert seen.owner_sees_hosts
     assert seen.snapshot.hosts is None
     assert seen.snapshot.quotas
     (said,) = warnings(caplog)
     assert f'could not log in at {at_edge.KEYSTONE}: ' in said
     assert SECRET not in caplog.text
-    assert look(edge).snapshot.hosts  # the next time it does
+    assert view(edge).snapshot.hosts  # the next time it does
+
+
+@pytest.mark.parametrize('owner', ['demo', 'admin'])
+def test_an_answer_that_is_too_large_is_read_once_and_no_fault_of_the_credentials(
+    edge, configured, caplog, owner
+):
+    configured(**LOGIN)
+    words = 'the answer is larger than 128 MiB; max_answer_size in [affinity]'
+    error = AnswerTooLarge(words, 200, is_uncertain=True)
+    edge.fail('GET', '/allocation_candidates', at_edge.Failure('large', words, exception=error))
+    assert str(view(edge, owner)) == disclosure.NOT_KNOWN
+    assert [each.path for each in edge.nova.asked].count('/os-services') == 1
+    (said,) = warnings(caplog)
+    assert said.endswith(f'could not list the allocation candidates: {words}')
+    assert GROUP not in said
 
 
 def test_an_owner_who_can_not_be_asked_is_an_error(edge, configured):
     configured(**LOGIN)
     edge.fail('GET', '/limits', at_edge.SERVER_ERROR)
-    assert 'DBConnectionError' in str(look(edge))
+    assert 'DBConnectionError' in str(view(edge))
 
 
 def test_the_engines_bounds_count_for_it(edge, configured, option):
     configured(**LOGIN, region_name='RegionTwo', valid_interfaces=['internal'])
     option('request_timeout', 7)
-    made = senlin_cloud.eyes(edge.connection()).cloud.connection
+    made = clients.clients_of(edge.connection()).operator.connection
     assert made.session.timeout == 7
     assert made.config.get_region_name('compute') == 'RegionTwo'
     assert made.config.get_interface('compute') == ['internal']
@@ -189,21 +222,24 @@ PINNED = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': {'pi
 
 @pytest.mark.parametrize(
     'needs',
-    [api.Needs((), question=api.Question(1, policy=PINNED)), api.Needs(drs_pattern='cmp')],
+    [
+        api.FetchScope((), question=api.Question(1, policy=PINNED)),
+        api.FetchScope(drs_pattern='cmp'),
+    ],
     ids=['pinned', 'DRS'],
 )
 def test_hosts_are_chosen_for_those_only_whom_nova_lets(edge, configured, needs):
     configured(**LOGIN)
 
-    def look(owner):
+    def view(owner):
         owns = edge.connection(owner)
-        return senlin_preflight.look(needs, lambda: senlin_cloud.eyes(owns))
+        return preflight.fetch(needs, lambda: clients.clients_of(owns))
 
-    assert 'Nova does not let the owner of the cluster choose the hosts' in str(look('demo'))
+    assert 'Nova does not let the owner of the cluster choose the hosts' in str(view('demo'))
     asked = [(each.user, each.body) for each in edge.nova.asked if each.method == 'POST']
     assert [(user, body['server']['availability_zone'][:5]) for user, body in asked] == [
         ('demo', 'nova:')
     ]
-    seen = look('admin')
+    seen = view('admin')
     assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
     assert len(asked) == 1

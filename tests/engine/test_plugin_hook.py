@@ -1,16 +1,18 @@
 """The hook on the engine's own objects: what it reads, what it writes, and what it leaves alone."""
 
 import json
+import sqlite3
 
 import pytest
 import requests
+from oslo_utils import timeutils
 from senlin import objects
 from senlin.common import consts
 from senlin.common import exception as senlin_exception
 from senlin.db.sqlalchemy import api as database
 
-from tests.engine.support import Desk, binding, plain, profile
-from tests.support.edge import FAILURES, NOT_FOUND, TIMEOUT, Edge
+from tests.engine.support import Desk, binding, plain, profile, record_events, spec
+from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
 from tests.support.tables import rows
 
@@ -86,14 +88,6 @@ def test_r3_22_rx_03_who_needs_no_host_asks_nobody(desk):
     assert (desk.edge.nova.requests(), desk.edge.tokens) == ([], 0)
 
 
-def test_r3_10_shrink_stores_nothing(desk):
-    made, policy = desk.bound(size=2)
-    action = desk.action(made, RESIZE, exactly(1))
-    row = desk.row(action).to_dict()
-    policy.pre_op(made.id, action)
-    assert desk.row(action).to_dict() == row
-
-
 def test_r3_11_other_data_are_untouched(desk):
     others = {'creation': {'count': 1, 'zones': {'az1': 1}}, 'health': {'detect': True}}
     data = hook(desk, None, OUT, {'count': 7}, others).data
@@ -159,38 +153,7 @@ def test_r3_22_d3_14_without_binding_refused_before_hypervisors_are_asked(desk, 
     assert desk.edge.nova.requests() == []
 
 
-@pytest.mark.parametrize('version', [1.0, '2.7'])
-def test_d3_08_every_version_of_a_binding_is_read(desk, version):
-    made, policy = desk.cluster(), desk.policy()
-    desk.edge.nova.add_group('mine', id='some-group')
-    desk.bind(made, policy, binding('some-group', version=version))
-    data = run(desk, made, policy).data
-    assert data['placement']['placements'] == [{'servergroup': 'some-group'}]
-
-
-def test_r3_25_plain_user_may_not_list_hosts(_database):
-    with Edge(user='demo') as edge:
-        action = hook(Desk(edge), DRS)
-    assert 'Nova answered 403: Policy doesn' in refusal(action)
-    assert action.data['status_reason'] == action.data['reason']
-
-
 # -- it never raises
-
-
-HOSTS = '/os-hypervisors/detail'
-# Nova's own 404 of the hypervisors says that no name matches.
-NOVA_FAILS = [(HOSTS, failure) for failure in FAILURES if failure != NOT_FOUND]
-
-
-@pytest.mark.parametrize(('url', 'failure'), [('/os-services', TIMEOUT), *NOVA_FAILS], ids=str)
-def test_no_failure_of_nova_gets_out_of_the_hook(desk, failure, url):
-    desk.edge.fail('GET', url, failure)
-    made, policy = desk.bound(DRS)
-    for name in (OUT, CREATE):
-        reason = refusal(run(desk, made, policy, name))
-        assert 'could not list the' in reason
-        assert failure.words in reason
 
 
 @pytest.mark.parametrize(
@@ -235,6 +198,26 @@ def test_database_that_fails_is_a_refusal_in_memory(desk, name):
         database.node_delete(desk.context, node.id)
     policy.pre_op(made.id, action)
     assert 'ResourceNotFound' in refusal(action)
+
+
+@pytest.mark.parametrize(('name', 'number'), [(OUT, 1), (CREATE, 1), (CREATE, 2)])
+def test_a_failed_transaction_rejects_the_action(desk, monkeypatch, name, number):
+    """SQLAlchemy expires the rows of a failed transaction, and their data cannot change then."""
+    made, policy = desk.bound()
+    action = desk.action(desk.node(made) if name == CREATE else made, name, data={'placement': 1})
+    dialect, commits = database.get_engine().dialect, []
+    commit = dialect.do_commit
+
+    def fail(connection):
+        commits.append(connection)
+        if len(commits) >= number:
+            raise sqlite3.OperationalError('the database fails')
+        commit(connection)
+
+    monkeypatch.setattr(dialect, 'do_commit', fail)
+    policy.pre_op(made.id, action)
+    monkeypatch.undo()
+    assert "Senlin's database failed (OperationalError)" in refusal(action)
 
 
 # -- what it writes
@@ -303,7 +286,7 @@ def test_a_warning_that_fails_refuses_nothing(desk, caplog, group):
     """A hint that nobody can read, in a profile that the cluster got after the attach."""
     action = hook(desk, profile=profile(scheduler_hints={'group': group}))
     assert action.data['placement']['count'] == 1
-    assert 'the nodes could not be looked at' in caplog.text
+    assert 'must be the name or the id of one server group' in caplog.text
 
 
 @pytest.mark.parametrize('where', ['group', 'hint'])
@@ -315,3 +298,48 @@ def test_servers_in_the_group_are_no_warning(desk, caplog, where):
     with caplog.at_level('WARNING'):
         run(desk, desk.load_cluster(made.id), policy)
     assert caplog.messages == []
+
+
+def with_hint(group):
+    return profile(scheduler_hints={'group': group})
+
+
+@pytest.mark.parametrize('name', [OUT, CREATE])
+def test_a_profile_that_names_another_group_is_reported_for_each_action(
+    desk, caplog, monkeypatch, name
+):
+    """Senlin's server profile sends the group of the placement in place of the profile's."""
+    record_events(monkeypatch)
+    made, policy = desk.bound(plain(), profile=with_hint('other'))
+    for number in (1, 2):
+        caplog.clear()
+        action = run(desk, made, policy, name)
+        placed = desk.node_data(action.target) if name == CREATE else action.data
+        assert GROUP in json.dumps(placed['placement'])
+        (line,) = [each for each in caplog.messages if 'scheduler_hints' in each]
+        assert f'cluster {made.id}, action {action.id}' in line
+        events = objects.Event.get_all(desk.context, filters={'cluster_id': made.id})
+        assert [each.status_reason for each in events] == number * [
+            "the profile's scheduler_hints name the server group 'other', but the affinity policy "
+            'is bound to server group XYZ-ABCD, which the new nodes join: take the hint out of the '
+            'profile, or detach the policy and attach it again'
+        ]
+
+
+@pytest.mark.parametrize('hint', [GROUP, 'the-name', None])
+@pytest.mark.parametrize('wanted', [plain(), spec(preflight='warn')])
+def test_a_profile_that_names_the_bound_group_is_no_warning(desk, caplog, hint, wanted):
+    """By its id or by its name, whether or not the preflight has read the group."""
+    desk.edge.nova.add_group('the-name', id=GROUP)
+    hook(desk, wanted, profile=profile() if hint is None else with_hint(hint))
+    assert 'scheduler_hints' not in caplog.text
+
+
+@pytest.mark.parametrize(('own', 'is_outside'), [(GROUP, False), ('other', True)])
+def test_the_profile_of_a_node_without_placement_says_its_group(desk, caplog, own, is_outside):
+    """The profile of the cluster may have changed since the node was created."""
+    made, policy = desk.bound(plain(), profile=with_hint('other' if own == GROUP else GROUP))
+    node = desk.node(desk.cluster(profile=with_hint(own)), physical_id='one')
+    objects.Node.migrate(desk.context, node.id, made.id, timeutils.utcnow(True))
+    run(desk, desk.load_cluster(made.id), policy)
+    assert ('1 server(s) of the cluster are not in server group' in caplog.text) == is_outside

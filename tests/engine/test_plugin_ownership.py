@@ -1,18 +1,27 @@
 """Who made a group, who uses it, and who deletes it, on the engine's own objects and database."""
 
 import sqlite3
+import threading
 
 import pytest
-from oslo_config import cfg
-from oslo_log import log
 from senlin import objects
 from senlin.db.sqlalchemy import api as database
-from senlin.engine import event, senlin_lock
-from senlin.events.database import DBEvent
+from senlin.engine import senlin_lock
 from senlin.policies import base
 
-from senlin_affinity.plugins import senlin_ledger as ledger
-from tests.engine.support import Desk, binding, done, plain, profile, refused, spec
+from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.plugins.senlin import group_registry as ledger
+from tests.engine.support import (
+    PROJECT,
+    Desk,
+    binding,
+    done,
+    plain,
+    profile,
+    record_events,
+    refused,
+    spec,
+)
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
 
 NAMED = plain(servergroup={'name': 'web'})
@@ -220,7 +229,7 @@ def test_the_engine_dies_before_the_binding_and_the_cluster_is_deleted(desk, wan
 
 @pytest.mark.parametrize('is_created', [False, True], ids=['before', 'after'])
 def test_the_database_fails_before_the_group_is_created_and_after(desk, monkeypatch, is_created):
-    """It is said in words, without a statement; and the next attach takes up what is there."""
+    """The reason has no statement, and a group whose id cannot be noted is deleted again."""
 
     def fail():
         monkeypatch.setattr(database.get_engine().dialect, 'do_commit', failing)
@@ -237,12 +246,36 @@ def test_the_database_fails_before_the_group_is_created_and_after(desk, monkeypa
         desk.edge.before('GET', '/os-server-groups', fail)
     why = refused(party.policy.attach(cluster))
     assert why == "Senlin's database failed (OperationalError): try again"
-    assert len(desk.groups()) == is_created
+    assert desk.groups() == []
     assert (str(party.notes) != '{}') is is_created
     party.attach()
     assert len(desk.groups()) == 1
     party.detach()
     assert desk.groups() == []
+
+
+@pytest.mark.parametrize('wanted', [NAMED, plain()], ids=['named', 'own'])
+@pytest.mark.parametrize(
+    ('method', 'path'),
+    [
+        ('GET', '/os-server-groups'),
+        ('POST', '/os-server-groups'),
+        ('GET', '/os-hypervisors/detail'),
+    ],
+)
+def test_a_policy_that_is_deleted_during_its_attach_leaves_no_group(desk, wanted, method, path):
+    """Senlin deletes a policy without a binding, and the binding of an attach is stored last."""
+    wanted = {**wanted, 'properties': {**wanted['properties'], 'preflight': 'enforce'}}
+    party = Party(desk, wanted, max_size=3)
+    cluster, deleted = party.cluster, []
+
+    def delete():
+        deleted.append(path)
+        objects.Policy.delete(desk.context, party.policy.id)
+
+    desk.edge.before(method, path, delete)
+    assert refused(party.policy.attach(cluster)) == 'the policy was deleted meanwhile'
+    assert (deleted, desk.groups()) == ([path], [])
 
 
 def test_the_answer_is_lost_and_the_cluster_is_deleted(desk):
@@ -342,6 +375,56 @@ def test_two_policies_that_note_at_once(desk):
     }
 
 
+def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monkeypatch):
+    """Both find that its action is over; the second must not take the lock from the first."""
+    option('request_timeout', 0.3)
+    dead = desk.action(desk.cluster(), 'CLUSTER_DETACH_POLICY')
+    assert senlin_lock.cluster_lock_acquire(desk.context, 'the-group', dead.id)
+    objects.Action.mark_failed(desk.context, dead.id, 1.0)
+    is_read, is_held, ended = (threading.Event() for _ in range(3))
+    read = objects.Action.get.__func__
+
+    def get(cls, context, action_id, **more):
+        found = read(cls, context, action_id, **more)
+        if action_id == dead.id and threading.current_thread() is slow:
+            is_read.set()
+            is_held.wait(10)
+        return found
+
+    def wait():
+        try:
+            with ledger.alone('slow', 'the-group'):
+                held.append('slow')
+        except AffinityError as error:
+            held.append(str(error))
+        ended.set()
+
+    monkeypatch.setattr(objects.Action, 'get', classmethod(get))
+    held, slow = [], threading.Thread(target=wait)
+    slow.start()
+    assert is_read.wait(10)
+    with ledger.alone('fast', 'the-group'):
+        is_held.set()
+        assert ended.wait(10)
+        assert ledger.holders('the-group') == ('fast',)
+    slow.join()
+    assert held == [
+        'another policy that leaves server group the-group is not done with it: try again'
+    ]
+    assert ledger.holders('the-group') == ()
+
+
+@pytest.mark.parametrize(('hint', 'is_kept'), [('id', True), ('name', False)])
+def test_a_profile_of_another_project_refers_to_a_group_by_its_id(desk, hint, is_kept):
+    """The same name means a group of that project."""
+    group = desk.edge.nova.add_group('web')
+    named = group if hint == 'id' else f'name of {group}'
+    desk.cluster(profile=profile(scheduler_hints={'group': named}), project='elsewhere')
+    assert (named in ledger.hints(PROJECT)) is is_kept
+    desk.cluster(profile=profile(scheduler_hints={'group': named}))
+    assert named in ledger.hints(PROJECT)
+
+
 # -- row 3: nodes that left, and what is told
 
 
@@ -369,8 +452,7 @@ def test_q3_9_another_server_is_one(desk, is_of_other_cluster, monkeypatch):
         node.do_leave(desk.context)
     action = desk.action(party.cluster, 'CLUSTER_DETACH_POLICY')
     assert senlin_lock.cluster_lock_acquire(desk.context, party.id, action.id)
-    log.register_options(cfg.CONF)
-    monkeypatch.setattr(event, 'dispatchers', Dispatchers())
+    record_events(monkeypatch)
     said = party.detach()
     assert said == f'server group web ({group}) stays: server {server} of others is a member'
     assert party.cluster.status_reason == said
@@ -383,13 +465,6 @@ def test_q3_9_another_server_is_one(desk, is_of_other_cluster, monkeypatch):
     desk.edge.nova.groups[0]['members'].clear()
     Party(desk, plain(), party.policy).detach_only()
     assert desk.groups() == []
-
-
-class Dispatchers:
-    """Senlin's own dispatcher of events, without its configuration."""
-
-    def map_method(self, name, *arguments, **more):
-        getattr(DBEvent, name)(*arguments, **more)
 
 
 # -- row 4: two policies; row 7: a group that is gone

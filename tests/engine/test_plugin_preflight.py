@@ -1,24 +1,21 @@
 """The hook with the preflight, on the engine's own objects: what it asks, refuses and pins."""
 
-import importlib
 import logging
-from pathlib import Path
 
 import pytest
 import requests
 from oslo_config import cfg
 from senlin.common import consts
 
-from senlin_affinity.core import planner
-from senlin_affinity.core.errors import ConstraintError, PluginError
-from senlin_affinity.plugins import senlin_preflight
+from senlin_affinity.model.errors import ConstraintError, PluginError
+from senlin_affinity.planner import planner
+from senlin_affinity.plugins.senlin import preflight
 from tests.engine.support import PROJECT, USER, Desk, done, profile, spec
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost
 
 OUT, RESIZE, CREATE = consts.CLUSTER_SCALE_OUT, consts.CLUSTER_RESIZE, consts.NODE_CREATE
-EXAMPLE = Path(__file__).parents[2] / 'doc/source/contributor/own-constraint'
 BOTH = ('compute', 'placement')
 HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('win-1'))
 WINDOWS = FakeAggregate('windows', ('win-1',), {'licence:windows': 'true'})
@@ -103,13 +100,6 @@ def test_rx_02_what_can_not_fit_is_refused_with_the_line_and_what_helps(desk):
     assert not any(host.host in reason for host in HOSTS)
 
 
-def test_what_fits_is_placed_as_ever_and_nobody_is_warned(desk, caplog):
-    action, group = run(desk, spec(availability_zone='nova'), 3)
-    entry = {'zone': 'nova', 'servergroup': group}
-    assert action.data['placement'] == {'count': 3, 'placements': [entry] * 3}
-    assert warnings(caplog) == []
-
-
 @pytest.mark.parametrize('count', [1, 3])
 def test_what_the_hook_asks_for_a_yes(_database, count):
     """Nothing that grows with the cloud; of Placement only the first part of one answer."""
@@ -175,17 +165,6 @@ def test_the_options_count(desk, option, monkeypatch, tmp_path, is_novas):
     assert max(seen) <= 7
 
 
-@pytest.mark.parametrize('wanted', [spec(), PINNED])
-def test_rx_03_no_growth_asks_nobody(desk, wanted):
-    made, policy = desk.bound(wanted, size=2)
-    for number in (2, 1):
-        inputs = {'adjustment_type': 'EXACT_CAPACITY', 'number': number, 'strict': True}
-        action = desk.action(made, RESIZE, inputs)
-        policy.pre_op(made.id, action)
-        assert action.data['status'] == 'NONE'
-    assert desk.edge.nova.requests() == []
-
-
 @pytest.mark.parametrize('wanted', [spec('1.0'), spec(preflight='off')])
 def test_q3_7_off_and_the_old_spec_ask_only_for_the_group(desk, reserved, wanted, caplog):
     """Reservations are not kept then, either."""
@@ -227,19 +206,6 @@ def test_where_a_host_must_be_chosen_it_is_one_in_the_clouds_words(desk, url, fa
     assert failure.words in refusal(action)
 
 
-def test_rx_07_a_plain_user_sees_no_hosts_but_its_quota(_database, caplog):
-    """It is not warned of what it does not see."""
-    with edge(user='demo') as cloud, caplog.at_level(logging.DEBUG, 'senlin_affinity'):
-        action, _group = run(Desk(cloud), spec(), 5)
-        assert zones(action) == [None] * 5
-        assert warnings(caplog) == []
-        assert [line for line in caplog.messages if 'the hosts are not known' in line]
-        action, _group = run(Desk(cloud), spec(), 11, project='demo-project')
-    reason = refusal(action)
-    assert reason.startswith('does not fit: 0 of 11 placed; the hosts are not known; quota.')
-    assert 'quota server_group_members: 11' in reason
-
-
 def test_without_a_placement_in_the_catalogue(_database, caplog):
     with edge(services=('compute',)) as cloud:
         action, _group = run(Desk(cloud), spec())
@@ -253,7 +219,7 @@ def test_a_constraint_that_does_not_load_fails_closed(desk, monkeypatch):
     def broken():
         raise PluginError('constraint odd does not load')
 
-    monkeypatch.setattr(senlin_preflight, 'load_constraints', broken)
+    monkeypatch.setattr(preflight, 'load_constraints', broken)
     action, _group = run(desk, spec())
     assert refusal(action) == 'constraint odd does not load'
     action, _group = run(desk, spec(preflight='warn'))
@@ -280,43 +246,7 @@ def test_a_mistake_of_the_preflights_own_refuses_nothing(desk, monkeypatch, capl
     assert 'Traceback' in caplog.text
 
 
-@pytest.fixture
-def rack_limit(monkeypatch):
-    """The constraint of the contributor's guide, as if installed, with its option set."""
-    monkeypatch.syspath_prepend(EXAMPLE)
-    made = importlib.import_module('acme_racks.rack_limit').RackLimit()
-    ours = senlin_preflight.load_constraints()
-    monkeypatch.setattr(senlin_preflight, 'load_constraints', lambda: (*ours, made))
-    senlin_preflight.opts.register(cfg.CONF, [made])
-    cfg.CONF.set_override('most_per_rack', 1, group='affinity')
-    yield
-    cfg.CONF.clear_override('most_per_rack', group='affinity')
-
-
-@pytest.mark.parametrize('more', [{}, {'pin_hosts': True}])
-def test_a_constraint_of_another_package(_database, rack_limit, more):
-    racks = (
-        FakeAggregate('r1', ('cmp-1', 'cmp-2'), {'rack': 'r1'}),
-        FakeAggregate('r2', ('win-1',), {'rack': 'r2'}),
-    )
-    with edge(aggregates=racks) as cloud:
-        action, _group = run(Desk(cloud), spec(**more))
-        pinned = ['nova:cmp-1', 'nova:win-1'] if more else [None] * 2
-        assert zones(action) == pinned
-        action, _group = run(Desk(cloud), spec(**more), 3)
-    assert 'rack_limit.full on 1 (r1)' in refusal(action)
-    assert 'most_per_rack: 2' in refusal(action)
-
-
 # -- pinned
-
-
-def test_r3_30_every_node_has_a_host_of_its_own(desk):
-    action, group = run(desk, PINNED, 3, on=['gone'])
-    assert zones(action) == ['nova:cmp-1', 'nova:cmp-2', 'nova:win-1']
-    assert {entry['servergroup'] for entry in action.data['placement']['placements']} == {group}
-    action, _group = run(desk, spec(member_of=['windows']), 2)
-    assert 'member_of.required on 2' in refusal(action)
 
 
 @pytest.mark.parametrize(
@@ -351,27 +281,6 @@ def test_a_host_in_the_profile_is_the_administrators_choice(desk):
     assert zones(action) == ['nova:cmp-1', 'nova:cmp-2', 'nova:win-1']
 
 
-@pytest.mark.parametrize('hosts', [HOSTS[:1], (FakeHost('drs-1', status='disabled'),), ()])
-def test_r3_20_no_drs_host_in_the_documents_words(_database, hosts):
-    with edge(hosts=hosts, aggregates=()) as cloud:
-        action, _group = run(Desk(cloud), DRS)
-    reason = refusal(action)
-    assert action.data['status_reason'] == 'No suitable vSphere host is available.'
-    assert reason.startswith('No suitable vSphere host is available. (does not fit: 0 of 2 placed')
-
-
-def test_rx_07_another_user_s_servers_in_the_group_refuse_nothing(desk, caplog):
-    """By Nova's database driver they do not count; by unified limits they do."""
-    desk.edge.nova.limits['maxServerGroupMembers'] = 2
-    soft = 'soft-anti-affinity'
-    action, _group = run(desk, spec(), policy=soft, on=['cmp-1'] * 2, user='somebody')
-    assert zones(action) == [None] * 2
-    (said,) = warnings(caplog)
-    assert "because of quotas, which Nova's drivers count in two ways" in said
-    action, _group = run(desk, spec(), policy=soft, on=['cmp-1'] * 2)
-    assert 'has 2 of 2 members allowed: no room for 2 more' in refusal(action)
-
-
 # -- at attach: the largest size
 
 
@@ -380,25 +289,16 @@ def attach(desk, caplog, wanted=None, **cluster):
     return [line for line in warnings(caplog) if 'max_size' in line]
 
 
-def test_a_max_size_that_the_group_can_not_hold(desk, caplog):
-    """Nodes that are there already are not in the new group."""
-    assert attach(desk, caplog, max_size=3) == []
-    assert attach(desk, caplog, max_size=5, size=2) == []
-    (said,) = attach(desk, caplog, max_size=4)
-    assert 'whether it can grow to its max_size of 4: does not fit: 3 of 4 placed' in said
-    assert 'server_group.host_full on 3; would help: ' in said
-    assert 'max_server_per_host: 2' in said
-
-
 def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
+    caplog.set_level('INFO', logger='senlin_affinity')
     monkeypatch.setattr(planner, 'decide', lambda *_arguments: {}['oops'])
-    (said,) = attach(desk, caplog, max_size=4)
-    assert 'could not be found out: KeyError' in said
+    assert attach(desk, caplog, max_size=4) == []
+    assert 'could not be determined: KeyError' in caplog.text
     assert 'Traceback' in caplog.text
     caplog.clear()
     desk.edge.fail('GET', '/os-hypervisors/detail', TIMEOUT)
-    (said,) = attach(desk, caplog, max_size=4)
-    assert 'could not be found out: could not list the hypervisors: ' in said
+    assert attach(desk, caplog, max_size=4) == []
+    assert 'could not be determined: could not list the hypervisors: ' in caplog.text
     assert 'Traceback' not in caplog.text
 
 
@@ -409,4 +309,36 @@ def test_the_ceiling_never_fails_the_attach(desk, caplog, monkeypatch):
 )
 def test_the_ceiling_is_not_asked_for(desk, caplog, wanted, size):
     assert attach(desk, caplog, wanted, max_size=size) == []
-    assert 'GET /os-hypervisors/detail' not in desk.edge.nova.requests()
+    assert desk.edge.placement.asked == []
+    assert 'GET /os-aggregates' not in desk.edge.nova.requests()
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'is_warned'),
+    [
+        (spec(spread=[{'by': 'availability_zone'}]), True),
+        (spec(spread=[{'by': 'availability_zone', 'mode': 'soft'}]), False),
+        (spec(spread=[{'by': 'availability_zone'}], pin_hosts=True), False),
+        (spec(), False),
+    ],
+    ids=['hard', 'soft', 'pinned', 'no spread'],
+)
+def test_an_attach_warns_of_a_default_zone_to_which_the_spread_sends_no_node(
+    _database, caplog, wanted, is_warned
+):
+    zoned = FakeAggregate('one', ('cmp-2',), {'availability_zone': 'az-1'})
+    hosts = (FakeHost('cmp-1'), FakeHost('cmp-2', zone='az-1'))
+    with edge(hosts=hosts, aggregates=(zoned,)) as cloud:
+        done(Desk(cloud).policy(wanted).attach(Desk(cloud).cluster()))
+    found = [line for line in warnings(caplog) if 'sends no node to zone nova' in line]
+    assert len(found) == is_warned
+
+
+def test_a_policy_that_nothing_enforces(desk, caplog, option):
+    option('enabled_filters', ['ComputeFilter'])
+    attach(desk, caplog)
+    assert 'not enforced here' not in caplog.text
+    option('disable_group_policy_check_upcall', True)
+    attach(desk, caplog)
+    (said,) = [line for line in warnings(caplog) if 'not enforced here' in line]
+    assert 'anti-affinity is not enforced here: the scheduler does not run ServerGroupAnti' in said

@@ -9,8 +9,8 @@ from senlin.engine import environment
 from senlin.policies import base
 from senlin.policies.affinity_policy import AffinityPolicy as InTree
 
-from senlin_affinity.plugins import senlin_registry
-from senlin_affinity.plugins.senlin_policy import AffinityPolicy
+from senlin_affinity.plugins.senlin import legacy_type
+from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from tests.engine.support import spec
 
 NAME = 'senlin.policy.affinity-1.0'
@@ -21,19 +21,30 @@ class Another(InTree):
 
 
 @pytest.fixture(autouse=True)
-def offered(monkeypatch):
-    """Our policy, offered to Senlin's own environment once more."""
+def senlins_own(monkeypatch):
+    """Senlin's own environment, as it is before the policy is loaded."""
     own = inspect.unwrap(environment.Environment.register_policy)
     monkeypatch.setattr(environment.Environment, 'register_policy', own)
-    senlin_registry.offer(AffinityPolicy)
+    return own
 
 
 @pytest.fixture
-def served():
-    """The option, switched on for one test."""
-    cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
-    yield
+def start(senlins_own):
+    """``start(True)``: load the policy with the option on."""
+
+    def load(is_served):
+        environment.Environment.register_policy = senlins_own
+        cfg.CONF.set_override('serve_version_1_0', is_served, group='affinity')
+        legacy_type.offer(AffinityPolicy)
+
+    yield load
     cfg.CONF.clear_override('serve_version_1_0', group='affinity')
+
+
+@pytest.fixture
+def served(start):
+    """An engine that was started with the option."""
+    start(True)
 
 
 @pytest.fixture
@@ -42,7 +53,11 @@ def reloaded(monkeypatch):
     monkeypatch.setattr(environment, '_environment', None)
 
 
-def test_without_the_option_the_name_is_senlins_own(reloaded):
+def test_without_the_option_the_name_is_senlins_own_and_senlin_is_not_patched(
+    start, reloaded, senlins_own
+):
+    start(False)
+    assert environment.Environment.register_policy is senlins_own
     assert environment.global_env().get_policy(NAME) is InTree
 
 
@@ -56,10 +71,10 @@ def test_q3_12_with_the_option_it_is_ours(served, reloaded, caplog):
     assert made.type == NAME
 
 
-def test_the_types_that_the_api_lists_are_the_same(served, reloaded):
+def test_the_types_that_the_api_lists_are_the_same(start, reloaded):
     lists = []
     for is_served in (True, False):
-        cfg.CONF.set_override('serve_version_1_0', is_served, group='affinity')
+        start(is_served)
         environment._environment = None
         types = environment.global_env().get_policy_types()
         lists.append(sorted((item['name'], item['version']) for item in types))

@@ -3,12 +3,15 @@
 import logging
 
 import pytest
+from senlin import objects
+from senlin.engine import senlin_lock
 
 from senlin_affinity.cloud import hosts
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.policy import trial
+from senlin_affinity.plugins.senlin import clients, preflight
+from senlin_affinity.preflight import disclosure
 from tests.engine import support
-from tests.engine.support import Desk, refused, spec
+from tests.engine.support import Desk, record_events, refused, spec
 from tests.engine.test_plugin_cloud import LOGIN, configured, kept  # noqa: F401
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
@@ -70,7 +73,7 @@ def test_a_mistake_of_the_look_is_for_operators(plain, monkeypatch, caplog):
 
     monkeypatch.setattr(hosts, 'hypervisors', broken)
     data = grown(plain, 2, spread=[{'by': 'availability_zone', 'max_per_domain': 1}])
-    assert (data['status'], data['status_reason']) == ('ERROR', trial.NOT_KNOWN)
+    assert (data['status'], data['status_reason']) == ('ERROR', disclosure.NOT_KNOWN)
     by_name = [(each.name, 'cmp-01' in (each.exc_text or '')) for each in caplog.records]
     assert ('senlin_affinity.operators', True) in by_name
     assert all(name == 'senlin_affinity.operators' for name, is_told in by_name if is_told)
@@ -135,3 +138,54 @@ def test_attach_tells_what_a_zone_means(plain, caplog):
         is_attached, why = policy.attach(plain.cluster())
     assert is_attached, why
     assert any('attach: ' in line and 'for life' in line for line in caplog.messages)
+
+
+def at_attach(desk, monkeypatch, max_size=-1, **wanted):
+    """Attach a policy as the engine does: the cluster's events, and its status reason."""
+    cluster = desk.cluster(max_size=max_size)
+    action = desk.action(cluster, 'CLUSTER_ATTACH_POLICY')
+    assert senlin_lock.cluster_lock_acquire(desk.context, cluster.id, action.id)
+    record_events(monkeypatch)
+    is_attached, why = desk.policy(spec(**wanted)).attach(cluster)
+    assert is_attached, why
+    events = objects.Event.get_all(desk.context, filters={'oid': cluster.id})
+    return [each.status_reason for each in events], cluster.status_reason
+
+
+def test_the_owner_reads_that_a_cluster_cannot_grow_to_its_max_size(plain, monkeypatch, caplog):
+    """By the words of a scale-out: 30 hosts, of which 3 have room."""
+    events, _reason = at_attach(plain, monkeypatch, max_size=31)
+    (said,) = events
+    assert said.startswith(
+        'the cluster cannot grow to its max_size of 31: does not fit: at most 3 of 31; a host '
+        'may hold 1 of server group senlin-affinity-'
+    )
+    assert 'cmp-' not in said
+    assert 'does not fit: 30 of 31 placed' in caplog.text
+    # The capacity without the servers of other projects would reveal the number of hosts.
+    assert at_attach(plain, monkeypatch, max_size=29)[0][0].startswith(said.split('31')[0] + '29')
+    assert at_attach(plain, monkeypatch, max_size=3)[0] == []
+
+
+def test_an_administrator_reads_the_same(administrator, monkeypatch):
+    (said,) = at_attach(administrator, monkeypatch, max_size=31)[0]
+    assert said.startswith('the cluster cannot grow to its max_size of 31: does not fit: 25 of 31')
+
+
+@pytest.mark.parametrize(('wanted', 'is_told'), [({}, True), ({'preflight': 'off'}, False)])
+def test_without_operator_credentials_the_owner_reads_that_nothing_is_checked(
+    plain,
+    configured,  # noqa: F811
+    monkeypatch,
+    wanted,
+    is_told,
+):
+    configured(**dict.fromkeys(LOGIN))
+    monkeypatch.setattr(clients, '_KEPT', clients._Kept())
+    events, reason = at_attach(plain, monkeypatch, **wanted)
+    assert events == [preflight.UNCHECKED] * is_told
+    assert (reason == preflight.UNCHECKED) is is_told
+
+
+def test_with_operator_credentials_there_is_nothing_to_read(plain, monkeypatch):
+    assert at_attach(plain, monkeypatch) == ([], 'Initializing')

@@ -32,3 +32,22 @@ def test_q3_12_another_policy_takes_up_the_group_of_live_servers(demo, truth):
     # Whatever the metadata and the spec say: nobody comes after the cluster.
     demo.delete_cluster(cluster)
     assert truth.group_by_id(group) is None
+
+
+def test_profile_that_names_another_group_after_an_update(demo, truth):
+    """Senlin checks no policy at a CLUSTER_UPDATE: the next new node brings the warning."""
+    mine, other = (
+        demo.compute.create_server_group(name=name, policy='anti-affinity').id
+        for name in ('mine', 'other')
+    )
+    before, after = (demo.profile(scheduler_hints={'group': each}) for each in (mine, other))
+    cluster, policy, group = demo.bound(profile=before)
+    assert group == mine
+    demo.update_cluster(cluster, profile_id=after, profile_only=True)
+    demo.scale_out(cluster, 1).succeeded()
+    (node,) = demo.nodes(cluster)
+    assert (truth.members(mine), truth.members(other)) == ({node.physical_id}, set())
+    events = [each.status_reason for each in demo.clustering.events(cluster_id=cluster)]
+    words = f"name the server group '{other}', but the affinity policy is bound to server group"
+    assert sum(words in (each or '') for each in events) == 1
+    demo.delete_cluster(cluster)

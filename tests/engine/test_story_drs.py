@@ -72,15 +72,12 @@ def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, mode, why):
 
 
 @pytest.mark.parametrize('mode', ['off', 'enforce'])
-def test_r3_25_plain_user_is_told_that_it_may_not(demo, cloud, mode):
-    denied = {'off': 'os-services', 'enforce': 'os-hypervisors'}[mode]
-    cluster, _policy, _group = demo.bound(demo.policy(enable_drs_extension=True, preflight=mode))
-    cloud.clear_requests()
-    reason = demo.scale_out(cluster).failed()
-    assert 'Policy check failure' in reason
-    assert f"Nova answered 403: Policy doesn't allow os_compute_api:{denied}" in reason
-    assert demo.nodes(cluster) == []
-    assert [item for item in cloud.requests() if item['path'].endswith('/servers')] == []
+def test_r3_25_a_tenants_drs_policy_is_rejected_at_attach(demo, truth, mode):
+    cluster, groups = demo.cluster(), truth.groups()
+    policy = demo.policy(enable_drs_extension=True, preflight=mode)
+    reason = demo.attach(cluster, policy).failed()
+    assert 'enable_drs_extension needs the host of every node to be chosen' in reason
+    assert truth.groups() == groups
 
 
 def test_r3_23_zone_reaches_nova(demo, truth, drs_host):

@@ -6,7 +6,8 @@ What Nova lets nobody but an administrator do stays so: a plain user chooses no 
 import pytest
 
 from senlin_affinity import api
-from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
+from senlin_affinity.cloud import cloud_view
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from tests.support.cloud_fixtures import Tenant, Truth, asked
 from tests.support.sandbox import SandboxCloud
 
@@ -42,9 +43,9 @@ def demo(cloud):
     return Tenant(cloud.connection('demo'))
 
 
-def look(cloud, group, owner='demo'):
-    eyes = Eyes(OwnersEyes(cloud.connection(owner)), CloudsEyes(cloud.connection(EYES)))
-    return api.see(eyes, api.Needs((group,)))
+def view(cloud, group, owner='demo'):
+    clients = Clients(OwnerClient(cloud.connection(owner)), OperatorClient(cloud.connection(EYES)))
+    return cloud_view.fetch(clients, api.FetchScope((group,)))
 
 
 def log(cloud):
@@ -61,7 +62,7 @@ def test_rx_02_six_of_a_plain_users_nodes_for_four_hosts(cloud, demo):
     assert 'cmp-' not in reason
     assert not [each for each in asked(cloud, 'servers') if each[0] == 'POST']
     assert demo.nodes(cluster) == []
-    assert 'with the log-in of [cloud_eyes]' in log(cloud)
+    assert 'with the credentials of [cloud_eyes]' in log(cloud)
     assert f'0/{HOSTS} hosts left: server_group.host_full on {HOSTS}' in log(cloud)
     warned = 'reserved hosts are not kept free of these nodes, as Nova does not do so: '
     assert f'{warned}Nova does not let the owner choose hosts' in log(cloud)
@@ -112,7 +113,7 @@ def test_members_are_where_nova_says_that_they_are(cloud, demo):
     demo.compute.wait_for_server(resized, status='VERIFY_RESIZE', interval=1)
 
     cloud.clear_requests()
-    seen = look(cloud, group)
+    seen = view(cloud, group)
     (known,) = seen.snapshot.server_groups
     found = {member.server: member for member in known.members}
     assert {name: each.host for name, each in found.items()} == {
@@ -121,8 +122,8 @@ def test_members_are_where_nova_says_that_they_are(cloud, demo):
     both = {source, nova.server(resized.id).compute_host}
     assert set(found[resized.id].also_on) == both
     assert len(both) == 2
-    assert not seen.is_owners
-    assert look(cloud, group, 'admin').is_owners
+    assert not seen.owner_sees_hosts
+    assert view(cloud, group, 'admin').owner_sees_hosts
     for server in (*servers, stranger):
         admin.compute.delete_server(server, force=True)
 

@@ -57,6 +57,25 @@ def test_pinned_nodes_come_up_where_they_were_planned(admin, truth):
     assert f'server_group.host_full on {ROOM}' in reason
 
 
+def test_pinned_nodes_keep_to_the_scheduler_hints_of_the_profile(admin, truth):
+    """Nova runs no filter for a pinned node. It stores all hints, with the group beside them."""
+    other = admin.node().physical_id
+    host = truth.server(other).compute_host
+    hints = {'same_host': [other], 'other': 'kept'}
+    policy = admin.policy(pin_hosts=True, servergroup={'policies': 'soft-anti-affinity'})
+    cluster, _policy, group = admin.bound(policy, profile=admin.profile(scheduler_hints=hints))
+    placed = admin.scale_out(cluster, 2).placements()
+    assert [entry['zone'] for entry in placed] == [f'nova:{host}'] * 2
+    assert truth.spread(group) == {host: 2}
+    for node in admin.nodes(cluster):
+        stored = admin.compute.get(f'/servers/{node.physical_id}', microversion='2.100').json()
+        assert stored['server']['scheduler_hints'] == {
+            'same_host': [other],
+            'other': ['kept'],
+            'group': [group],
+        }
+
+
 def test_r1_42_member_of_keeps_nodes_off_the_hosts_that_it_forbids(admin, truth, cloud, drs_host):
     """R1-17: an attach looks the aggregate up; every node is sent to a host that is not in it."""
     policy = admin.policy(servergroup={'policies': 'soft-anti-affinity'}, member_of=['!vsphere'])

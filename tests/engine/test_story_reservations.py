@@ -1,81 +1,79 @@
-"""Reserved hosts in a real cloud where Nova keeps them free: whose servers land where.
+"""Follow each procedure of the page on reservations in a real cloud, and check its effect.
 
-Once with the request filter of this project in nova-scheduler, once with the recipe, carried out as
-it is printed. Nobody is pinned, and the tenant sees no host.
+The options and the commands are read from the page. Nobody is pinned where Nova keeps the hosts,
+and the tenant sees no host.
 """
 
+import configparser
+import contextlib
+import re
 import subprocess
+import textwrap
 from collections import Counter
+from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
-from senlin_affinity.core import candidate_query
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import PlacementRequest, Rules
-from senlin_affinity.core.planning.resolution import resolve
-from senlin_affinity.preflight import take_snapshot
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.request import PlacementRequest, Rules
+from senlin_affinity.nova import candidate_query
+from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.sandbox.identities import DEMO
-from tests.functional.test_sent_queries import bare, sent
-from tests.support import command, openstack_client
+from tests.support import openstack_client
 from tests.support.cloud_fixtures import Tenant, Truth
+from tests.support.preflight import take_snapshot
 from tests.support.sandbox import SandboxCloud
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.long
 
-FREE = ['cmp-1', 'cmp-2']
+PAGE = Path(__file__).parents[2] / 'doc/source/admin/reservations.rst'
+FREE, LICENSED = ['cmp-1', 'cmp-2'], ['win-1', 'win-2']
+PREFIX = 'licence:'
 PREFIXES = {
-    'placement_req_required_member_prefix': 'reservation:',
-    'placement_req_default_forbidden_member_prefix': 'reservation:',
+    'placement_req_required_member_prefix': PREFIX,
+    'placement_req_default_forbidden_member_prefix': PREFIX,
 }
-ISOLATED = {'enable_isolated_aggregate_filtering': True}
+INSTALL = 'senlin_affinity.plugins.nova.request_filter.install'
 
 
-def by_request_filter():
-    """Nova and the engine have the same options, and the aggregates have keys."""
-    return {
-        'available_filters': ['senlin_affinity.plugins.nova_request_filter.install'],
-        'nova_options': {'scheduler': PREFIXES},
-        'senlin_options': {
-            'scheduler': PREFIXES,
-            'affinity': {'reservations_enforced_by': 'nova'},
-        },
-        'aggregates': {
-            'pool': {'hosts': ['pool-1'], 'metadata': {'reservation:f3a9': 'free'}},
-            'mine': {'hosts': ['mine-1'], 'metadata': {'reservation:r1': 'mine'}},
-        },
-        'flavors': {'m1.tiny': {}, 'm1.mine': {'extra_specs': {'reservation:r1': 'true'}}},
-    }
+def block(name):
+    """Return the text of a code block of the page."""
+    text = PAGE.read_text(encoding='utf-8').split(f'      :name: {name}\n\n')[1]
+    return textwrap.dedent(re.match(r'(?: {6}.*\n|\n)*', text)[0])
 
 
-def by_recipe():
-    """What a recipe finds."""
-    return {
-        'nova_options': {'scheduler': ISOLATED},
-        'senlin_options': {'scheduler': ISOLATED},
-        'aggregates': {'pool': {'hosts': ['pool-1']}, 'mine': {'hosts': ['mine-1']}},
-        'flavors': {'m1.tiny': {}, 'm1.mine': {}},
-    }
+def options(name):
+    """Return the options of a code block, and the filters that it adds to those of Nova."""
+    lines = block(name).splitlines()
+    available = [line.split(' = ')[1] for line in lines if line.startswith('available_filters')]
+    parser = configparser.ConfigParser()
+    parser.read_string('\n'.join(line for line in lines if 'available_filters' not in line))
+    found = {section: dict(parser[section]) for section in parser.sections() if parser[section]}
+    return found, available[1:]
 
 
-def carry_out(cloud, folder):
-    """Print both recipes, and run what is printed."""
-    (folder / 'clouds.yaml').write_text(cloud.clouds_yaml(), encoding='utf-8')
-    shell = {**openstack_client.on_path(folder), 'OS_CLOUD': 'sandbox'}
-    mine = ['mine', '--flavor', 'm1.mine']
-    for words in (['pool'], mine, mine):  # again, as after a host has joined
-        printed = command.run(
-            'reservation', 'recipe', *words, folder=folder, OS_CLOUD='sandbox', NO_PROXY='127.0.0.1'
-        )
-        assert (printed.returncode, printed.stderr) == (0, '')
-        subprocess.run(['sh'], input=printed.stdout, cwd=folder, env=shell, text=True, check=True)
+@contextlib.contextmanager
+def with_nova_conf(folder, commands, nova=None, senlin=None):
+    """Start a cloud with the options of these blocks, and run the commands in it."""
+    of_nova, available = options(nova) if nova else ({}, [])
+    of_senlin, _none = options(senlin)
+    more = {'nova_options': of_nova, 'senlin_options': of_senlin}
+    with SandboxCloud(
+        [*FREE, *LICENSED], senlin=True, available_filters=available, **more
+    ) as cloud:
+        (folder / 'clouds.yaml').write_text(cloud.clouds_yaml(), encoding='utf-8')
+        shell = {**openstack_client.on_path(folder), 'OS_CLOUD': 'sandbox'}
+        lines = f'set -e\n{block(commands)}'
+        subprocess.run(['sh'], input=lines, cwd=folder, env=shell, text=True, check=True)
+        yield cloud
 
 
-@pytest.fixture(scope='module', params=[by_request_filter, by_recipe], ids=lambda way: way.__name__)
+@pytest.fixture(scope='module', params=['filter', 'isolated'])
 def cloud(request, tmp_path_factory):
-    with SandboxCloud([*FREE, 'pool-1', 'mine-1'], senlin=True, **request.param()) as running:
-        if request.param is by_recipe:
-            carry_out(running, tmp_path_factory.mktemp('recipe'))
+    names = (f'licence-{request.param}-{each}' for each in ('commands', 'nova', 'senlin'))
+    with with_nova_conf(tmp_path_factory.mktemp(request.param), *names) as running:
         yield running
 
 
@@ -89,7 +87,7 @@ def nova(cloud):
     return Truth(cloud.connection())
 
 
-@pytest.mark.parametrize(('flavor', 'hosts'), [('m1.tiny', FREE), ('m1.mine', ['mine-1'])])
+@pytest.mark.parametrize(('flavor', 'hosts'), [('m1.tiny', FREE), ('m1.windows', LICENSED)])
 def test_q1_05_four_servers_of_a_tenant(cloud, nova, flavor, hosts):
     """Ordinary ones land on free hosts only, those of a reservation on its own."""
     compute = cloud.connection('demo').compute
@@ -113,20 +111,37 @@ def test_a_host_that_an_administrator_names_is_kept_as_well(cloud, nova):
             name='s', flavor_id=flavor, image_id=cloud.image_id, networks=[],
             availability_zone=f'nova:{host}',
         ).id
-        for host in ('cmp-1', 'mine-1')
+        for host in ('cmp-1', 'win-1')
     }  # fmt: skip
     until(lambda: all(nova.server(each).status != 'BUILD' for each in made.values()), 60)
     found = {host: nova.server(each).compute_host for host, each in made.items()}
-    assert found == {'cmp-1': 'cmp-1', 'mine-1': None}
+    assert found == {'cmp-1': 'cmp-1', 'win-1': None}
 
 
-@pytest.mark.parametrize('flavor', ['m1.tiny', 'm1.mine'])
+def sent(cloud, flavor):
+    """Return what nova-scheduler asks Placement for a server of demo, without limit and owner."""
+    demo = cloud.connection('demo')
+    image = demo.image.post('/images', json={'name': 'other', 'disk_format': 'qcow2'}).json()['id']
+    cloud.clear_requests()
+    server = demo.compute.create_server(name='s', flavor_id=flavor, image_id=image, networks='none')
+    until(lambda: demo.compute.get_server(server.id).status in ('ACTIVE', 'ERROR'), what='it ends')
+    asked = [each for each in cloud.requests('placement') if each['path'].endswith('_candidates')]
+    assert {each['microversion'] for each in asked} == {candidate_query.MICROVERSION}
+    return [bare(each['query']) for each in asked]
+
+
+def bare(query):
+    """Return the parameters without those of Nova that change no answer here."""
+    found = parse_qsl(query.replace('OWNER_NOVA%2C', ''))
+    return sorted(item for item in found if item[0] != 'limit')
+
+
+@pytest.mark.parametrize('flavor', ['m1.tiny', 'm1.windows'])
 def test_what_nova_asks_placement_is_what_a_plan_asks(cloud, request, flavor):
-    is_by_filter = request.node.callspec.params['cloud'] is by_request_filter
-    prefix = 'reservation:'
+    is_by_filter = request.node.callspec.params['cloud'] == 'filter'
     reserved = Rules.of(
-        required_member_prefix=prefix,
-        forbidden_member_prefixes=(prefix,),
+        required_member_prefix=PREFIX,
+        forbidden_member_prefixes=(PREFIX,),
         reservations_enforced_by='nova',
     )
     rules = reserved if is_by_filter else Rules.of(is_isolation_enforced=True)
@@ -135,17 +150,17 @@ def test_what_nova_asks_placement_is_what_a_plan_asks(cloud, request, flavor):
         1, flavor, project_id=DEMO.project.id, image=Image('i', disk_format='qcow2')
     )
     resolved = resolve(asked, snapshot, rules)
-    theirs, _is_placed = sent(cloud, resolved.flavor.id, None, {})
-    assert [bare(each) for each in candidate_query.queries(resolved)] == theirs
+    ours = [bare(each) for each in candidate_query.queries(resolved)]
+    assert ours == sent(cloud, resolved.flavor.id)
 
 
 def test_q1_05_a_tenant_s_cluster_with_the_policy(tenant, nova):
     cluster, _policy, group = tenant.bound()
     tenant.scale_out(cluster, 2).succeeded()
     assert nova.spread(group) == dict.fromkeys(FREE, 1)
-    cluster, _policy, group = tenant.bound(profile=tenant.profile(flavor='m1.mine'))
-    tenant.scale_out(cluster, 1).succeeded()
-    assert nova.spread(group) == {'mine-1': 1}
+    cluster, _policy, group = tenant.bound(profile=tenant.profile(flavor='m1.windows'))
+    tenant.scale_out(cluster, 2).succeeded()
+    assert nova.spread(group) == dict.fromkeys(LICENSED, 1)
 
 
 def test_q1_05_an_administrator_s_cluster_is_not_pinned_and_is_refused_in_time(cloud, nova):
@@ -165,3 +180,49 @@ def test_q1_05_where_the_policy_knows_of_nobody_a_tenant_s_cluster_is_warned_of(
     assert (
         'preflight: reserved hosts are not kept free of these nodes, as Nova does not do ' in logs
     )
+
+
+def test_q1_05_the_policy_alone_keeps_the_clusters_of_administrators(tmp_path):
+    with with_nova_conf(tmp_path, 'licence-policy-commands', senlin='windows-options') as cloud:
+        admin, nova = Tenant(cloud.connection()), Truth(cloud.connection())
+        cluster, _policy, group = admin.bound()
+        assert 'reservations.reserved on 2' in admin.scale_out(cluster, 3).failed()
+        admin.scale_out(cluster, 2).succeeded()
+        assert nova.spread(group) == dict.fromkeys(FREE, 1)
+        cluster, _policy, group = admin.bound(profile=admin.profile(flavor='m1.windows'))
+        admin.scale_out(cluster, 2).succeeded()
+        assert nova.spread(group) == dict.fromkeys(LICENSED, 1)
+
+
+@pytest.mark.parametrize('is_of_flavors', [False, True])
+def test_an_image_of_a_tenant_with_a_prefix_of_traits(is_of_flavors):
+    """By default, the image gives access to the hosts; if only flavors count, it does not."""
+    trait = 'CUSTOM_LICENCE_WINDOWS'
+    prefixes = dict.fromkeys(PREFIXES, 'trait:CUSTOM_LICENCE_')
+    prefixes['placement_req_member_keys_from_flavors_only'] = is_of_flavors
+    aggregates = {'windows': {'hosts': LICENSED[:1], 'metadata': {f'trait:{trait}': 'required'}}}
+    with SandboxCloud(
+        [*FREE, LICENSED[0]],
+        available_filters=[INSTALL],
+        nova_options={'scheduler': prefixes},
+        aggregates=aggregates,
+    ) as cloud:
+        admin, demo = cloud.connection(), cloud.connection('demo')
+        (provider,) = admin.placement.resource_providers(name=LICENSED[0])
+        path = f'/resource_providers/{provider.id}/traits'
+        assert admin.placement.put(f'/traits/{trait}', microversion='1.6').ok
+        known = admin.placement.get(path, microversion='1.6').json()
+        body = {**known, 'traits': [*known['traits'], trait]}
+        assert admin.placement.put(path, json=body, microversion='1.6').ok
+        image = demo.image.post('/images', json={'name': 'mine', f'trait:{trait}': 'required'})
+        made = demo.compute.create_server(
+            name='s',
+            flavor_id=next(demo.compute.flavors()).id,
+            image_id=image.json()['id'],
+            networks='none',
+        )
+        nova = Truth(admin)
+        until(lambda: nova.server(made.id).status != 'BUILD', 60, cloud.logs())
+        assert nova.server(made.id).compute_host == (None if is_of_flavors else LICENSED[0])
+        log = (cloud.log_dir / 'nova.log').read_text(encoding='utf-8')
+        assert ('any user who may create an image' in log) is not is_of_flavors

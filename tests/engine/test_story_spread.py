@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity.sandbox.demo.stage import wait_for
 from tests.support.cloud_fixtures import Tenant, Truth
 from tests.support.sandbox import SandboxCloud
 
@@ -83,7 +82,9 @@ def test_a_plain_user_s_nodes_are_spread_over_the_zones(running, truth):
     ]
     for node in gone:
         user.clustering.delete_node(node)
-    wait_for('the end of nodes', lambda: len(user.nodes(cluster)) == 9 - len(gone))
+    for node in gone:
+        user.wait_for_actions(node)
+    assert len(user.nodes(cluster)) == 9 - len(gone)
     assert by_zone(truth, group) == {ZONES[1]: 3, ZONES[2]: 3}
     user.scale_out(cluster, 2).succeeded()
     assert by_zone(truth, group) == {ZONES[0]: 2, ZONES[1]: 3, ZONES[2]: 3}

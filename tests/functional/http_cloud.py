@@ -37,6 +37,7 @@ class HttpCloud:
         until ``flow`` is set.
     :param part: which part of such an answer has no end: head or body.
     :param is_locked: whether Keystone tells its version to nobody without a token.
+    :param user: admin, or demo, a member of one project.
 
     ``refused`` is a request whose token is too old.
     """
@@ -48,8 +49,9 @@ class HttpCloud:
         drip: str | None = None,
         part: str = 'body',
         is_locked: bool = False,
+        user: str = 'admin',
     ) -> None:
-        self.nova = nova
+        self.nova, self.user = nova, user
         self.drip, self.part, self.is_locked = drip, part, is_locked
         self.flow = threading.Event()
         self.dripped = threading.Event()
@@ -65,9 +67,9 @@ class HttpCloud:
         """How a command finds it, and logs in."""
         return {
             'OS_AUTH_URL': f'{self.url}/identity/v3',
-            'OS_USERNAME': 'admin',
+            'OS_USERNAME': self.user,
             'OS_PASSWORD': 'secret',
-            'OS_PROJECT_NAME': 'admin',
+            'OS_PROJECT_NAME': self.user,
             'OS_USER_DOMAIN_ID': 'default',
             'OS_PROJECT_DOMAIN_ID': 'default',
             'OS_REGION_NAME': fake_keystone.REGION,
@@ -105,7 +107,7 @@ class HttpCloud:
         if service == 'identity':
             if method == 'POST':
                 urls = {'compute': f'{self.url}/compute/v2.1', 'placement': f'{self.url}/placement'}
-                return Reply(201, fake_keystone.token('admin', urls))
+                return Reply(201, fake_keystone.token(self.user, urls))
             if self.is_locked:
                 return Reply(401, fake_keystone.UNAUTHORIZED)
             return Reply(200, fake_keystone.version(f'{self.url}/identity/v3'))
@@ -154,7 +156,7 @@ def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
                 self.send_header('Transfer-Encoding', 'chunked')
             else:
                 self.send_header('Content-Length', str(len(data)))
-            self.send_header('X-Subject-Token', 'admin')
+            self.send_header('X-Subject-Token', cloud.user)
             self.end_headers()
             if drips and cloud.part == 'body':
                 self._drip(b'1\r\n \r\n')

@@ -22,7 +22,7 @@ def test_the_hook_is_measured():
     run = [sys.executable, '-W', 'ignore', '-m', 'benchmarks.bench_hook', '100']
     done = subprocess.run(run, capture_output=True, text=True, timeout=120)
     assert 'Traceback' not in done.stderr, done.stderr
-    assert 'growth by 50, the whole look: 14 requests, ' in done.stdout
-    assert "a plain user's refusal, 3 hosts: 13 requests, 0.0 MB, " in done.stdout
+    assert 'growth by 50, the whole look: 15 requests, ' in done.stdout
+    assert "a plain user's refusal, 3 hosts: 14 requests, 0.0 MB, " in done.stdout
     rows = [line.split('  ')[0] for line in done.stdout.splitlines() if 'at most' in line]
     assert len(rows) == 22

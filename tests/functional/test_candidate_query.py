@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from senlin_affinity.core import candidate_query, image_traits
+from senlin_affinity.nova import candidate_query, image_traits
 from tests.functional.test_nova_agrees import FLAVORS, some_of, values_of
 from tests.functional.test_nova_agrees import PROPERTIES as OTHER_PROPERTIES
 from tests.support.nova_judge import QUERY_OPTIONS, Judge
 from tests.support.tables import rows
-from tests.unit.core.test_candidate_query import resolved_of, uuid_of
+from tests.unit.nova.test_candidate_query import resolved_of, uuid_of
 
 _SPECS = """
     hw:tpm_version=1.2 hw:tpm_version=2.0 hw:tpm_model=tpm-crb hw:tpm_model=tpm-tis

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud import allocations, providers
-from senlin_affinity.core.host import Host
+from senlin_affinity.model.host import Host
 from tests.functional.test_rooms_like_placement import SHARING, TRAIT, Forest
 
 GPU = 'CUSTOM_GPU'
@@ -68,7 +68,7 @@ def build(forest, hosts, disk):
     return roots
 
 
-def look(forest, roots):
+def view(forest, roots):
     """The hosts as the look at the cloud has them, and the longest of the answers."""
     seen = providers.rooms(forest, {root: {} for root in roots})
     hosts = []
@@ -80,7 +80,7 @@ def look(forest, roots):
 
 
 def asked(forest, roots, query):
-    hosts, longest = look(forest, roots)
+    hosts, longest = view(forest, roots)
     return allocations.ask(forest, query, hosts, roots, longest)
 
 
@@ -90,7 +90,13 @@ def on(forest, root, query):
     return [each['allocations'] for each in found if root in each['allocations']]
 
 
-def check_counts(judge, hosts, disk, query, choices):
+CHOICES = st.lists(st.integers(0, 11), min_size=1, max_size=5)
+
+
+@pytest.mark.long
+@settings(max_examples=6, phases=AS_FOUND, deadline=None)
+@given(HOSTS, DISK, QUERIES, CHOICES)
+def test_as_many_fit_as_are_granted(judge, hosts, disk, query, choices):
     with Forest(judge) as forest:
         roots = build(forest, hosts, disk)
         found = asked(forest, roots, query)
@@ -104,22 +110,6 @@ def check_counts(judge, hosts, disk, query, choices):
             forest.release(claimed)
 
 
-CHOICES = st.lists(st.integers(0, 11), min_size=1, max_size=5)
-
-
-@settings(max_examples=2, phases=AS_FOUND, deadline=None)
-@given(HOSTS, DISK, QUERIES, CHOICES)
-def test_as_many_fit_as_are_granted(judge, hosts, disk, query, choices):
-    check_counts(judge, hosts, disk, query, choices)
-
-
-@pytest.mark.long
-@settings(max_examples=6, phases=AS_FOUND, deadline=None)
-@given(HOSTS, DISK, QUERIES, CHOICES)
-def test_as_many_fit_as_are_granted_in_more_forests(judge, hosts, disk, query, choices):
-    check_counts(judge, hosts, disk, query, choices)
-
-
 @pytest.mark.parametrize(('disk', 'granted'), [(5, [(2, 2), (3, 3)]), (4, [(2, 1), (3, 3)])])
 def test_what_is_shared_is_certain_where_there_is_enough_for_all(judge, disk, granted):
     """A CPU each: 5 servers; the first host has a disk for one, the second for all of its own."""
@@ -127,12 +117,16 @@ def test_what_is_shared_is_certain_where_there_is_enough_for_all(judge, disk, gr
         roots = build(forest, [(2, 1, []), (3, 9, [])], (disk, {0, 1}))
         query = urlencode({'resources': 'VCPU:1,DISK_GB:1'})
         found = asked(forest, roots, query)
-        assert found == allocations.Answer(
-            tuple((allocations.Grant(query, *counts),) for counts in granted), is_whole=True
+        assert found == allocations.CandidateAnswer(
+            tuple((allocations.CandidateCapacity(query, *counts),) for counts in granted),
+            is_whole=True,
         )
 
 
-def check_cut(judge, hosts, disk, query):
+@pytest.mark.long
+@settings(max_examples=8, phases=AS_FOUND, deadline=None)
+@given(HOSTS, DISK, QUERIES)
+def test_no_answer_that_is_cut_is_taken_to_be_whole(judge, hosts, disk, query):
     with Forest(judge) as forest:
         roots = build(forest, hosts, disk)
         whole = asked(forest, roots, query)
@@ -144,19 +138,6 @@ def check_cut(judge, hosts, disk, query):
                 cut = asked(forest, roots, query)
             if cut.is_whole:
                 assert cut == whole, most
-
-
-@settings(max_examples=2, phases=AS_FOUND, deadline=None)
-@given(HOSTS, DISK, QUERIES)
-def test_an_answer_that_is_cut_is_not_taken_to_be_whole(judge, hosts, disk, query):
-    check_cut(judge, hosts, disk, query)
-
-
-@pytest.mark.long
-@settings(max_examples=8, phases=AS_FOUND, deadline=None)
-@given(HOSTS, DISK, QUERIES)
-def test_no_answer_that_is_cut_is_taken_to_be_whole(judge, hosts, disk, query):
-    check_cut(judge, hosts, disk, query)
 
 
 PLAIN, FAST = (4, 0, []), [(2, True), (2, True), (2, False)]

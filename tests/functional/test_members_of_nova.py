@@ -4,10 +4,10 @@ import sqlite3
 
 import pytest
 
-from senlin_affinity import preflight
-from senlin_affinity.core.objects import PlacementRequest
-from senlin_affinity.core.server_group import Member
+from senlin_affinity.model.request import PlacementRequest
+from senlin_affinity.model.server_group import Member
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support import preflight
 from tests.support.tables import rows
 from tests.support.waiting import until
 
@@ -64,12 +64,12 @@ class Nova:
     def rested(self, server):
         """The server once Nova does nothing with it; None once it is gone."""
 
-        def look():
+        def view():
             found = self.get(server)
             busy = found and (found['OS-EXT-STS:task_state'] or found['status'] == 'BUILD')
             return None if busy else [found]
 
-        return until(look, 60, f'server {server}\n{self.cloud.logs()}')[0]
+        return until(view, 60, f'server {server}\n{self.cloud.logs()}')[0]
 
     def act(self, server, action):
         body = {action: BODIES.get(action)}
@@ -160,10 +160,10 @@ def test_r2_12_a_member_counts_as_in_the_table(nova, row):
     if 'affinity' in row:
         group = nova.group('affinity')
         server = nova.make(row, group)
-        followed = set(row['affinity']) or set(HOSTS)
-        assert {host for host in 'ab' if nova.taken(group, host)} == followed & set('ab')
+        with_nova_conf = set(row['affinity']) or set(HOSTS)
+        assert {host for host in 'ab' if nova.taken(group, host)} == with_nova_conf & set('ab')
         rooms = {report.host for report in seen(nova, group)[2].hosts if report.room != 0}
-        assert rooms == followed
+        assert rooms == with_nova_conf
         if nova.get(server):
             nova.delete(server)
 

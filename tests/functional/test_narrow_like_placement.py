@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud import allocations
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import DEFAULT_FILTERS, Aggregate, CloudSnapshot, Flavor, Quota
-from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.policy import certificate
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.question import Look, Narrow, Question
+from senlin_affinity.preflight import lower_bound
+from senlin_affinity.preflight.question import CloudView, Narrow, Question
 from tests.functional.test_rooms_like_placement import A_HOST, AS_FOUND, Forest
 from tests.support.our_constraints import OURS
 from tests.support.placement_judge import SHARING
@@ -55,7 +56,7 @@ def test_a_yes_is_kept(judge, hosts, sharing, questions, seed):
 def test_a_yes_and_none_on_plain_hosts(judge, cut, monkeypatch):
     """As many hosts as are needed are enough, and an answer that is cut is never too much."""
     plain = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, False, None)
-    monkeypatch.setattr(certificate, 'SPARE', 0)
+    monkeypatch.setattr(lower_bound, 'SPARE', 0)
     with Forest(judge) as forest:
         roots = build(forest, [plain] * HOSTS, set())
         amounts, anti = {'VCPU': 2, 'MEMORY_MB': 1, 'DISK_GB': 0}, ('anti-affinity', 1, [0])
@@ -69,13 +70,13 @@ def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
     judge, monkeypatch, count, expected
 ):
     """Two of six may have the servers: in the aggregate that the flavor asks for, and no other."""
-    monkeypatch.setattr(certificate, 'SPARE', 0)
+    monkeypatch.setattr(lower_bound, 'SPARE', 0)
     ssd, hdd = (Aggregate(str(uuid.uuid4()), name, None, {'disk': name}) for name in ('ssd', 'hdd'))
     places = [(ssd,), (ssd,), (hdd,), (hdd,), (), ()]
     with Forest(judge) as forest:
         for each in places:
             forest.add({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, aggregates=[one.uuid for one in each])
-        asked, look = ask_about(
+        asked, view = ask_about(
             {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 0},
             ServerGroup('g', 'g', 'anti-affinity'),
             count,
@@ -84,13 +85,13 @@ def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
             aggregates=(ssd, hdd),
         )
         sets = [frozenset(one.uuid for one in each) for each in places]
-        query = certificate.query(asked, look, sets)
-        assert is_yes(forest, query, look) == expected
+        query = lower_bound.query(asked, view, sets)
+        assert is_yes(forest, query, view) == expected
 
 
 def check(judge, hosts, sharing, questions, seed):
     dice = random.Random(seed)
-    with mock.patch.object(certificate, 'SPARE', 0), Forest(judge) as forest:
+    with mock.patch.object(lower_bound, 'SPARE', 0), Forest(judge) as forest:
         roots = build(forest, hosts, sharing)
         for amounts, group, count in questions:
             if not yes(forest, roots, amounts, group, count):
@@ -117,8 +118,8 @@ def yes(forest, roots, amounts, group, count):
     policy, most, members = group
     rules = {'max_server_per_host': most} if policy == 'anti-affinity' else {}
     held = tuple(Member(f's{number}') for number in members)
-    asked, look = ask_about(amounts, ServerGroup('g', 'g', policy, rules, held), count)
-    return is_yes(forest, certificate.query(asked, look), look, roots)
+    asked, view = ask_about(amounts, ServerGroup('g', 'g', policy, rules, held), count)
+    return is_yes(forest, lower_bound.query(asked, view), view, roots)
 
 
 def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
@@ -137,16 +138,16 @@ def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggre
         server_groups=(group,),
         quotas={'instances': Quota(None, 0)},
     )
-    return Narrow(question, RULES), Look(snapshot, images={'cirros': Image()})
+    return Narrow(question, RULES), CloudView(snapshot, images={'cirros': Image()})
 
 
-def is_yes(forest, query, look, roots=None):
+def is_yes(forest, query, view, roots=None):
     if query is None:
         return False
     rooms = allocations.some(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
-    return certificate.is_enough(query.asked, look, found)
+    return lower_bound.is_enough(query.asked, view, found)
 
 
 def boot(forest, roots, amounts, group, held, dice):

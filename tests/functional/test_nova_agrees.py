@@ -8,11 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
-from senlin_affinity.core import flavor, objects
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
-from senlin_affinity.core.planning import scheduler_filters
-from senlin_affinity.core.server_group import POLICIES, Member, ServerGroup
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest, ResolvedRequest
+from senlin_affinity.model.server_group import POLICIES, Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.demand import STANDARD_CLASSES, demand
+from senlin_affinity.planner import scheduler_filters
 from tests.support.nova_judge import HOST, Judge
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import read, rows
@@ -44,7 +45,7 @@ def check_demand(nova, given, image, is_volume_booted):
     theirs = ask(nova, 'demand', given, image, is_volume_booted=is_volume_booted)
     if 'refused' in theirs:
         return False
-    ours = flavor.demand(given, image, is_volume_booted=is_volume_booted)
+    ours = demand(given, image, is_volume_booted=is_volume_booted)
     for name, amount in ours.amounts.items():
         assert amount <= theirs['amounts'].get(name, 0), name
     assert ours.required <= set(theirs['required'])
@@ -133,7 +134,7 @@ def test_any_demand(nova, given, image, is_volume_booted):
 
 
 def test_the_standard_classes():
-    assert set(os_resource_classes.STANDARDS) == flavor.STANDARD_CLASSES
+    assert set(os_resource_classes.STANDARDS) == STANDARD_CLASSES
 
 
 # --- what the filters read
@@ -142,7 +143,7 @@ def test_the_standard_classes():
 def test_every_filter_of_nova_has_a_row(nova):
     """So that a new one is not overlooked: is it modelled, harmless, or "at most"?"""
     assert set(nova('filters')) <= {row['filter'] for row in read('filters')}
-    assert set(objects.DEFAULT_FILTERS) <= set(nova('filters'))
+    assert set(DEFAULT_FILTERS) <= set(nova('filters'))
 
 
 @pytest.mark.parametrize('row', [row for row in rows('filters') if 'nova' in row.values[0]])

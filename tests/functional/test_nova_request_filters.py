@@ -8,19 +8,14 @@ import pytest
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
-from senlin_affinity.core.aggregates import isolation
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.objects import (
-    Aggregate,
-    CloudSnapshot,
-    PlacementRequest,
-    ResolvedRequest,
-    Rules,
-)
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import isolated_aggregates
 from tests.support.nova_judge import Judge
 from tests.support.tables import rows
-from tests.unit.core.test_reservations import ISOLATED
+from tests.unit.nova.test_reservations import ISOLATED
 
 CUSTOM = ['CUSTOM_WIN', 'CUSTOM_X', 'HW_CPU_HYPERTHREADING']
 WORDS = st.sampled_from(['required', 'required', 'forbidden', 'Required', ''])
@@ -73,7 +68,9 @@ def aggregates_of(named):
 
 
 def check_tenant(nova, aggregates, is_required):
-    limited = isolation.limit_to_tenant('p1', aggregates, is_aggregate_required=is_required)
+    limited = isolated_aggregates.limit_to_tenant(
+        'p1', aggregates, is_aggregate_required=is_required
+    )
     needed = ['placement_aggregate_required_for_tenants'] if is_required else []
     answer = ask(nova, aggregates, 'limit_tenants_to_placement_aggregate', *needed)
     if isinstance(limited, Verdict):
@@ -126,7 +123,7 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
         is_taken = required is None or bool(required & host.aggregates)
         if required is None and is_pinned:
             is_taken = host.availability_zone == wanted
-        if snapshot.zones.is_by_aggregate and not verdict.is_known:
+        if snapshot.zones.is_by_aggregate and not verdict.bounds.is_known:
             assert required is None
         elif snapshot.zones.is_by_aggregate:
             assert bool(verdict) is is_taken
@@ -151,7 +148,7 @@ def host_in(name, aggregates, places):
 )
 def test_nova_asks_placement_for_the_same(nova, metadata, flavor, image, is_required):
     aggregates = aggregates_of({str(number): item for number, item in enumerate(metadata)})
-    traits = isolation.required_traits(flavor, image)
-    ours = isolation.isolate(traits, aggregates)
+    traits = isolated_aggregates.required_traits(flavor, image)
+    ours = isolated_aggregates.isolate(traits, aggregates)
     assert ours.forbidden == isolated(nova, aggregates, flavor, image)
     check_tenant(nova, aggregates, is_required)

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.identities import DEMO
 from tests.support import command as commands
 from tests.support.waiting import until
 
@@ -141,6 +142,22 @@ def test_the_quota_of_a_plain_user_refuses_all_the_same(command):
     status, said = plan(command, 'demo', INSTANCES, *WEB, 'web')  # one server is there
     assert (status, said['fits']) == (3, False)
     assert 'quota.instances' in said['line']
+
+
+def test_rx_07_an_administrator_plans_with_the_quota_of_the_tenant(command, cloud):
+    """Each user has a group of this name, and a quota with another project_id in its facts."""
+    group = next(iter(cloud.connection('demo').compute.server_groups())).id
+    for options in (
+        ('--server-group', group),
+        ('--project', 'demo'),
+        ('--project', DEMO.project.id),
+        ('--project', 'demo', '--server-group', 'web'),
+    ):
+        status, said = plan(command, 'admin', INSTANCES, '--flavor', 'm1.tiny', *options)
+        facts = {item['code']: item['facts'] for item in said['request']}['quota.instances']
+        assert (status, facts['project_id'], facts['used']) == (3, DEMO.project.id, 1), options
+    _status, said = plan(command, 'admin', 1, '--flavor', 'm1.tiny', *options)
+    assert said['placements'][0]['servergroup'] == group
 
 
 @pytest.mark.parametrize('user', USERS)

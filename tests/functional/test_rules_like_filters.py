@@ -15,15 +15,10 @@ from senlin_affinity.constraints.image_hypervisor import ImageHypervisorConstrai
 from senlin_affinity.constraints.isolated_hosts import IsolatedHostsConstraint
 from senlin_affinity.constraints.server_count import ServerCountConstraint
 from senlin_affinity.constraints.tenant_isolation import TenantIsolationConstraint
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import (
-    Aggregate,
-    CloudSnapshot,
-    PlacementRequest,
-    ResolvedRequest,
-    Rules,
-)
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from tests.support.nova_judge import Judge
 from tests.support.small_cloud import flavor_of
 
@@ -137,7 +132,7 @@ def test_the_same_hosts_pass(nova, rule, metadata, drawn, options, image, flavor
     sure = {
         name
         for name, verdict in verdicts.items()
-        if verdict and verdict.is_known and not verdict.is_at_most
+        if verdict and verdict.bounds.is_known and not verdict.bounds.is_at_most
     }
     assert sure <= set(passing)
 
@@ -191,6 +186,6 @@ def test_the_same_hypervisors_pass(nova, properties, architecture):
     asked = ResolvedRequest(request, CloudSnapshot(tuple(hosts)), rules=Rules(options=options))
     verdicts = {host.host: rule.check_host(asked, host) for host in hosts}
     refused = {name for name, verdict in verdicts.items() if not verdict}
-    sure = {name for name, verdict in verdicts.items() if not verdict.is_at_most}
+    sure = {name for name, verdict in verdicts.items() if not verdict.bounds.is_at_most}
     assert set(passing) & sure == sure - refused
     assert refused.isdisjoint(passing)

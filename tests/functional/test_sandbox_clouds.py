@@ -6,17 +6,45 @@ import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
 
-CLOUDS = sorted((Path(__file__).parents[2] / 'etc/senlin-affinity/clouds').glob('*.yaml'))
+FOLDER = Path(__file__).parents[2] / 'etc/senlin-affinity/clouds'
 ZONES = {
-    'demo': {'cmp-1': 'az1', 'cmp-2': 'az2', 'vsphere-drs-1': 'vsphere'},
     'two-hosts': {'cmp-1': 'nova', 'cmp-2': 'nova'},
     'zones': {f'az{zone}-{number}': f'az{zone}' for zone in (1, 2, 3) for number in (1, 2)},
 }
 
 
-@pytest.mark.parametrize('path', CLOUDS, ids=lambda path: path.stem)
-def test_it_starts(path):
-    with SandboxCloud.from_file(path) as cloud:
+#: The hosts that a server of each flavor may use in the cloud of the plugins.
+MAY_USE = {'m1.tiny': {'cmp-1', 'ssd-1'}, 'm1.ssd': {'ssd-1'}, 'm1.mine': {'mine-1'}}
+
+
+@pytest.mark.parametrize('name', ZONES)
+def test_it_starts(name):
+    """``test_demo`` and the test below start the others."""
+    with SandboxCloud.from_file(FOLDER / f'{name}.yaml') as cloud:
         services = list(cloud.connection().compute.services(binary='nova-compute'))
-    assert {service.host: service.availability_zone for service in services} == ZONES[path.stem]
+    assert {service.host: service.availability_zone for service in services} == ZONES[name]
     assert {service.state for service in services} == {'up'}
+
+
+def test_every_cloud_is_started_somewhere():
+    assert {each.stem for each in FOLDER.glob('*.yaml')} == {*ZONES, 'demo', 'plugins'}
+
+
+@pytest.mark.long
+def test_each_plugin_works_in_the_cloud_of_the_plugins():
+    """Also together: the values of a reservation differ, and the aggregate filter is enabled."""
+    with SandboxCloud.from_file(FOLDER / 'plugins.yaml') as cloud:
+        compute, demo = cloud.connection().compute, cloud.connection('demo').compute
+        flavors = {flavor.name: flavor.id for flavor in compute.flavors()}
+        for flavor, hosts in MAY_USE.items():
+            made = [
+                demo.create_server(
+                    name='s', flavor_id=flavors[flavor], image_id=cloud.image_id, networks='none'
+                )
+                for _number in range(3)
+            ]
+            found = [compute.wait_for_server(server, wait=60) for server in made]
+            assert {server.compute_host for server in found} <= hosts
+        url = f'/flavors/{flavors["m1.tiny"]}/os-extra_specs?validation=strict'
+        answer = compute.post(url, json={'extra_specs': {'hw:cpu_polcy': 'x'}}, microversion='2.86')
+        assert (answer.status_code, 'hw:cpu_policy' in answer.text) == (400, True)

@@ -54,7 +54,7 @@ def distribution(folder, name, entry):
 def load(tmp_path, place):
     """Load the registry with our entry point in front of Nova's, behind them, or not at all."""
     front, back = tmp_path / 'front', tmp_path / 'back'
-    entry = f'[{GROUP}]\n{OURS} = senlin_affinity.plugins.nova_extra_specs\n'
+    entry = f'[{GROUP}]\n{OURS} = senlin_affinity.plugins.nova.extra_specs\n'
     distribution(front, 'senlin_affinity', entry if place == 'first' else '')
     distribution(back, 'behind_all', entry if place == 'last' else '')
     asked = json.dumps([each.partition('=')[::2] for each in SAYS])

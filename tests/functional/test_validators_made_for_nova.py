@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from senlin_affinity.sandbox.cloud import SandboxCloud
-from tests.support import command
 from tests.support.cloud_fixtures import Tenant
 
 ROOT = Path(__file__).parents[2]
@@ -40,23 +39,6 @@ OTHER = """
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
 
 VALIDATORS = [ExtraSpecValidator('other:key', 'Another.', {'type': int})]
-"""
-#: A check of this project's class, in a module that needs Nova.
-CHECKED = """
-import nova.conf
-from senlin_affinity.extra_specs.base import ExtraSpecValidator
-
-
-def check(number):
-    if number % 2:
-        raise ValueError(f'must be even, not {number}')
-    if number == 4:
-        raise LookupError('four')
-
-
-VALIDATORS = [
-    ExtraSpecValidator('checked:even', 'Even.', {'type': int}, check=check, drivers=['libvirt'])
-]
 """
 
 
@@ -155,13 +137,10 @@ def test_an_engine_judges_by_a_package_of_nova_s_class(folder, engine):
     ('code', 'reason'),
     [
         ("from nova.api.validation.extra_specs import base\nraise RuntimeError('boom')", 'boom'),
-        ("raise RuntimeError('boom')", 'boom'),
-        ('assert False', 'AssertionError'),
-        ('from nova.api.validation.extra_specs import base\nVALIDATORS = 5', 'must be a list'),
         ('import nova.conf\nimport os\nos._exit(3)', 'ended with status 3'),
-        ('import nova.conf\nimport sys\nsys.exit("gone")', 'gone'),
+        ('import os\nos._exit(4)', 'ended with status 4'),
     ],
-    ids=['nova', 'itself', 'assert', 'no list', 'exit', 'SystemExit'],
+    ids=['nova', 'exit', 'exit at once'],
 )
 def test_a_broken_package_refuses_what_only_it_can_define(folder, engine, code, reason):
     """Q4-3: by its name, with the reason; in permissive mode, too."""
@@ -181,80 +160,6 @@ def test_a_broken_package_refuses_what_only_it_can_define(folder, engine, code, 
         assert reason in why
     assert [said['answers'][0][0] for said in (others, ours)] == [True, True], others
     assert strict['nova'] == ours['nova'] == []
-
-
-def test_a_check_in_a_package_that_needs_nova(folder, engine):
-    """R4-20: it runs where Nova does, also where a package repeats itself, by joining its lists."""
-    install(folder, 'checked', f'{CHECKED}\nVALIDATORS *= 2')
-    odd = "VALIDATORS += [ExtraSpecValidator('other:even', 'Odd.', {'type': int})]"
-    install(folder, 'other', f'{CHECKED.replace("checked:", "other:")}\n{odd}')
-    asked = [{'checked:even': value} for value in ('2', '3', '4', 'x')]
-    said = engine(*(case(specs=specs) for specs in (*asked, {'other:even': '2'})))
-    right, wrong, fails, word, twice = [each['answers'][0] for each in said]
-    assert right[0], right
-    assert wrong[1] == "flavor 'm1.tiny': checked:even: must be even, not 3"
-    assert fails[1] == "the check of checked:even fails: LookupError('four')"
-    assert 'must be a whole number' in word[1]
-    assert 'other (other:VALIDATORS) defines other:even twice, and differently' in twice[1]
-    assert {tuple(each['nova']) for each in said} == {()}
-
-
-IN_A_MODULE = """
-import json, os, sys
-sys.path.append(os.environ['LATE_PATH'])
-import nova  # an empty package: Nova's options are not here
-from senlin_affinity.extra_specs.registry import installed
-
-found = installed(with_nova=True)
-print(json.dumps({
-    'added': {each.name: each.deprecated for each in found.added},
-    'shadowed': len(found.shadowed),
-    'by': sorted({plugin.name for plugin, _ in found.shadowed}),
-    'kept': sys.modules['nova'] is nova,
-    'nova': sorted(name for name in sys.modules if name.startswith('nova.')),
-}))
-"""
-
-
-def test_novas_own_group_on_request(folder, environment, engine):
-    """Q4-4: and a package on a path that was added at run time, in both of Nova's forms."""
-    environment['LATE_PATH'] = str(folder.with_name('late packages'))
-    install(Path(environment['LATE_PATH']), 'acme', ACME, NOVA_GROUP, attribute='')
-    (found,) = engine(code=IN_A_MODULE)
-    assert found['added'] == {
-        'acme:rack': False,
-        'acme:disks.{bus}': False,
-        'acme:tier': False,
-        'acme:cooled': True,
-    }
-    assert found['shadowed'] > 500
-    assert 'hw' in found['by']
-    assert 'senlin_affinity' not in found['by']
-    assert found['kept']
-    assert found['nova'] == []
-
-
-BROKEN = "raise RuntimeError('boom')"
-
-
-@pytest.mark.parametrize(
-    ('code', 'spec', 'status', 'says'),
-    [
-        (ACME, 'acme:rack=r12', 0, ''),
-        (ACME, 'acme:rock=12', 3, 'did you mean acme:rack?'),
-        (BROKEN, 'hw:cpu_policy=shared', 0, ''),
-        (BROKEN, 'acme:rack=r12', 1, 'cannot be judged, as nothing that loads defines it: '
-         'extra spec validators acme (acme:VALIDATORS) do not load: boom\n'),
-    ],
-    ids=['right', 'wrong', 'of this project', 'not known'],
-)  # fmt: skip
-def test_the_command(folder, environment, code, spec, status, says):
-    """R4-13, Q4-3."""
-    install(folder, 'acme', code)
-    done = command.run_alone('extra-spec', 'validate', '-f', 'value', spec, **environment)
-    assert done.returncode == status, done.stdout + done.stderr
-    assert bool(done.stderr) is (status == 1)
-    assert says in (done.stderr or done.stdout)
 
 
 @pytest.mark.long

@@ -22,7 +22,8 @@ def functions(package: Path) -> dict[Name, list[types.FunctionType]]:
     """All function objects of the package's modules in this process, by file and name."""
     found: dict[Name, list[types.FunctionType]] = {}
     for item in gc.get_objects():
-        if isinstance(item, types.FunctionType):
+        # isinstance would ask a weak proxy for its class, which fails once its object is gone.
+        if type(item) is types.FunctionType:
             code = item.__code__
             if (
                 Path(code.co_filename).is_relative_to(package)

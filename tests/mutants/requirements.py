@@ -1,17 +1,13 @@
-"""Each requirement has a mutant that turns a test of its own red: a name alone holds nothing.
+"""Check that each requirement has a mutant of the code that a test of its own detects.
 
-Data flow: the ids of the requirements, and what each test claims, come in. To *find*, mutants of
-what the tests of a requirement run are tried until one of these tests fails; what was found is
-written to ``requirements.yaml``. To *check*, each mutant that is written there is made once more,
-and the test beside it must fail.
+``find`` tries mutants of the code that the tests of a requirement run, until one of these tests
+fails, and writes both to ``requirements.yaml``. ``check`` makes each recorded mutant again, and
+the test beside it must fail. Rows with ``by`` or ``no_mutant`` are not checked.
 
-Shapes: ``requirements.yaml``::
+Example of a row::
 
-    - {id: R3-12, test: "tests/unit/policy/test_attach.py::test_attach[hint names a group]",
-       mutant: senlin_affinity/policy/affinity.py _attach 1f2e3d4c5b6a}
-
-A requirement that only tests with the real services claim has no mutant here: those tests are what
-holds it (``WITHOUT_MUTANT`` in ``tests/unit/test_requirements.py``).
+    - {id: R3-12, text: '...', test: "tests/unit/groups/test_attachment.py::test_attach[...]",
+       mutant: senlin_affinity/groups/attachment.py _attach 1f2e3d4c5b6a}
 """
 
 from __future__ import annotations
@@ -21,7 +17,6 @@ import itertools
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 import yaml
@@ -29,9 +24,8 @@ import yaml
 from tests.mutants.operators import Mutant, mutants
 from tests.mutants.run import PACKAGE, ROOT, TESTS, files_of
 from tests.mutants.server import Server, tell
-from tests.unit.test_requirements import REQUIREMENTS, WRITTEN, claims_of_function
+from tests.unit.test_requirements import KEPT, WRITTEN, claims_of_function
 
-KEPT = Path(__file__).with_name('requirements.yaml')
 #: How many mutants of one requirement are tried, and on how many of its tests.
 _MOST, _QUICKEST = 60, 30
 
@@ -61,25 +55,23 @@ def claimed(items: Mapping[str, pytest.Item]) -> dict[str, list[str]]:
 
 
 def find(server: Server, ids: Sequence[str] = ()) -> int:
-    """Write ``requirements.yaml`` again; with ``ids``, only their rows."""
-    kept = yaml.safe_load(KEPT.read_text(encoding='utf-8')) if ids else []
-    rows = [row for row in kept if row['id'] not in ids]
+    """Write ``requirements.yaml`` again; with ``ids``, only their tests and mutants change."""
+    text = KEPT.read_text(encoding='utf-8')
+    rows = yaml.safe_load(text)
+    wanted = [row for row in rows if ('mutant' in row if not ids else row['id'] in ids)]
 
     def work(server: Server) -> None:
         by_id, run_by, known = claimed(server.items), _lines(server), _by_line()
-        for requirement in ids or REQUIREMENTS:
-            row = _first_killed(server, by_id.get(requirement, ()), run_by, known)
-            if row is None:
-                tell(f'{requirement}: {len(by_id.get(requirement, ()))} tests, no mutant')
-            else:
-                tell(f'{requirement}: {row["mutant"]}')
-                rows.append({'id': requirement, **row})
+        for row in wanted:
+            tests = by_id.get(row['id'], ())
+            killed = _first_killed(server, tests, run_by, known)
+            row.update(killed or {})
+            tell(f'{row["id"]}: {killed["mutant"] if killed else f"{len(tests)} tests, no mutant"}')
 
     server.run(list(TESTS), work)
-    rows.sort(key=lambda row: REQUIREMENTS.index(row['id']))
+    head = ''.join(line for line in text.splitlines(keepends=True) if line.startswith('#'))
     flow = yaml.safe_dump(rows, sort_keys=False, width=1000, default_flow_style=None)
-    KEPT.write_text(flow, encoding='utf-8')
-    tell(f'{len(rows)} of {len(REQUIREMENTS)} requirements have a mutant')
+    KEPT.write_text(head + flow, encoding='utf-8')
     return 0
 
 
@@ -127,7 +119,8 @@ def _first_killed(
 
 def check(server: Server) -> int:
     """Make each kept mutant once more; 1 where one is not killed by its test."""
-    rows = yaml.safe_load(KEPT.read_text(encoding='utf-8'))
+    kept = yaml.safe_load(KEPT.read_text(encoding='utf-8'))
+    rows = [row for row in kept if 'mutant' in row]
     wrong: list[str] = []
 
     def work(server: Server) -> None:

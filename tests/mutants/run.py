@@ -29,7 +29,19 @@ from tests.mutants.server import BUDGET, Result, Server, tell
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / 'senlin_affinity'
-MUTATED = ('core', 'constraints', 'policy', 'cloud', 'plugins', 'extra_specs', 'api.py')
+MUTATED = (
+    'model',
+    'nova',
+    'planner',
+    'constraints',
+    'policy',
+    'preflight',
+    'groups',
+    'cloud',
+    'plugins',
+    'extra_specs',
+    'api.py',
+)
 #: Those that need no service.
 TESTS = (
     'tests/unit',

@@ -22,7 +22,6 @@ from tests.support.tables import CASES
 
 #: What generates its input: ``-m hypothesis``.
 EXPLORED = ('tests/property', 'tests/functional')
-LONG = ('tests/oracle', 'tests/e2e')
 #: What is random in ``make soak``, and how much of it.
 SOAKED = ('fuzz', 'races', 'kills', 'matrix')
 _IN_SMALL = ('--every=101', '--rounds=20', '--examples=1000', '--workers=2')
@@ -37,7 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--soak', nargs='*', default=SOAKED, help='parts of the soak, in small')
     parser.add_argument('--workers', default='3', help='of pytest')
     parser.add_argument('--explore', nargs='*', default=EXPLORED, help='generated input')
-    parser.add_argument('--long', nargs='*', default=LONG, help='long comparisons')
     parser.add_argument('--tables', type=Path, default=CASES, help='folder of the rows')
     given = parser.parse_args(arguments)
     again = f"seed {given.seed}: make nightly ARGS='--seed {given.seed}'"
@@ -69,7 +67,6 @@ def parts(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
         ('accuracy', ['tests.accuracy.run', *clouds]),
         ('explore', [*tests, '-n', given.workers, '-m', 'hypothesis', *given.explore]),
         ('soak', ['tests.reliability.soak', *soak, *_IN_SMALL, '--parts', *given.soak]),
-        ('e2e', [*tests, '-n', '0', *given.long]),
     ]
 
 

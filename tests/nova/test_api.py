@@ -5,7 +5,7 @@ import json
 import webob
 from nova.api.openstack import api_version_request
 
-from senlin_affinity.plugins.nova_api import VERSION_HEADER, filter_factory
+from senlin_affinity.plugins.nova.api_middleware import VERSION_HEADER, filter_factory
 
 
 def test_r4_11_the_newest_microversion_is_novas():

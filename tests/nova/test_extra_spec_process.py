@@ -1,6 +1,7 @@
 """Packages that need Nova, read in another process: here, it is this one."""
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -10,11 +11,10 @@ from subprocess import CompletedProcess
 import pytest
 from nova.api.validation.extra_specs import base
 
-from senlin_affinity.core.errors import PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
-from senlin_affinity.extra_specs.conversion import converted
-from senlin_affinity.extra_specs.registry import Unanswered
-from senlin_affinity.plugins import extra_spec_process
+from senlin_affinity.extra_specs.registry import Unanswered, converted
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.plugins.nova import extra_spec_process
 
 NOVAS = base.ExtraSpecValidator(
     'acme:x.{id}',
@@ -108,20 +108,25 @@ def test_r4_20_a_check_is_made_by_the_other_process(install, played):
 
 
 @pytest.mark.parametrize(
-    ('end', 'why'),
+    ('end', 'kind', 'why'),
     [
-        (OSError('no Python'), 'failed: no Python'),
-        (subprocess.TimeoutExpired('it', 60), "failed: Command 'it' timed out after 60 seconds"),
-        (CompletedProcess('', 9, b'', b''), 'ended with status 9, and no answer: it says nothing'),
+        (OSError('no Python'), Unanswered, 'failed: no Python'),
+        (subprocess.TimeoutExpired('it', 30), PluginError, 'did not end within 30 seconds'),
+        (
+            CompletedProcess('', 9, b'', b''),
+            PluginError,
+            'ended with status 9, and no answer: it says nothing',
+        ),
         (
             CompletedProcess('', 1, b'x', b'a\nb\xff\n'),
+            PluginError,
             'ended with status 1, and no answer: b\ufffd',
         ),
     ],
     ids=['not run', 'late', 'silent', 'words'],
 )
-def test_q4_3_no_answer(install, monkeypatch, end, why):
-    """Of each package, why: it is read again."""
+def test_q4_3_no_answer(install, monkeypatch, end, kind, why):
+    """Of each package, why; it is read again only if no process could be started."""
 
     def run(*_arguments, **_options):
         if isinstance(end, Exception):
@@ -130,9 +135,29 @@ def test_q4_3_no_answer(install, monkeypatch, end, why):
 
     monkeypatch.setattr(subprocess, 'run', run)
     found = extra_spec_process.read([install('a'), install('b')])
-    assert {type(each) for each in found} == {Unanswered}
+    assert {type(each) for each in found} == {kind}
     assert [str(each) for each in found] == [
         f'extra spec validators {name} ({name}:VALIDATORS) do not load: '
         f'the process that loads them {why}'
         for name in 'ab'
     ]
+
+
+def test_a_package_that_hangs_does_not_take_the_others_with_it(install, monkeypatch):
+    """Each package is loaded in its own process if the common process gave no answer."""
+    asked = []
+
+    def run(_command, *, input, timeout, **_options):
+        asked.append([question[1][0] for question in json.loads(input)])
+        if 'hangs' in asked[-1]:
+            raise subprocess.TimeoutExpired('it', timeout)
+        return CompletedProcess('', 0, b'[{"answer": []}]', b'')
+
+    monkeypatch.setattr(subprocess, 'run', run)
+    right, wrong = extra_spec_process.read([install('right'), install('hangs')])
+    assert (right.name, right.validators) == ('right', ())
+    assert str(wrong) == (
+        'extra spec validators hangs (hangs:VALIDATORS) do not load: '
+        f'the process that loads them did not end within {extra_spec_process.TIMEOUT} seconds'
+    )
+    assert asked == [['right', 'hangs'], ['right'], ['hangs']]

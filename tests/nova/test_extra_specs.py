@@ -6,14 +6,14 @@ import pytest
 from nova import exception
 from nova.api.validation.extra_specs import base
 
-from senlin_affinity.plugins import nova_extra_specs
-from senlin_affinity.plugins.nova_extra_specs import AGGREGATE_VALUES, OWN
+from senlin_affinity.plugins.nova import extra_specs
+from senlin_affinity.plugins.nova.extra_specs import AGGREGATE_VALUES, OWN
 
 NAME, RESERVED = 'aggregate_instance_extra_specs:ssd', 'force_metadata_check'
 
 
 def ours(name=AGGREGATE_VALUES):
-    (found,) = (each for each in nova_extra_specs.register() if each.name == name)
+    (found,) = (each for each in extra_specs.register() if each.name == name)
     return found
 
 
@@ -45,7 +45,7 @@ class TestNovasList:
     def in_tree(self, monkeypatch):
         """A module in the place of Nova's; the real one is left alone."""
         module = types.SimpleNamespace()
-        monkeypatch.setattr(nova_extra_specs.importlib, 'import_module', lambda _name: module)
+        monkeypatch.setattr(extra_specs.importlib, 'import_module', lambda _name: module)
         return module
 
     def validator(self, name):
@@ -55,7 +55,7 @@ class TestNovasList:
         other = self.validator('aggregate_instance_extra_specs:special')
         known = in_tree.EXTRA_SPEC_VALIDATORS = [other, self.validator(AGGREGATE_VALUES)]
         for _ in range(2):
-            registered = nova_extra_specs.register()
+            registered = extra_specs.register()
             assert {each.name for each in registered} == set(OWN)
             assert known == [other, ours()]
         assert not caplog.records
@@ -65,7 +65,7 @@ class TestNovasList:
         caplog.set_level('DEBUG', 'senlin_affinity')
         if found != 'nothing':
             in_tree.EXTRA_SPEC_VALIDATORS = found
-        assert {each.name for each in nova_extra_specs.register()} == set(OWN)
+        assert {each.name for each in extra_specs.register()} == set(OWN)
         (record,) = (record for record in caplog.records if record.levelname == 'WARNING')
         assert 'depends on the order' in record.getMessage()
         tracebacks = [bool(each.exc_info) for each in caplog.records if each.levelname == 'DEBUG']

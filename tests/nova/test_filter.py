@@ -6,8 +6,8 @@ from nova.objects.request_spec import RequestSpec
 from nova.scheduler import filters
 from nova.scheduler.host_manager import HostState
 
-from senlin_affinity.plugins import nova_filter
-from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
+from senlin_affinity.plugins.nova import aggregate_filter
+from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 
 INSTANCE = '6f1f7a7c-4c7d-4a55-9ad5-0c8a3c1a7a10'
 
@@ -25,7 +25,7 @@ def request(extra_specs, **more):
 
 def test_d0_14_it_is_a_filter_of_todays_nova():
     """Nova finds it by its path, asks it once per request, and not for a rebuild."""
-    path = f'{nova_filter.__name__}.{AggregateInstanceTypeFilter.__name__}'
+    path = f'{aggregate_filter.__name__}.{AggregateInstanceTypeFilter.__name__}'
     handler = filters.HostFilterHandler()
     (found,) = handler.get_matching_classes([path])
     assert found is AggregateInstanceTypeFilter

@@ -12,10 +12,10 @@ from nova.objects.request_spec import RequestSpec
 from nova.scheduler import filters
 from nova.scheduler.host_manager import HostState
 
-from senlin_affinity.plugins import nova_filter
-from senlin_affinity.plugins.nova_filter import AggregateInstanceTypeFilter
+from senlin_affinity.plugins.nova import aggregate_filter
+from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 
-LOGGER = nova_filter.__name__
+LOGGER = 'senlin_affinity.plugins.nova_filter'
 WORDS = ('1', '2', '~', '!', '*', '>= 2', '<or> 1 <or> ~', '<or> ! <or> 1', '1, 2', 'x')
 KEYS = ('ssd', 'rack', 'other:key', 'aggregate_instance_extra_specs:ssd')
 SPECS = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(WORDS), max_size=3)
@@ -94,8 +94,10 @@ def test_what_is_wrong_fails_on_its_host_only():
 def test_hosts_in_the_same_aggregates_are_decided_once(monkeypatch):
     racks = [aggregate({'rack': name}) for name in 'ab']
     hosts = [host(racks[number % 2], name=f'cmp-{number}') for number in range(50)]
-    decided, judge = [], nova_filter._judge
-    monkeypatch.setattr(nova_filter, '_judge', lambda *given: decided.append(1) or judge(*given))
+    decided, judge = [], aggregate_filter._judge
+    monkeypatch.setattr(
+        aggregate_filter, '_judge', lambda *given: decided.append(1) or judge(*given)
+    )
     handler = filters.HostFilterHandler()
     asked = request({'rack': 'a'})
     found = handler.get_filtered_objects([AggregateInstanceTypeFilter()], hosts, asked)

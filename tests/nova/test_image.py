@@ -8,8 +8,9 @@ from nova import exception, objects
 from nova.compute import api
 
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import CloudSnapshot, Flavor, PlacementRequest, ResolvedRequest
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 
 GIB = 1024**3
 objects.register_all()

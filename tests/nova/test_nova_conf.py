@@ -5,7 +5,7 @@ from nova import conf as nova
 
 from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.model.request import DEFAULT_FILTERS
 
 MIRRORED = [option for option in opts.options_of(load_constraints()) if option.nova]
 

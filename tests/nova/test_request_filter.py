@@ -12,10 +12,12 @@ from nova.db.api import api as database
 from nova.db.api import models
 from nova.exception import RequestFilterFailed
 from nova.scheduler import filters, request_filter
+from nova.scheduler.host_manager import HostState
 
-from senlin_affinity.core.errors import PluginError
-from senlin_affinity.plugins import nova_request_filter
-from senlin_affinity.plugins.nova_request_filter import install, keep_reservations
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.plugins.nova import request_filter as nova_request_filter
+from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
+from senlin_affinity.plugins.nova.request_filter import install, keep_reservations
 
 PAGE = Path(__file__).parents[2] / 'doc/source/admin/reservations.rst'
 PATH = f'{nova_request_filter.__name__}.install'
@@ -58,9 +60,9 @@ def prefixes():
     install()
     assert [*kept, keep_reservations] == request_filter.ALL_REQUEST_FILTERS
 
-    def set_options(required='reservation:', *forbidden):
-        dests = zip(nova_request_filter.OPTIONS, (required, list(forbidden)), strict=True)
-        for option, value in dests:
+    def set_options(required='reservation:', *forbidden, is_of_flavors=False):
+        values = (required, list(forbidden), is_of_flavors)
+        for option, value in zip(nova_request_filter.OPTIONS, values, strict=True):
             CONF.set_override(option.dest, value, 'scheduler')
 
     yield set_options
@@ -149,6 +151,31 @@ def test_q1_03_a_reservation_that_nobody_carries(prefixes):
         keep_reservations(nova_context.get_admin_context(), request('reservation:r9'))
 
 
+@pytest.mark.parametrize(
+    ('options', 'more', 'passes'),
+    [
+        (BOTH, {}, True),
+        (('reservation:',), {'force_metadata_check': 'True'}, True),
+        (('', 'reservation:'), {}, True),
+        # Nothing reserves by prefixes here, so document 000 alone decides.
+        ((None,), {}, False),
+        (('other:', 'other:'), {}, False),
+    ],
+)
+def test_the_aggregate_filter_leaves_reservations_to_it(prefixes, options, more, passes):
+    """The value of a reservation does not matter, with both plugins enabled."""
+    prefixes(*options)
+    states = [HostState(name, name, None) for name in ('cmp-1', 'cmp-2')]
+    metadata = {'reservation:r1': 'x', **more}
+    for state in states:
+        state.aggregates = [objects.Aggregate(name='mine', metadata=metadata)]
+    spec = request('reservation:r1', image={})
+    spec.flavor.extra_specs = {'reservation:r1': '1'}
+    judge = AggregateInstanceTypeFilter()
+    assert judge.host_passes(states[0], spec) is passes
+    assert list(judge.filter_all(states, spec)) == (states if passes else [])
+
+
 def test_nothing_is_asked_without_a_prefix(prefixes):
     prefixes(None, '')
     spec = request('reservation:r1')
@@ -169,6 +196,39 @@ def test_q1_05_a_line_in_nova_conf_installs_it(prefixes, caplog):
     request_filter.ALL_REQUEST_FILTERS[:] = [keep_reservations]
     request_filter.process_reqspec(nova_context.get_admin_context(), spec)
     assert f'flavor m1.tiny: member_of={IDS["theirs"]}' in caplog.text
+
+
+@pytest.mark.parametrize(
+    ('options', 'image', 'required', 'forbidden'),
+    [
+        ((None, 'trait:CUSTOM_'), WIN, [], {'windows'}),
+        (('trait:',), WIN, [], set()),
+        (('reservation:', 'reservation:'), WIN, [], RESERVED),
+    ],
+)
+def test_keys_of_flavors_only(prefixes, options, image, required, forbidden):
+    """An image, which any user may create, gives no access; a flavor of the operator does."""
+    prefixes(*options, is_of_flavors=True)
+    assert kept(request(image=image)) == (required, forbidden)
+    prefixes('trait:', 'trait:', is_of_flavors=True)
+    assert kept(request('trait:CUSTOM_WIN', image={})) == ([{'windows'}], set())
+
+
+@pytest.mark.parametrize(
+    ('options', 'is_of_flavors', 'is_warned'),
+    [
+        (('trait:CUSTOM_', 'reservation:'), False, True),
+        (('', 'reservation:', 'trait:'), False, True),
+        (('tr',), False, True),
+        (('trait:CUSTOM_', 'trait:CUSTOM_'), True, False),
+        (('reservation:', 'reservation:'), False, False),
+    ],
+)
+def test_a_prefix_of_traits_is_warned_of(prefixes, caplog, options, is_of_flavors, is_warned):
+    prefixes(*options, is_of_flavors=is_of_flavors)
+    caplog.clear()
+    install()
+    assert ('any user who may create an image' in caplog.text) is is_warned
 
 
 def test_a_line_without_options_is_said(prefixes, caplog):

@@ -24,6 +24,8 @@ CONSTRAINTS = ROOT / 'constraints.txt'
 #: The build backend out of the same constraints; which of the two counts depends on pip's version.
 PIP = {f'PIP_{kind}': str(CONSTRAINTS) for kind in ('CONSTRAINT', 'BUILD_CONSTRAINT')}
 SDIST = f'senlin_affinity-{VERSION}.tar.gz'
+#: Among the files that an earlier build left.
+STALE = 'senlin_affinity/left_by_an_earlier_build.py'
 SOURCES = ('clone', 'shallow-clone', 'archive', 'sdist')
 #: The author of commits that only the test sees.
 AUTHOR = ('-c', 'user.name=test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false')
@@ -86,27 +88,107 @@ def sources(origin, tmp_path_factory):
 def wheels(sources, tmp_path_factory):
     top = tmp_path_factory.mktemp('wheels')
     for name, folder in sources.items():
+        stale = folder / 'build/lib' / STALE
+        stale.parent.mkdir(parents=True, exist_ok=True)
+        stale.touch()
         # From the sdist as users do, with the backend that pip finds by pyproject.toml.
         how = [folder.with_name(SDIST)]
         if name != 'sdist':
             how = ['--no-index', '--no-build-isolation', folder]
         pip_wheel = (sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir')
         output_of(*pip_wheel, top / name, *how, cwd=top)
-    return {name: top / name / f'senlin_affinity-{VERSION}-py3-none-any.whl' for name in sources}
+    built = {name: list((top / name).iterdir()) for name in sources}
+    assert [name for name in built if len(built[name]) != 1] == []
+    return {name: wheel for name, (wheel,) in built.items()}
 
 
 def pip(prefix):
     return sys.executable, '-m', 'pip', '--python', prefix / 'bin/python'
 
 
+def version_of(wheel):
+    return wheel.name.split('-')[1]
+
+
 def contents(wheel):
+    """Return the hash of each file but RECORD, as if the wheel were that of the release."""
+    version = version_of(wheel)
     with zipfile.ZipFile(wheel) as opened:
-        return {name: hashlib.sha256(opened.read(name)).hexdigest() for name in opened.namelist()}
+        read = {name: opened.read(name) for name in opened.namelist()}
+    return {
+        name.replace(version, VERSION): hashlib.sha256(
+            text.replace(version.encode(), VERSION.encode())
+        ).hexdigest()
+        for name, text in read.items()
+        if not name.endswith('.dist-info/RECORD')
+    }
 
 
 @pytest.mark.parametrize('source', SOURCES)
-def test_the_wheel_is_the_same_from_every_source(wheels, source):
+def test_the_wheel_is_the_same_from_every_source_but_for_its_version(wheels, source):
     assert contents(wheels[source]) == contents(wheels['clone'])
+
+
+def test_the_version_of_a_checkout_names_its_commit(wheels, sources):
+    commit = output_of('git', 'rev-parse', 'HEAD', cwd=sources['clone'])[:12]
+    assert {name: version_of(wheel) for name, wheel in wheels.items()} == {
+        'clone': f'{VERSION}+g{commit}',
+        'shallow-clone': f'{VERSION}+g{commit}',
+        'archive': VERSION,
+        'sdist': VERSION,
+    }
+
+
+class TestVersion:
+    """What setup.py prints for one checkout, in every state."""
+
+    @pytest.fixture
+    def checkout(self, origin, tmp_path):
+        output_of('git', 'clone', '--quiet', origin, tmp_path / 'checkout', cwd=tmp_path)
+        return tmp_path / 'checkout'
+
+    def version(self, checkout):
+        return output_of(sys.executable, 'setup.py', '--version', cwd=checkout).strip()
+
+    def test_it_changes_with_each_commit_and_each_change(self, checkout):
+        seen = [self.version(checkout)]
+        for text in ('a', 'b'):
+            with (checkout / 'README.rst').open('a', encoding='utf-8') as readme:
+                readme.write(text)
+            seen.append(self.version(checkout))
+        for text in ('a', 'b'):
+            (checkout / 'senlin_affinity/added.py').write_text(text, encoding='utf-8')
+            seen.append(self.version(checkout))
+        output_of('git', 'add', '--all', cwd=checkout)
+        output_of('git', *AUTHOR, 'commit', '--quiet', '--message=third', cwd=checkout)
+        seen.append(self.version(checkout))
+        assert len(set(seen)) == len(seen)
+        assert [each for each in seen if not each.startswith(f'{VERSION}+g')] == []
+        assert self.version(checkout) == seen[-1]
+
+    def test_the_commit_that_is_tagged_as_the_release_is_the_release(self, checkout):
+        output_of('git', 'tag', VERSION, cwd=checkout)
+        assert self.version(checkout) == VERSION
+        (checkout / 'README.rst').write_text('changed', encoding='utf-8')
+        assert self.version(checkout) != VERSION
+
+    def test_an_sdist_of_a_checkout_keeps_its_version(self, checkout, tmp_path):
+        build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
+        wanted = self.version(checkout)
+        output_of(sys.executable, '-c', build, cwd=checkout)
+        shutil.unpack_archive(tmp_path / f'senlin_affinity-{wanted}.tar.gz', tmp_path)
+        assert self.version(tmp_path / f'senlin_affinity-{wanted}') == wanted
+
+    def test_a_checkout_that_git_cannot_read_is_not_taken_for_the_release(self, checkout):
+        (checkout / '.git/HEAD').unlink()
+        assert self.version(checkout) == f'{VERSION}+unknown'
+
+
+def test_a_build_leaves_nothing_in_the_checkout_and_takes_nothing_from_it(wheels, sources):
+    packed = [name for name, wheel in wheels.items() if STALE in contents(wheel)]
+    assert packed == []
+    left = {path.name for path in (sources['clone'] / 'build').rglob('*') if path.is_file()}
+    assert left == {Path(STALE).name}
 
 
 def test_the_wheel_holds_the_package_and_the_files_of_etc(wheels, tracked):
@@ -117,7 +199,7 @@ def test_the_wheel_holds_the_package_and_the_files_of_etc(wheels, tracked):
 
 
 #: What only Nova, Senlin and Sphinx load, and what the extra ``sandbox`` is for.
-OTHERS = ('sandbox/', 'sphinx_ext', 'plugins/nova_api', 'plugins/nova_filter', 'plugins/senlin_')
+OTHERS = ('sandbox/', 'sphinx_ext', 'plugins/nova/', 'plugins/senlin/')
 
 
 def imported(wheel, leaving_out=()):
@@ -160,7 +242,7 @@ def test_the_wheel_requires_what_it_imports_and_nothing_in_vain(wheels):
     of_module = {name: {normal(each) for each in owners.get(name, ())} for name in used}
     known = required(wheel, 'fast')
     lacking = {name for name in imported(wheel, OTHERS) if not of_module[name] & known}
-    assert lacking - {'nova'} == set()  # plugins/nova_extra_specs asks for it where Nova runs
+    assert lacking - {'nova'} == set()  # plugins/nova/extra_specs asks for it where Nova runs
     assert needed - set().union(*of_module.values()) == set()
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from senlin_affinity.core import objects
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Quota
-from senlin_affinity.core.server_group import (
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.request import PlacementRequest
+from senlin_affinity.model.server_group import (
     AFFINITY,
     ANTI_AFFINITY,
     SOFT_AFFINITY,
@@ -15,6 +15,7 @@ from senlin_affinity.core.server_group import (
     Member,
     ServerGroup,
 )
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Quota
 
 NAMES = ('cmp-1', 'cmp-2', 'cmp-3', 'cmp-4', 'cmp-5')
 #: Every zone has its aggregate: none of them is the default one, to which Nova holds no server.
@@ -55,7 +56,7 @@ def groups(draw, policies=POLICIES):
 
 
 FLAVORS = st.builds(
-    objects.Flavor,
+    Flavor,
     st.just('f'),
     st.just('small'),
     st.integers(1, 2),
@@ -91,9 +92,7 @@ def clouds(draw, policies=POLICIES, with_quotas=MOSTLY):
         built, AGGREGATES, (draw(FLAVORS),), () if group is None else (group,), quotas
     )
     zone = draw(st.sampled_from([None, None, *ZONES]))
-    request = objects.PlacementRequest(
-        draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone
-    )
+    request = PlacementRequest(draw(st.integers(0, 12)), 'f', None if group is None else 'g', zone)
     return request, snapshot
 
 

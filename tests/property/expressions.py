@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from senlin_affinity.core.provider_tree import Provider
+from senlin_affinity.nova.provider_tree import Provider
 from tests.support.letters import UUIDS
 
 #: The aggregates of the forests, and one that no provider is in.

@@ -4,7 +4,7 @@ import copy
 
 from hypothesis import strategies as st
 
-from senlin_affinity.core.server_group import ANTI_AFFINITY, POLICIES
+from senlin_affinity.model.server_group import ANTI_AFFINITY, POLICIES
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

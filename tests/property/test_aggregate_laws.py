@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.aggregate_agreement import Agreement
-from senlin_affinity.core.aggregate_metadata import Requirements, check, warnings
-from senlin_affinity.core.aggregates import instance_extra_specs
-from senlin_affinity.core.aggregates.key_states import parse as parse_states
-from senlin_affinity.core.aggregates.reasons import NOVA_REASONS, REASONS
-from senlin_affinity.core.extra_spec_operators import match, parse
-from senlin_affinity.core.reasons import sentence
+from senlin_affinity.constraints.aggregate_metadata import Agreement
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.nova import instance_extra_specs
+from senlin_affinity.nova.aggregate_metadata import Requirements, check, warnings
+from senlin_affinity.nova.aggregate_reasons import NOVA_REASONS, REASONS
+from senlin_affinity.nova.extra_spec_operators import match, parse
+from senlin_affinity.nova.key_states import parse as parse_states
 from tests.property.aggregate_strategies import (
     AGGREGATES,
     EXPRESSIONS,

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.host import Resource
-from senlin_affinity.core.objects import DEFAULT_FILTERS
-from senlin_affinity.core.planning.host_reports import loader
-from senlin_affinity.core.planning.looks import FIELDS
-from senlin_affinity.core.planning.resolution import resolve
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.constraint import is_of_hosts
+from senlin_affinity.model.host import Resource
+from senlin_affinity.model.host_classes import CLASS_FIELDS
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.planner.resolution import resolve
 from tests.property.cloud_strategies import clouds, hidden
 from tests.property.cloud_strategies import hosts as generated
 from tests.support.our_constraints import OURS
@@ -31,11 +31,14 @@ ODD = {
     'is_nested': st.booleans(),
     'is_partial': st.booleans(),
     'hypervisor_type': st.sampled_from(['QEMU', 'VMware vCenter Server']),
-    'grants': st.sampled_from([None, (), (Grant('resources=VCPU:1', 2, 1),)]),
+    'grants': st.sampled_from([None, (), (CandidateCapacity('resources=VCPU:1', 2, 1),)]),
     'resources': RESOURCES,
+    'stale_aggregates': st.sampled_from([frozenset(), frozenset({'1'})]),
 }
 RULES = [
-    rule() for rule in OURS if hasattr(rule, 'check_host') and rule.name != ResourcesConstraint.name
+    rule
+    for rule in (kind() for kind in OURS)
+    if is_of_hosts(rule) and rule.name != ResourcesConstraint.name
 ]
 #: From the usual filters only to all that rules of ours stand for.
 COUNTS = st.integers(len(DEFAULT_FILTERS), 20)
@@ -52,15 +55,10 @@ def test_what_is_said_of_many_hosts_is_what_is_said_of_each(data):
     image = data.draw(st.sampled_from([None, {}]))
     snapshot = data.draw(hidden(replace(snapshot, hosts=tuple(hosts))))
     resolved = resolve(replace(request, image_properties=image), snapshot)
-    rule, hosts = ResourcesConstraint(), snapshot.hosts or ()
-    alone = [rule.check_host(resolved, host) for host in hosts]
-    assert [*rule.check_hosts(resolved, hosts)] == alone
-    servers = [data.draw(st.integers(0, 3)) for _host in hosts]
-    load = loader(resolved.demand)
-    less = rule.less(resolved, hosts, alone, servers)
-    for host, number, verdict in zip(hosts, servers, less, strict=True):
-        if verdict is not None:
-            assert verdict == rule.check_host(resolved, load(host, number))
+    hosts = snapshot.hosts or ()
+    for rule in (*RULES, ResourcesConstraint()):
+        alone = [rule.check_host(resolved, host) for host in hosts]
+        assert [*rule.check_hosts(resolved, hosts)] == alone, rule.name
 
 
 @settings(max_examples=40)
@@ -76,7 +74,7 @@ def test_what_is_said_follows_from_what_a_rule_reads(data):
         odd = data.draw(st.fixed_dictionaries({}, optional=ODD))
         other = replace(data.draw(generated(host.host)), **odd)
         for rule in RULES:
-            read = {name: getattr(host, name) for name in rule.reads(resolved)}
-            assert {*read} <= FIELDS
+            read = {name: getattr(host, name) for name in rule.host_fields(resolved)}
+            assert {*read} <= CLASS_FIELDS
             same = replace(other, **read, servers=host.servers)
             assert rule.check_host(resolved, same) == rule.check_host(resolved, host), rule.name

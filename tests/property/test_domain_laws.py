@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, PlacementRequest
-from senlin_affinity.core.planner import plan
-from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.core.spread import Spread
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.request import PlacementRequest
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
+from senlin_affinity.model.spread import Spread
+from senlin_affinity.planner.planner import plan
 from tests.support.small_cloud import CONSTRAINTS
 
 RACKS = ('r1', 'r2', 'r3', 'r1,r2')
@@ -23,26 +24,36 @@ AGGREGATES = {name: Aggregate(name, name, None, {'rack': name}) for name in RACK
     for zone in ZONES
     for name in ('r1', 'r2')
 }
+HALLS = {name: Aggregate(name, name, None, {'hall': name}) for name in ('hall-1', 'hall-2')}
+AGGREGATES |= HALLS
+
+
+MODES = st.sampled_from(['hard', 'soft', None])
 
 
 @st.composite
 def clouds(draw, *, nested):
-    """Up to six hypervisors of up to five service hosts, and a request that is spread."""
+    """Draw up to six hypervisors of up to five hosts, and a request with spreads in any order.
+
+    :param nested: one spread is hard, and its domains do not cross those of any other constraint.
+    """
     names = draw(st.lists(st.sampled_from('abcde'), min_size=1, max_size=6))
     racks = st.sampled_from(['r1', 'r2'] if nested else RACKS)
     place = {}
     for name in sorted(set(names)):
         zone, rack = draw(st.sampled_from(ZONES)), draw(st.none() | racks | racks)
-        place[name] = zone, f'{zone}/{rack}' if nested and rack else rack, draw(st.integers(0, 4))
+        rack = f'{zone}/{rack}' if nested and rack else rack
+        found = {rack, draw(st.sampled_from([None, *HALLS]))} - {None}
+        aggregates = frozenset(AGGREGATES[each].uuid for each in found)
+        place[name] = zone, aggregates, draw(st.integers(0, 4))
     pool = draw(st.integers(0, 4))
     is_pooled = not nested and draw(st.booleans())
     hosts = []
     for number, name in enumerate(names):
-        zone, rack, enabled = place[name]
+        zone, aggregates, enabled = place[name]
         is_shared = is_pooled and draw(st.booleans())
         disk = Resource(pool, 0, pool='p') if is_shared else Resource(9, 0)
         resources = {'VCPU': Resource(draw(st.integers(0, 3)), 0), 'DISK_GB': disk}
-        aggregates = frozenset({AGGREGATES[rack].uuid} if rack else ())
         hosts.append(Host(name, f'{name}{number}', 'QEMU', zone, bool(enabled), True, aggregates,
                           resources=resources))  # fmt: skip
     members = draw(st.lists(st.sampled_from('abcdef'), max_size=4))
@@ -50,13 +61,14 @@ def clouds(draw, *, nested):
     policy = draw(st.sampled_from(['anti-affinity', 'soft-anti-affinity', 'affinity']))
     rules = {'max_server_per_host': limit} if policy == 'anti-affinity' else {}
     found = tuple(Member(str(number), host) for number, host in enumerate(members))
-    by, limits = st.sampled_from(['availability_zone', 'rack']), st.none() | st.integers(1, 4)
-    some = st.lists(
-        st.builds(Spread, by, st.integers(1, 2), limits),
-        min_size=1,
-        max_size=1 if nested else 2,
-        unique_by=lambda spread: spread.by,
-    )
+    keys = draw(st.permutations(['availability_zone', 'rack', 'hall']))
+    modes = ['hard', 'soft' if nested else draw(MODES), draw(st.sampled_from(['soft', None]))]
+    spreads = [
+        Spread(by, draw(st.integers(1, 2)), draw(st.none() | st.integers(1, 4)), mode)
+        for by, mode in zip(keys, modes, strict=True)
+        if mode is not None
+    ]
+    spread = tuple(draw(st.permutations(spreads)))
     snapshot = CloudSnapshot(
         tuple(hosts),
         tuple(AGGREGATES.values()),
@@ -64,14 +76,15 @@ def clouds(draw, *, nested):
         (ServerGroup('g', 'web', policy, rules, found),),
         pools={'p': {'DISK_GB': Resource(pool, 0)}} if is_pooled else {},
     )
-    return PlacementRequest(draw(st.integers(0, 9)), 'f', 'g', spread=tuple(draw(some))), snapshot
+    return PlacementRequest(draw(st.integers(0, 9)), 'f', 'g', spread=spread), snapshot
 
 
-class Trial:
+class TenantReport:
     """Every way of placing servers one by one; it shares no code with the planner."""
 
     def __init__(self, request, snapshot):
-        self.spreads, self.hosts = request.spread, snapshot.hosts
+        self.spreads = [spread for spread in request.spread if spread.is_hard]
+        self.hosts = snapshot.hosts
         (self.group,) = snapshot.server_groups
         self.pool = snapshot.pools['p']['DISK_GB'].capacity if snapshot.pools else 0
         self.members = Counter(member.host for member in self.group.members)
@@ -89,7 +102,8 @@ class Trial:
         names = {
             name
             for uuid in host.aggregates
-            for name in AGGREGATES[uuid].metadata['rack'].split(',')
+            for name in AGGREGATES[uuid].metadata.get(by, '').split(',')
+            if name
         }
         return names.pop() if len(names) == 1 else None
 
@@ -158,10 +172,12 @@ def check_placements(trial, decision):
 def holds(cloud, *, nested):
     """Nested domains are counted exactly; crossing ones are "at most", unless it is certain."""
     request, snapshot = cloud
-    trial = Trial(request, snapshot)
+    trial = TenantReport(request, snapshot)
     decision = plan(request, snapshot, CONSTRAINTS, remedies=False)
     most = trial.most()
     check_placements(trial, decision)
+    if decision.fits:
+        assert len(decision.placements) == request.count
     if not nested:
         assert most <= decision.capacity
         assert decision.at_most or most == decision.capacity
@@ -194,8 +210,8 @@ def test_what_is_firm_fits_wherever_lost_members_are(cloud, lost):
 
     decision = plan(request, having([None] * lost), CONSTRAINTS, remedies=False)
     each = combinations_with_replacement(places, lost)
-    rooms = [Trial(request, having(hosts)).most() for hosts in each]
-    assert decision.firm <= min(rooms) <= max(rooms) <= decision.capacity
+    rooms = [TenantReport(request, having(hosts)).most() for hosts in each]
+    assert decision.capacity_certain <= min(rooms) <= max(rooms) <= decision.capacity
     assert decision.at_most or min(rooms) == decision.capacity
 
 

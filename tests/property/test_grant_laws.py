@@ -6,7 +6,7 @@ from itertools import product
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from senlin_affinity.core import grants
+from senlin_affinity.model import candidate_capacity
 
 CLASSES = ('VCPU', 'VGPU')
 PROVIDERS = ('a', 'b', 'c')
@@ -38,7 +38,7 @@ def one_by_one(alternatives, free):
 @example([{('a', 'VGPU'): 1, ('b', 'VGPU'): 1}, {('c', 'VGPU'): 1, ('b', 'VGPU'): 1}], {})
 def test_what_is_counted_is_what_every_order_gives(alternatives, free):
     free = dict.fromkeys(KEYS, 3) | free
-    assert grants.count(alternatives, free) == one_by_one(alternatives, free)
+    assert candidate_capacity.count(alternatives, free) == one_by_one(alternatives, free)
 
 
 @given(
@@ -59,7 +59,7 @@ def test_independent_choices_are_exact_however_large(ports, gpus, cpus):
     ]
     every = [sum(has // amount for amount, has in each) for each in (ports, gpus)]
     room = min(cpus, *every)
-    assert grants.count(alternatives, free) == (room, room)
+    assert candidate_capacity.count(alternatives, free) == (room, room)
 
 
 @given(st.lists(TAKES, min_size=2, max_size=4), FREE)
@@ -69,7 +69,7 @@ def test_bounds_hold_where_there_is_too_much_to_try(alternatives, free):
         return
     places = {key: place for place, key in enumerate(KEYS)}
     choices = [tuple((places[key], takes[key]) for key in takes) for takes in fitting]
-    room, certain = grants._bounds(choices, [free[key] for key in KEYS])
+    room, certain = candidate_capacity._bounds(choices, [free[key] for key in KEYS])
     most, least = one_by_one(fitting, free)
     assert room >= most
     assert certain <= least
@@ -78,6 +78,6 @@ def test_bounds_hold_where_there_is_too_much_to_try(alternatives, free):
 def test_many_orders_are_not_all_tried():
     free = {(str(each), 'VF'): 20 for each in range(6)}
     pairs = [{(str(one), 'VF'): 1, (str(two), 'VF'): 1} for one in range(6) for two in range(one)]
-    room, certain = grants.count(pairs, free)
+    room, certain = candidate_capacity.count(pairs, free)
     assert room >= 60
     assert 20 <= certain < 60

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.aggregates.names import resolve
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf, canonical
-from senlin_affinity.core.objects import Aggregate
-from senlin_affinity.core.provider_tree import Provider, admitted
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.member_of import MemberOf, canonical
+from senlin_affinity.model.snapshot import Aggregate
+from senlin_affinity.nova.aggregate_names import resolve
+from senlin_affinity.nova.provider_tree import Provider, admitted
 from tests.property.expressions import (
     AGGREGATES,
     EXPRESSIONS,

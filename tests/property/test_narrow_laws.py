@@ -5,14 +5,13 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity import api
-from senlin_affinity.cloud import narrow
-from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
-from senlin_affinity.core.objects import DEFAULT_FILTERS
-from senlin_affinity.policy import certificate, hook
+from senlin_affinity.cloud import cloud_view, narrow
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.policy.question import Question
+from senlin_affinity.preflight import hook, lower_bound
+from senlin_affinity.preflight.question import Question
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost
@@ -146,18 +145,20 @@ def growth_of(asked, group):
         project_id=PROJECT,
         enabled_filters=(*DEFAULT_FILTERS, FILTER),
     )
-    return hook.Growth(question, Binding(group, is_inherited=True), RULES)
+    return hook.ScaleRequest(question, Binding(group, is_inherited=True), RULES)
 
 
 @settings(max_examples=settings.default.max_examples // 5)
 @given(st.lists(A_HOST, min_size=1, max_size=14), A_QUESTION)
 def test_a_no_by_few_hosts_is_that_of_all_hosts(hosts, asked):
-    cloud, growth = cloud_of(hosts, asked)
-    with cloud, mock.patch.object(certificate, 'SPARE', asked['spare']):
-        both = Eyes(OwnersEyes(cloud.connection(OWNER)), CloudsEyes(cloud.connection('admin')))
-        needed = hook.needs(growth)
-        seen = narrow.see(both, needed).look
+    cloud, scale_request = cloud_of(hosts, asked)
+    with cloud, mock.patch.object(lower_bound, 'SPARE', asked['spare']):
+        both = Clients(
+            OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
+        )
+        needed = hook.scope_of(scale_request)
+        seen = narrow.see(both, needed).view
         if seen is None or seen.is_yes:
             return
-        whole = api.see(both, needed)
-        assert hook.decide(growth, seen).answer == hook.decide(growth, whole).answer
+        whole = cloud_view.fetch(both, needed)
+        assert hook.decide(scale_request, seen).answer == hook.decide(scale_request, whole).answer

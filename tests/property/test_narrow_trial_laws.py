@@ -8,10 +8,9 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity import api
-from senlin_affinity.cloud import narrow
-from senlin_affinity.cloud.eyes import CloudsEyes, Eyes, OwnersEyes
-from senlin_affinity.policy import certificate, hook
+from senlin_affinity.cloud import cloud_view, narrow
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.preflight import hook, lower_bound
 from tests.property.test_narrow_laws import A_HOST, A_QUESTION, OWNER, SELDOM, SIZES, cloud_of
 
 ZONES = ('az1', 'az2', 'nova')
@@ -125,12 +124,14 @@ def changed(draw, has, number, asked, is_wild):
 
 def said_of(hosts, asked):
     """What the owner is told."""
-    cloud, growth = cloud_of(hosts, asked)
-    with cloud, mock.patch.object(certificate, 'SPARE', asked['spare']):
-        both = Eyes(OwnersEyes(cloud.connection(OWNER)), CloudsEyes(cloud.connection('admin')))
-        needed = hook.needs(growth)
-        look = narrow.see(both, needed).look or api.see(both, needed)
-        return hook.decide(growth, look).answer
+    cloud, scale_request = cloud_of(hosts, asked)
+    with cloud, mock.patch.object(lower_bound, 'SPARE', asked['spare']):
+        both = Clients(
+            OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
+        )
+        needed = hook.scope_of(scale_request)
+        view = narrow.see(both, needed).view or cloud_view.fetch(both, needed)
+        return hook.decide(scale_request, view).answer
 
 
 @settings(max_examples=settings.default.max_examples // 10)

@@ -8,8 +8,8 @@ from functools import partial
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from senlin_affinity.core import planner
-from senlin_affinity.core.server_group import ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY
+from senlin_affinity.model.server_group import ANTI_AFFINITY, SOFT_AFFINITY, SOFT_ANTI_AFFINITY
+from senlin_affinity.planner import planner
 from tests.property import one_by_one
 from tests.property.cloud_strategies import clouds, hidden
 from tests.support.small_cloud import CONSTRAINTS

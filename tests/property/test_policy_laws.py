@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.errors import BindingError, InvalidSpec
-from senlin_affinity.core.numbers import whole
+from senlin_affinity.model.errors import BindingError, InvalidSpec
+from senlin_affinity.model.numbers import whole
 from senlin_affinity.policy import binding, placement, profile, properties
 from senlin_affinity.policy.binding import Binding
 from tests.property.strategies import JSON, NAMES, check_words, nearly, policies_and_rules
@@ -59,7 +59,8 @@ def test_a_spec_is_read_or_an_invalid_spec(spec):
     try:
         wanted = properties.load(spec)
     except InvalidSpec as error:
-        check_words(error)
+        for mistake in (error, *error.mistakes):
+            check_words(mistake)
         return
     assert wanted.version in properties.VERSIONS
     assert wanted.rules is None or wanted.version == '1.1'

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.objects import Aggregate, Flavor, Rules
-from senlin_affinity.core.planner import decide
-from senlin_affinity.core.planning.actions import apply
-from senlin_affinity.core.planning.evaluation import evaluate
-from senlin_affinity.core.planning.resolution import resolve
-from senlin_affinity.core.spread import Spread
+from senlin_affinity.model.request import Rules
+from senlin_affinity.model.snapshot import Aggregate, Flavor
+from senlin_affinity.model.spread import Spread
+from senlin_affinity.planner.changes import apply
+from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.planner.planner import decide
+from senlin_affinity.planner.resolution import resolve
+from senlin_affinity.planner.unspecified import weigh
 from tests.property import one_by_one
 from tests.property.cloud_strategies import MOSTLY, clouds, hidden
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
@@ -20,6 +22,13 @@ from tests.support.tables import rows
 
 RACKS = tuple(
     Aggregate(f'r{number}', f'rack-{number}', None, {'rack': f'{number}'}) for number in (1, 2)
+)
+#: Metadata that only a filter or an option reads that is off by default.
+READ = (
+    {},
+    {'trait:CUSTOM_B': 'required'},
+    {'filter_tenant_id': 'ours'},
+    {'filter_tenant_id': 'theirs'},
 )
 MEMBER_OF = st.sampled_from(
     [(), (), ('one',), ('rack-1',), ('in:one,rack-2', '!rack-1'), ('!two',)]
@@ -54,12 +63,32 @@ def questions(draw):
     return resolve(request, snapshot, Rules.of(is_drs_required=not draw(MOSTLY)))
 
 
+@st.composite
+def with_something_to_read(draw):
+    """Return a question about a flavor or aggregates that optional filters read."""
+    request, snapshot = draw(clouds(policies=None, with_quotas=st.just(False)))
+    host_racks = st.sampled_from((frozenset(), frozenset({'r1'}), frozenset({'r2'})))
+    hosts = tuple(
+        each.but(aggregates=each.aggregates | draw(host_racks)) for each in snapshot.hosts
+    )
+    metadata = draw(st.sampled_from(READ))
+    racks = (replace(RACKS[0], metadata={**RACKS[0].metadata, **metadata}), RACKS[1])
+    (flavor,) = snapshot.flavors
+    if draw(st.booleans()):
+        specs = {**flavor.extra_specs, 'aggregate_instance_extra_specs:rack': '1'}
+        flavor = replace(flavor, extra_specs=specs)
+    request = replace(request, project_id='ours', image_properties={})
+    aggregates = (*snapshot.aggregates, *racks)
+    snapshot = replace(snapshot, hosts=hosts, aggregates=aggregates, flavors=(flavor,))
+    return resolve(request, snapshot)
+
+
 def check(resolved):
     """Each remedy, carried out by what is left of its data in JSON."""
     for remedy in decide(resolved, CONSTRAINTS).remedies:
         plain = json.loads(json.dumps(remedy.data))
         again = evaluate(apply(replace(remedy, data=plain), resolved), CONSTRAINTS)
-        assert (again.capacity, bool(again.room.at_most)) == (
+        assert (again.capacity, bool(weigh(again).room.caveats)) == (
             remedy.capacity,
             remedy.capacity_is_upper_bound,
         ), remedy
@@ -67,6 +96,11 @@ def check(resolved):
 
 @given(questions())
 def test_the_capacity_of_a_remedy_is_what_planning_with_it_gives(resolved):
+    check(resolved)
+
+
+@given(with_something_to_read())
+def test_it_is_where_optional_filters_have_something_to_read(resolved):
     check(resolved)
 
 

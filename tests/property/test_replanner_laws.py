@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
-from senlin_affinity.core.planning.replanner import Replanner
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.planner.what_if import WhatIf
 
 QUESTION = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
 
@@ -21,7 +22,7 @@ def search(capacities, wanted, now, guess, room=None, found=None):
         return SimpleNamespace(capacity=capacities[number - 1])
 
     resolved = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
-    replanner = Replanner(SimpleNamespace(resolved=resolved, capacity=now, found=found))
+    replanner = WhatIf(SimpleNamespace(resolved=resolved, capacity=now, found=found))
     number, decision = replanner.smallest(len(capacities), guess, attempt, room)
     assert decision.capacity == capacities[number - 1]
     assert len(planned) == len(set(planned))

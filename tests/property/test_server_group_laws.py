@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
-from senlin_affinity.core.server_group import Member, ServerGroup, create_body, parse_create
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
+from senlin_affinity.model.server_group import Member, ServerGroup, create_body, parse_create
+from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.property.strategies import HOSTS, JSON, NAMES, check_words, nearly, policies_and_rules
 
 THREE = {'max_server_per_host': 3}
@@ -94,6 +95,6 @@ def test_a_host_is_rejected_exactly_when_it_has_no_room(group, hosts):
     elif policy == 'affinity':
         known = {host for host in hosts if host is not None}
         assert bool(verdict) is (not known or 'cmp-1' in known or None in hosts)
-        assert verdict.is_known is (not known or 'cmp-1' in known or None not in hosts)
+        assert verdict.bounds.is_known is ('cmp-1' in known or None not in hosts)
     else:
         assert verdict

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senlin_affinity.cloud.snapshot_file import parse, render
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
-from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.property.strategies import NAMES, check_words, nearly, policies_and_rules
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
 
@@ -39,7 +39,9 @@ HOSTS = st.builds(
     st.booleans(),
     st.none()
     | st.lists(
-        st.builds(Grant, TEXTS, COUNTS, COUNTS), max_size=2, unique_by=lambda each: each.query
+        st.builds(CandidateCapacity, TEXTS, COUNTS, COUNTS),
+        max_size=2,
+        unique_by=lambda each: each.query,
     ).map(tuple),
 )
 FLAVORS = st.builds(Flavor, TEXTS, TEXTS, *[COUNTS] * 5, BY_NAME)
@@ -72,6 +74,7 @@ SNAPSHOTS = st.builds(
     availability_zones=st.none() | SETS,
     closed_zones=SETS,
     answered=SETS,
+    compared_aggregates=st.frozensets(st.frozensets(UUIDS, max_size=2), max_size=2),
 )
 
 

@@ -7,7 +7,7 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.core.suggestion import nearest
+from senlin_affinity.model.suggestion import nearest
 
 # Letters that are 64 apart, 'a' and '!', count as one before difflib is asked.
 WORDS = st.text('ab!_', max_size=12)

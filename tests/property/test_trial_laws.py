@@ -5,21 +5,25 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Flavor
-from senlin_affinity.core.planner import decide
-from senlin_affinity.core.planning.evaluation import evaluate
-from senlin_affinity.core.planning.resolution import resolve
-from senlin_affinity.core.server_group import AFFINITY, ANTI_AFFINITY
-from senlin_affinity.core.spread import Spread
-from senlin_affinity.policy import trial
-from tests.property.cloud_strategies import MOSTLY, ZONES, clouds
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.scheduler_hints import OF_SERVERS
+from senlin_affinity.model.server_group import AFFINITY, ANTI_AFFINITY, Member
+from senlin_affinity.model.server_group import POLICIES as EVERY_POLICY
+from senlin_affinity.model.snapshot import Flavor
+from senlin_affinity.model.spread import Spread
+from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.planner.planner import decide
+from senlin_affinity.planner.resolution import resolve
+from senlin_affinity.preflight import disclosure
+from tests.property.cloud_strategies import MOSTLY, NAMES, ZONES, clouds
 from tests.property.test_remedy_laws import MORE_FLAVORS
-from tests.support.small_cloud import CONSTRAINTS
+from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 SPREADS = st.sampled_from([(), (), (Spread('availability_zone'),)])
 POLICIES, SELDOM = (ANTI_AFFINITY, ANTI_AFFINITY, AFFINITY), st.sampled_from([False] * 3 + [True])
 MEMBER_OF = st.sampled_from([(), (), ('one',), ('!two',)])
+SERVER = '10000000-0000-4000-8000-000000000001'
+HINTS = st.sampled_from([{}, {}, {}, {'same_host': SERVER}, {'different_host': [SERVER]}])
 FLAVOR = Flavor('f', 'small', 2, 512, 1)
 FULL = {name: Resource(9, 9) for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
 #: Ways in which no server gets onto a host; who may not see it can not tell them apart.
@@ -56,7 +60,12 @@ def questions(draw):
     snapshot = replace(snapshot, hosts=tuple(hosts), flavors=(flavor, *MORE_FLAVORS))
     spread, member_of = draw(SPREADS), draw(MEMBER_OF)
     zone = None if spread else request.availability_zone
+    host = draw(st.sampled_from([None, None, *NAMES]))
+    snapshot = replace(
+        snapshot, servers=(Member(SERVER, host, state='ACTIVE' if host else 'ERROR'),)
+    )
     own = {'spread': spread, 'member_of': member_of, 'availability_zone': zone}
+    own |= {'scheduler_hints': draw(HINTS), 'enabled_filters': (*OF_SERVERS.values(),)}
     count = draw(st.integers(1, 6))
     return replace(request, count=count, image_properties={}, **own), snapshot
 
@@ -108,6 +117,7 @@ def shown(request, snapshot):
     yield from (count(flavor=each.id) for each in MORE_FLAVORS)
     yield count(spread=())
     yield count(member_of=())
+    yield count(scheduler_hints={})
     yield count(server_group=None)
     for group in snapshot.server_groups:
         new = replace(group, id='new', name='new', members=())
@@ -123,7 +133,7 @@ def words(request, snapshot):
     decision = decide(resolved, CONSTRAINTS)
     if decision.fits is not False:
         return None
-    return trial.shown(decision, resolved, CONSTRAINTS).line()
+    return disclosure.shown(decision, resolved, CONSTRAINTS).line()
 
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
@@ -135,3 +145,53 @@ def test_where_trials_show_the_same_the_words_are_the_same(data):
     for cloud in (snapshot, *(data.draw(others(snapshot)) for _ in range(3))):
         line = words(request, cloud)
         assert said.setdefault(tuple(shown(request, cloud)), line) == line
+
+
+@st.composite
+def own_constraints(draw):
+    """A request of many servers, a group of any policy with members, and hard and soft spreads."""
+    hosts = {
+        f'cmp-{number}': {
+            'free': draw(st.sampled_from([0, 1, 3])),
+            'zone': ZONES[number % 2],
+            'aggregates': [str(number % 2 + 1), draw(st.sampled_from(['r-1', 'r-2']))],
+        }
+        for number in range(draw(st.integers(2, 4)))
+    }
+    racks = {name: {'metadata': {'rack': name}} for name in ('r-1', 'r-2')}
+    zones = {str(number + 1): {'zone': zone} for number, zone in enumerate(ZONES)}
+    members = draw(st.lists(st.sampled_from([*hosts]), max_size=4))
+    modes = st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(('availability_zone', 'rack'), st.sampled_from(['hard', 'soft']))
+    )
+    return {
+        'hosts': hosts,
+        'aggregates': racks | zones,
+        'group': {
+            'policy': draw(st.sampled_from(EVERY_POLICY)),
+            'members': members if draw(MOSTLY) else [None] * len(members),
+        },
+        'request': {
+            'count': draw(st.integers(1, 12)),
+            'spread': [{'by': by, 'mode': mode} for by, mode in draw(modes).items()],
+        },
+    }
+
+
+@given(own_constraints())
+def test_no_sentence_names_a_constraint_that_the_group_does_not_have(row):
+    resolved = resolve(request_of(row), snapshot_of(row))
+    decision = decide(resolved, CONSTRAINTS)
+    policy, spreads = resolved.server_group.policy, resolved.request.spread
+    if resolved.server_group.members:
+        assert not any(words.startswith('affinity without') for words in decision.at_most)
+    if decision.fits is not False:
+        return
+    for reason in disclosure.shown(decision, resolved, CONSTRAINTS).reasons:
+        if 'must share a host' in reason:
+            assert policy == AFFINITY
+        if 'a host may hold' in reason:
+            assert policy == ANTI_AFFINITY
+        if 'spread by' in reason:
+            hard = [spread.by for spread in spreads if spread.is_hard]
+            assert reason.endswith(f'spread by {", ".join(hard)}')

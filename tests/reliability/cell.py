@@ -18,7 +18,9 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from senlin_affinity.core import errors
+from senlin_affinity.model import errors
+from senlin_affinity.plugins.senlin import legacy_type
+from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from tests.engine.support import make_database
 from tests.reliability import faults, operations, promises
 from tests.reliability.faulty_cloud import FaultyCloud, unreachable
@@ -67,8 +69,9 @@ def prepare() -> None:
 
 
 def set_options() -> None:
-    """The options of every case."""
+    """Set the options of every case, as an engine has them before it loads the policy."""
     cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
+    legacy_type.offer(AffinityPolicy)
     cfg.CONF.set_override('max_answer_size', 1, group='affinity')
 
 
@@ -90,7 +93,7 @@ def cells(name: str, asked: Counter[str]) -> list[Cell]:
         for times in range(1, asked[step] + 1)
         for fault in faults.FAULTS
         for tries in TRIES
-        if not fault.is_for_writes or step.startswith(('POST /compute', 'DELETE /compute'))
+        if fault.fits(step)
     ]
 
 

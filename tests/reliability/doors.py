@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -18,18 +19,25 @@ from typing import Any
 from hypothesis import strategies as st
 
 from senlin_affinity import api
+from senlin_affinity.cli import given
 from senlin_affinity.cloud import snapshot_file
-from senlin_affinity.core import aggregate_metadata, extra_spec_operators, flavor, reservations
-from senlin_affinity.core.aggregates import names
-from senlin_affinity.core.errors import AffinityError
-from senlin_affinity.core.objects import Aggregate, Flavor
-from senlin_affinity.core.server_group import ServerGroup, parse_create
 from senlin_affinity.extra_specs import MODES, validate_all
-from senlin_affinity.plugins import senlin_engine
-from senlin_affinity.plugins.nova_api import ExtraSpecValidation
+from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.server_group import ServerGroup, parse_create
+from senlin_affinity.model.snapshot import Aggregate, Flavor
+from senlin_affinity.nova import (
+    aggregate_metadata,
+    aggregate_names,
+    extra_spec_operators,
+    reservations,
+)
+from senlin_affinity.nova.demand import demand
+from senlin_affinity.plugins.nova.api_middleware import ExtraSpecValidation
+from senlin_affinity.plugins.senlin import engine
 from senlin_affinity.policy import binding, properties
 from tests.property.strategies import JSON, nearly
 from tests.recordings.exchanges import Reply
+from tests.reliability import hostile_yaml
 from tests.reliability.operations import AGGREGATES, HOSTS
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
@@ -120,7 +128,7 @@ def _count(value: Any) -> object:
     sizes = {'min_size': 0, 'max_size': -1, 'desired_capacity': 2}
     cluster = SimpleNamespace(nodes=[1, 2], **sizes)
     for name in ('CLUSTER_SCALE_OUT', 'CLUSTER_RESIZE'):
-        senlin_engine.count(SimpleNamespace(action=name, entity=cluster, **value))
+        engine.count(SimpleNamespace(action=name, entity=cluster, **value))
     return None
 
 
@@ -128,9 +136,41 @@ def _plan(value: tuple[Any, Any]) -> object:
     spec, profile = value
     if not isinstance(profile, dict) or not isinstance(profile.get('properties'), dict):
         profile = PROFILES[0]  # Senlin's schema lets no other through
-    look = api.Look(snapshot_file.parse(json.dumps(DOCUMENT)))
+    view = api.CloudView(snapshot_file.parse(json.dumps(DOCUMENT)))
     asked = api.Question(1, policy=properties.load(spec), profile=profile)
-    return api.answer(asked, look)
+    return api.answer(asked, view)
+
+
+#: A number with more digits than Python converts.
+_LONG = ('9' * 5000, f'{{"format": {"9" * 5000}}}', f'{{"format": 1, "hosts": [{"9" * 5000}]}}')
+
+
+def _numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the paths of the numbers in a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in inner:
+        if isinstance(each, dict | list):
+            yield from _numbers(each, (*path, key))
+        elif isinstance(each, int) and not isinstance(each, bool):
+            yield (*path, key)
+
+
+_LONG_AT = [*_numbers(DOCUMENT)]
+
+
+def _count_long(value: tuple[tuple[Any, ...], int]) -> object:
+    """Plan with a snapshot that has a very large number in one place."""
+    path, number = value
+    document = place = json.loads(json.dumps(DOCUMENT))
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = number
+    view = api.CloudView(snapshot_file.parse(json.dumps(document)))
+    flavors, groups = view.snapshot.flavors or (), view.snapshot.server_groups or (None,)
+    group = groups[0] and groups[0].id
+    for each in flavors:
+        str(api.answer(api.Question(1, flavor=each.id, server_group=group), view).as_dict())
+    return view
 
 
 class _OddEdge(Edge):
@@ -166,7 +206,7 @@ def _ask_cloud(data: Any) -> object:
             1, server_group=made, policy=properties.load(SPECS[1]), profile=PROFILES[0]
         )
         steps: tuple[Callable[[], object], ...] = (
-            lambda: api.answer(asked, api.look(connection, asked, 5.0)),
+            lambda: api.answer(asked, api.fetch(connection, asked, 5.0)),
             lambda: groups.delete(groups.create('new', 'anti-affinity', {}).id),
             lambda: (groups.named('web'), groups.get(made), groups.own()),
             lambda: found.inventory.hosts_named_like('drs'),
@@ -192,6 +232,13 @@ def _write_extra_specs(body: bytes) -> object:
     return said
 
 
+def _read_file(text: str) -> object:
+    with tempfile.NamedTemporaryFile('w', encoding='utf-8', errors='surrogatepass') as file:
+        file.write(text)
+        file.flush()
+        return given.spec(file.name, properties.load)
+
+
 def _body(value: object) -> bytes:
     return json.dumps(value).encode()
 
@@ -202,23 +249,29 @@ def _metadata(value: tuple[Mapping[str, str], Any]) -> object:
 
 DOORS = (
     Door('spec', JSON | nearly(SPECS), properties.load),
+    Door('spec, as a file', st.sampled_from([*hostile_yaml.TEXTS.values()]) | _WORDS | nearly(
+        SPECS).map(json.dumps), _read_file),
     Door('spec and profile', st.tuples(nearly(SPECS), nearly(PROFILES)), _plan),
     Door('action inputs', nearly(ACTIONS), _count),
     Door('binding', JSON | nearly(STORED), binding.read),
     Door('answers of the cloud', st.data(), _ask_cloud),
     Door('snapshot', nearly([DOCUMENT]).map(json.dumps), snapshot_file.parse),
-    Door('snapshot, as text', st.text() | _WORDS, snapshot_file.parse),
+    Door('snapshot, as text', st.text() | _WORDS | st.sampled_from(_LONG), snapshot_file.parse),
+    Door('snapshot of long numbers', st.tuples(st.sampled_from(_LONG_AT), st.sampled_from(
+        (10**400, -10**400, 10**4000))), _count_long),
     Door('snapshot, as bytes', st.binary(), snapshot_file.decoded),
-    Door('member_of', st.lists(_WORDS, max_size=3), lambda value: names.resolve(value, _KNOWN)),
+    Door('member_of', st.lists(_WORDS, max_size=3),
+         lambda value: aggregate_names.resolve(value, _KNOWN)),
     Door('reservations', st.lists(_WORDS, max_size=3), lambda value: reservations.constrain(
         value, _KNOWN, required_prefix='rack', forbidden_prefixes=('!', ''))),
     Door('operators', st.tuples(_WORDS, _WORDS), lambda value: extra_spec_operators.match(*value)),
     Door('aggregate metadata', st.tuples(_SPECS, _TEXTS), _metadata),
     Door('extra specs', st.tuples(_SPECS, st.sampled_from(MODES)), lambda value:
          validate_all(*value)),
-    Door('flavor', _SPECS, lambda value: flavor.demand(Flavor('1', 'f', 1, 1, 1, 0, 0, value))),
+    Door('flavor', _SPECS, lambda value: demand(Flavor('1', 'f', 1, 1, 1, 0, 0, value))),
     Door('server group', JSON | nearly(GROUPS), ServerGroup.from_api),
     Door('server group to create', JSON | nearly(GROUPS), parse_create),
     Door('nova-api', nearly([{'extra_specs': _EXTRA}]).map(_body) | st.binary() | _SPECS.map(
-        lambda specs: _body({'extra_specs': specs})), _write_extra_specs),
+        lambda specs: _body({'extra_specs': specs})) | st.just(
+        b'{"extra_specs": {"hw:numa_nodes": ' + b'9' * 5000 + b'}}'), _write_extra_specs),
 )  # fmt: skip

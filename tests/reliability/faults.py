@@ -2,7 +2,9 @@
 
 Shapes: a :class:`Fault` is an answer in place of the service's own, or none (``wire``: how the
 connection behaves). With ``is_applied`` the service carries the request out first, and only its
-answer is lost.
+answer is lost. With ``is_mistaken`` the answer is well formed and about another object of the same
+kind, or a list has one object twice. With ``is_taken`` a user creates a server group of the
+requested name right after the failure.
 
 Units: ``code`` is the letter of a fault in the tables of the manual.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +28,11 @@ _KINDS = {
     409: 'conflictingRequest', 413: 'overLimit', 429: 'tooManyRequests', 500: 'computeFault',
     503: 'serviceUnavailable',
 }  # fmt: skip
+#: The requests whose answers hold objects with ids.
+_OBJECTS = re.compile(
+    '(GET|POST) (/compute/v2.1/(os-server-groups|flavors|os-hypervisors|os-aggregates|servers/)'
+    '|/image/v2/)'
+)
 _HTML = b'<html><body><h1>This is not the service</h1></body></html>'
 _AT_ONCE, _LATER = (('Retry-After', '0'),), (('Retry-After', '3600'),)
 #: MiB of a huge answer, unpacked; the cells have a limit of 1.
@@ -42,14 +50,19 @@ class Fault:
     body: bytes | None = None
     is_applied: bool = False
     takes_away: bool = False
+    is_mistaken: bool = False
+    is_taken: bool = False
 
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def is_for_writes(self) -> bool:
-        """Is it about a write whose answer is lost?"""
-        return self.is_applied
+    def fits(self, step: str) -> bool:
+        """Return whether the fault makes sense for a request."""
+        if self.is_mistaken:
+            return _OBJECTS.match(step) is not None
+        if self.is_taken:
+            return step == 'POST /compute/v2.1/os-server-groups'
+        return not self.is_applied or step.startswith(('POST /compute', 'DELETE /compute'))
 
     def answer(self, service: str) -> bytes:
         """The body, as the service would word it."""
@@ -97,5 +110,7 @@ FAULTS = (
     Fault('lost after the write: reset', RESET, is_applied=True),
     Fault('lost after the write: silence', SILENT, is_applied=True),
     Fault('lost after the write: 503', status=503, is_applied=True),
+    Fault("another object's answer", is_mistaken=True),
+    Fault('503, and a user creates the group', status=503, is_taken=True),
 )
 BY_NAME = {fault.name: fault for fault in FAULTS}

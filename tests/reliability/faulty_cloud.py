@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import urllib3.connectionpool
 import urllib3.util.connection
 
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from tests.functional import http_cloud
 from tests.functional.http_cloud import HttpCloud
 from tests.recordings.exchanges import Reply
@@ -32,6 +33,10 @@ from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeNova
 
 _ID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
+#: The id of an object that does not exist.
+_OTHER = '0f0f0f0f-0000-4000-8000-000000000001'
+#: Groups that exist before and are not bound to a cluster; the first is inherited by its name.
+FOREIGN = ('web', 'other', 'senlin-affinity-of-nobody')
 _GROUP = re.compile(r'/compute/v2\.1/os-server-groups/([^/?]+)$')
 #: Seconds between two drops of a body.
 _BETWEEN = 0.02
@@ -48,6 +53,8 @@ def step_of(method: str, target: str) -> str:
 class FaultyCloud(HttpCloud):
     """The cloud. ``steps`` counts what was asked since the last :meth:`begin`.
 
+    ``taken`` are the groups that a user creates meanwhile, ``gone`` those that somebody deletes.
+
     ``clustering`` answers for Senlin, if anybody does: a path and a query go in.
     """
 
@@ -55,6 +62,7 @@ class FaultyCloud(HttpCloud):
         super().__init__(nova)
         self.steps: Counter[str] = Counter()
         self.gone: set[str] = set()
+        self.taken: set[str] = set()
         self.hits = 0
         self.clustering: Callable[[str, Mapping[str, list[str]]], Reply] | None = None
         self._glance = FakeGlance(FakeImage('cirros'))
@@ -101,12 +109,33 @@ class FaultyCloud(HttpCloud):
             self.steps[step] += is_connecting
             return planned[2]
 
+    def mistaken(self, data: bytes) -> bytes:
+        """Return the response with another id; a list contains its first object twice.
+
+        Another server group is the last of those that belong to nobody.
+        """
+        body = json.loads(data)
+        for key, value in ('', body), *body.items():
+            if isinstance(value, list):
+                value[:0] = value[:1]
+            elif isinstance(value, dict) and 'id' in value:
+                groups = [each for each in self.nova.groups if each['name'] == FOREIGN[-1]]
+                other = groups[0] if key == 'server_group' else {'id': _OTHER, 'name': 'another'}
+                value |= {'id': other['id'], 'name': other['name']}
+        return json.dumps(body).encode()
+
     def take_away(self, target: str) -> None:
         """What the service says is not there is not there."""
         found = _GROUP.search(target)
         if found is not None:
             self.gone.add(found[1])
             self.nova.groups[:] = [item for item in self.nova.groups if item['id'] != found[1]]
+
+    def take_name(self, wanted: Mapping[str, Any]) -> None:
+        """Create a user's group with the name of the wanted one, unless it names a cluster."""
+        if not wanted['name'].startswith(GROUP_NAME_PREFIX):
+            rules = wanted.get('rules', {})
+            self.taken.add(self.nova.add_group(wanted['name'], wanted['policy'], rules=rules))
 
 
 def _handler(cloud: FaultyCloud) -> type[http_cloud.http.server.BaseHTTPRequestHandler]:
@@ -117,11 +146,16 @@ def _handler(cloud: FaultyCloud) -> type[http_cloud.http.server.BaseHTTPRequestH
             fault = cloud.meets(self.command, self.path)
             service = self.path.lstrip('/').partition('/')[0]
             status, data, more = 200, b'', {}
-            if fault is None or fault.is_applied or fault.wire in (CUT, DRIPS):
+            is_mistaken = fault is not None and fault.is_mistaken
+            if fault is None or fault.is_applied or is_mistaken or fault.wire in (CUT, DRIPS):
                 status, data = cloud.data(self.command, self.path, self.headers, body)
+            if is_mistaken and status < 300:
+                data = cloud.mistaken(data)
             if fault is not None and fault.takes_away:
                 cloud.take_away(self.path)
-            if fault is not None and fault.wire == 'answers':
+            if fault is not None and fault.is_taken:
+                cloud.take_name(body['server_group'])
+            if fault is not None and fault.wire == 'answers' and not is_mistaken:
                 status, data, more = fault.status, fault.answer(service), dict(fault.headers)
             self._send(status, data, more, fault.wire if fault else '')
 

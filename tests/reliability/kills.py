@@ -5,9 +5,9 @@ of them is where the process is killed, or where its database fails. What follow
 again, and a detach; or the deletion of the cluster, and then the clean-up of what is left, by the
 policy's next attach and detach, or by the operator's command. Then nothing of ours may be left.
 
-Shapes: an outcome is ``recovered``; ``left to people`` where the name of the group that is left was
-chosen by a user, and a note names it: the command would delete it; or ``stuck`` where an action
-afterwards fails.
+Shapes: an outcome is ``recovered``; ``left to people`` where a group with a name that a user chose
+is left, and the attach that inherited it reported it, or a note names it, so that the command would
+delete it; or ``stuck`` where an action afterwards fails.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from senlin.common import consts
 
-from senlin_affinity.core import errors
-from tests.reliability import cell, clustering, engine, missed, operations, promises, quiet, report
+from senlin_affinity.model import errors
+from tests.reliability import cell, clustering, engine, missed, operations, promises, quiet
 from tests.reliability.operations import Stage
 from tests.reliability.promises import Broken
 from tests.reliability.report import Part
@@ -86,29 +86,13 @@ def run(
                 results.append(result)
                 if result.broken:
                     tell(f'{result.point}: {result.broken}')
-    rows = [(name, len(found), _listed(found)) for name, found in steps.items()]
-    head, ended = ('What happens', 'What follows', 'How they ended'), _by_blow(results)
     return Part(
         NAME,
         len(results),
         Counter(each.outcome for each in results),
         *missed.sorted_out((str(each.point), *item) for each in results for item in each.broken),
         time.monotonic() - begun,
-        'How the kill points ended:\n\n'
-        + report.table(head, ended)
-        + '\nThe steps at each of which the engine is killed, or loses its database:\n\n'
-        + report.table(('Operation', 'Steps', 'Which'), rows),
     )
-
-
-def _by_blow(results: Sequence[Result]) -> list[tuple[str, str, str]]:
-    counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for each in results:
-        counts[each.point.blow, each.point.afterwards][each.outcome] += 1
-    return [
-        (*what, ', '.join(f'{number} {name}' for name, number in sorted(counts[what].items())))
-        for what in sorted(counts)
-    ]
 
 
 def _what(number: int, step: str) -> Iterator[tuple[str, str]]:
@@ -116,10 +100,6 @@ def _what(number: int, step: str) -> Iterator[tuple[str, str]]:
     yield from ((engine.DIES, afterwards) for afterwards in AFTERWARDS)
     for blow in engine.BLOWS[1:] if engine.is_of_database(step) else ():
         yield blow, AFTERWARDS[(number + engine.BLOWS.index(blow)) % len(AFTERWARDS)]
-
-
-def _listed(steps: tuple[str, ...]) -> str:
-    return ', '.join(f'``{step}``' for step in steps)
 
 
 def _prepare(folder: str) -> None:
@@ -160,6 +140,7 @@ def _kill(point: Point) -> Result:
         is_known = any(repr(group['id']) in notes for group in cloud.nova.groups)
         is_left = bool(left) and is_chosen and point.afterwards == DELETED and not is_known
         broken += [*stuck, *(promises.groups(stage) if is_left else left)]
+        is_left |= any(promises.is_reported(stage, group) for group in cloud.nova.groups)
     return Result(point, STUCK if stuck else LEFT if is_left else RECOVERED, tuple(broken))
 
 
@@ -188,9 +169,12 @@ _FOLLOW = {AGAIN: _again, DELETED: _delete, ORPHANS: _command}
 
 
 def _all(stage: Stage, names: list[str]) -> list[str]:
-    ended = [engine.act(stage, name, {'policy_id': stage.policy}) for name in names]
-    pairs = zip(names, ended, strict=True)
-    return [f'{name}: {each.reason}' for name, each in pairs if each.status != 'SUCCEEDED']
+    failed = []
+    for name in names:
+        ended = engine.act(stage, name, {'policy_id': stage.policy})
+        stage.hear()
+        failed += [f'{name}: {ended.reason}'] * (ended.status != 'SUCCEEDED')
+    return failed
 
 
 def _act(stage: Stage, at: int = 0, blow: str = engine.DIES) -> engine.Ended:

@@ -17,10 +17,20 @@ from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 
 from senlin_affinity.cloud import service_user
-from senlin_affinity.plugins import senlin_cloud
-from senlin_affinity.plugins.senlin_policy import AffinityPolicy
-from senlin_affinity.policy import ownership
-from tests.engine.support import PROJECT, USER, Desk, plain, profile, spec, use_service_user
+from senlin_affinity.groups import ownership
+from senlin_affinity.plugins.senlin import clients
+from senlin_affinity.plugins.senlin.policy import AffinityPolicy
+from tests.engine.support import (
+    PROJECT,
+    USER,
+    Desk,
+    binding,
+    plain,
+    profile,
+    spec,
+    use_service_user,
+)
+from tests.reliability.faulty_cloud import FOREIGN as FOREIGN
 from tests.reliability.faulty_cloud import FaultyCloud
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeAggregate, FakeHost, FakeNova
@@ -34,14 +44,13 @@ AGGREGATES = (
     FakeAggregate('fast', ('cmp-1', 'cmp-2'), {'rack': 'r1'}),
     FakeAggregate('licensed', ('vsphere-drs-1',)),
 )
-#: Groups that are there before, and belong to nobody of ours; the first is inherited by name.
-FOREIGN = ('web', 'other', 'senlin-affinity-of-nobody')
 
 
 @dataclass(frozen=True)
 class Operation:
     """One of them: attach, detach, or the hook before an action.
 
+    With ``is_shared`` a cluster of another project is bound to the group, which must then stay.
     With ``is_kept`` the cluster has a group that an earlier detach kept; with ``has_eyes`` the
     operator's log-in looks at the cloud.
     """
@@ -54,6 +63,7 @@ class Operation:
     inputs: Mapping[str, Any] = field(default_factory=lambda: {'count': 2})
     wanted: int = 2
     is_kept: bool = False
+    is_shared: bool = False
     has_eyes: bool = False
 
     def __str__(self) -> str:
@@ -76,6 +86,7 @@ OPERATIONS = (
     Operation('detach: own group', 'detach', plain()),
     Operation('detach: version 1.0', 'detach', plain('1.0', servergroup={'name': 'new'})),
     Operation('detach: kept group', 'detach', _KEEPING),
+    Operation('detach: group of two projects', 'detach', plain(), is_shared=True),
     Operation('detach: existing group', 'detach', plain(servergroup={'name': FOREIGN[0]})),
     _hook('plain', plain()),
     _hook('plain, a node', plain(), action='NODE_CREATE', inputs={}, wanted=1),
@@ -99,10 +110,14 @@ def new_cloud() -> FaultyCloud:
 
 
 class Stage:
-    """A cluster and a policy in an empty database of Senlin's, and their cloud."""
+    """A cluster and a policy in an empty database of Senlin's, and their cloud.
+
+    ``reports`` are what the status of the cluster was after each action.
+    """
 
     def __init__(self, cloud: FaultyCloud, operation: Operation) -> None:
         self.cloud, self.operation = cloud, operation
+        self.reports: list[str] = []
         _empty_database()
         self.desk = Desk(Edge())  # whose Nova nobody asks
         trust = {'user': USER, 'project': PROJECT, 'cred': {'openstack': {'trust': 'a-trust'}}}
@@ -111,15 +126,25 @@ class Stage:
         service_user.section(cfg.CONF)  # makes its options known
         named = 'authentication' if operation.has_eyes else None
         cfg.CONF.set_override('auth_section', named, group=service_user.GROUP.name)
-        senlin_cloud._KEPT = senlin_cloud._Kept()  # as in a new process: this cloud is a new one
+        clients._KEPT = clients._Kept()  # as in a new process: this cloud is a new one
         self.foreign = {cloud.nova.add_group(name) for name in FOREIGN}
         made = self.desk.cluster(profile=profile(), **operation.cluster)
         self.cluster = made.id
         self.policy = self.add_policy(operation.spec)
         if operation.kind != 'attach' or operation.is_kept:
             assert self.attach() is None
+        if operation.is_shared:
+            self._share()
         if operation.is_kept:
             assert self.detach() is None
+
+    def _share(self) -> None:
+        """Bind a cluster of another project to the group of the cluster."""
+        (group,) = {each['id'] for each in self.cloud.nova.groups} - self.foreign
+        self.foreign.add(group)
+        other, policy = self.desk.cluster(project='elsewhere'), self.add_policy(plain())
+        values = {'enabled': True, 'data': binding(group), 'priority': 300}
+        objects.ClusterPolicy.create(self.desk.context, other.id, policy, values)
 
     def add_policy(self, spec: Mapping[str, Any]) -> str:
         """One more policy; its id."""
@@ -147,7 +172,13 @@ class Stage:
     def _stored(self, cluster: Any, is_done: bool, why: str) -> str | None:
         if is_done:
             cluster.store(self.desk.context)
+            self.hear()
         return None if is_done else str(why)
+
+    def hear(self) -> None:
+        """Keep what the owner of the cluster reads in its status."""
+        row = objects.Cluster.get(self.desk.context, self.cluster)
+        self.reports += [] if row is None else [str(row.status_reason)]
 
     def check(self) -> str | None:
         """What happens before the nodes are made; ``data`` is what is then stored."""

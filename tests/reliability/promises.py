@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from senlin_affinity.core import errors
+from senlin_affinity.groups import attachment
+from senlin_affinity.model import errors
 from tests.reliability.operations import Stage
 
 LEAK, FOREIGN, LOST, HANG, EXCEPTION, PLACEMENT, RECOVERY = KINDS = (
@@ -73,15 +74,25 @@ def listening() -> Iterator[Ears]:
 
 
 def groups(stage: Stage, *, may_be_noted: bool = True) -> Iterator[Broken]:
-    """No group of ours that nothing names, and every foreign group still there."""
+    """Yield each group of ours that nothing names, and each foreign group that was deleted.
+
+    A group that an attach reported to its owner may stay.
+    """
     known = stage.notes() if may_be_noted else ''
+    foreign = stage.foreign | stage.cloud.taken
     for group in stage.cloud.nova.groups:
         is_named = repr(group['id']) in known or repr(group['name']) in known
-        if group['id'] not in stage.foreign and not is_named:
+        if group['id'] not in foreign and not is_named and not is_reported(stage, group):
             yield LEAK, f'{group["name"]} ({group["id"]})'
     there = {group['id'] for group in stage.cloud.nova.groups}
-    for group in sorted(stage.foreign - there - stage.cloud.gone):
+    for group in sorted(foreign - there - stage.cloud.gone):
         yield FOREIGN, group
+
+
+def is_reported(stage: Stage, group: Mapping[str, Any]) -> bool:
+    """Return whether the owner read that an attach with an unknown outcome may have created it."""
+    report = f'server group {group["name"]} ({group["id"]}): {attachment.IN_DOUBT}'
+    return any(report in each for each in stage.reports)
 
 
 def placement(stage: Stage, refused: str | None) -> Iterator[Broken]:

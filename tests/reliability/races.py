@@ -3,8 +3,9 @@
 Data flow: a round is made of a seed: four clusters, one policy for all or one each, of either
 version, and a group of that name that is nobody's, or none. A worker (a thread, as in Senlin's
 engine) per cluster carries out actions, Senlin's own ``ActionProc`` among them, while the others do
-the same; then all detach, at the same time, in a random order. After both halves the promises are
-counted.
+the same; then all detach, at the same time, in a random order. In some rounds an operator deletes
+orphans while the workers run, and in some a user deletes a policy while it is being attached. After
+both halves the promises are counted.
 
 Units: a round is a case; an outcome is ``kept apart``, ``refused``, where an action was, or ``left
 to servers of others``, where the operator's command had to delete the group. An attach waits for
@@ -13,6 +14,7 @@ the others, and is not refused.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import random
 import tempfile
@@ -26,16 +28,18 @@ from pathlib import Path
 from typing import Any
 
 from senlin import objects
-from senlin.common import consts
+from senlin.common import consts, exception
 from senlin.engine.actions import base as action_module
 
+from senlin_affinity.plugins.senlin import group_registry as ledger
 from senlin_affinity.policy import binding
 from senlin_affinity.sandbox import workarounds
-from tests.engine.support import plain
+from tests.engine.support import PROJECT, plain
 from tests.reliability import cell, clustering, engine, missed, operations, promises, quiet
 from tests.reliability.operations import FOREIGN, Operation, Stage
 from tests.reliability.promises import Broken
 from tests.reliability.report import Part
+from tests.support.waiting import until
 
 NAME = 'races'
 APART, REFUSED, LEFT = 'kept apart', 'refused', 'left to servers of others'
@@ -89,9 +93,10 @@ def race(seed: int) -> Result:
     """One round."""
     with operations.new_cloud() as cloud, promises.listening() as ears:
         running = Round(Stage(cloud, _operation(seed)), random.Random(seed))
-        broken = [*running.together(running.live), *running.kept_apart()]
+        broken = [*running.together(running.live, *running.others), *running.kept_apart()]
         broken += [*running.together(running.leave), *running.all_gone()]
-        broken += [(promises.RECOVERY, why) for why in running.refusals if ATTACH in why]
+        if not running.is_policy_deleted:
+            broken += [(promises.RECOVERY, why) for why in running.refusals if ATTACH in why]
     broken += [(promises.EXCEPTION, said) for said in ears.mistakes]
     outcome = LEFT if running.is_left else APART
     return Result(seed, REFUSED if running.refusals else outcome, tuple(broken))
@@ -114,6 +119,11 @@ class Round:
             version = random.choice(('1.0', '1.1'))
             policy = stage.add_policy(plain(version, servergroup={'name': name}))
             self.policies[stage.desk.cluster().id] = stage.policy if is_shared else policy
+        # An engine died while it held the lock of the name: all wait for it, and one takes it over.
+        dead = engine.action(
+            stage.desk.context, next(iter(self.policies)), ATTACH, {}, consts.ACTION_FAILED
+        )
+        objects.ClusterLock.acquire(ledger.key_of(PROJECT, name), dead, -1)
         # Drawn before the workers run, so that a seed is always the same round.
         todo = (self._attach, self._detach, self._grow, self._grow, self._resize)
         self.todo = {
@@ -121,20 +131,30 @@ class Round:
         }
         self.refusals: list[str] = []
         self.is_left = False
+        self.is_policy_deleted = False
+        #: The clusters whose actions are done.
+        self.lived: list[str] = []
+        #: What users and operators do while the clusters live.
+        self.others = random.choices(
+            ((), (self._delete_orphans,), (self._delete_policy,)), (2, 1, 1)
+        )[0]
 
-    def together(self, work: Callable[[str], None]) -> Iterator[Broken]:
-        """Have a worker for each cluster do this, and wait for all."""
+    def together(
+        self, work: Callable[[str], None], *others: Callable[[str], None]
+    ) -> Iterator[Broken]:
+        """Run this for each cluster, and the others once, in threads; wait for all."""
         clusters = self.random.sample([*self.policies], CLUSTERS)
         errors: list[Broken] = []
 
-        def guarded(cluster: str) -> None:
+        def guarded(work: Callable[[str], None], cluster: str) -> None:
             try:
                 self.stage.desk.context.update_store()
                 work(cluster)
             except Exception as error:  # noqa: BLE001 - that it comes out is what is looked for
                 errors.append((promises.EXCEPTION, f'{type(error).__name__}: {error}'))
 
-        threads = [threading.Thread(target=guarded, args=(each,), daemon=True) for each in clusters]
+        calls = [*((work, each) for each in clusters), *((each, clusters[0]) for each in others)]
+        threads = [threading.Thread(target=guarded, args=call, daemon=True) for call in calls]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -147,6 +167,22 @@ class Round:
         """What a cluster does while the others do the same."""
         for action in self.todo[cluster]:
             action(cluster)
+        self.lived.append(cluster)
+
+    def _delete_orphans(self, _cluster: str) -> None:
+        """Run the operator's command; it exits with 1 if a cluster adopts what it deletes."""
+        clustering.orphans(self.stage)
+
+    def _delete_policy(self, cluster: str) -> None:
+        """Delete the policy of a cluster as soon as Senlin lets a user delete it."""
+
+        def is_over() -> bool:
+            with contextlib.suppress(exception.EResourceBusy):  # attached
+                objects.Policy.delete(self.stage.desk.context, self.policies[cluster])
+                self.is_policy_deleted = True
+            return self.is_policy_deleted or len(self.lived) == CLUSTERS
+
+        until(is_over, _HANGS, 'a policy is deleted, or all clusters are done')
 
     def leave(self, cluster: str) -> None:
         """The last of it."""

@@ -1,7 +1,7 @@
-"""What a part of the proof came to, as a plain value, and the page of the manual made of all.
+"""Results of the reliability tests: a value for each part, a file, and a page of the manual.
 
-Shapes: ``Part('fault matrix', 5000, Counter(done=4000, refused=1000), ())``. What is broken is
-``(case, kind, words)``; a case is written so that ``soak --only`` runs it again.
+Example: ``Part('fault matrix', 5000, Counter(done=4000, refused=1000))``. Each broken promise is
+``(case, kind, words)``; ``soak --only`` runs the case again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -36,7 +36,6 @@ class Part:
     broken: tuple[Broken, ...] = ()
     missed: tuple[Broken, ...] = ()
     seconds: float = 0.0
-    text: str = field(default='', repr=False)
 
     def line(self) -> str:
         """One line for the terminal."""
@@ -55,18 +54,21 @@ class Part:
 
 
 def load(path: Path | None) -> dict[str, Part]:
-    """The parts that were kept in a file; none where there is no file."""
+    """Return the saved parts; none if the file does not exist.
+
+    Earlier files also have a ``text`` for the page, which is ignored.
+    """
     if path is None or not path.exists():
         return {}
     kept = json.loads(path.read_text(encoding='utf-8'))
     return {
         name: Part(
-            **{
-                **part,
-                'outcomes': Counter(part['outcomes']),
-                'broken': tuple(map(tuple, part['broken'])),
-                'missed': tuple(map(tuple, part['missed'])),
-            }
+            part['name'],
+            part['cases'],
+            Counter(part['outcomes']),
+            tuple(map(tuple, part['broken'])),
+            tuple(map(tuple, part['missed'])),
+            part['seconds'],
         )
         for name, part in kept.items()
     }
@@ -88,33 +90,31 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def page(parts: Sequence[Part]) -> str:
-    """The results, as they are included by the manual."""
+    """Return the results as the manual includes them: one summary, and the broken promises."""
     versions = ', '.join(f'{name} {metadata.version(name)}' for name in _PACKAGES)
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    head = ('Part', 'Cases', 'How they ended', *(kind.capitalize() for kind in KINDS))
     rows = [
         (
             part.name,
             part.cases,
             ', '.join(f'{number} {name}' for name, number in sorted(part.outcomes.items())),
-            *(part.counts()[kind] for kind in KINDS),
+            ', '.join(f'{number} {kind}' for kind, number in part.counts().items()) or 'none',
         )
         for part in parts
     ]
     minutes = sum(part.seconds for part in parts) / 60
     pieces = [
-        '.. "make soak" has written this.\n',
+        '.. Written by "make soak".\n',
         f'On {today}, with Python {platform.python_version()}, {versions}; '
         f'{minutes:.0f} minutes.\n',
-        table(head, rows),
+        table(('Part', 'Cases', 'Outcomes', 'Broken promises'), rows),
     ]
     for title, lost in (
-        ('What did not hold:\n', _broken(parts)),
-        ('What is known not to hold:\n', _known(parts)),
+        ('Broken promises:\n', _broken(parts)),
+        ('Known broken promises:\n', _known(parts)),
     ):
         if lost:
-            pieces += [title, table(('Part', 'Case', 'What', 'Words'), lost)]
-    pieces += [part.text for part in parts if part.text]
+            pieces += [title, table(('Part', 'Case', 'Promise', 'Details'), lost)]
     return '\n'.join(pieces)
 
 

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 from tests.reliability import missed, promises
 from tests.reliability.promises import Broken
 from tests.reliability.races import APART, CLUSTERS, REFUSED

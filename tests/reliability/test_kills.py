@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.reliability import engine, kills
+from tests.reliability import kills
 
 
 @pytest.mark.long
@@ -11,9 +11,6 @@ def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
     assert part.broken == ()
     assert kills.RECOVERED in part.outcomes
     assert kills.STUCK not in part.outcomes
-    assert all(name in part.text for name in kills.KILLED)
-    assert all(what in part.text for what in (*engine.BLOWS, *kills.AFTERWARDS))
-    assert 'POST /compute/v2.1/os-server-groups' in part.text
 
 
 def test_the_clean_up_is_called_by_its_command():

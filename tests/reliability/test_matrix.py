@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.groups import attachment
+from senlin_affinity.model.errors import CloudError
 from tests.reliability import cell, matrix, operations, promises
 from tests.reliability.cell import TRIES, Cell
 from tests.reliability.faults import FAULTS
@@ -25,7 +26,6 @@ def test_no_promise_is_broken():
     assert set(part.outcomes) >= {'done', 'retried', 'refused', 'warned'}
     asking = {each.cell.operation for each in results}
     assert asking <= {operation.name for operation in OPERATIONS}
-    assert results[0].cell.step in part.text
 
 
 @pytest.mark.long
@@ -41,7 +41,10 @@ def stage():
     nova = FakeNova()
     foreign = {nova.add_group(name) for name in FOREIGN}
     return SimpleNamespace(
-        cloud=SimpleNamespace(nova=nova, gone=set()), foreign=foreign, notes=lambda: "{'name': 'a'}"
+        cloud=SimpleNamespace(nova=nova, gone=set(), taken=set()),
+        foreign=foreign,
+        notes=lambda: "{'name': 'a'}",
+        reports=[],
     )
 
 
@@ -54,11 +57,29 @@ def test_a_group_that_nothing_names_is_seen(stage):
     assert [kind for kind, _ in promises.groups(stage)] == [promises.LEAK]
 
 
+def test_a_group_that_is_reported_may_stay(stage):
+    group = stage.cloud.nova.add_group('b')
+    stage.reports.append(f'server group b ({group}) was inherited: it stays')
+    assert [kind for kind, _ in promises.groups(stage)] == [promises.LEAK]
+    stage.reports.append(f'server group b ({group}): {attachment.IN_DOUBT}; and more')
+    assert [*promises.groups(stage)] == []
+
+
 def test_a_foreign_group_that_is_gone_is_seen(stage):
     gone = stage.cloud.nova.groups.pop(0)['id']
     assert [*promises.groups(stage)] == [(promises.FOREIGN, gone)]
     stage.cloud.gone.add(gone)
     assert [*promises.groups(stage)] == []
+    stage.cloud.taken.add('x')
+    assert [*promises.groups(stage)] == [(promises.FOREIGN, 'x')]
+
+
+@pytest.mark.long
+def test_a_group_that_a_user_creates_after_a_failed_creation_stays():
+    part, results = matrix.run(2, only='a user creates the group')
+    assert part.broken == ()
+    inherits = {each.cell.operation for each in results if each.outcome == 'done'}
+    assert inherits == {'attach: named group', 'attach: version 1.0'}
 
 
 @pytest.mark.parametrize(

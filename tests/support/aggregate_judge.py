@@ -13,9 +13,8 @@ from typing import Any
 from nova.scheduler.filters import extra_specs_ops
 from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInstanceExtraSpecsFilter
 
-from senlin_affinity.core import aggregate_metadata
-from senlin_affinity.core.aggregates import instance_extra_specs
-from senlin_affinity.core.extra_spec_operators import match, parse
+from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
+from senlin_affinity.nova.extra_spec_operators import match, parse
 
 #: How the real ones may raise, which is None here.
 RAISED = (AttributeError, IndexError, OverflowError, TypeError, ValueError)

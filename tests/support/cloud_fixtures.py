@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
 from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running, wait_for
 from tests.support.sandbox import SandboxCloud
 
@@ -118,11 +118,12 @@ class Tenant(Actor):
 
     def set_metadata(self, cluster: str, **metadata: str) -> None:
         """Replace the metadata of a cluster, and wait until they are stored."""
-        self.clustering.update_cluster(cluster, metadata=metadata)
-        wait_for(
-            f'the metadata of cluster {cluster}',
-            lambda: self.clustering.get_cluster(cluster).metadata == metadata,
-        )
+        self.update_cluster(cluster, metadata=metadata)
+
+    def update_cluster(self, cluster: str, **changes: Any) -> None:
+        """Change a cluster (CLUSTER_UPDATE), and wait."""
+        self.clustering.update_cluster(cluster, **changes)
+        self.wait_for_actions(cluster)
 
     def nodes(self, cluster: str) -> list[Any]:
         """The nodes of a cluster, by index."""

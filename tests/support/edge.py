@@ -31,7 +31,7 @@ import requests_mock
 from keystoneauth1 import session
 from openstack.connection import Connection
 
-from senlin_affinity.cloud import eyes
+from senlin_affinity.cloud import clients
 from senlin_affinity.cloud.connection import Ports, ports
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
@@ -186,7 +186,7 @@ class Edge:
     def ports(self) -> Ports:
         """The adapters over one connection, made at the first use."""
         if self._ports is None:
-            self._ports = ports(eyes.of(self.connection()), timeout=5.0)
+            self._ports = ports(clients.of(self.connection()), timeout=5.0)
         return self._ports
 
     def fail(

@@ -1,4 +1,4 @@
-"""A cloud in memory: the ports of ``core.ports``, with a log of the requests, and faults.
+"""A cloud in memory: the ports of ``model.ports``, with a log of the requests, and faults.
 
 The outermost edge for decisions that do no I/O of their own. Groups are listed in the order in
 which they were made, as Nova lists them; several may have one name.
@@ -7,11 +7,11 @@ which they were made, as Nova lists them; several may have one name.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate, Flavor, Quota
-from senlin_affinity.core.server_group import Member, ServerGroup, create_body
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.server_group import Member, ServerGroup, create_body
+from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
 
 WRITES = ('create', 'delete')
 

@@ -59,6 +59,7 @@ class FakeHost:
     hypervisor_hostname: str | None = None
     state: str = 'up'
     status: str = 'enabled'
+    disabled_reason: str | None = None
     zone: str = 'nova'
     kind: str = 'QEMU'
     vcpus: int = 64
@@ -129,6 +130,8 @@ class FakeMigration:
     source: str
     destination: str
     status: str = 'finished'
+    kind: str = 'migration'
+    updated_at: str | None = None
 
 
 @cache
@@ -362,6 +365,7 @@ class FakeNova:
             reply = snapshot_answer('quota set, no project')
             return _reworded(reply, {reply.body['badRequest']['message'].split()[2]: project})
         reply = snapshot_answer('quota set')
+        reply.body['quota_set']['id'] = project
         for name, (limit, used) in self.quota_sets[project].items():
             reply.body['quota_set'][name] |= {'limit': limit, 'in_use': used}
         return reply
@@ -370,6 +374,7 @@ class FakeNova:
         """The project's, but for those that the user has."""
         absolute = self._limits(question).body['limits']['absolute']
         reply = snapshot_answer('quota set')
+        (reply.body['quota_set']['id'],) = question.found
         own = self.user_quotas.get(question.query['user_id'], {})
         for name, (most, used) in _QUOTAS.items():
             limit, in_use = own.get(name, (absolute[most], absolute.get(used, 0)))
@@ -408,15 +413,20 @@ class FakeNova:
         has_servers = 'with_servers' in question.query and question.microversion >= (2, 53)
         servers = self._servers_by_host() if has_servers else {}
         service = template['service']
+        numbers = (_numbered(service['id'], number) for number, _host in found)
+        services = [
+            service | {'id': each, 'host': host.host, 'disabled_reason': host.disabled_reason}
+            for each, (_number, host) in zip(numbers, found, strict=True)
+        ]
         shown = [
             template
             | {'id': _numbered(template['id'], len(self.hosts) + number)}
             | {'hypervisor_hostname': host.hypervisor, 'state': host.state, 'status': host.status}
-            | {'service': service | {'id': _numbered(service['id'], number), 'host': host.host}}
+            | {'service': of_host}
             | _of_host(host, template)
             | self._running(host, template)
             | ({'servers': servers[host.host]} if host.host in servers else {})
-            for number, host in found
+            for of_host, (number, host) in zip(services, found, strict=True)
         ]
         if question.found:
             return Reply(200, {'hypervisor': shown[0]}) if shown else _NO_HYPERVISOR
@@ -476,8 +486,6 @@ class FakeNova:
         is_admin = question.user == 'admin'
         if 'all_tenants' in question.query and not is_admin:
             return snapshot_answer('servers, not allowed')
-        name = 'servers' if is_admin else 'servers of the project'
-        template = snapshot_answer(name).body['servers'][0]
         project = question.query.get('project_id')
         if 'all_tenants' not in question.query:
             project = f'{question.user}-project'
@@ -489,15 +497,17 @@ class FakeNova:
             if project in (None, item.project)
             and (statuses == [''] or item.status in statuses)
             and is_deleted == (item.status == 'SOFT_DELETED')
+            and question.query.get('uuid') in (None, item.id)
         ]
-        shown = [
-            template
-            | {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
-            | {'tenant_id': server.project, 'status': server.status}
-            | ({'OS-EXT-SRV-ATTR:host': server.host} if is_admin else {})
-            for server in found
-        ]
+        shown = [_of_server(server, is_admin) for server in found]
         return self._page('servers', '/servers/detail', question, shown)
+
+    def _server(self, question: _Question) -> Reply:
+        is_admin, own = question.user == 'admin', f'{question.user}-project'
+        for server in self.servers:
+            if server.id == question.found[0] and (is_admin or server.project == own):
+                return Reply(200, {'server': _of_server(server, is_admin)})
+        return Reply(404, {'itemNotFound': {'code': 404, 'message': 'No such server.'}})
 
     def _migrations(self, question: _Question) -> Reply:
         """The newest first, in pages where the microversion has them."""
@@ -505,7 +515,8 @@ class FakeNova:
         shown = [
             {'id': number, 'uuid': f'migration-{number}', 'instance_uuid': item.server}
             | {'source_compute': item.source, 'dest_compute': item.destination}
-            | {'status': item.status}
+            | {'status': item.status, 'migration_type': item.kind}
+            | {'created_at': '2026-01-01T00:00:00.000000', 'updated_at': item.updated_at}
             for number, item in enumerate(self.migrations)
             if query.get('status') in (None, item.status)
         ]
@@ -576,6 +587,7 @@ _ROUTES = (
     ('GET', '/os-hypervisors/([^/]+)', '_hypervisors'),
     ('GET', '/os-aggregates', '_aggregates'),
     ('GET', '/servers/detail', '_servers'),
+    ('GET', '/servers/([^/]+)', '_server'),
     ('POST', '/servers', '_boot'),
     ('GET', '/os-migrations', '_migrations'),
 )
@@ -613,6 +625,15 @@ def snapshot_answer(name: str) -> Reply:
     """A fresh copy of what was recorded for the snapshot."""
     answer = _snapshot_record()[name]
     return Reply(answer['status'], copy.deepcopy(answer['body']))
+
+
+def _of_server(server: FakeServer, is_admin: bool) -> dict[str, Any]:
+    """Return a server as Nova shows it to such a user."""
+    name = 'servers' if is_admin else 'servers of the project'
+    template: dict[str, Any] = snapshot_answer(name).body['servers'][0]
+    own = {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
+    own |= {'tenant_id': server.project, 'status': server.status}
+    return template | own | ({'OS-EXT-SRV-ATTR:host': server.host} if is_admin else {})
 
 
 def _of_host(host: FakeHost, template: Mapping[str, Any]) -> dict[str, Any]:

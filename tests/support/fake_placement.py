@@ -47,7 +47,8 @@ class FakeProvider:
 class FakePlacement:
     """All providers; ``cut`` is Placement's max_allocation_candidates.
 
-    It mirrors the aggregates of ``nova``, but for those of hosts in ``lost``.
+    It mirrors the aggregates of ``nova``, except those of the hosts in ``lost``, and has the hosts
+    of ``stale`` in aggregates from which Nova has removed them.
     """
 
     providers: list[FakeProvider] = field(default_factory=list)
@@ -56,6 +57,7 @@ class FakePlacement:
     asked: list[str] = field(default_factory=list)
     nova: FakeNova | None = None
     lost: set[str] = field(default_factory=set)
+    stale: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
@@ -175,7 +177,9 @@ class FakePlacement:
         assert member_of.startswith('in:'), member_of
         asked, nova = member_of.removeprefix('in:').split(','), self.nova or FakeNova()
         found = {host for each in nova.aggregates if each.id in asked for host in each.hosts}
-        return {item.hypervisor for item in nova.hosts if item.host in found - self.lost}
+        found -= self.lost
+        found |= {host for host, stale in self.stale.items() if stale.intersection(asked)}
+        return {item.hypervisor for item in nova.hosts if item.host in found}
 
     def _root(self, provider: FakeProvider) -> str:
         return provider.parent or provider.uuid

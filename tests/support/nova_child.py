@@ -19,11 +19,11 @@ from nova.exception import ValidationError  # noqa: E402
 
 from senlin_affinity.extra_specs.base import ExtraSpecValidator  # noqa: E402
 from senlin_affinity.extra_specs.registry import Plugin, Registry, installed  # noqa: E402
-from senlin_affinity.plugins import nova_extra_specs  # noqa: E402
+from senlin_affinity.plugins.nova import extra_specs  # noqa: E402
 
 #: Nova's validators as they are loaded, with what this project adds; and Nova's own alone.
 LOADED, NAMESPACES = dict(nova.VALIDATORS), set(nova.NAMESPACES)
-OURS = [name for name in LOADED if isinstance(LOADED[name], nova_extra_specs.NovaValidator)]
+OURS = [name for name in LOADED if isinstance(LOADED[name], extra_specs.NovaValidator)]
 
 
 def takes(name, value):
@@ -86,8 +86,8 @@ def with_a_package(name, value):
         parameters=[{'name': 'num', 'type': int}, {'name': 'x', 'pattern': 'p|q'}],
     )  # fmt: skip
     registry = Registry(plugins=[Plugin('custom', 'custom:VALIDATORS', (definition,))])
-    nova_extra_specs.installed = lambda: registry
-    nova.VALIDATORS = LOADED | {each.name: each for each in nova_extra_specs.register()}
+    extra_specs.installed = lambda: registry
+    nova.VALIDATORS = LOADED | {each.name: each for each in extra_specs.register()}
     try:
         return asked(lambda: nova.validate(name, value))
     finally:

@@ -311,12 +311,12 @@ def queries(given):
     from nova.scheduler import request_filter, utils
     from nova.virt import hardware
 
-    from senlin_affinity.plugins import nova_request_filter
+    from senlin_affinity.plugins.nova import request_filter as nova_request_filter
 
     context = _database()
     _put(context, given['aggregates'])
     nova_request_filter.install()
-    required, forbidden = (option.dest for option in nova_request_filter.OPTIONS)
+    required, forbidden = (option.dest for option in nova_request_filter.OPTIONS[:2])
     CONF.set_override(required, given.get('prefix'), 'scheduler')
     CONF.set_override(forbidden, list(filter(None, [given.get('prefix')])), 'scheduler')
     for name in QUERY_OPTIONS:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from senlin_affinity.core.errors import InvalidExtraSpec
 from senlin_affinity.extra_specs import validate
 from senlin_affinity.extra_specs.registry import Registry
+from senlin_affinity.model.errors import InvalidExtraSpec
 
 REGISTRY = Registry()
 #: What this project defines besides, and adds to a Nova in which it is installed.

@@ -1,4 +1,4 @@
-"""The commands of ``openstack`` that a recipe has, by openstacksdk: the tests have no client.
+"""Run the ``openstack`` commands on the page of reservations by openstacksdk.
 
 Run as ``python -m tests.support.openstack_client``; ``on_path`` makes it a command of this name.
 """
@@ -32,7 +32,7 @@ def main(words: Sequence[str]) -> None:
     """Carry one command out, as the cloud of the environment."""
     cloud = openstack.connect()
     placement, compute = cloud.placement, cloud.compute
-    placement.default_microversion = os.environ['OS_PLACEMENT_API_VERSION']
+    placement.default_microversion = os.environ.get('OS_PLACEMENT_API_VERSION')
     match words:
         case ['trait', 'create', name]:
             answer = placement.put(f'/traits/{name}')
@@ -49,10 +49,16 @@ def main(words: Sequence[str]) -> None:
             known = placement.get(path).json()
             answer = placement.put(path, json={**known, 'traits': more[1::2]})
             assert answer.ok, answer.text
-        case ['aggregate', 'set', '--property', pair, name]:
-            compute.set_aggregate_metadata(compute.find_aggregate(name), dict([pair.split('=')]))
-        case ['flavor', 'set', '--property', pair, name]:
-            compute.create_flavor_extra_specs(compute.find_flavor(name), dict([pair.split('=')]))
+        case ['aggregate', 'create', '--property', pair, name]:
+            made = compute.create_aggregate(name=name)
+            compute.set_aggregate_metadata(made, dict([pair.split('=')]))
+        case ['aggregate', 'add', 'host', name, host]:
+            compute.add_host_to_aggregate(compute.find_aggregate(name), host)
+        case ['flavor', 'create', '--vcpus', vcpus, '--ram', ram, '--disk', disk, *more]:
+            option, pair, name = more
+            assert option == '--property'
+            flavor = compute.create_flavor(name=name, vcpus=vcpus, ram=ram, disk=disk)
+            compute.create_flavor_extra_specs(flavor, dict([pair.split('=')]))
         case _:
             sys.exit(f'openstack: no such command: {words}')
 

@@ -6,7 +6,7 @@ Shapes: ``{'cn1': {'aggregates': ['aggA']}, 'numa1': {'parent': 'cn1'}, 'ss1': {
 from collections.abc import Mapping
 from typing import Any
 
-from senlin_affinity.core.provider_tree import Provider
+from senlin_affinity.nova.provider_tree import Provider
 from tests.support.letters import UUIDS
 
 PICTURE = {

@@ -6,9 +6,9 @@ as a listing, which judges by direct membership as a group with a suffix does (Q
 
 from hypothesis import strategies as st
 
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.provider_tree import admitted
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.nova.provider_tree import admitted
 from tests.property.expressions import EXPRESSIONS
 from tests.support.placement_judge import NoAnswer
 

@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from senlin_affinity.core.provider_tree import Provider
+from senlin_affinity.nova.provider_tree import Provider
 
 #: Forbidden aggregates are from 1.32, suffixes that are words from 1.33, roots from 1.35.
 MICROVERSION = '1.36'

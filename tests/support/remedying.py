@@ -10,12 +10,18 @@ from dataclasses import replace
 
 from openstack import exceptions as sdk
 
-from senlin_affinity.core.objects import PlacementRequest
-from senlin_affinity.core.spread import Spread
+from senlin_affinity.model.request import PlacementRequest
+from senlin_affinity.model.spread import Spread
 from tests.support import waiting
 
 ZONE_HAS_NO_HOST = 'requested availability zone is not available'
-_PROVIDER = re.compile(r'\$\(openstack resource provider list --name (\S+) -f value -c uuid\)')
+#: The line that sets the traits of a provider, beside those that it has then.
+_TRAITS = re.compile(
+    r'provider="\$\(openstack resource provider list --name (?P<name>\S+) -f value -c uuid\)" && '
+    r'traits="\$\((openstack .* resource provider trait) list "\$provider" -f value -c name\)" && '
+    r'\2 set \$\(echo "\$traits" \| sed \'(/\^(?P<removed>\w+)\$/d; )?s/\./--trait &/\'\)'
+    r'(?P<added>( --trait \w+)*) "\$provider"'
+)
 #: What an asker changes, by its name in a request.
 _ASKED = ('availability_zone', 'count', 'member_of', 'spread')
 
@@ -50,6 +56,11 @@ class Operator:
 
     def run(self, line):
         """Do what a line says."""
+        if line.startswith('provider='):
+            found = _TRAITS.fullmatch(line)
+            kept = {*self.traits(found['name'])} - {found['removed']}
+            self.set_traits(found['name'], kept.union(found['added'].split()[1::2]))
+            return None
         client, *words = shlex.split(line)
         assert client == 'openstack'
         options = {}
@@ -105,10 +116,6 @@ class Operator:
 
     def _trait_create(self, options, name):
         self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
-
-    def _resource_provider_trait_set(self, options, provider):
-        (name,) = _PROVIDER.fullmatch(provider).groups()
-        self.set_traits(name, options['trait'])
 
     def set_traits(self, name, traits):
         """Replace the traits of a host's provider."""

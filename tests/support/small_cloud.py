@@ -22,32 +22,27 @@ from typing import ClassVar
 
 from senlin_affinity.constraints.aggregate_metadata import AggregateMetadataConstraint
 from senlin_affinity.constraints.availability_zone import AvailabilityZoneConstraint
+from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.member_of import MemberOfConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.constraints.scheduler_hints import SchedulerHintsConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.constraints.spread import SpreadConstraint
 from senlin_affinity.constraints.traits import TraitsConstraint
-from senlin_affinity.core import candidate_query
-from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import (
-    FILTERS,
-    Aggregate,
-    CloudSnapshot,
-    Flavor,
-    PlacementRequest,
-    Quota,
-    Rules,
-)
-from senlin_affinity.core.reasons import Reason
-from senlin_affinity.core.server_group import Member, ServerGroup
-from senlin_affinity.core.spread import Spread
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import FILTERS, PlacementRequest, Rules
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
+from senlin_affinity.model.spread import Spread
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import candidate_query
 
 GROUP = 'web'
 
@@ -92,6 +87,8 @@ def host_of(name, given):
         is_partial=given.get('partial', False),
         servers=given.get('servers'),
         unmirrored=frozenset(given.get('unmirrored', ())),
+        stale_aggregates=frozenset(given.get('stale', ())),
+        disabled_reason=given.get('reason'),
     )
 
 
@@ -123,10 +120,10 @@ def granted(asked, given, *, is_whole=True):
     hosts = []
     for host in asked.snapshot.hosts:
         grants = (given.get(host.host) or {}).get('grants')
-        of_host = (Grant(query, *grants),) if grants else ()
+        of_host = (CandidateCapacity(query, *grants),) if grants else ()
         hosts.append(host.but(grants=None if grants is None else of_host))
     if not is_whole:
-        hosts.append(Host('in-it', 'in-it', grants=(Grant(query, 1, 1),)))
+        hosts.append(Host('in-it', 'in-it', grants=(CandidateCapacity(query, 1, 1),)))
     answered = frozenset([query] if is_whole else ())
     return replace(asked, snapshot=replace(asked.snapshot, hosts=tuple(hosts), answered=answered))
 
@@ -135,6 +132,11 @@ def quotas_of(given):
     if given is None:
         return None
     return {name: Quota(limit, used) for name, (limit, used) in given.items()}
+
+
+def servers_of(row):
+    """Return the servers that scheduler hints name, with their hosts."""
+    return tuple(Member(server, **place) for server, place in row.get('servers', {}).items())
 
 
 def aggregates_of(given):
@@ -164,7 +166,18 @@ def snapshot_of(row):
         availability_zones=None if zones is None else frozenset(zones),
         project_id=row.get('project'),
         pools=pools_of(row),
+        servers=servers_of(row),
+        compared_aggregates=compared_of(row) if row.get('compared', True) else frozenset(),
     )
+
+
+def compared_of(row):
+    """Return the sets of aggregates of which Placement was asked: each alone, and of each zone."""
+    aggregates = aggregates_of(row.get('aggregates', {})) or ()
+    zones = {each.availability_zone for each in aggregates} - {None}
+    of_zones = ([each.uuid for each in aggregates if each.availability_zone == zone]
+                for zone in zones)  # fmt: skip
+    return frozenset(map(frozenset, [*([each.uuid] for each in aggregates), *of_zones]))
 
 
 def request_of(row):
@@ -185,11 +198,11 @@ def request_of(row):
 def rules_of(row):
     """With all that nova.conf could say told, unless the row has ``untold``."""
     rules = Rules.of(**row.get('rules', {}))
-    keys = (option.key for each in CONSTRAINTS for option in getattr(each, 'options', ()))
-    return replace(rules, told=frozenset(() if row.get('untold') else (FILTERS, *keys)))
+    keys = (option.key for each in CONSTRAINTS for option in each.options)
+    return replace(rules, explicit=frozenset(() if row.get('untold') else (FILTERS, *keys)))
 
 
-class Fence:
+class Fence(Constraint):
     """A rule of nobody's: hosts in aggregates whose names begin with ``fenced`` are not taken."""
 
     name = 'fence'
@@ -197,8 +210,8 @@ class Fence:
     summary = 'no host behind a fence'
     needs = ('hosts',)
     filters = ('FenceFilter',)
-    is_by_name = False
-    may_be_given_up = True
+    is_host_specific = False
+    is_waivable = True
     reasons: ClassVar = {
         'fence.open': Reason('there is no fence'),
         'fence.forbidden': Reason('in {aggregates}, which is fenced', advice='open the fence'),
@@ -210,9 +223,6 @@ class Fence:
             return Verdict.rejected('fence.forbidden', aggregates=', '.join(fenced))
         return Verdict.skipped('fence.open')
 
-    def shape(self, resolved, host):
-        return host.aggregates
-
 
 #: The rules that the planner's rows are planned with, in the order of their reasons.
 CONSTRAINTS = tuple(
@@ -222,6 +232,7 @@ CONSTRAINTS = tuple(
             AvailabilityZoneConstraint(),
             DrsConstraint(),
             TraitsConstraint(),
+            SchedulerHintsConstraint(),
             ServerGroupConstraint(),
             SpreadConstraint(),
             ResourcesConstraint(),

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from senlin_affinity.core import errors
-from senlin_affinity.core.spread import Spread
+from senlin_affinity.model import errors
+from senlin_affinity.model.spread import Spread
 
 #: In C where libyaml is: Python's own takes seconds for 400 kB of tables.
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)

@@ -27,11 +27,11 @@ def ended(call, seconds=60.0):
     return value
 
 
-def until(look, seconds=30.0, what='the condition'):
-    """Give the first value of ``look()`` that is true."""
+def until(view, seconds=30.0, what='the condition'):
+    """Give the first value of ``view()`` that is true."""
     deadline = time.monotonic() + seconds
     while True:
-        value = look()
+        value = view()
         if value:
             return value
         assert time.monotonic() < deadline, f'{what}: not so after {seconds:g} seconds'

@@ -10,17 +10,20 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.cli.plan import Plan
+from senlin_affinity.cloud import cloud_view
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.host_state import HostStateConstraint
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.image import NONE, Image
-from senlin_affinity.core.objects import DEFAULT_FILTERS, CloudSnapshot
-from senlin_affinity.core.spread import Spread
-from senlin_affinity.plugins import senlin_preflight
-from senlin_affinity.policy import hook, properties
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import NONE, Image
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.spread import Spread
+from senlin_affinity.plugins.senlin import preflight
+from senlin_affinity.policy import properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement
+from senlin_affinity.preflight import hook
 from tests.support.edge import FORBIDDEN, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost
@@ -71,9 +74,10 @@ def of_hook(edge, policy, profile, count, group):
     spec = SimpleNamespace(spec=profile)
     entity = SimpleNamespace(rt={'profile': spec}, project='admin-project')
     bound = Binding(group, is_inherited=True)
-    growth = senlin_preflight.growth(entity, count, properties.load(policy), bound)
+    scale_request = preflight.scale_request(entity, count, properties.load(policy), bound)
     return hook.decide(
-        growth, senlin_preflight.look(hook.needs(growth), lambda: api.eyes_of(edge.connection()))
+        scale_request,
+        preflight.fetch(hook.scope_of(scale_request), lambda: api.clients_of(edge.connection())),
     ).answer
 
 
@@ -83,7 +87,7 @@ def test_the_three_callers_give_one_answer(edge, group, tmp_path, count, image):
     policy, profile = specs(image, pin_hosts=True)
     question = api.Question(count, server_group=group, policy=policy, profile=profile)
 
-    decision = api.answer(question, api.look(edge.connection(), question))
+    decision = api.answer(question, api.fetch(edge.connection(), question))
 
     named = ('--count', str(count), '--server-group', group)
     printed = of_command(edge, tmp_path, policy, profile, *named)
@@ -103,11 +107,11 @@ def test_a_look_says_why_a_part_is_not_known(edge):
     policy, profile = specs(pin_hosts=True)
     question = api.Question(2, policy=policy, profile=profile)
 
-    look = api.look(edge.connection(), question)
+    view = api.fetch(edge.connection(), question)
 
-    assert sorted(look.unknown) == ['hosts', 'image']
-    assert all("Policy doesn't allow this" in why for why in look.unknown.values())
-    assert api.answer(question, look).fits is None
+    assert sorted(view.unavailable) == ['hosts', 'image']
+    assert all("Policy doesn't allow this" in why for why in view.unavailable.values())
+    assert api.answer(question, view).fits is None
     assert edge.nova.requests().count('GET /os-server-groups') == 0
 
 
@@ -126,8 +130,8 @@ def test_a_look_says_why_a_part_is_not_known(edge):
 def test_which_image_is_read(edge, asked, read):
     """Once, and only where it is not told what it is."""
     _policy, profile = specs()
-    look = api.look(edge.connection(), api.Question(1, **{'profile': profile, **asked}))
-    assert list(look.images) == read
+    view = api.fetch(edge.connection(), api.Question(1, **{'profile': profile, **asked}))
+    assert list(view.images) == read
     assert len(edge.glance.asked) == len(read)
 
 
@@ -148,11 +152,11 @@ def test_an_image_that_is_not_read(edge, asked, status, words):
     question = api.Question(1, **{'profile': specs()[1], **asked})
     if asked.get('image') == 'nowhere':
         with pytest.raises(InvalidSpec, match=words):
-            api.look(edge.connection(), question)
+            api.fetch(edge.connection(), question)
         return
-    look = api.look(edge.connection(), question)
-    assert words in look.unknown['image']
-    decision = api.answer(question, look)
+    view = api.fetch(edge.connection(), question)
+    assert words in view.unavailable['image']
+    decision = api.answer(question, view)
     assert [item.code for item in decision.assumptions] == ['nova.filters', 'image.unknown']
 
 
@@ -174,28 +178,28 @@ def test_what_is_told_of_an_image(edge, group, image, properties, capacity, code
     question = api.Question(
         1,
         'small',
-        group,
+        server_group=group,
         enabled_filters=DEFAULT_FILTERS,
         image=image,
         image_properties=properties,
     )
-    decision = api.answer(question, api.look(edge.connection(), question))
+    decision = api.answer(question, api.fetch(edge.connection(), question))
     assert (decision.capacity, decision.certain) == (capacity, not codes)
     assert [item.code for item in decision.assumptions] == codes
 
 
 def test_the_hosts_of_a_drs_search(edge):
-    seen = api.see(api.eyes_of(edge.connection()), api.Needs(drs_pattern='MP-1'))
+    seen = cloud_view.fetch(api.clients_of(edge.connection()), api.FetchScope(drs_pattern='MP-1'))
     assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
 
 
 def test_a_look_for_any_question(edge, group, tmp_path):
-    look = api.look(edge.connection())
-    assert [item.id for item in look.snapshot.server_groups] == [group]
-    assert (look.unknown, look.images) == ({}, {})
-    api.save(look, tmp_path / 'cloud.json')
-    assert api.read(tmp_path / 'cloud.json') == replace(
-        look, snapshot=replace(look.snapshot, closed_zones=frozenset())
+    view = api.fetch(edge.connection())
+    assert [item.id for item in view.snapshot.server_groups] == [group]
+    assert (view.unavailable, view.images) == ({}, {})
+    api.save(view, tmp_path / 'cloud.json')
+    assert api.load(tmp_path / 'cloud.json') == replace(
+        view, snapshot=replace(view.snapshot, closed_zones=frozenset())
     )
 
 
@@ -203,12 +207,12 @@ def test_a_look_for_any_question(edge, group, tmp_path):
 def test_a_file_that_is_not_valid_is_named(tmp_path, text):
     (tmp_path / 'cloud.json').write_text(text)
     with pytest.raises(InvalidSpec, match=r'cloud\.json: '):
-        api.read(tmp_path / 'cloud.json')
+        api.load(tmp_path / 'cloud.json')
 
 
 def test_a_file_that_can_not_be_read_is_named_once():
     with pytest.raises(InvalidSpec, match=r'^gone\.json cannot be read: No such file'):
-        api.read('gone.json')
+        api.load('gone.json')
 
 
 def test_a_question_is_a_plain_value():
@@ -238,7 +242,7 @@ def test_what_is_not_right_is_told_as_it_is_asked(said, path):
     assert caught.value.path == path
 
 
-DRS = api.Look(CloudSnapshot(hosts=(Host('cmp-1', 'esx-1'), Host('cmp-2', 'cmp-2'))))
+DRS = api.CloudView(CloudSnapshot(hosts=(Host('cmp-1', 'esx-1'), Host('cmp-2', 'cmp-2'))))
 
 
 @pytest.mark.parametrize('name', ['drs_pattern', 'placement_req_required_member_prefix'])
@@ -259,7 +263,7 @@ def test_options_are_those_of_the_constraints(name):
 )
 def test_an_option_that_is_not_right(options, words):
     with pytest.raises(InvalidSpec, match=words):
-        api.answer(api.Question(1, 'small', options=options), api.Look())
+        api.answer(api.Question(1, 'small', options=options), api.CloudView())
 
 
 def test_the_constraints_that_are_asked():

@@ -1,4 +1,4 @@
-"""No rule, and nothing of the core, keeps in a global what one question leaves for the next.
+"""Nothing pure keeps in a module global what one question leaves for the next.
 
 A table at the top of a module is a ``Mapping`` to mypy, which lets nobody write to it; whatever
 else is there is a tuple, a frozenset or frozen.
@@ -11,7 +11,9 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / 'senlin_affinity'
 MODULES = sorted(
-    path for layer in ('core', 'constraints') for path in PACKAGE.glob(f'{layer}/**/*.py')
+    path
+    for layer in ('model', 'nova', 'planner', 'constraints')
+    for path in PACKAGE.glob(f'{layer}/**/*.py')
 )
 DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 MADE_BY = frozenset(

@@ -2,6 +2,7 @@
 
 import importlib.util
 import textwrap
+import weakref
 
 import pytest
 
@@ -98,3 +99,12 @@ def test_one_functions_code_is_exchanged(module, tmp_path, name, mistake, value,
     assert exchange(functions(tmp_path), path, name, mutant.source)
     assert value(module) == mutated != before
     assert module.plain is held  # who has imported it runs the new code as well
+
+
+def test_a_weak_proxy_whose_object_is_gone_is_no_function(tmp_path):
+    class Referent:
+        pass
+
+    proxies = [weakref.proxy(Referent())]
+    assert functions(tmp_path) == {}
+    assert len(proxies) == 1  # it was among the objects of this process

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from senlin_affinity.extra_specs import validators
+from tests.support.our_constraints import PROPOSALS
 from tests.support.tables import read
 from tests.unit.docs.test_manual import OURS, remedies_of
 
@@ -45,9 +46,10 @@ def test_a_rule_and_a_command_are_where_they_are_looked_for():
 
 
 def test_a_remedy_is_said_by_its_rule_alone_and_planned_in_a_row():
-    said_in = [path for path in PACKAGE.rglob('*.py') if calls(path, 'planner.change')]
-    elsewhere = [path.stem for path in said_in if path.parent.name != 'constraints']
-    assert elsewhere == ['remedies']  # that a rule is given up, of which each says if it may be
+    said_in = [path for path in PACKAGE.rglob('*.py') if any(calls(path, x) for x in PROPOSALS)]
+    elsewhere = {path.stem for path in said_in if path.parent.name != 'constraints'}
+    # That a constraint is given up, or hosts and flavors that several constraints propose.
+    assert elsewhere == {'search', 'alternatives'}
     rows = {remedy[0] for row in read('remedies') for remedy in row['remedies']}
     assert {code for rule in OURS for code in remedies_of(rule)} - rows == set()
 
@@ -55,12 +57,13 @@ def test_a_remedy_is_said_by_its_rule_alone_and_planned_in_a_row():
 def test_a_file_of_validators_is_read_if_it_is_in_their_list():
     files = (PACKAGE / 'extra_specs/validators').glob('*.py')
     declaring = {path.stem for path in files if '\nVALIDATORS' in path.read_text(encoding='utf-8')}
-    assert declaring == set(validators._MODULES)
+    assert declaring == {module.__name__.rpartition('.')[2] for module in validators._MODULES}
 
 
 def test_the_glossary_speaks_of_what_is_there():
     page = (ROOT / 'doc/source/contributor/glossary.rst').read_text(encoding='utf-8')
     for name in re.findall(
-        r'``((?:api|core|constraints|extra_specs|plugins|policy)\b[\w.]*)``', page
+        r'``((?:api|cloud|constraints|extra_specs|groups|model|nova|planner|plugins|policy|preflight)\b[\w.]*)``',
+        page,
     ):
         assert pkgutil.resolve_name(f'senlin_affinity.{name}')

@@ -1,9 +1,7 @@
-"""Every requirement has a test that names it and notices when it does not hold.
+"""Every requirement has a test that names it, and every id that is named is in the table.
 
-That a name alone holds nothing is what ``tests/mutants/requirements.py`` is for: it checks that the
-test which is kept for a requirement fails for a mutant of the code.
-
-The ids are those that the contributor's page says this project answers for.
+``tests/mutants/requirements.py`` checks that the recorded test of a requirement detects a change of
+the code.
 """
 
 import ast
@@ -13,10 +11,10 @@ import textwrap
 from pathlib import Path
 
 from tests.support import tables
-from tests.unit.docs.test_manual import requirements
 
 TESTS = Path(__file__).parents[1]
-REQUIREMENTS = [row[0] for row in requirements() if row[2] == 'this project']
+KEPT = TESTS / 'mutants/requirements.yaml'
+ROWS = {row['id']: row for row in tables.load(KEPT.read_text(encoding='utf-8'))}
 
 WRITTEN = re.compile(r'(?<![A-Za-z0-9])([DQRdqr][0-9Xx])[-_]([0-9]+)(?![0-9])')
 
@@ -61,19 +59,25 @@ def named():
 
 
 def test_requirements_have_a_test():
-    assert sorted({*REQUIREMENTS} - named()) == []
+    ours = {name for name, row in ROWS.items() if 'by' not in row}
+    assert sorted(ours - named()) == []
+    assert sorted(name for name in ours if not TESTS.parent.joinpath(_file(name)).is_file()) == []
 
 
-#: Those that no mutant of a function can show to offline tests, and why.
-WITHOUT_MUTANT = {
-    'R3-03': 'the triggers are an attribute of the class; its test compares all of them',
-    **dict.fromkeys(
-        ('D0-14', 'Q1-1', 'D4-07', 'D4-09', 'D4-12', 'Q4-5'), 'the real services are asked'
-    ),
-}
+def _file(name):
+    return ROWS[name]['test'].partition('::')[0]
 
 
-def test_each_requirement_has_a_mutant_that_its_test_notices():
-    kept = [row['id'] for row in tables.load((TESTS / 'mutants/requirements.yaml').read_text())]
-    assert sorted({*kept, *WITHOUT_MUTANT}) == sorted(REQUIREMENTS)
-    assert len(kept) + len(WITHOUT_MUTANT) == len(REQUIREMENTS)
+def test_each_requirement_has_a_mutant_or_a_reason():
+    kinds = {'mutant', 'no_mutant', 'by'}
+    assert [name for name, row in ROWS.items() if len(kinds & {*row}) != 1 or not row['text']] == []
+
+
+def test_every_id_that_is_named_is_in_the_table():
+    found = {
+        f'{kind}-{int(number)}' if kind[0] == 'Q' else f'{kind}-{number}': path
+        for folder, pattern in (('tests', '*.py'), ('tests', '*.yaml'), ('doc/source', '*.rst'))
+        for path in (TESTS.parent / folder).rglob(pattern)
+        for kind, number in WRITTEN.findall(path.read_text(encoding='utf-8').upper())
+    }
+    assert {name: path for name, path in found.items() if name not in ROWS} == {}

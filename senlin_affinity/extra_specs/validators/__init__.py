@@ -1,18 +1,18 @@
-"""The extra specs of Nova, and of this project: declarations only.
+"""Declare the extra specs of Nova and of this project.
 
-Data flow: each module declares ``VALIDATORS``; :func:`namespaces` reads all of them, once.
+Each module declares ``VALIDATORS``; :func:`namespaces` reads all of them, once.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
+from senlin_affinity.extra_specs.validators import devices, hw, placement, quota, scheduling
 
-_MODULES = ('devices', 'hw', 'placement', 'quota', 'scheduling')
+_MODULES = (devices, hw, placement, quota, scheduling)
 
-#: The title and the summary of each namespace, for the reader.
+#: The title and the summary of each namespace.
 _NAMESPACES = {
     '': (
         'Without a namespace',
@@ -56,10 +56,10 @@ _NAMESPACES = {
 
 @cache
 def namespaces() -> tuple[Namespace, ...]:
-    """Every namespace that this project defines, in the order of their names."""
+    """Return every namespace of this project, sorted by name."""
     defined: dict[str, list[ExtraSpecValidator]] = {name: [] for name in _NAMESPACES}
     for module in _MODULES:
-        for validator in import_module(f'{__name__}.{module}').VALIDATORS:
+        for validator in module.VALIDATORS:
             defined[validator.namespace].append(validator)
     return tuple(
         Namespace(name, *words, tuple(defined[name])) for name, words in _NAMESPACES.items()

@@ -1,4 +1,4 @@
-"""What a guest gets besides its virtual hardware: devices of the host, firmware, and storage."""
+"""Declare the extra specs for devices of the host, firmware and storage."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The virtual hardware of a server: CPUs, memory and devices that the guest sees.
+"""Declare the extra specs for virtual hardware: CPUs, memory and devices of the guest.
 
-Shapes: an entry of the table is ``key: value; needs KEYS; flavors only``, and what it does. The
-value is a word of ``_VALUES``, or the words of an enumeration. What is not for flavors only can be
-asked for by an image, too.
+Example: an entry of the table is ``key: value; needs KEYS; flavors only``, followed by its effect.
+The value is a key of ``_VALUES``, or the words of an enumeration. Without "flavors only", an image
+may also request it.
 """
 
 from __future__ import annotations

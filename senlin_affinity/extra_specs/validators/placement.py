@@ -1,4 +1,4 @@
-"""What a server asks of Placement: resources and traits, the standard ones and a cloud's own."""
+"""Declare the extra specs that become Placement requests: resources and traits."""
 
 from __future__ import annotations
 

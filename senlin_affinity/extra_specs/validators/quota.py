@@ -1,4 +1,4 @@
-"""How much of a host's CPU, memory, disk and network a server may use."""
+"""Declare the extra specs that limit a server's use of CPU, memory, disk and network."""
 
 from __future__ import annotations
 

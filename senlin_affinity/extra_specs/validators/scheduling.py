@@ -1,13 +1,13 @@
-"""What the scheduler's filters compare with a host: the metadata of its aggregates, its state."""
+"""Declare the extra specs that scheduler filters compare with a host or with aggregate metadata."""
 
 from __future__ import annotations
 
-from senlin_affinity.core.aggregates import key_states
-from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.values import Value
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.nova import key_states
 
-#: What is not one of the operators is compared as it stands, so no string is wrong.
+#: A value without an operator is compared literally, so every string is valid.
 _EXPRESSION = Value(
     str,
     'A value to be equal to; or an operator and what it takes. Numbers: ``=`` (at least), '
@@ -16,7 +16,7 @@ _EXPRESSION = Value(
     'these): ``<or> a <or> b``.',
 )
 
-#: What the capabilities filter finds under one name, by what it is about.
+#: The attributes of a host that the capabilities filter compares, by subject.
 _PLAIN = {
     'The identity of the host': 'id uuid service_id host cell_uuid mapped host_ip updated',
     'The hypervisor of the host': 'hypervisor_type hypervisor_version hypervisor_hostname',
@@ -33,7 +33,7 @@ _PLAIN = {
     ),
 }
 
-#: What has parts, whose names follow behind colons.
+#: Attributes with nested parts, whose names follow after colons.
 _NESTED = (
     'cpu_info metrics stats numa_topology supported_hv_specs pci_device_pools nodename pci_stats '
     'supported_instances limits instances'
@@ -44,7 +44,7 @@ _PARTS = Parameter(
 
 
 def _check(value: str) -> None:
-    """``!`` stands alone: beside anything else, the filter of this project rejects every host."""
+    """Reject ``!`` beside another state: the filter of this project would reject every host."""
     if key_states.parse(value).fault == key_states.ILLEGAL:
         raise InvalidSpec(
             '"!" says that the key must be absent, and nothing else may stand beside it: write "!" '

@@ -1,1 +1,1 @@
-"""The main job on the real services: clusters, their server groups, where servers land."""
+"""Demonstrate the policy on the real services: clusters, server groups, and placement."""

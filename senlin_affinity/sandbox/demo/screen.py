@@ -1,4 +1,4 @@
-"""What the demo prints: steps, tables, and checks of what was expected against what is there."""
+"""Print the demo's steps, tables, and checks of the expected against the actual state."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-#: For what is not written in UTF-8.
+#: Replacements for terminals without UTF-8.
 _ASCII = str.maketrans('■✓✗', '#vx')
 
 
 @dataclass
 class Screen:
-    """Prints, and keeps count of the checks."""
+    """The output of the demo, which counts the checks."""
 
     console: Console = field(default_factory=Console)
     passed: int = 0
@@ -32,22 +32,22 @@ class Screen:
         return text.translate(_ASCII) if self._is_ascii else text
 
     def title(self, text: str) -> None:
-        """Open a chapter."""
+        """Print the title of a chapter."""
         self.console.print()
         self.console.print(Rule(Text(text, style='bold'), align='left', style='dim'))
 
     def say(self, text: str) -> None:
-        """Tell a paragraph."""
+        """Print a paragraph."""
         self.console.print(Padding(Text(text), (0, 0, 0, 2)))
 
     def quote(self, source: str, text: str) -> None:
-        """Show the words that a user of Senlin reads."""
+        """Print a text that a user of Senlin reads."""
         line = Text.assemble((f'{source}: ', 'dim'), (text, 'italic'))
         self.console.print(Padding(line, (0, 2, 0, 4)))
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str], None]]:
-        """Show in a with block that something goes on; yields what shows a stage of it."""
+        """Show progress during a with block; yield a function that shows a stage."""
         if self.console.is_terminal:
             spinner = 'line' if self._is_ascii else 'dots'
             with self.console.status(Text(text), spinner=spinner) as status:
@@ -61,7 +61,7 @@ class Screen:
         yield tell
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Show rows under their headings."""
+        """Print rows below their headings."""
         table = Table(header_style='bold', border_style='dim', pad_edge=True)
         for column in columns:
             table.add_column(column, overflow='fold')
@@ -70,7 +70,7 @@ class Screen:
         self.console.print(Padding(table, (0, 0, 0, 2)))
 
     def check(self, what: str, expected: object, found: object) -> None:
-        """Hold what is there against what was expected, say so, and remember it."""
+        """Compare the expected with the actual value; print and record the result."""
         if expected == found:
             self.passed += 1
             self.console.print(Text.assemble((self._signed('  ✓ '), 'bold green'), what))
@@ -80,7 +80,7 @@ class Screen:
         self.console.print(Text.assemble((self._signed('  ✗ '), 'bold red'), words))
 
     def summary(self) -> bool:
-        """Say how the checks ended; True if all of them passed."""
+        """Print the result of the checks; return whether all of them passed."""
         self.console.print()
         if self.failed:
             self._list_failed()

@@ -1,12 +1,14 @@
-"""Senlin's own API, with waits for its actions, and what Nova really has, for an administrator.
+"""Call Senlin's API, wait for its actions, and read Nova's state as an administrator.
 
-Shapes::
+Example::
 
     cluster = user.create_cluster('six', profile)
     user.attach(cluster, policy).ended() == Ended('SUCCEEDED', 'Policy attached.', {})
 
-Units: deadlines are in seconds. Errors: CloudError when Senlin does not get done in time, or
-refuses a request; how an action ends is no error, but its :class:`Ended`.
+Units: deadlines are in seconds.
+
+Raises: CloudError if an action exceeds its deadline or Senlin rejects a request. An action that
+fails raises nothing; see :class:`Ended`.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from typing import Any, TypeVar
 
 import openstack.connection
 
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 
 DEADLINE = 90.0
-#: An action with one of these is not on its way any more.
+#: The final states of an action.
 ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
 _IN_THE_MAKING = ('INIT', 'CREATING', 'RECOVERING', 'DELETING', 'UPDATING')
 _PAUSE = 0.1
@@ -31,7 +33,7 @@ _T = TypeVar('_T')
 
 @dataclass(frozen=True)
 class Ended:
-    """How an action of Senlin's ended; ``data`` is what the policies wrote."""
+    """The result of an action of Senlin; ``data`` is what the policies wrote."""
 
     status: str
     reason: str
@@ -40,59 +42,67 @@ class Ended:
 
 @dataclass(frozen=True)
 class Running:
-    """An action that Senlin has taken on."""
+    """An action that Senlin has accepted."""
 
     clustering: Any
     id: str
 
     def ended(self) -> Ended:
-        """Wait for its end."""
+        """Wait until the action ends, and return its result."""
         wait_for(f'action {self.id}', lambda: self.read()['status'] in ENDED)
         action = self.read()
         return Ended(action['status'], action['status_reason'], action['data'] or {})
 
     def read(self) -> dict[str, Any]:
-        """What Senlin says of it now, in the API's own words."""
+        """Return the action as Senlin's API shows it now."""
         answer = self.clustering.get(f'/actions/{self.id}').json()
         return dict(answer['action'])
 
 
 class Actor:
-    """One user of the sandbox, at work in Senlin; ``compute`` is the user's own Nova."""
+    """A user of the sandbox; ``compute`` is the user's own Nova client."""
 
     def __init__(self, connection: openstack.connection.Connection) -> None:
         self.clustering = connection.clustering
         self.compute = connection.compute
 
     def create_profile(self, name: str, spec: Mapping[str, Any]) -> str:
-        """Create a profile; its id."""
+        """Create a profile; return its id."""
         return str(self.clustering.create_profile(name=name, spec=spec).id)
 
     def create_policy(self, name: str, spec: Mapping[str, Any]) -> str:
-        """Create a policy of any type; its id."""
+        """Create a policy of any type; return its id."""
         return str(self.clustering.create_policy(name=name, spec=spec).id)
 
     def create_group(self, name: str, policy: str = 'anti-affinity') -> str:
-        """Create a server group in Nova itself; its id."""
+        """Create a server group in Nova; return its id."""
         return str(self.compute.create_server_group(name=name, policy=policy).id)
 
     def create_cluster(self, name: str, profile: str, size: int = 0, **more: Any) -> str:
-        """Create a cluster, and wait until it and its nodes are there; its id."""
+        """Create a cluster, wait until its nodes exist, and return its id."""
         given = {'desired_capacity': size, 'min_size': 0, 'max_size': -1, **more}
         cluster = self.clustering.create_cluster(name=name, profile_id=profile, **given)
         found = self._made(f'cluster {name}', lambda: self.clustering.get_cluster(cluster.id))
         if found.status != 'ACTIVE':
             raise CloudError(f'cluster {name} is {found.status}: {found.status_reason}')
+        self.wait_for_actions(cluster.id)
         return str(cluster.id)
 
     def create_node(self, name: str, profile: str, cluster: str = '') -> Any:
-        """Create one node by itself (NODE_CREATE), and wait; the node."""
+        """Create one node (NODE_CREATE), wait for it, and return it."""
         node = self.clustering.create_node(name=name, cluster_id=cluster, profile_id=profile)
         return self.node_is_done(node.id)
 
     def node_is_done(self, node: str) -> Any:
-        """Wait until a node is no longer in the making; the node."""
-        return self._made(f'node {node}', lambda: self.clustering.get_node(node))
+        """Wait until a node exists and its actions have released the cluster; return the node."""
+        found = self._made(f'node {node}', lambda: self.clustering.get_node(node))
+        self.wait_for_actions(node)
+        return found
+
+    def wait_for_actions(self, target: str) -> None:
+        """Wait until all actions on a cluster or a node have ended; until then, it is locked."""
+        for action in self.clustering.actions(target=target):
+            self.running(action.id).ended()
 
     def _made(self, what: str, look: Callable[[], Any]) -> Any:
         return wait_for(
@@ -100,7 +110,7 @@ class Actor:
         )
 
     def delete_cluster(self, cluster: str) -> None:
-        """Delete a cluster with its nodes, and wait until it is gone."""
+        """Delete a cluster with its nodes, and wait until it does not exist any more."""
         self.clustering.delete_cluster(cluster, force_delete=True)
         wait_for(
             f'deletion of cluster {cluster}',
@@ -116,18 +126,18 @@ class Actor:
         return self.act(cluster, 'policy_detach', policy_id=policy)
 
     def scale_out(self, cluster: str, count: int | None = None) -> Running:
-        """Add nodes; without a count, Senlin's default."""
+        """Add nodes; without a count, Senlin's default number."""
         return self.act(cluster, 'scale_out', **({} if count is None else {'count': count}))
 
     def resize(
         self, cluster: str, kind: str | None = None, number: Any = None, **more: Any
     ) -> Running:
-        """Resize: EXACT_CAPACITY, CHANGE_IN_CAPACITY, CHANGE_IN_PERCENTAGE or only limits."""
+        """Request a resize by an adjustment type and a number, or of the limits only."""
         change = {} if kind is None else {'adjustment_type': kind, 'number': number}
         return self.act(cluster, 'resize', **change, **more)
 
     def act(self, cluster: str, what: str, **arguments: Any) -> Running:
-        """Ask for any action on a cluster, in the API's own words."""
+        """Request any action on a cluster, in the terms of the API."""
         path = f'/clusters/{cluster}/actions'
         body = self.clustering.post(path, json={what: arguments}).json()
         if 'action' not in body:
@@ -135,23 +145,23 @@ class Actor:
         return self.running(body['action'])
 
     def running(self, action: str) -> Running:
-        """An action that came about in any way."""
+        """Return an action by its id."""
         return Running(self.clustering, action)
 
     def binding(self, cluster: str, policy: str) -> dict[str, Any]:
-        """What Senlin remembers of a policy on a cluster."""
+        """Return the data of a policy's binding to a cluster."""
         answer = self.clustering.get(f'/clusters/{cluster}/policies/{policy}').json()
         return dict(answer['cluster_policy']['data'] or {})
 
 
 class Nova:
-    """What Nova really has, seen by an administrator."""
+    """Nova's state, as an administrator reads it."""
 
     def __init__(self, connection: openstack.connection.Connection) -> None:
         self._compute = connection.compute
 
     def hosts(self) -> list[tuple[str, str, str, str]]:
-        """Service host, kind of hypervisor, zone and status of each compute service."""
+        """Return the host, hypervisor type, zone and status of each compute service."""
         kinds = {
             hypervisor.service_details['host']: str(hypervisor.hypervisor_type)
             for hypervisor in self._compute.hypervisors(details=True)
@@ -167,18 +177,18 @@ class Nova:
         self._compute.enable_service(service, host, 'nova-compute')
 
     def group(self, name: str) -> Any:
-        """The server group of this name in any project, None if there is none."""
+        """Return the server group of this name in any project; None if there is none."""
         for group in self._compute.server_groups(all_projects=True):
             if group.name == name:
                 return self._compute.get_server_group(group.id)
         return None
 
     def groups(self) -> list[str]:
-        """The names of all server groups."""
+        """Return the names of all server groups."""
         return sorted(group.name for group in self._compute.server_groups(all_projects=True))
 
     def servers_on_hosts(self, group_id: str) -> dict[str, list[str]]:
-        """The names of a group's servers by the host that each of them is on."""
+        """Return the names of a group's servers by host."""
         members = set(self._compute.get_server_group(group_id).member_ids or ())
         found: dict[str, list[str]] = defaultdict(list)
         for server in self._compute.servers(all_projects=True):
@@ -188,7 +198,10 @@ class Nova:
 
 
 def wait_for(what: str, condition: Callable[[], _T], deadline: float = DEADLINE) -> _T:
-    """Wait until the condition holds, and answer with it; a CloudError past the deadline."""
+    """Wait until the condition returns a true value, and return that.
+
+    Raise CloudError at the deadline.
+    """
     end = time.monotonic() + deadline
     while True:
         if value := condition():

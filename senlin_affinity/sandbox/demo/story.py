@@ -1,8 +1,8 @@
-"""The demo's story: document 003's scenarios S1, S2 and S3, each checked against Nova.
+"""Run the scenarios S1, S2 and S3 of Senlin's page "Affinity Policy V1.0", checked against Nova.
 
-Data flow: every chapter asks Senlin for something, lets it get done, prints what Nova has as a
-table, and checks it. A check that fails is remembered, and the demo ends in failure; what cannot be
-done at all is an error and ends it at once.
+Each chapter sends requests to Senlin, waits for the actions, prints Nova's state as a table, and
+checks it. A failed check is recorded and makes the demo fail at its end; an impossible step raises
+an error and ends it at once.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from typing import Any
 import yaml
 
 from senlin_affinity.conf.files import example
-from senlin_affinity.policy.affinity import GROUP_NAME_PREFIX
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
+from senlin_affinity.sandbox.blueprint import OPERATOR
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from senlin_affinity.sandbox.demo.screen import Screen
 from senlin_affinity.sandbox.demo.stage import Actor, Ended, Nova, Running
 
 CLOUD = 'clouds/demo.yaml'
 DRS_HOST = 'vsphere-drs-1'
-#: An operator's log-in, by which the policy sees all hosts for a plain user's cluster as well.
-OPTIONS = {'senlin_affinity_cloud': {'auth_section': 'cloud_eyes'}}
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Who is on stage, and what they write on."""
+    """The users, Nova and the output of the demo."""
 
     user: Actor
     admin: Actor
@@ -37,18 +36,18 @@ class Scene:
     log: Path
 
     def operators_log(self) -> str:
-        """The last line of the engine's log that is for operators, from what it says on."""
+        """Return the last line of the operators' log after its prefix; '' if there is none."""
         lines = self.log.read_text(encoding='utf-8').splitlines()
         found = [line for line in lines if ' senlin_affinity.operators ' in line]
         return found[-1].partition(' preflight: ')[2] if found else ''
 
 
 def run(screen: Screen | None = None, cloud_file: str = CLOUD) -> bool:
-    """Start the sandbox, tell the story, end the sandbox; True if every check passed."""
+    """Start the sandbox, run the chapters, end the sandbox; return whether every check passed."""
     screen = screen or Screen()
     with screen.working('starting Nova, Placement and Senlin') as tell:
         cloud = SandboxCloud.from_file(
-            example(cloud_file), senlin=True, senlin_options=OPTIONS, progress=tell
+            example(cloud_file), senlin=True, senlin_options=OPERATOR, progress=tell
         )
         cloud.start()
     try:
@@ -72,7 +71,7 @@ def the_cloud(scene: Scene) -> None:
 
 
 def create_group(scene: Scene) -> None:
-    """S2: the policy creates a group with rules, six nodes land three and three, detach deletes."""
+    """Let the policy create a group with rules; check that six nodes land three and three."""
     screen = scene.screen
     screen.title('S2  A server group of its own: at most 3 nodes on a host')
     screen.say('policy anti-affinity.yaml (max_server_per_host: 3), a cluster without nodes')
@@ -96,7 +95,7 @@ def create_group(scene: Scene) -> None:
 
 
 def inherit_group(scene: Scene) -> None:
-    """S1: the profile names a group; a node created by itself joins it; detach leaves it alone."""
+    """Let the policy inherit the group of the profile; check that a detach keeps it."""
     screen, user = scene.screen, scene.user
     screen.title('S1  A group that exists already, named by the profile')
     group_id = user.create_group('web')
@@ -121,7 +120,7 @@ def inherit_group(scene: Scene) -> None:
 
 
 def refuse_mismatch(scene: Scene) -> None:
-    """A policy that is not the group's is refused, and says why."""
+    """Check that a policy which differs from the group's is rejected with a reason."""
     screen, user = scene.screen, scene.user
     screen.title('A policy that does not match its group is refused')
     screen.say('the same profile (group web is anti-affinity), policy affinity.yaml')
@@ -136,7 +135,7 @@ def refuse_mismatch(scene: Scene) -> None:
 
 
 def spread_zones(scene: Scene) -> None:
-    """Nodes of a plain user, evenly over the zones: each of them gets its own."""
+    """Place a tenant's nodes evenly over the zones."""
     screen, user = scene.screen, scene.user
     screen.title('A spread over the zones, for everybody')
     screen.say('policy spread-zones.yaml, a plain user, who sees no host; zones az1 and az2')
@@ -151,7 +150,7 @@ def spread_zones(scene: Scene) -> None:
 
 
 def ask_first(scene: Scene) -> None:
-    """A plain user's nodes that cannot fit are refused before Nova is asked, with what helps."""
+    """Check that a tenant's oversized scale-out is rejected before Nova receives a request."""
     screen, user = scene.screen, scene.user
     screen.title('The preflight: refused before Nova is asked, with the reason')
     screen.say('policy one-per-host.yaml, a plain user; two hosts are enabled, six nodes wanted')
@@ -174,7 +173,7 @@ def ask_first(scene: Scene) -> None:
 
 
 def use_drs(scene: Scene) -> None:
-    """S3: an administrator's cluster on a vSphere host with DRS, refused while that is disabled."""
+    """Place an administrator's cluster on a vSphere host with DRS; reject it while disabled."""
     screen, admin = scene.screen, scene.admin
     screen.title('S3  A vSphere host with DRS')
     screen.say(f'policy drs.yaml, an administrator; {DRS_HOST} is still disabled')
@@ -241,7 +240,7 @@ def _show_servers(scene: Scene, group: Any) -> dict[str, int]:
 
 
 def _ended(screen: Screen, doing: str, running: Running) -> Ended:
-    """Wait for the end of an action; what is said of one that is not good is shown."""
+    """Wait until an action ends; print the reason if it fails."""
     with screen.working(doing):
         ended = running.ended()
     if ended.status != 'SUCCEEDED':

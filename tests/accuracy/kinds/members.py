@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.accuracy.case import Case, Server
 from tests.accuracy.kinds import parts
 
@@ -17,7 +18,7 @@ _STAYING = (
     *('ERROR', 'SHELVED_OFFLOADED', 'SOFT_DELETED'),
     *('ERROR', 'SHELVED_OFFLOADED', 'SOFT_DELETED'),
 )
-_MOVING = ('VERIFY_RESIZE', 'VERIFY_RESIZE', 'MIGRATED', 'MIGRATED_BACK')
+_MOVING = ('VERIFY_RESIZE', 'VERIFY_RESIZE', 'MIGRATED', 'MIGRATED_BACK', 'LIVE_MIGRATED')
 #: Seconds for which a deleted server can be had back.
 _KEPT = 3600
 
@@ -30,14 +31,22 @@ def case(seed: int) -> Case:
     servers = [*_members(dice, names, groups['asked']), *parts.others(dice, names, 1)]
     has_deleted = any(server.state == 'SOFT_DELETED' for server in servers)
     options = {'DEFAULT': {'reclaim_instance_interval': _KEPT}} if has_deleted else {}
+    filters, asks = DEFAULT_FILTERS, parts.asks(dice, groups, {'group': 'asked'})
+    if dice.random() < 0.3:
+        filters = tuple(name for name in filters if not name.startswith('ServerGroup'))
+        is_off = dice.random() < 0.6
+        options = {**options, 'workarounds': {'disable_group_policy_check_upcall': is_off}}
+        if is_off:  # who is not told takes the policy to hold
+            asks = tuple(ask for ask in asks if ask.is_told)
     return Case(
         'members',
         seed,
         parts.hosts(dice, names, (4, 9), servers=servers),
         {'asked': parts.PLAIN, 'plain': parts.PLAIN, 'huge': parts.flavor(1 << 20)},
-        parts.asks(dice, groups, {'group': 'asked'}),
+        asks,
         groups=groups,
         servers=tuple(servers),
+        filters=filters,
         nova_options=options,
     )
 

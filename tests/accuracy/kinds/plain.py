@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.accuracy.case import Case, Server
 from tests.accuracy.kinds import parts
 

@@ -8,6 +8,9 @@ import random
 from tests.accuracy.case import Case
 from tests.accuracy.kinds import parts, plain, tenants
 
+#: Why an operator disabled a host.
+_REASON = 'firmware, do not enable'
+
 
 def case(seed: int) -> Case:
     """A plain cloud, or one of two projects, and more servers than it has room for."""
@@ -27,4 +30,8 @@ def case(seed: int) -> Case:
     )
     # A flavor that fits where the others do not.
     flavors = {**made.flavors, 'tiny': parts.flavor(32)}
-    return dataclasses.replace(made, kind='remedies', flavors=flavors, asks=asks)
+    hosts = {name: dict(host) for name, host in made.hosts.items()}
+    for host in hosts.values():
+        if host.get('disabled') and dice.random() < 0.6:
+            host['disabled'] = _REASON
+    return dataclasses.replace(made, kind='remedies', hosts=hosts, flavors=flavors, asks=asks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 from tests.accuracy.case import Case, Stale
@@ -26,7 +27,7 @@ def case(seed: int) -> Case:
         {dice.choice(free): _amounts(dice)} if 'orphans' in chosen and free else {},
     )
     zones = [{'zone': dice.choice([None, 'az-1' if zoned else 'nova'])}, {'zone': None}]
-    return Case(
+    made = Case(
         'stale',
         seed,
         hosts,
@@ -35,6 +36,35 @@ def case(seed: int) -> Case:
         groups=groups,
         servers=servers,
         stale=stale,
+    )
+    return _with_differences(dice, made)
+
+
+def _with_differences(dice: random.Random, made: Case) -> Case:
+    """Return the case, perhaps with hosts that differ between Nova and Placement.
+
+    Nova has removed them from the aggregates of a zone, of a tenant, or of an isolated trait, or
+    their providers lack the trait that nova-compute gives them.
+    """
+    names = sorted(made.hosts)
+    zoned = [name for name in names if made.hosts[name]['availability_zone'] == 'az-1']
+    removed, options = {}, {}
+    own, *others = dice.sample(names, 2)
+    closed = dice.random() < 0.3
+    aggregates = {
+        'own': {'hosts': [own], 'metadata': {'filter_tenant_id': '{admin}'}},
+        'closed': {'hosts': [], 'metadata': {'trait:CUSTOM_CLOSED': 'required'}},
+    }
+    if zoned and dice.random() < 0.4:
+        removed = {name: ['az-1'] for name in names if name not in zoned}
+    elif dice.random() < 0.5:
+        removed = {name: ['closed' if closed else 'own'] for name in others}
+        key = 'enable_isolated_aggregate_filtering'
+        options = {key if closed else 'limit_tenants_to_placement_aggregate': True}
+    unowned = tuple(others) if dice.random() < 0.3 else ()
+    stale = dataclasses.replace(made.stale, removed=removed, unowned=unowned)
+    return dataclasses.replace(
+        made, aggregates=aggregates, stale=stale, nova_options={'scheduler': options}
     )
 
 

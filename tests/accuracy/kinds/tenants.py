@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from tests.accuracy.case import PROJECT_OF, Case, Server
 from tests.accuracy.kinds import parts
 
@@ -47,12 +47,15 @@ def projects(seed: int) -> Case:
         {'user': user, **({} if PROJECT_OF[user] == PROJECT_OF[owner] else {'group': None})}
         for user in users
     ]
+    hosts = parts.hosts(dice, names, (4, 9), servers=servers)
+    asks = parts.asks(dice, groups, *asked)
+    private = dice.choice([{}, {}, {'projects': []}, {'projects': ['demo']}])
     return Case(
         'projects',
         seed,
-        parts.hosts(dice, names, (4, 9), servers=servers),
-        {'asked': parts.PLAIN, 'plain': parts.PLAIN},
-        parts.asks(dice, groups, *asked),
+        hosts,
+        {'asked': {**parts.PLAIN, **private}, 'plain': parts.PLAIN},
+        asks,
         aggregates,
         groups=groups,
         servers=tuple(servers),
@@ -67,7 +70,7 @@ def _owned(groups: dict[str, dict[str, object]], user: str) -> dict[str, dict[st
 
 
 def user_quotas(seed: int) -> Case:
-    """A quota of the user who asks, below that of the project, or of another user."""
+    """Return the case with a quota of the user who asks, and perhaps one of the project."""
     dice = random.Random(f'user quotas {seed}')
     names = parts.names(dice)
     user = dice.choice(['admin', 'guest'])
@@ -88,14 +91,53 @@ def user_quotas(seed: int) -> Case:
     if dice.random() < 0.4:
         # A user's limit is never above the project's.
         quotas = {PROJECT_OF[user]: {kind: limit + dice.randint(0, 3) * amounts.get(kind, 1)}}
+    hosts = parts.hosts(dice, names, (5, 10), servers=servers)
+    asks = parts.asks(dice, groups, {'user': user}, {'user': user, 'group': None})
+    limits = {kind: limit}
+    if dice.random() < 0.5:
+        limits['metadata_items'] = items = dice.randint(3, 6)
+        metadata = max(3, items + dice.randint(-1, 1))
+        asks = tuple(dataclasses.replace(each, metadata=metadata) for each in asks)
     return Case(
         'user quotas',
         seed,
-        parts.hosts(dice, names, (5, 10), servers=servers),
+        hosts,
         {'asked': parts.PLAIN, 'plain': parts.PLAIN},
-        parts.asks(dice, groups, {'user': user}, {'user': user, 'group': None}),
+        asks,
         groups=groups,
         servers=tuple(servers),
         quotas=quotas,
-        user_quotas={user: {kind: limit}},
+        user_quotas={user: limits},
+    )
+
+
+def quota_counting(seed: int) -> Case:
+    """Return a case with a quota, and a flavor whose amounts in Placement differ from its own.
+
+    nova.conf says whether Nova counts what servers use by the flavors, or by Placement.
+    """
+    dice = random.Random(f'quota counting {seed}')
+    names = parts.names(dice)
+    groups = parts.policy(dice, 0.6)
+    chosen = dice.choice(['VCPU', 'VCPU', 'MEMORY_MB'])
+    own = {'VCPU': dice.randint(1, 3), 'MEMORY_MB': dice.choice([1, 2]) * parts.RAM}
+    asked = dice.randint(0, 3) if chosen == 'VCPU' else dice.choice([32, 64, 128])
+    flavor = parts.flavor(own['MEMORY_MB'], own['VCPU'], **{f'resources:{chosen}': str(asked)})
+    # The amounts of existing servers of this flavor differ in Placement and in the database, too.
+    servers = [*parts.members(dice, names, groups), *parts.others(dice, names, 1)]
+    servers += [Server(name, 'asked') for name in dice.choices(names, k=dice.randint(0, 2))]
+    kind = 'cores' if chosen == 'VCPU' else 'ram'
+    unit = 1 if kind == 'cores' else parts.RAM // 2
+    used = unit * sum(3 if server.flavor == 'asked' else 2 for server in servers)
+    quotas = {'admin': {kind: used + unit * dice.randint(0, 8)}} if dice.random() < 0.9 else {}
+    return Case(
+        'quota counting',
+        seed,
+        parts.hosts(dice, names, (6, 12), 2 * parts.RAM, servers),
+        {'asked': flavor, 'plain': parts.PLAIN},
+        parts.asks(dice, groups),
+        groups=groups,
+        servers=tuple(servers),
+        quotas=quotas,
+        nova_options={'quota': {'count_usage_from_placement': dice.random() < 0.6}},
     )

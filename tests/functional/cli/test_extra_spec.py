@@ -32,6 +32,11 @@ def test_validate(run, spec, mode, status, verdict):
     assert ([row['name'], row['value']], row['verdict']) == (spec.split('='), verdict)
 
 
+def test_a_deprecated_name_is_valid_and_names_its_replacement(run):
+    done = run('extra-spec', 'validate', 'hide_hypervisor_id=true', '-f', 'value', '-c', 'message')
+    assert (done.returncode, done.stdout) == (0, 'deprecated: use hw:hide_hypervisor_id\n')
+
+
 def test_all_errors_are_told_with_what_was_meant(run):
     """Strict is the default, and a value may hold an equals sign."""
     right = 'capabilities:hypervisor_version=>= 2'

@@ -33,6 +33,7 @@ class Senlin(HttpCloud):
 
     def __init__(self, nova, **lists):
         super().__init__(nova)
+        self.has_senlin = self.is_administrator = True
         self.lists = {'nodes': [], 'profiles': [], 'actions': [], 'clusters': [], **lists}
         self.bindings, self.gone, self.kept, self.times = {}, {}, set(), {}
 
@@ -41,13 +42,20 @@ class Senlin(HttpCloud):
         path = parts.path.strip('/').split('/')
         if path[0] == 'identity' and method == 'POST':
             urls = {'compute': f'{self.url}/compute/v2.1', 'clustering': self.senlin}
+            if not self.has_senlin:
+                del urls['clustering']
             return Reply(201, fake_keystone.token('admin', urls))
         if path[0] == 'clustering':
             return self._senlin(path[2:], parse_qs(parts.query))
         if method == 'DELETE' and path[-1] in self.kept:
             return Reply(403, {'forbidden': {'code': 403, 'message': f'{path[-1]} stays'}})
+        if path[-2] == 'servers' and method == 'GET' and path[-1] != 'detail':
+            if any(server.id == path[-1] for server in self.nova.servers):
+                return Reply(200, {'server': {'id': path[-1], 'name': 'member'}})
+            return Reply(404, {'itemNotFound': {'code': 404, 'message': 'not found'}})
         if path[-1] == 'os-instance-actions':
-            return Reply(200, {'instanceActions': self.times.get(path[-2], [])})
+            times = [{'instance_uuid': path[-2], **each} for each in self.times.get(path[-2], [])]
+            return Reply(200, {'instanceActions': times})
         return super().answer(method, target, headers, body)
 
     @property
@@ -62,8 +70,13 @@ class Senlin(HttpCloud):
             if path[1] in self.gone:
                 self.lists['clusters'] = self.gone[path[1]]
                 return Reply(404, {'error': {'code': 404, 'message': 'not found'}})
-            return Reply(200, {'cluster_policies': self.bindings.get(path[1], [])})
+            own = [{'cluster_id': path[1], **each} for each in self.bindings.get(path[1], [])]
+            return Reply(200, {'cluster_policies': own})
         found = self.lists[path[0]]
+        if 'global_project' in query and not self.is_administrator:
+            return Reply(403, {'error': {'code': 403, 'message': 'Forbidden'}})
+        if not self.is_administrator:
+            found = [each for each in found if each.get('project') == PROJECT]
         if path[0] == 'actions':
             found = [each for each in found if each['status'] in query['status']]
         return Reply(200, {path[0]: found})
@@ -192,6 +205,78 @@ def delete(cloud, stdin):
     return status, app.stderr.getvalue()
 
 
+@pytest.mark.parametrize('is_before', [True, False], ids=['before', 'during'])
+def test_a_group_that_an_attach_adopts_meanwhile(group, nova, is_before):
+    """Before the deletion the group is kept; a binding that comes during it is reported."""
+    first, second = sorted([nova.add_group('a'), nova.add_group('b')])
+    with Senlin(nova, policies=[policy(made=[first, second])], clusters=[cluster('c1')]) as cloud:
+        wanted, answer = (first if is_before else second), cloud.answer
+
+        def adopt(method, target, headers, body):
+            reply = answer(method, target, headers, body)
+            if method == 'DELETE' and target.endswith(wanted):
+                cloud.bindings = {'c1': [bound(second)]}
+            return reply
+
+        cloud.answer = adopt
+        done = group(cloud, 'delete', '--orphans', '--yes')
+    if is_before:
+        kept = f'server group {second} is no longer left behind: kept\n'
+        assert (done.returncode, done.stderr, groups(nova)) == (3, kept, {second})
+    else:
+        assert (done.returncode, groups(nova)) == (1, set())
+        assert 'was deleted while a policy was attached to cluster name of c1' in done.stderr
+
+
+@pytest.mark.parametrize('refers_by', ['binding', 'hint', 'kept'])
+@pytest.mark.parametrize('is_administrator', [True, False])
+def test_a_cluster_of_another_project_uses_the_group(group, nova, refers_by, is_administrator):
+    """An administrator's command keeps the group; that of others reports what is not checked."""
+    sure = nova.add_group('sure')
+    other = cluster('c1', name='secret', project='elsewhere')
+    hint = {'type': 'os.nova.server', 'properties': {'scheduler_hints': {'group': sure}}}
+    profiles = [{'id': 'p', 'project': 'elsewhere', 'spec': hint}] * (refers_by == 'hint')
+    if refers_by == 'kept':
+        other['data'] = {'senlin_affinity': {'kept': sure}}
+    lists = {'policies': [policy(made=[sure])], 'clusters': [other], 'profiles': profiles}
+    with Senlin(nova, **lists) as cloud:
+        cloud.is_administrator = is_administrator
+        cloud.bindings = {'c1': [bound(sure)] * (refers_by == 'binding')}
+        shown = group(cloud, 'list', '-f', 'json', '-c', 'Used By', '-c', 'Orphan')
+        done = group(cloud, 'delete', '--orphans', '--yes')
+    (row,) = json.loads(shown.stdout)
+    assert 'secret' not in shown.stdout + done.stdout
+    if is_administrator:
+        assert row['Used By'] == ['of another project'] * (refers_by != 'hint')
+        assert (done.returncode, done.stdout, done.stderr) == (0, NONE_LEFT, '')
+        assert (row['Orphan'], groups(nova), shown.stderr) == (False, {sure}, '')
+    else:
+        words = 'only an administrator can check whether a cluster of another project uses one of'
+        assert (row['Orphan'], groups(nova), done.returncode) == (True, set(), 0)
+        assert (shown.stderr, done.stderr) == (f'{words} the orphans\n',) * 2
+
+
+def test_a_name_that_a_policy_of_another_project_noted(group, nova):
+    """It is a group of that project."""
+    nova.add_group('web')
+    noting = {**policy(creating=['web']), 'project': 'elsewhere'}
+    with Senlin(nova, policies=[noting]) as cloud:
+        done = group(cloud, 'delete', '--orphans', '--by-name', '--yes')
+        audited = group(cloud, 'list', '--orphans', '--all-projects', '-f', 'value', '-c', 'Name')
+    assert (done.returncode, done.stdout, audited.stdout) == (0, NONE_LEFT, 'web\n')
+
+
+def test_an_audit_is_about_clusters_of_the_project(group, nova):
+    web = nova.add_group('web', **OWN)
+    nova.boot(web, BIDI, project=PROJECT)
+    other = cluster('c1', name='secret', project='elsewhere')
+    with Senlin(nova, policies=[policy()], clusters=[other]) as cloud:
+        cloud.bindings = {'c1': [bound(web), bound('x', 'z', 'policy-1.0')]}
+        done = group(cloud, 'audit', '-f', 'json')
+        named = group(cloud, 'audit', '--cluster', 'secret')
+    assert (done.returncode, done.stdout.strip(), named.returncode) == (0, '[]', 2)
+
+
 def test_a_cluster_that_is_deleted_meanwhile(group, nova):
     sure = nova.add_group('sure')
     both = [cluster('c1'), cluster('c2')]
@@ -236,6 +321,53 @@ def test_names_are_escaped_for_people_only(group, nova):
     assert rows[0]['Host'] == BIDI
     assert rows[1]['Servers'] == 'a\u202eb'
     assert 'x\u202ey (' in rows[1]['Server Group']
+
+
+def node(server, status='ACTIVE'):
+    return {
+        'id': f'node of {server}', 'name': 'n', 'cluster_id': 'c1', 'project': PROJECT,
+        'physical_id': server, 'status': status,
+    }  # fmt: skip
+
+
+def test_a_nova_without_senlin(group, nova):
+    web, other = nova.add_group('web', **OWN), nova.add_group('other', **OWN)
+    server = nova.boot(web, BIDI, project=PROJECT)
+    with Senlin(nova) as cloud:
+        cloud.has_senlin = False
+        listed = group(cloud, 'list', '-f', 'json', '-c', 'ID', '-c', 'Used By', '-c', 'Orphan')
+        audited = group(cloud, 'audit', '--all-projects', '-f', 'json')
+        named = group(cloud, 'audit', 'other', '-f', 'json')
+        needing = [
+            group(cloud, *words)
+            for words in (
+                ('list', '--orphans'),
+                ('audit', '--cluster', 'c1'),
+                ('delete', '--orphans', '--yes'),
+            )
+        ]
+    assert {each['ID'] for each in json.loads(listed.stdout)} == {web, other}
+    assert {each['Orphan'] for each in json.loads(listed.stdout)} == {False}
+    (row,) = json.loads(audited.stdout)
+    assert (row['Servers'], row['Names'], row['State']) == ([server], ['member'], 'ok')
+    assert (audited.returncode, json.loads(named.stdout)) == (0, [])
+    assert [done.returncode for done in needing] == [1, 1, 1]
+    assert all('Senlin' in done.stderr for done in needing), needing
+
+
+def test_a_server_that_does_not_exist_is_not_outside_of_the_group(group, nova):
+    web = nova.add_group('web', **OWN)
+    alone = nova.boot(nova.add_group('other', **OWN), BIDI, project=PROJECT)
+    nodes = [node(alone), node('gone', 'ERROR')]
+    with Senlin(nova, policies=[policy()], clusters=[cluster('c1')], nodes=nodes) as cloud:
+        cloud.bindings = {'c1': [bound(web)]}
+        done = group(cloud, 'audit', '--all-projects', '-f', 'json')
+        nodes.pop(0)
+        without = group(cloud, 'audit', '--all-projects', '-f', 'json')
+    (row,) = json.loads(done.stdout)
+    assert (done.returncode, row['State']) == (3, 'outside of the group')
+    assert (row['Servers'], row['Names']) == ([alone], ['member'])
+    assert (without.returncode, json.loads(without.stdout)) == (0, [])
 
 
 def test_whole_hosts_get_a_time(group, nova):

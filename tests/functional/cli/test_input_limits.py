@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from senlin_affinity.cloud import input_file
-from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.sandbox import blueprint_reader
 from tests.support import command
 
@@ -45,7 +45,7 @@ def test_a_pipe_without_end(run, tmp_path):
 
     pouring = threading.Thread(target=pour)
     pouring.start()
-    done = run('reservation', 'recipe', 'a', '--snapshot', 'pipe', '--max-file-size', '1')
+    done = run(*PLAN, '--snapshot', 'pipe', '--max-file-size', '1')
     pouring.join()
     assert done.stderr == 'error: pipe: is larger than 1 MiB, the limit\n'
 

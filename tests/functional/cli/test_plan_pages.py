@@ -50,10 +50,10 @@ def test_the_library_call_of_the_readme(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     exec(compile(code, 'README.rst', 'exec'), {})
     snapshot = snapshot_file.load(ETC / 'snapshots/two-hosts.json')
-    decision = api.answer(api.Question(6, 'm1.small', server_group='web'), api.Look(snapshot))
+    decision = api.answer(api.Question(6, 'm1.small', server_group='web'), api.CloudView(snapshot))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [f'False 2 {decision.line()}', 'max_server_per_host: 3 6']
-    assert len(lines) == 1 + len(decision.remedies)
+    assert lines[:3] == ['False 2 2', decision.line(), 'max_server_per_host: 3 6']
+    assert len(lines) == 2 + len(decision.remedies)
 
 
 def test_the_manual_has_every_option():
@@ -66,5 +66,5 @@ def test_the_manual_has_every_option():
         if action.dest != 'help'
     }
     assert {row[0] for row in table(COMMANDS, 'plan-options')} == options
-    usage = COMMANDS.partition('plan --count N')[2].partition('\n\n')[0]
+    usage = COMMANDS.partition('plan [--count N]')[2].partition('\n\n')[0]
     assert all(option in f'--count N{usage}' for option in options)

@@ -121,6 +121,33 @@ def test_invalid(run, write, text, words):
     assert words in done.stderr
 
 
+def test_all_mistakes_in_both_files(run, write):
+    text = SPEC.replace('name: web', 'name: 7, policy: x').replace('3', '0')
+    profile = PROFILE.replace('XYZ-ABCD', '[a, b]')
+    paths = (write('spec.yaml', text), '--profile', write('profile.yaml', profile))
+    done = run('policy', 'validate', *paths)
+    assert (done.returncode, done.stdout) == (3, '')
+    assert [line.rpartition(': must')[0] or line for line in done.stderr.splitlines()] == [
+        'error: spec.yaml: properties.servergroup.name',
+        'error: spec.yaml: properties.servergroup.policy: unknown key: did you mean policies?',
+        'error: spec.yaml: properties.servergroup.rules.max_server_per_host',
+        'error: profile.yaml: properties.scheduler_hints.group',
+    ]
+
+
+def test_a_profile_with_two_mistakes(run, write):
+    spread = 'spread: [{by: availability_zone}]'
+    spec = write('spec.yaml', SPEC.replace('availability_zone: nova_1', spread))
+    profile = PROFILE.replace('{flavor', '{availability_zone: nova, flavor')
+    profile = write('profile.yaml', profile.replace('XYZ-ABCD', '[a, b]'))
+    done = run('policy', 'validate', spec, '--profile', profile)
+    assert done.returncode == 3
+    assert [line.split(': ')[2] for line in done.stderr.splitlines()] == [
+        'properties.availability_zone',
+        'properties.scheduler_hints.group',
+    ]
+
+
 def test_a_cloud_that_is_not_known(run, write):
     """The spec is right; what the cloud has could not be found out: status 1, not 3."""
     done = run('--os-cloud', 'nowhere', 'policy', 'validate', write('spec.yaml', SPEC))

@@ -19,9 +19,10 @@ def validate(run, write):
     """``validate('m1.good', 'strict')``: what the command made of such a profile and spec."""
     with HttpCloud(FakeNova(flavors=FLAVORS)) as cloud:
 
-        def run_command(flavor, mode):
+        def run_command(flavor, mode, refused=None, **properties):
+            cloud.refused = refused
             spec = {'type': 'senlin.policy.affinity', 'version': '1.1'}
-            spec['properties'] = {'extra_specs': mode}
+            spec['properties'] = {'extra_specs': mode, **properties}
             profile = {'type': 'os.nova.server', 'version': '1.0', 'properties': {'flavor': flavor}}
             write('spec.json', json.dumps(spec))
             write('profile.json', json.dumps(profile))
@@ -64,3 +65,49 @@ def test_invalid(validate, flavor, mode, words):
     assert (done.returncode, done.stdout) == (3, '')
     assert all(each in done.stderr for each in words)
     assert done.stderr.count('\n') == 1
+
+
+def test_all_that_the_cloud_does_not_have(validate):
+    group = {'name': '10000000-0000-4000-8000-000000000001'}
+    more = {'availability_zone': 'gone', 'member_of': ['in:one', 'two'], 'servergroup': group}
+    done = validate('none', 'strict', **more)
+    assert (done.returncode, done.stdout) == (3, '')
+    assert [line.split(': ')[1] for line in done.stderr.splitlines()] == [
+        'properties.availability_zone',
+        'properties.flavor',
+        'properties.member_of[0]',
+        'properties.member_of[1]',
+        'properties.servergroup',
+    ]
+
+
+def test_a_mistake_is_reported_although_the_aggregates_cannot_be_listed(validate):
+    more = {'refused': 'GET /compute/v2.1/os-aggregates', 'member_of': ['one']}
+    assert validate('none', 'off', **more).returncode == 1
+    done = validate('none', 'off', availability_zone='gone', **more)
+    assert done.returncode == 3
+    assert done.stderr == (
+        "error: properties.availability_zone: The specified availability_zone 'gone' could not be "
+        'found.\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ('properties', 'asks'),
+    [
+        ({'pin_hosts': True}, 'pin_hosts'),
+        ({'member_of': ['ssd']}, 'member_of'),
+        ({'spread': [{'by': 'rack'}]}, 'a spread by rack'),
+        ({'enable_drs_extension': True}, 'enable_drs_extension'),
+    ],
+)
+@pytest.mark.parametrize('user', ['demo', 'admin'])
+def test_a_tenant_who_may_not_choose_hosts(run, write, properties, asks, user):
+    """Rejected as an attach rejects it; an administrator may choose hosts."""
+    spec = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': properties}
+    write('spec.json', json.dumps(spec))
+    with HttpCloud(FakeNova(), user=user) as cloud:
+        done = run('policy', 'validate', 'spec.json', **cloud.environment)
+    words = f'properties: {asks} needs the host of every node to be chosen, which Nova does not let'
+    assert (words in done.stderr) == (user == 'demo')
+    assert user == 'admin' or (done.returncode, done.stdout) == (3, '')

@@ -5,8 +5,8 @@ from oslo_config import cfg
 
 from senlin_affinity.cli import config_file
 from senlin_affinity.conf import opts
-from senlin_affinity.conf.told import Told
-from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.conf.settings import Settings
+from senlin_affinity.model.errors import InvalidSpec
 
 OURS, NOVAS = '[affinity] enabled_filters', '[filter_scheduler] enabled_filters'
 LIMITED = '[scheduler] limit_tenants_to_placement_aggregate'
@@ -44,7 +44,7 @@ def read(tmp_path):
 
 def test_a_nova_conf(read):
     """Options of many lines, and options that repeat, are Nova's own."""
-    assert read(NOVA_CONF) == Told(
+    assert read(NOVA_CONF) == Settings(
         ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
         {'are_tenants_limited': True},
         frozenset({'are_tenants_limited'}),
@@ -66,7 +66,7 @@ def test_a_nova_conf(read):
     ],
 )
 def test_which_filters_count(read, caplog, text, counts, found, is_ambiguous):
-    assert read(text) == Told(counts, found=found)
+    assert read(text) == Settings(counts, found=found)
     assert ('has other filters' in caplog.text) == is_ambiguous
     assert ('none of the options' in caplog.text) == (not found)
 
@@ -85,8 +85,8 @@ def test_filters_that_are_known_otherwise(read, caplog, text, found):
 def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
     monkeypatch.setenv('OS_FILTER_SCHEDULER__ENABLED_FILTERS', 'X')
     monkeypatch.setenv('OS_AFFINITY__ENABLED_FILTERS', 'Y')
-    assert read(filters(None, 'A')) == Told(('A',), found=(NOVAS,))
-    assert read('') == Told()
+    assert read(filters(None, 'A')) == Settings(('A',), found=(NOVAS,))
+    assert read('') == Settings()
 
 
 @pytest.mark.parametrize('option', opts.options_of(()), ids=lambda option: option.dest)

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.cli import base
-from senlin_affinity.core import errors
+from senlin_affinity.model import errors
 
 
 @pytest.mark.parametrize(

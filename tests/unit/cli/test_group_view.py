@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.cli.servers_view import together, violation
-from senlin_affinity.core.group_places import violated
-from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.model.member_locations import places, violated
+from senlin_affinity.model.server_group import Member, ServerGroup
 
 
 def slots(these, number, limit):
@@ -55,3 +55,20 @@ def test_a_violated_rule_names_no_id_of_a_host_and_few_hosts():
     members = tuple(Member(f's{n}', f'cmp-{n // 2}') for n in range(14))
     many = ServerGroup('g', 'web', 'anti-affinity', {}, members)
     assert violation(many, violated(many)).endswith('2 servers on cmp-4, ... and 2 hosts more')
+
+
+@pytest.mark.parametrize(
+    ('policy', 'servers', 'said'),
+    [
+        ('anti-affinity', [('a', 'ACTIVE'), ('a', 'BUILD')], []),
+        ('anti-affinity', [('a', 'ACTIVE'), ('a', None), ('a', 'BUILD')], ['a']),
+        ('affinity', [('a', 'ACTIVE'), ('b', 'BUILD'), ('b', 'BUILD')], []),
+        ('affinity', [('a', 'ACTIVE'), ('b', 'BUILD'), ('b', 'ACTIVE')], ['a']),
+    ],
+)
+def test_a_server_that_is_being_built_violates_nothing(policy, servers, said):
+    """Nova's late check may still send it to another host."""
+    members = tuple(Member(str(n), host, state=state) for n, (host, state) in enumerate(servers))
+    group = ServerGroup('g', 'web', policy, {}, members)
+    assert [place.host for place in violated(group)] == said
+    assert [place.host for place in places(group) if place.is_violated] == said

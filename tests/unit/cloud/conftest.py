@@ -4,7 +4,12 @@ from tests.support.edge import Edge
 
 
 @pytest.fixture
-def edge():
-    """A cloud whose Nova is the newest that was recorded, seen by an administrator."""
-    with Edge() as edge:
+def edge(request):
+    """A cloud whose Nova is the newest that was recorded, with what the module's CLOUD names."""
+    with Edge(**getattr(request.module, 'CLOUD', {})) as edge:
         yield edge
+
+
+@pytest.fixture
+def group(edge):
+    return edge.nova.add_group('web', project_id='admin-project')

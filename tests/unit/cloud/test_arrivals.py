@@ -5,13 +5,19 @@ from types import SimpleNamespace
 import pytest
 
 from senlin_affinity.cloud.arrivals import arrived
+from senlin_affinity.model.errors import CloudError
 
 
 def actions(*rows):
     """``'2 resize Error'`` is what began second."""
     for row in reversed(rows):
         time, name, *message = row.split()
-        yield {'start_time': time, 'action': name, 'message': message[0] if message else None}
+        yield {
+            'instance_uuid': 's',
+            'start_time': time,
+            'action': name,
+            'message': message[0] if message else None,
+        }
 
 
 @pytest.mark.parametrize(
@@ -40,3 +46,10 @@ def test_the_last_move_that_holds(rows, time):
     body = {'instanceActions': list(actions(*rows))}
     compute = SimpleNamespace(get=lambda *_words, **_options: body)
     assert arrived(compute, ['s']) == ({} if time is None else {'s': time})
+
+
+def test_actions_of_another_server_are_an_error():
+    body = {'instanceActions': list(actions('1 create'))}
+    compute = SimpleNamespace(get=lambda *_words, **_options: body)
+    with pytest.raises(CloudError, match='the answer is about another object'):
+        arrived(compute, ['t'])

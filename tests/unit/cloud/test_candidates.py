@@ -2,8 +2,8 @@
 
 import pytest
 
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.member_of import MemberOf
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.member_of import MemberOf
 from tests.support.edge import Edge
 from tests.support.fake_placement import FakePlacement
 

@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import openstack
 import pytest
 
-from senlin_affinity.cloud import login
-from senlin_affinity.cloud.connection import connect
+from senlin_affinity.cloud import clients, login
+from senlin_affinity.cloud.connection import compute, connect
 from senlin_affinity.cloud.login import impatient
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 from tests.support.edge import NOVA
-from tests.support.waiting import ended
 
 CLOUDS = """\
 clouds:
@@ -89,24 +88,38 @@ def test_certificates_that_are_not_there(write):
         login.log_in(connect('far'), 7)
 
 
-def test_two_log_ins_at_one_moment_leave_the_session_as_it_was(edge):
+def test_authentication_does_not_change_a_session_that_others_use(edge):
+    """A program may use its session in other threads while this package authenticates with it."""
     session = edge.connection().session
-    first, second = impatient(session, is_log_in=True), impatient(session, is_log_in=True)
-    for log_in in (first, second):
-        log_in.__enter__()
-    for log_in in (first, second):
-        log_in.__exit__(None, None, None)
+    own, seen = dict(vars(session)), []
+    edge.before('POST', '/auth/tokens', lambda: seen.append(vars(session).get('request')))
+    first, second = impatient(session), impatient(session)
+    assert first.get_token() == second.get_token() == session.get_token()
+    assert (edge.tokens, seen) == (1, [None])
+    assert {name: vars(session)[name] for name in own} == own
     assert 'request' not in vars(session)
 
 
-def test_a_log_in_of_another_thread_is_nothing_to_who_shares_the_session(edge):
-    session = edge.connection().session
-    with impatient(session, is_log_in=True):
-        assert ended(lambda: session.get(NOVA)).status_code == 200
+def test_a_request_that_a_program_put_into_its_session_is_kept(edge):
+    connection = edge.connection()
+    session, asked = connection.session, []
+    request = session.request
+
+    def counted(url, *arguments, **more):
+        asked.append(url)
+        return request(url, *arguments, **more)
+
+    session.request = counted
+    found = compute(clients.OwnerClient(connection))
+    assert session.request is counted
+    assert sum(url.endswith('/auth/tokens') for url in asked) == 1
+    asked.clear()
+    assert found.get('/limits', 'read the limits', (2, 1))
+    assert len(asked) == 1
 
 
 def test_a_log_in_may_need_another_first(edge):
-    """As where one Keystone vouches for a user to another."""
+    """As if one Keystone vouches for a user to another."""
     session, other = edge.connection().session, edge.connection().session.auth
-    with impatient(session, is_log_in=True):
-        assert session.get(NOVA, auth=other, authenticated=True).status_code == 200
+    own = impatient(session)
+    assert own.get(NOVA, auth=other, authenticated=True).status_code == 200

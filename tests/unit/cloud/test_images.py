@@ -2,9 +2,9 @@
 
 import pytest
 
-from senlin_affinity.cloud import eyes, images
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.image import Image
+from senlin_affinity.cloud import clients, images
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.image import Image
 from tests.support.edge import FAILURES, Edge, Failure
 from tests.support.fake_glance import FakeGlance, FakeImage
 
@@ -32,7 +32,7 @@ def edge(*found):
 )
 def test_r1_30_one_request_by_name_and_by_id(named, path):
     with edge(FakeImage('cirros'), WINDOWS) as cloud:
-        found = images.find(eyes.OwnersEyes(cloud.connection()), named)
+        found = images.find(clients.OwnerClient(cloud.connection()), named)
 
     assert cloud.glance.asked == [f'GET {path}']
     properties = {'licence:windows': 'true', 'trait:HW_GPU': 'required'}
@@ -41,7 +41,9 @@ def test_r1_30_one_request_by_name_and_by_id(named, path):
 
 def test_an_image_that_is_not_there_yet_has_no_size():
     with edge(FakeImage('new', {'size': None, 'disk_format': None})) as cloud:
-        assert images.find(eyes.OwnersEyes(cloud.connection()), 'new') == Image(FakeImage('new').id)
+        assert images.find(clients.OwnerClient(cloud.connection()), 'new') == Image(
+            FakeImage('new').id
+        )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_an_image_that_is_not_there_yet_has_no_size():
 )
 def test_not_one_image(found, named, words):
     with edge(*found) as cloud, pytest.raises(InvalidSpec) as caught:
-        images.find(eyes.OwnersEyes(cloud.connection()), named)
+        images.find(clients.OwnerClient(cloud.connection()), named)
     assert str(caught.value).startswith(words)
 
 
@@ -67,13 +69,13 @@ def test_glance_fails(failure):
     with edge(WINDOWS) as cloud:
         cloud.fail('GET', '/v2/images', failure)
         with pytest.raises(CloudError) as caught:
-            images.find(eyes.OwnersEyes(cloud.connection()), 'windows')
+            images.find(clients.OwnerClient(cloud.connection()), 'windows')
     assert failure.words in str(caught.value)
 
 
 def test_no_glance_in_the_catalogue():
     with Edge() as cloud, pytest.raises(CloudError) as caught:
-        images.find(eyes.OwnersEyes(cloud.connection()), 'windows')
+        images.find(clients.OwnerClient(cloud.connection()), 'windows')
     assert 'image' in str(caught.value)
 
 
@@ -81,4 +83,4 @@ def test_an_answer_that_is_no_list():
     with edge() as cloud:
         cloud.fail('GET', '/v2/images', Failure('odd', '', 200, ['odd']))
         with pytest.raises(CloudError, match='no list of images'):
-            images.find(eyes.OwnersEyes(cloud.connection()), 'windows')
+            images.find(clients.OwnerClient(cloud.connection()), 'windows')

@@ -3,8 +3,8 @@
 import pytest
 
 from senlin_affinity.cloud.inventory import NovaInventory as Inventory
-from senlin_affinity.core.errors import CloudError
-from senlin_affinity.core.objects import Aggregate, Flavor, Quota
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import RECORDED_HOSTS, FakeAggregate, FakeFlavor, FakeHost, newest
@@ -85,7 +85,7 @@ def test_a_pattern_with_special_characters_is_sent_as_it_is():
 
 
 def test_a_hypervisor_without_a_service_is_odd(edge):
-    body = '{"hypervisors": [{"hypervisor_hostname": "x-drs", "service": null}]}'
+    body = '{"hypervisors": [{"id": "a", "hypervisor_hostname": "x-drs", "service": null}]}'
     edge.fail('GET', '/os-hypervisors/detail', Failure('odd', '', 200, text=body))
     with pytest.raises(CloudError, match="could not list the hypervisors: 'x-drs' has no service"):
         edge.ports.inventory.hosts_named_like('drs')
@@ -173,6 +173,7 @@ def test_quotas(offered, quota, limit):
             'instances': Quota(None, 0),
             'cores': Quota(None, 0),
             'ram': Quota(None, 0),
+            'metadata_items': Quota(128),
         }
     assert edge.nova.requests() == ['GET /limits']
 
@@ -248,7 +249,7 @@ def test_flavor_whose_name_is_no_part_of_a_path(name):
     ('body', 'why'),
     [
         ({}, "the answer lacks 'flavor'"),
-        ({'flavor': {'id': 'a'}}, "the answer lacks '"),
+        ({'flavor': {'id': 'tiny'}}, "the answer lacks '"),
         ({'flavor': []}, 'a value in the answer is of another kind than the API says'),
     ],
     ids=str,

@@ -1,27 +1,19 @@
 """Members that Nova counts elsewhere than its groups show: what is asked, and what for."""
 
+import datetime
+
 import pytest
 
-from senlin_affinity.cloud import eyes, snapshot
-from senlin_affinity.core.server_group import Member
+from senlin_affinity.cloud import clients, snapshot
+from senlin_affinity.model.server_group import Member
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost, FakeMigration
 
 PROJECT = 'admin-project'
 HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'), FakeHost('cmp-3'))
+CLOUD = {'hosts': HOSTS, 'services': ('compute', 'placement'), 'flavors': (), 'aggregates': ()}
 MIGRATIONS = '/os-migrations'
-
-
-@pytest.fixture
-def edge():
-    with Edge(hosts=HOSTS, services=('compute', 'placement'), flavors=(), aggregates=()) as edge:
-        yield edge
-
-
-@pytest.fixture
-def group(edge):
-    return edge.nova.add_group('web', project_id=PROJECT)
 
 
 def boot(edge, group, host, **more):
@@ -30,7 +22,7 @@ def boot(edge, group, host, **more):
 
 def members(edge, wanted='web'):
     (group,) = snapshot.take(
-        eyes.of(edge.connection()), server_groups=wanted
+        clients.of(edge.connection()), server_groups=wanted
     ).snapshot.server_groups
     return {member.server: member for member in group.members}
 
@@ -61,8 +53,8 @@ def test_a_migration_that_has_ended_is_none(edge, group, status):
 @pytest.mark.parametrize(
     ('policy', 'status', 'is_asked'),
     [
-        ('anti-affinity', 'ACTIVE', False),
-        ('anti-affinity', 'SHUTOFF', False),
+        ('anti-affinity', 'ACTIVE', True),
+        ('anti-affinity', 'SHUTOFF', True),
         ('anti-affinity', 'MIGRATING', True),
         ('anti-affinity', 'RESIZE', True),
         ('anti-affinity', 'REVERT_RESIZE', True),
@@ -75,6 +67,36 @@ def test_migrations_are_asked_about_where_a_member_moves(edge, policy, status, i
     boot(edge, edge.nova.add_group('web', policy, project_id=PROJECT), 'cmp-1', status=status)
     members(edge)
     assert bool(asked(edge, MIGRATIONS)) is is_asked
+
+
+@pytest.mark.parametrize(
+    ('kind', 'status', 'hours', 'host', 'left'),
+    [
+        ('live-migration', 'completed', 1, 'cmp-2', {'cmp-1'}),
+        ('live-migration', 'completed', 25, 'cmp-2', set()),
+        ('live-migration', 'cancelled', 1, 'cmp-2', set()),
+        ('live-migration', 'error', 1, 'cmp-2', set()),
+        ('evacuation', 'completed', 1, 'cmp-2', set()),
+        ('resize', 'confirmed', 1, 'cmp-2', set()),
+        ('resize', 'reverted', 1, 'cmp-1', {'cmp-2'}),
+        ('resize', 'reverted', 25, 'cmp-1', set()),
+        ('resize', 'error', 1, 'cmp-1', set()),
+        ('migration', 'reverted', 1, 'cmp-1', {'cmp-2'}),
+    ],
+)
+def test_the_host_that_a_finished_migration_left(edge, group, kind, status, hours, host, left):
+    server = boot(edge, group, host)
+    ended = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=hours)
+    time = ended.strftime('%Y-%m-%dT%H:%M:%S.%f')
+    edge.nova.migrations = [
+        FakeMigration(server, 'cmp-1', 'cmp-2', status, kind, time),
+        FakeMigration(server, 'cmp-2', 'cmp-1', status, kind, time),
+        FakeMigration(server, 'cmp-1', 'cmp-2', status, kind, '2026-01-01T00:00:00.000000'),
+    ]
+    found = members(edge)[server]
+    assert found.left.keys() == left
+    assert all(0 <= seconds - 3600 * hours < 600 for seconds in found.left.values())
+    assert found.also_on == ()
 
 
 def test_an_old_resize_behind_a_page_of_migrations_is_found(edge, group):
@@ -104,9 +126,9 @@ def test_migrations_that_can_not_be_read(edge, group):
     """The other host of what moves is then not known."""
     edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.fail('GET', MIGRATIONS, at_edge.FORBIDDEN)
-    taken = snapshot.take(eyes.of(edge.connection()), server_groups='web')
+    taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
     assert taken.snapshot.server_groups[0].has_lost_members
-    assert at_edge.FORBIDDEN.words in taken.unknown['members']
+    assert at_edge.FORBIDDEN.words in taken.unavailable['members']
 
 
 @pytest.mark.parametrize('wanted', ['web', None], ids=['one group', 'all groups'])
@@ -115,7 +137,7 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
     for status in ('ERROR', 'SHELVED_OFFLOADED'):
         boot(edge, group, None, status=status)
     (found,) = snapshot.take(
-        eyes.of(edge.connection()), server_groups=wanted
+        clients.of(edge.connection()), server_groups=wanted
     ).snapshot.server_groups
     assert found.held() == {'cmp-1': 1}
     assert not found.has_lost_members
@@ -124,7 +146,9 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
 @pytest.mark.parametrize('status', ['BUILD', 'UNKNOWN'])
 def test_one_that_will_have_a_host_is(edge, group, status):
     boot(edge, group, None, status=status)
-    (found,) = snapshot.take(eyes.of(edge.connection()), server_groups='web').snapshot.server_groups
+    (found,) = snapshot.take(
+        clients.of(edge.connection()), server_groups='web'
+    ).snapshot.server_groups
     assert found.has_lost_members
 
 
@@ -133,7 +157,7 @@ def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
     edge.nova.groups[0]['members'].remove(server)
     boot(edge, edge.nova.add_group('other', project_id='p'), 'cmp-2')
 
-    taken = snapshot.take(eyes.of(edge.connection()), server_groups='web').snapshot
+    taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
 
     expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
     assert taken.soft_deleted == (expected,)
@@ -144,6 +168,6 @@ def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
 @pytest.mark.parametrize('policy', ['affinity', 'soft-affinity', 'soft-anti-affinity'])
 def test_it_is_not_asked_about_where_it_does_not_matter(edge, policy):
     edge.nova.add_group('web', policy, project_id=PROJECT)
-    taken = snapshot.take(eyes.of(edge.connection()), server_groups='web').snapshot
+    taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
     assert taken.soft_deleted is None
     assert asked(edge, '/servers/detail') == []

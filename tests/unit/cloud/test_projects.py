@@ -3,10 +3,10 @@
 import openstack
 import pytest
 
-from senlin_affinity.cloud import eyes, projects
+from senlin_affinity.cloud import clients, projects
 from senlin_affinity.cloud.connection import ids
 from senlin_affinity.cloud.login import log_in
-from senlin_affinity.core.errors import CloudError, InvalidSpec
+from senlin_affinity.model.errors import CloudError, InvalidSpec
 from tests.support import edge as at_edge
 from tests.support.edge import Edge, Failure
 
@@ -37,13 +37,13 @@ def edge():
 )
 def test_what_needs_no_look_up(edge, named, found):
     """The token itself says whose it is; Nova says whether an id is that of a project."""
-    assert projects.find(eyes.OwnersEyes(edge.connection()), named) == found
+    assert projects.find(clients.OwnerClient(edge.connection()), named) == found
     assert edge.looked_up == []
     assert edge.nova.asked == []
 
 
 def test_a_name_is_one_look_up(edge):
-    assert projects.find(eyes.OwnersEyes(edge.connection()), 'web') == HEX
+    assert projects.find(clients.OwnerClient(edge.connection()), 'web') == HEX
     assert edge.looked_up == ['web']
     assert edge.tokens == 1
 
@@ -59,15 +59,15 @@ def test_a_name_is_one_look_up(edge):
 )
 def test_a_name_that_is_not_that_of_one_project(edge, named, said):
     with pytest.raises(InvalidSpec) as caught:
-        projects.find(eyes.OwnersEyes(edge.connection()), named)
+        projects.find(clients.OwnerClient(edge.connection()), named)
     assert str(caught.value) == said
 
 
 def test_a_plain_user_may_not_look_names_up():
     with Edge(user='demo', projects=KNOWN) as edge:
         with pytest.raises(InvalidSpec) as caught:
-            projects.find(eyes.OwnersEyes(edge.connection()), 'web')
-        assert projects.find(eyes.OwnersEyes(edge.connection()), 'demo') == 'demo-project'
+            projects.find(clients.OwnerClient(edge.connection()), 'web')
+        assert projects.find(clients.OwnerClient(edge.connection()), 'demo') == 'demo-project'
     assert str(caught.value) == (
         "project: could not look up the project 'web': Keystone answered 403: You are not "
         'authorized to perform the requested action: identity:list_projects. '
@@ -79,13 +79,15 @@ def test_a_plain_user_may_not_look_names_up():
 def test_a_keystone_that_fails(edge, failure):
     edge.fail('GET', '/projects', failure)
     with pytest.raises(CloudError, match="could not look up the project 'web': "):
-        projects.find(eyes.OwnersEyes(edge.connection(identity_connect_retry_delay=0.001)), 'web')
+        projects.find(
+            clients.OwnerClient(edge.connection(identity_connect_retry_delay=0.001)), 'web'
+        )
 
 
 def test_a_log_in_that_fails(edge):
     edge.fail('POST', '/auth/tokens', at_edge.SERVER_ERROR)
     with pytest.raises(CloudError, match='could not log in at'):
-        projects.find(eyes.OwnersEyes(edge.connection()), 'web')
+        projects.find(clients.OwnerClient(edge.connection()), 'web')
 
 
 def test_a_token_that_can_not_be_renewed(edge):
@@ -94,7 +96,7 @@ def test_a_token_that_can_not_be_renewed(edge):
     connection.session.invalidate()
     edge.fail('POST', '/auth/tokens', at_edge.SERVER_ERROR)
     with pytest.raises(CloudError, match='could not find Keystone: ') as caught:
-        ids(eyes.OwnersEyes(connection))
+        ids(clients.OwnerClient(connection))
     assert caught.value.status == at_edge.SERVER_ERROR.status
 
 
@@ -103,10 +105,10 @@ def test_a_log_in_without_a_keystone():
     connection = openstack.connect(
         load_yaml_config=False, load_envvars=False, auth_type='none', auth=auth
     )
-    assert projects.find(eyes.OwnersEyes(connection), HEX) == HEX
+    assert projects.find(clients.OwnerClient(connection), HEX) == HEX
 
 
 def test_a_catalogue_without_keystone():
     said = "could not (find Keystone|look up the project 'web'): "
     with Edge() as edge, pytest.raises(CloudError, match=said):
-        projects.find(eyes.OwnersEyes(edge.connection()), 'web')
+        projects.find(clients.OwnerClient(edge.connection()), 'web')

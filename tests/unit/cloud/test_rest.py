@@ -15,7 +15,7 @@ from senlin_affinity.cloud import rest as rest_module
 from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.cloud.rest import Rest
-from senlin_affinity.core.errors import CloudError
+from senlin_affinity.model.errors import CloudError
 from tests.support import edge as at_edge
 from tests.support import fake_keystone
 from tests.support.edge import Edge, Failure
@@ -364,6 +364,13 @@ def test_a_catalogue_without_nova(services):
     assert str(caught.value).startswith('could not find Nova: ')
     # The words are openstacksdk's, and differ from release to release.
     assert 'catalog' in str(caught.value) or 'endpoint for compute' in str(caught.value)
+
+
+def test_an_unknown_region(edge):
+    owner = at_edge.clients.of(edge.connection(region_name='Elsewhere'))
+    with pytest.raises(CloudError) as caught:
+        at_edge.ports(owner, timeout=5.0).server_groups.named('web')
+    assert str(caught.value).endswith("; unknown region 'Elsewhere': the catalog has RegionOne")
 
 
 KEYSTONE_FAILURES = [

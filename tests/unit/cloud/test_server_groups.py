@@ -2,9 +2,9 @@
 
 import pytest
 
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.server_group import Member
-from tests.support.edge import Edge, Failure
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.server_group import Member
+from tests.support.edge import FAILURES, NO_JSON, UNAUTHORIZED, Edge, Failure
 from tests.support.fake_nova import newest
 
 OLD = ['2.1', '2.14', '2.15', '2.63']
@@ -178,3 +178,25 @@ def test_an_odd_group_that_is_read(edge, text):
     edge.fail('GET', '/os-server-groups/x', Failure('odd', '', 200, text=text))
     with pytest.raises(CloudError, match='could not get server group x: '):
         edge.ports.server_groups.get('x')
+
+
+def test_a_page_of_a_proxy_does_not_confirm_a_deletion(edge):
+    """A load balancer answers 200: the group would be leaked if that counted."""
+    group_id = edge.nova.add_group('web')
+    edge.fail('DELETE', '/os-server-groups/[^/]+', NO_JSON, times=1)
+    with pytest.raises(CloudError, match='Nova answered 200 in place of 204') as caught:
+        edge.ports.server_groups.delete(group_id)
+    assert caught.value.status == 200
+    assert edge.ports.server_groups.delete(group_id)
+
+
+@pytest.mark.parametrize('failure', FAILURES, ids=str)
+def test_whether_a_creation_that_fails_may_have_happened(edge, failure):
+    edge.fail('POST', '/os-server-groups', failure)
+    with pytest.raises(CloudError) as caught:
+        edge.ports.server_groups.create('web', 'anti-affinity', {})
+    assert failure.words in str(caught.value)
+    assert caught.value.is_uncertain is failure.is_uncertain
+    # A 401 renews the token, and the request is sent once more; others are never repeated.
+    sent = edge.nova.requests().count('POST /os-server-groups')
+    assert sent == (2 if failure is UNAUTHORIZED else 1)

@@ -6,13 +6,14 @@ from collections import Counter
 
 import pytest
 
-from senlin_affinity import preflight
-from senlin_affinity.cloud import eyes, snapshot, snapshot_file
-from senlin_affinity.core.errors import CloudError, InvalidSpec
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Aggregate, Flavor, PlacementRequest, Quota, Rules
-from senlin_affinity.core.server_group import Member
+from senlin_affinity.cloud import clients, snapshot, snapshot_file
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.request import PlacementRequest, Rules
+from senlin_affinity.model.server_group import Member
+from senlin_affinity.model.snapshot import Aggregate, Flavor, Quota
 from tests.support import edge as at_edge
+from tests.support import preflight
 from tests.support.edge import Edge, Failure
 from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import SHARING, TRAITS, FakePlacement, FakeProvider
@@ -50,12 +51,12 @@ def edge():
 
 
 def take(edge, **more):
-    return snapshot.take(eyes.of(edge.connection()), **more)
+    return snapshot.take(clients.of(edge.connection()), **more)
 
 
 def hosts(edge, *, unknown=()):
     taken = take(edge)
-    assert tuple(taken.unknown) == unknown, taken.unknown
+    assert tuple(taken.unavailable) == unknown, taken.unavailable
     return {host.host: host for host in taken.snapshot.hosts}
 
 
@@ -71,7 +72,16 @@ def test_an_empty_cloud(edge):
     quotas, taken_at = taken.snapshot.quotas, taken.snapshot.taken_at
     assert taken == snapshot.Taken(
         snapshot.CloudSnapshot(
-            (), (), (), (), quotas, taken_at, frozenset(), 'admin-id', 'admin-project'
+            (),
+            (),
+            (),
+            (),
+            quotas,
+            taken_at,
+            frozenset(),
+            'admin-id',
+            'admin-project',
+            closed_zones=frozenset(),
         )
     )
     assert edge.placement.asked == []
@@ -113,6 +123,17 @@ def test_what_a_host_is(edge):
     ):
         assert dataclasses.replace(host, resources=None) == dataclasses.replace(made, servers=0)
     assert first.traits is third.traits
+
+
+@pytest.mark.parametrize(
+    ('reason', 'kept'), [('do not enable', 'do not enable'), ('', None), (None, None), (7, None)]
+)
+def test_why_a_service_is_disabled(edge, reason, kept):
+    """Only of one that is disabled."""
+    first, second, *others = HOSTS
+    second = dataclasses.replace(second, disabled_reason=reason)
+    edge.nova.hosts = (dataclasses.replace(first, disabled_reason='old'), second, *others)
+    assert [host.disabled_reason for host in take(edge).snapshot.hosts] == [None, kept, None]
 
 
 def test_what_its_resources_are(edge):
@@ -182,9 +203,9 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     assert group.members == (Member(server, 'cmp-1', 'u', zone='nova', state='ACTIVE'),)
     listed = [f'{GROUPS}/{web}'] if by == 'id' else LISTED
     assert edge.nova.requests() == [
-        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, SERVERS, FLAVORS, *OWN
+        *listed, HYPERVISORS, AGGREGATES, SERVICES, SERVERS, MIGRATIONS, SERVERS, FLAVORS, *OWN
     ]  # fmt: skip
-    *_, hypervisors, _, _, servers, deleted, _, _, _ = edge.nova.asked
+    *_, hypervisors, _, _, servers, _, deleted, _, _, _ = edge.nova.asked
     assert deleted.query['project_id'] == PROJECT
     assert servers.query == {'all_tenants': '1', 'project_id': PROJECT, 'limit': '1000'}
     assert 'with_servers' not in hypervisors.query
@@ -228,7 +249,7 @@ def test_without_groups_nothing_is_asked_about_them(edge):
     edge.nova.add_group('web')
     taken = take(edge, server_groups=())
     assert taken.snapshot.server_groups is None
-    assert taken.unknown == {'server_groups': 'none was asked for'}
+    assert taken.unavailable == {'server_groups': 'none was asked for'}
     assert GROUPS not in edge.nova.requests()
 
 
@@ -251,7 +272,7 @@ def test_pages(edge):
 def test_a_page_that_comes_again_is_no_endless_loop(edge):
     body = {'flavors': [{'id': 'a'}], 'flavors_links': [{'rel': 'next', 'href': 'x'}]}
     edge.fail('GET', '/flavors/detail', Failure('loop', '', 200, body))
-    with pytest.raises(CloudError, match='could not list the flavors: the page after a is'):
+    with pytest.raises(CloudError, match="could not list the flavors: the answer lists 'a' twice"):
         take(edge)
 
 
@@ -279,7 +300,7 @@ def test_rx_07_what_the_user_may_have(edge, failure):
     edge.fail('GET', OF_USER.split()[1], failure)
     taken = take(edge)
     assert {quota.of_user for quota in taken.snapshot.quotas.values()} == {None}
-    assert taken.unknown == {}
+    assert taken.unavailable == {}
 
 
 # -- another project's
@@ -290,6 +311,7 @@ THEIRS = {
     'ram': (8192, 4096),
     'server_groups': (3, 1),
     'server_group_members': (12, 0),
+    'metadata_items': (128, 0),
 }
 QUOTA_SET = 'GET /os-quota-sets/p/detail'
 #: What is asked besides, in this order, where no group has a server.
@@ -308,19 +330,21 @@ def test_rx_07_the_quotas_are_those_of_the_group_s_project(edge, other):
     taken = take(edge, server_groups=other, is_project_of_group=True)
 
     assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
-    assert taken.unknown == {}
+    assert taken.unavailable == {}
     members = Quota(THEIRS['server_group_members'][0])
     assert taken.snapshot.quotas == {
         **{name: Quota(*of) for name, of in THEIRS.items()},
         'cores': Quota(None, 30),
         'server_group_members': members,
+        'metadata_items': Quota(128),
     }
     assert (taken.snapshot.project_id, taken.snapshot.user_id) == ('p', 'admin-id')
 
 
 def test_what_old_clouds_reserve_is_used(edge, other):
     quotas = {name: {'limit': 9, 'in_use': 2, 'reserved': 3} for name in THEIRS}
-    edge.fail('GET', QUOTA_SET.split()[1], Failure('old', '', 200, {'quota_set': quotas}))
+    body = {'quota_set': {'id': 'p', **quotas}}
+    edge.fail('GET', QUOTA_SET.split()[1], Failure('old', '', 200, body))
     taken = take(edge, project_id='p').snapshot
     assert taken.quotas['instances'] == Quota(9, 5)
 
@@ -377,7 +401,7 @@ def test_quotas_of_another_project_that_can_not_be_read(edge, other, failure):
             take(edge, project_id='p')
         return
     taken = take(edge, project_id='p', server_groups=())
-    assert failure.words in taken.unknown['quotas']
+    assert failure.words in taken.unavailable['quotas']
     assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'p')
 
 
@@ -419,14 +443,14 @@ def test_a_project_that_does_not_exist(edge):
     assert caught.value.path == 'project'
     group = edge.nova.add_group('web', project_id='gone')
     taken = take(edge, server_groups=group, is_project_of_group=True)
-    assert 'Project ID gone is not a valid project' in taken.unknown['quotas']
+    assert 'Project ID gone is not a valid project' in taken.unavailable['quotas']
     assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'gone')
 
 
 def test_a_name_that_no_group_of_the_project_has(edge, other):
     """An administrator sees all groups: there is none of this name."""
     taken = take(edge, server_groups='wbe', project_id='p')
-    assert (taken.snapshot.server_groups, taken.unknown) == ((), {})
+    assert (taken.snapshot.server_groups, taken.unavailable) == ((), {})
 
 
 def test_a_name_among_the_groups_is_that_of_the_own_project(edge, other):
@@ -442,7 +466,7 @@ def test_groups_of_another_project_in_an_old_nova_are_not_known():
         edge.nova.add_group('web', project_id='p')
         taken = take(edge, server_groups='web', project_id='p')
     assert taken.snapshot.server_groups is None
-    assert '2.13 is needed' in taken.unknown['server_groups']
+    assert '2.13 is needed' in taken.unavailable['server_groups']
 
 
 def test_a_plain_user_sees_nothing_of_another_project(plain):
@@ -452,10 +476,10 @@ def test_a_plain_user_sees_nothing_of_another_project(plain):
     taken = take(plain, server_groups='web', project_id='p')
 
     assert (taken.snapshot.server_groups, taken.snapshot.quotas) == (None, None)
-    assert taken.unknown['server_groups'] == (
+    assert taken.unavailable['server_groups'] == (
         "Nova lists another project's for administrators only"
     )
-    assert 'os-quota-sets:detail' in taken.unknown['quotas']
+    assert 'os-quota-sets:detail' in taken.unavailable['quotas']
     assert take(plain, server_groups='wbe').snapshot.server_groups == (), 'there is none'
 
 
@@ -510,7 +534,7 @@ def test_an_answer_that_is_cut_is_no_full_host(edge):
     taken = take(edge)
 
     assert [host.resources is None for host in taken.snapshot.hosts] == [False, False, True]
-    assert taken.unknown == {
+    assert taken.unavailable == {
         'resources': "Placement's answers did not come to 1 of 3 hosts "
         '(if it cuts them, raise its option max_allocation_candidates)'
     }
@@ -748,7 +772,7 @@ def test_what_a_plain_user_sees(plain):
 
 def test_zones_that_a_plain_user_may_not_list(plain):
     plain.fail('GET', '/os-availability-zone', at_edge.FORBIDDEN)
-    assert at_edge.FORBIDDEN.words in take(plain).unknown['availability_zones']
+    assert at_edge.FORBIDDEN.words in take(plain).unavailable['availability_zones']
 
 
 def test_zones_without_a_host_that_is_enabled_are_closed(plain):
@@ -759,9 +783,21 @@ def test_zones_without_a_host_that_is_enabled_are_closed(plain):
     assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
 
 
+def test_zones_whose_compute_services_are_all_disabled_are_closed(edge):
+    """A service that is down counts as available, as in Nova."""
+    shape = [('a', 'disabled', 'up'), ('a', 'enabled', 'down'), ('b', 'disabled', 'up')]
+    services = [
+        {'host': f'h{number}', 'zone': zone, 'status': status, 'state': state}
+        for number, (zone, status, state) in enumerate(shape)
+    ]
+    edge.fail('GET', '/os-services', Failure('services', '', 200, {'services': services}))
+    taken = take(edge).snapshot
+    assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
+
+
 def test_why_a_plain_user_does_not_see_it(plain):
     words = "could not list the {}: Nova answered 403: Policy doesn't allow os_compute_api:{} to be"
-    assert take(plain).unknown == {
+    assert take(plain).unavailable == {
         'hosts': f'{words} performed.'.format('hypervisors', 'os-hypervisors:list-detail'),
         'aggregates': f'{words} performed.'.format('aggregates', 'os-aggregates:index'),
     }
@@ -788,7 +824,7 @@ def test_a_403_is_not_known_and_everything_else_an_error(edge, url, failure):
 
     if failure is at_edge.FORBIDDEN:
         taken = take(edge)
-        assert failure.words in taken.unknown[PARTS[url]]
+        assert failure.words in taken.unavailable[PARTS[url]]
     else:
         with pytest.raises(CloudError, match='could not (list|read) the') as caught:
             take(edge)
@@ -805,7 +841,7 @@ def test_servers_that_can_not_be_listed(plain, failure):
             take(plain)
         return
     taken = take(plain)
-    assert failure.words in taken.unknown['members']
+    assert failure.words in taken.unavailable['members']
     assert taken.snapshot.server_groups[0].members == (Member(server),)
 
 
@@ -845,7 +881,7 @@ def test_extra_specs_that_are_hidden_make_the_flavors_not_known(edge):
     edge.fail('GET', '/flavors/detail', Failure('hidden', '', 200, body))
     taken = take(edge)
     assert taken.snapshot.flavors is None
-    assert taken.unknown == {'flavors': 'Nova does not show their extra specs'}
+    assert taken.unavailable == {'flavors': 'Nova does not show their extra specs'}
 
 
 # -- older clouds
@@ -868,10 +904,10 @@ def test_what_an_older_nova_can_not_tell_is_not_known(offered, unknown):
         edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
         taken = take(edge)
 
-    assert tuple(taken.unknown) == unknown
+    assert tuple(taken.unavailable) == unknown
     for part in unknown:
         assert getattr(taken.snapshot, part) is None
-        assert 'is needed' in taken.unknown[part]
+        assert 'is needed' in taken.unavailable[part]
     assert taken.snapshot.quotas is not None
     assert taken.snapshot.availability_zones == {'nova', 'az1'}
 

@@ -11,14 +11,14 @@ import tempfile
 import pytest
 import yaml
 
-from senlin_affinity.cloud.json_fields import Table
+from senlin_affinity.cloud.json_fields import Schema
 from senlin_affinity.cloud.snapshot_fields import RESOURCE
 from senlin_affinity.cloud.snapshot_file import check_place, decoded, load, parse, render, save
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.grants import Grant
-from senlin_affinity.core.host import Host, Resource
-from senlin_affinity.core.objects import Aggregate, CloudSnapshot, Flavor, Quota
-from senlin_affinity.core.server_group import Member, ServerGroup
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from tests.support.tables import check_error, rows
 
 UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
@@ -31,6 +31,7 @@ project_id: p
 availability_zones: [az, nova]
 closed_zones: [az]
 answered: ['resources=VCPU%3A1']
+compared_aggregates: [[5bbcc3c4-1da2-4437-a48a-66f15b1b13f9, 5bbcc3c4-1da2-4437-a48a-66f15b1b13fa]]
 hosts:
 - {host: cmp-1, hypervisor_hostname: cmp-1.example.org, hypervisor_type: QEMU,
    availability_zone: nova, enabled: true, up: false,
@@ -76,7 +77,7 @@ SNAPSHOT = CloudSnapshot(
             },
             is_nested=True,
             is_partial=True,
-            grants=(Grant('resources=VCPU%3A1', 5, 4),),
+            grants=(CandidateCapacity('resources=VCPU%3A1', 5, 4),),
         ),
         Host('cmp-2', 'cmp-2', enabled=False),
     ),
@@ -99,6 +100,7 @@ SNAPSHOT = CloudSnapshot(
     availability_zones=frozenset({'az', 'nova'}),
     closed_zones=frozenset({'az'}),
     answered=frozenset({'resources=VCPU%3A1'}),
+    compared_aggregates=frozenset({frozenset({UUID, OTHER})}),
     pools={OTHER: {'CUSTOM_LICENSE': Resource(5, 1), 'DISK_GB': Resource(9, 2, 4, 2)}},
 )
 
@@ -133,7 +135,12 @@ def test_what_is_written_is_the_format():
     [
         (CloudSnapshot(), 1),
         (CloudSnapshot(answered=frozenset({'resources=VCPU%3A1'})), 2),
-        (CloudSnapshot((Host('a', 'a', grants=(Grant('resources=VCPU%3A1', 5, 4),)),)), 2),
+        (
+            CloudSnapshot(
+                (Host('a', 'a', grants=(CandidateCapacity('resources=VCPU%3A1', 5, 4),)),)
+            ),
+            2,
+        ),
     ],
     ids=['nothing was asked', 'answered', 'answered in part'],
 )
@@ -150,7 +157,7 @@ def test_equal_grants_are_one_object():
 
 
 def test_what_may_be_left_out_of_a_named_tuple_is_known():
-    assert Table(Resource, *RESOURCE.fields.values()).read({'capacity': 1, 'used': 0}) == (
+    assert Schema(Resource, *RESOURCE.fields.values()).read({'capacity': 1, 'used': 0}) == (
         Resource(1, 0)
     )
 

@@ -10,6 +10,7 @@ from urllib3 import HTTPResponse
 
 from senlin_affinity.cloud import transport
 from senlin_affinity.cloud.deadline import GivenUp
+from senlin_affinity.model.errors import TooLarge
 
 MIB = 1 << 20
 
@@ -59,6 +60,31 @@ def test_what_is_too_large_is_not_read_to_its_end(session):
         ask(session, nova)
     assert caught.value.is_uncertain
     assert nova.raw.closed or nova.raw.tell() < 3 * MIB
+
+
+def test_what_is_announced_as_too_large_is_not_read_and_the_option_is_named(session):
+    nova = Answering(b'x' * (9 * MIB), **{'Content-Length': str(9 * MIB - 1)})
+    said = (
+        r'^the answer is larger than 2 MiB \(9 MiB\); max_answer_size in \[affinity\], '
+        'or --max-answer-size of a command, allows more$'
+    )
+    with pytest.raises(TooLarge, match=said):
+        ask(session, nova)
+    assert nova.raw.closed or nova.raw.tell() == 0
+
+
+@pytest.mark.parametrize(
+    ('length', 'more', 'size'),
+    [
+        ('7', {}, 7),
+        ('7', {'Content-Encoding': 'gzip'}, 0),
+        *((odd, {}, 0) for odd in ('', '-1', 'many', '٣', '9' * 19 + 'x' * 5000)),
+    ],
+)
+def test_what_a_header_announces(length, more, size):
+    response = requests.Response()
+    response.headers.update({'Content-Length': length, **more})
+    assert transport._announced(response) == size
 
 
 def test_what_is_large_once_it_is_unpacked(session):

@@ -21,6 +21,7 @@ def caused(text, *causes):
         (OSError(111, 'refused'), 'refused'),
         (caused('', OSError(111, 'refused'), OSError(113, 'no route')), 'refused'),
         (caused('odd'), 'odd'),
+        (ValueError('a\x1b[31mb\x9bc\u202ed'), r'a\x1b[31mb\x9bc\u202ed'),
     ],
 )
 def test_one_line(error, said):

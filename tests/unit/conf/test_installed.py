@@ -1,23 +1,27 @@
 """The constraints are loaded, in their order, or not at all."""
 
+import sys
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from types import ModuleType
 
 import pytest
+from stevedore import ExtensionManager
 from stevedore.extension import Extension
 
-from senlin_affinity import api, preflight
+from senlin_affinity import api
 from senlin_affinity.conf import installed
-from senlin_affinity.constraints.base import DomainConstraint, HostConstraint, RequestConstraint
+from senlin_affinity.constraints.base import NAMESPACE, Constraint
 from senlin_affinity.constraints.drs import PATTERN, DrsConstraint
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
-from senlin_affinity.core.errors import PluginError
-from senlin_affinity.core.objects import PlacementRequest
-from senlin_affinity.core.options import Option
-from senlin_affinity.core.reasons import Reason, sentence
-from senlin_affinity.core.verdict import Verdict
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.reason import Reason, sentence
+from senlin_affinity.model.request import PlacementRequest
+from senlin_affinity.model.verdict import Verdict
+from tests.support import preflight
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import snapshot_of
 
@@ -48,7 +52,7 @@ def test_order():
 @pytest.mark.parametrize('kind', OURS)
 def test_ours_keep_the_protocol(kind):
     (constraint,) = installed.check_constraints([extension(kind.name, kind)])
-    assert isinstance(constraint, HostConstraint | DomainConstraint | RequestConstraint)
+    assert isinstance(constraint, Constraint)
     assert constraint.summary
     assert constraint.reasons
 
@@ -63,23 +67,37 @@ def test_the_older_door_plans_with_all_that_are_installed_or_those_that_are_give
     snapshot = snapshot_of({'hosts': {'cmp-1': {}, 'cmp-2': {'down': True}}})
     request = PlacementRequest(11, 'small')
     decision = preflight.plan(request, snapshot)
-    assert decision == api.answer(api.Question(11, 'small'), api.Look(snapshot))
+    assert decision == api.answer(api.Question(11, 'small'), api.CloudView(snapshot))
     assert decision.remedies
     assert preflight.plan(request, snapshot, remedies=False).remedies == ()
     decision = preflight.plan(request, snapshot, [HostStateConstraint()])
     assert list(decision.hosts[0].verdicts) == ['host_state']
 
 
-class NoReasons:
-    name, order, summary, needs, filters = 'no_reasons', 1, 'lacks its reasons', (), ()
-
-    def check_request(self, question):
-        return Verdict.passed('no_reasons.ok')
-
-
-class NoCheck:
-    name, order, summary, needs, filters = 'no_check', 1, 'answers nothing', (), ()
+class NoSubclass:
+    name, order, summary, needs, filters = 'no_subclass', 1, 'has another base class', (), ()
     reasons = {}
+
+    def check_request(self, resolved):
+        return Verdict.passed('no_subclass.ok')
+
+
+class NoCheck(Constraint):
+    name, order, summary, needs = 'no_check', 1, 'answers nothing', ()
+
+
+class NoOrder(Constraint):
+    name, summary = 'no_order', 'has no place'
+
+    def check_request(self, resolved):
+        return Verdict.passed('no_order.ok')
+
+
+class NoDomains(NoCheck):
+    name = 'no_domains'
+
+    def check_domains(self, resolved, rooms):
+        return {}
 
 
 class Breaks(ServerGroupConstraint):
@@ -96,9 +114,11 @@ FOREIGN = third_party('foreign', reasons={'server_group.full': FULL})
         ('breaks', Breaks, 'can not be made: no database'),
         ('none', None, 'can not be made'),
         ('needs', lambda _one: None, 'can not be made'),
-        ('no_reasons', NoReasons, 'is neither a HostConstraint'),
-        ('no_check', NoCheck, 'is neither a HostConstraint'),
-        ('text', str, 'is neither a HostConstraint'),
+        ('no_subclass', NoSubclass, 'is not a subclass of senlin_affinity.constraints.base.'),
+        ('no_check', NoCheck, 'has none of check_host, check_domains, check_request'),
+        ('no_order', NoOrder, 'has no order, needs'),
+        ('no_domains', NoDomains, 'has no domains'),
+        ('text', str, 'is not a subclass of senlin_affinity.constraints.base.Constraint'),
         ('rock', RACK, 'calls itself rack'),
         ('foreign', FOREIGN, 'code server_group.full'),
         ('odd', third_party('odd', reasons={'odd.full': 'no Reason'}), 'odd.full must be a Reason'),
@@ -114,6 +134,19 @@ def test_a_constraint_that_is_not_one(name, plugin, words):
         installed.check_constraints([extension('drs', DrsConstraint), extension(name, plugin)])
     assert f'constraint {name} (somewhere.else:Thing)' in str(caught.value)
     assert words in str(caught.value)
+
+
+def test_one_that_ends_the_process_when_it_is_imported(monkeypatch):
+    def end(name):
+        raise SystemExit(name)
+
+    module = ModuleType('acme')
+    module.__getattr__ = end
+    monkeypatch.setitem(sys.modules, 'acme', module)
+    found = {NAMESPACE: [EntryPoint('acme', 'acme:Ends', NAMESPACE)]}
+    monkeypatch.setattr(ExtensionManager, 'ENTRY_POINT_CACHE', found)
+    with pytest.raises(PluginError, match='does not load: SystemExit: Ends$'):
+        installed.load_constraints()
 
 
 def test_two_of_one_name():

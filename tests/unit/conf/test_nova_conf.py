@@ -6,10 +6,10 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.conf import nova_conf, opts
-from senlin_affinity.conf.told import Told
+from senlin_affinity.conf.settings import Settings
 from senlin_affinity.constraints.base import Option
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.objects import DEFAULT_FILTERS
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.request import DEFAULT_FILTERS
 
 SECRET = 'hunter2'
 NOVA_CONF = f"""
@@ -65,7 +65,7 @@ def write(tmp_path):
 def test_all_that_constraints_mirror_is_told_and_nothing_else(write):
     """Groups have any case, the last of equal options counts, and a list has many lines."""
     said = nova_conf.read([write(NOVA_CONF)], [Zones])
-    assert said == Told(
+    assert said == Settings(
         ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
         {'zone': 'az-1', 'most': 3, 'are_tenants_limited': True},
         KEYS,
@@ -76,7 +76,7 @@ def test_all_that_constraints_mirror_is_told_and_nothing_else(write):
 
 @pytest.mark.parametrize('text', ['', '[filter_scheduler]\n[DEFAULT]\n'])
 def test_what_nova_has_without_a_word(write, text):
-    assert nova_conf.read([write(text)], [Zones]) == Told(DEFAULT_FILTERS, {}, KEYS)
+    assert nova_conf.read([write(text)], [Zones]) == Settings(DEFAULT_FILTERS, {}, KEYS)
 
 
 def test_a_directory_and_what_comes_later(write, tmp_path):
@@ -130,7 +130,7 @@ def test_what_refers_to_an_option_that_is_not_read_is_not_told(write, caplog, te
     path = write(f'{text}\n[scheduler]\nlimit_tenants_to_placement_aggregate = 1')
     filters = DEFAULT_FILTERS if left else None
     said = nova_conf.read([path], [Zones])
-    assert said == Told(filters, {'are_tenants_limited': True}, KEYS - left, (LIMITED,))
+    assert said == Settings(filters, {'are_tenants_limited': True}, KEYS - left, (LIMITED,))
     assert 'refers to an option that is not read' in caplog.text
     assert SECRET not in caplog.text
 
@@ -173,13 +173,13 @@ def test_an_engine_reads_the_files_again_only_where_they_changed(write, tmp_path
     paths = [write('[filter_scheduler]\nenabled_filters = A', 'nova.d/1.conf')]
     conf = engine(write, tmp_path / 'nova.d')
     for _each in range(3):
-        assert nova_conf.followed(conf).filters == ('A',)
+        assert nova_conf.with_nova_conf(conf).filters == ('A',)
     assert read == paths
     write('[filter_scheduler]\nenabled_filters = A, B', 'nova.d/1.conf')
-    assert nova_conf.followed(conf).filters == ('A', 'B')
+    assert nova_conf.with_nova_conf(conf).filters == ('A', 'B')
     paths.append(write('[filter_scheduler]\nenabled_filters = C', 'nova.d/2.conf'))
-    assert nova_conf.followed(conf).filters == ('C',)
-    assert nova_conf.followed(conf, [Zones]).values.get('most') is None
+    assert nova_conf.with_nova_conf(conf).filters == ('C',)
+    assert nova_conf.with_nova_conf(conf, [Zones]).values.get('most') is None
     assert read == [paths[0], paths[0], *paths, *paths]
 
 
@@ -196,9 +196,52 @@ def test_a_file_of_an_engine_s_that_names_nova_s(
     """What Nova says counts, of what it says; what can not be read is not told."""
     isolating = '[scheduler]\nenable_isolated_aggregate_filtering = 1'
     write(f'[filter_scheduler]\nenabled_filters = A\n{isolating}')
-    said = nova_conf.followed(engine(write, tmp_path / name))
+    said = nova_conf.with_nova_conf(engine(write, tmp_path / name))
     assert said.filters == filters
     assert said.values == (values or {**said.values, 'are_tenants_limited': True})
     assert ('is_tenant_aggregate_required' in said.keys) == (not warning)
     assert warning in caplog.text
     assert bool(caplog.text) == bool(warning)
+
+
+INSTALLED = """
+[filter_scheduler]
+available_filters = nova.scheduler.filters.all_filters
+available_filters = senlin_affinity.plugins.nova.request_filter.install
+"""
+RESERVING = """
+[scheduler]
+placement_req_required_member_prefix = licence:
+placement_req_default_forbidden_member_prefix = licence:
+placement_req_member_keys_from_flavors_only = true
+"""
+RESERVED = {
+    'required_member_prefix': 'licence:',
+    'forbidden_member_prefixes': ('licence:',),
+    'are_flavor_keys_only': True,
+    'reservations_enforced_by': 'nova',
+}
+
+
+@pytest.mark.parametrize('texts', [[INSTALLED + RESERVING], [INSTALLED, RESERVING]], ids=len)
+def test_the_options_of_the_request_filter(write, texts):
+    """Each file adds to available_filters."""
+    files = [write(text, f'{number}.conf') for number, text in enumerate(texts)]
+    files.append(write('[filter_scheduler]\navailable_filters = another.Filter', 'last.conf'))
+    said = nova_conf.read(files, [Zones])
+    assert (said.values, said.keys) == (RESERVED, KEYS | RESERVED.keys())
+
+
+def test_nova_ignores_the_options_of_the_request_filter_without_it(write):
+    assert nova_conf.read([write(RESERVING)], [Zones]) == Settings(DEFAULT_FILTERS, {}, KEYS)
+
+
+def test_what_the_engine_sets_for_reservations_counts_before_nova_s(write, tmp_path):
+    write(INSTALLED + RESERVING)
+    own = 'placement_req_required_member_prefix = own:'
+    path = write(f'{ENGINES.format(tmp_path / "nova.conf")}{own}', 'senlin.conf')
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    conf(args=[], default_config_files=[path], default_config_dirs=[], use_env=False)
+    values = nova_conf.with_nova_conf(conf).values
+    assert values == {'drs_pattern': 'esx', **RESERVED, 'required_member_prefix': 'own:'}

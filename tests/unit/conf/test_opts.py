@@ -5,9 +5,9 @@ from oslo_config import cfg
 
 from senlin_affinity.conf import opts
 from senlin_affinity.constraints.drs import PATTERN
-from senlin_affinity.core.errors import PluginError
-from senlin_affinity.core.options import Option
-from senlin_affinity.policy import affinity
+from senlin_affinity.groups import attachment
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.option import Option
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_defaults(conf):
     """They are what the decisions take when nobody says anything, registered once or twice."""
     assert opts.register(conf).request_timeout == 60
     assert conf.affinity.drs_pattern == PATTERN.default
-    assert conf.affinity.group_name_prefix == affinity.GROUP_NAME_PREFIX
+    assert conf.affinity.group_name_prefix == attachment.GROUP_NAME_PREFIX
     assert opts.changed(cfg.ConfigOpts()) == {}, 'R1-30: nothing is reserved'
 
 
@@ -68,7 +68,7 @@ def test_what_reaches_the_constraints_from_a_file(tmp_path):
 
 def test_the_sample_file_is_made_of_the_same(conf):
     listed = {group.name: options for group, options in opts.list_opts()}
-    assert set(listed) == {'affinity', 'scheduler'}
+    assert set(listed) == {'affinity', 'scheduler', 'quota'}
     for name, options in listed.items():
         assert {option.dest for option in options} == set(conf[name])
         assert all(option.help for option in options)

@@ -4,7 +4,9 @@ import dataclasses
 
 import pytest
 
-from senlin_affinity.core.objects import CloudSnapshot, ResolvedRequest
+from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.our_constraints import OURS
 from tests.support.small_cloud import aggregates_of, flavor_of, host_of, request_of, rules_of
 from tests.support.tables import rows
@@ -23,8 +25,9 @@ def test_assumed(row):
     snapshot = CloudSnapshot(hosts, aggregates_of(row.get('aggregates', {})))
     told = row.get('told', {})
     rules = rules_of(row)
-    rules = dataclasses.replace(rules, options={**rules.options, **told}, told=frozenset(told))
+    rules = dataclasses.replace(rules, options={**rules.options, **told}, explicit=frozenset(told))
     asked = ResolvedRequest(request_of(row), snapshot, flavor_of(row.get('flavor')), rules=rules)
-    found = list(RULES[row['rule']]().assumptions(asked))
+    every = RULES[row['rule']]().assumptions(asked)
+    found = [item for item in every if isinstance(item, Assumption)]
     assert [assumption.code for assumption in found] == row.get('assumed', [])
     assert all(assumption.text for assumption in found)

@@ -4,9 +4,10 @@ import pytest
 
 from senlin_affinity.constraints.candidates import LIMIT, CandidatesConstraint
 from senlin_affinity.constraints.resources import ResourcesConstraint
-from senlin_affinity.core import planner
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest, Rules
-from senlin_affinity.core.reasons import sentence
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.planner import planner
 from tests.support.small_cloud import (
     aggregates_of,
     flavor_of,
@@ -40,7 +41,7 @@ def test_row(row):
     assert verdict.outcome.value == 'SKIP'
     assert (verdict.code, verdict.facts) == (row['code'], row.get('facts', {}))
     assert sentence(verdict, rule.reasons) == row['sentence']
-    assert len(list(rule.unmodelled(asked))) == (row['code'] == 'candidates.cut')
+    assert len(list(rule.caveats(asked))) == (row['code'] == 'candidates.cut')
 
 
 def test_a_plan_says_so():

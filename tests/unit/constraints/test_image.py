@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.core.image import Image
-from senlin_affinity.core.objects import CloudSnapshot, PlacementRequest, ResolvedRequest
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
 from tests.support.small_cloud import flavor_of
 from tests.support.tables import rows
 from tests.unit.constraints.test_verdicts import check

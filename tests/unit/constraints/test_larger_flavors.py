@@ -3,10 +3,10 @@
 import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.core.planner import decide
-from senlin_affinity.core.planning.actions import apply
-from senlin_affinity.core.planning.evaluation import evaluate
-from senlin_affinity.core.planning.resolution import resolve
+from senlin_affinity.planner.changes import apply
+from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.planner.planner import decide
+from senlin_affinity.planner.resolution import resolve
 from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapshot_of
 
 RULES = (*CONSTRAINTS, ImageConstraint())

@@ -1,16 +1,15 @@
 """The page of the expression: its tables are run, and its policy is loaded."""
 
-import re
 import textwrap
 
 import pytest
 import yaml
 
-from senlin_affinity.core.aggregates.names import resolve
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.member_of import MemberOf
-from senlin_affinity.core.objects import Aggregate
-from senlin_affinity.core.provider_tree import admitted
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.snapshot import Aggregate
+from senlin_affinity.nova.aggregate_names import resolve
+from senlin_affinity.nova.provider_tree import admitted
 from senlin_affinity.policy import properties
 from tests.support.letters import UUIDS, contract, expand
 from tests.support.picture import PICTURE, providers
@@ -55,15 +54,6 @@ def test_picture(row):
             assert out == names - set(cell.removeprefix('all but ').split())
         else:
             assert out == set(cell.split())
-
-
-def test_the_picture_is_the_one_of_the_tests():
-    drawn = PAGE.partition('.. code-block:: text\n')[2].partition('Which providers')[0]
-    assert dict(re.findall(r'(\w+) \[(\w+)\]', drawn)) == {
-        name: each['aggregates'][0] for name, each in PICTURE.items() if 'aggregates' in each
-    }
-    assert set(re.findall(r'\w+', drawn)) >= set(PICTURE)
-    assert drawn.count('sharing') == sum(each.get('sharing', False) for each in PICTURE.values())
 
 
 def test_the_policy_is_one():

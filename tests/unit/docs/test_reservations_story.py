@@ -7,22 +7,12 @@ import pytest
 from oslo_config import cfg
 
 from senlin_affinity.conf import opts
-from senlin_affinity.constraints.reservations import (
-    FORBIDDEN_PREFIXES,
-    REQUIRED_PREFIX,
-    ReservationsConstraint,
-)
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.host import Host
-from senlin_affinity.core.objects import (
-    Aggregate,
-    CloudSnapshot,
-    Flavor,
-    PlacementRequest,
-    ResolvedRequest,
-    Rules,
-)
-from senlin_affinity.core.reservations import constrain
+from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor
+from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX, constrain
 from tests.unit.docs.test_manual import table, text_of
 
 PAGE = text_of('admin/reservations.rst')

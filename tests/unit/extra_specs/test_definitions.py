@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from senlin_affinity.core.errors import InvalidSpec, PluginError
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Parameter
 from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.values import Value
+from senlin_affinity.model.errors import InvalidSpec, PluginError
 from tests.support.tables import check_error, rows
 
 TYPES = {'int': int, 'bool': bool, 'str': str, 'float': float}

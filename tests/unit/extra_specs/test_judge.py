@@ -2,10 +2,10 @@
 
 import pytest
 
-from senlin_affinity.core.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from senlin_affinity.extra_specs import MODES, Finding, judge, validate, validate_all
 from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.registry import Registry
+from senlin_affinity.model.errors import InvalidExtraSpec, InvalidSpec, PluginError
 from tests.support.tables import rows
 
 REGISTRY = Registry()

@@ -7,7 +7,6 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from senlin_affinity.core.errors import InvalidExtraSpec, PluginError
 from senlin_affinity.extra_specs import validate
 from senlin_affinity.extra_specs.base import Namespace
 from senlin_affinity.extra_specs.index import Index
@@ -23,6 +22,7 @@ from senlin_affinity.extra_specs.registry import (
     load,
 )
 from senlin_affinity.extra_specs.validators import hw, namespaces, placement, quota
+from senlin_affinity.model.errors import InvalidExtraSpec, PluginError
 from tests.unit.extra_specs.test_definitions import definition
 
 #: A parameter of a name, as the document writes it.
@@ -208,9 +208,8 @@ class TestInstalled:
             install('acme', validators, group)
             install(f'acme{group[0]}', [definition(f'acme:{group[0]}')], group)
         install('other', [definition('acme:y')], NOVA_GROUP)
-        ours = 'senlin_affinity.plugins.nova_extra_specs'
+        ours = 'senlin_affinity.plugins.nova.extra_specs'
         install('senlin_affinity', group=NOVA_GROUP, target=ours)
-        install('reader', lambda _entry_points: pytest.fail('nothing is left'), READERS)
         names = ['acme:x', 'acme:s', 'acme:n']
         for name in ('hw:cpu_policy', 'hw_video:ram_max_mb', 'trait1:CUSTOM_X'):
             with pytest.raises(InvalidExtraSpec):
@@ -256,10 +255,11 @@ class TestInstalled:
         assert sys.modules.get('nova', 'not there') is before
 
     def test_what_does_not_load_here_is_read_elsewhere(self, install):
-        """R4-13, Q4-3: all of it at once, again where there was no answer; a bad reader is told."""
+        """R4-13, Q4-3: all of it at once, again without an answer; a bad reader is an error."""
+        here = Plugin('here', 'here:VALIDATORS', ())  # what it defines, the process itself reads
         answers = [
-            [Unanswered('late'), PluginError('broken')],
-            [Plugin('acme', 'no.acme:V', (definition('acme:x'),)), PluginError('broken')],
+            [Unanswered('late'), here, PluginError('broken')],
+            [Plugin('acme', 'no.acme:V', (definition('acme:x'),)), here, PluginError('broken')],
             [],
         ]
         asked = []
@@ -279,7 +279,28 @@ class TestInstalled:
         assert available() is found
         with pytest.raises(ValueError, match='shorter'):
             available(with_nova=True)
-        assert asked == [['acme', 'broken']] * 3
+        assert asked == [['acme', 'here', 'broken']] * 3
+
+    def test_what_ends_another_process_is_not_imported_here(self, install):
+        """Q4-3: a package that hangs or ends the process would take the engine with it."""
+        install('ends', lambda: pytest.fail('it is imported'))
+        install('reader', lambda found: [PluginError(f'{len(found)} ends')], READERS)
+        assert [str(each) for each in available().missing] == ['1 ends']
+
+    @pytest.mark.parametrize('error', [SystemExit(3), GeneratorExit('odd'), Exception('boom')])
+    def test_any_exception_of_a_package_is_an_error_with_its_name(self, install, error):
+        def validators():
+            raise error
+
+        with pytest.raises(PluginError, match=r'^extra spec validators ends \(ends:VALIDATORS\)'):
+            load(install('ends', validators))
+
+    def test_ctrl_c_while_a_package_loads_ends_the_command(self, install):
+        def validators():
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            load(install('slow', validators))
 
 
 class TestConversion:

@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 from glanceclient.v2.namespace_schema import BASE_SCHEMA
 
-from senlin_affinity.core.errors import InvalidSpec
 from senlin_affinity.extra_specs import metadef, render
 from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.registry import Plugin, Registry
+from senlin_affinity.model.errors import InvalidSpec
 
 MANUAL = Path(__file__).parents[3] / 'doc/source/extra_specs'
 REGISTRY = Registry()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.core.errors import AffinityError
+from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.policy.binding import Binding, read, write
 from tests.support.tables import check_error, raises, rows
 

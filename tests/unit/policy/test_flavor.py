@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.core.errors import AffinityError, CloudError
+from senlin_affinity.model.errors import AffinityError, CloudError
 from senlin_affinity.policy import flavor, properties
 from tests.support.fake_cloud import FakeCloud, Fault, cloud_of
 from tests.support.tables import check_error, raises, rows

@@ -2,13 +2,14 @@
 
 import pytest
 
-from senlin_affinity.core.errors import AffinityError
-from senlin_affinity.core.numbers import whole
-from senlin_affinity.core.objects import CloudSnapshot
-from senlin_affinity.policy import hook, placement
+from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.numbers import whole
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
-from senlin_affinity.policy.question import Look, Question
+from senlin_affinity.preflight import hook
+from senlin_affinity.preflight.question import CloudView, Question
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
 
@@ -25,10 +26,10 @@ def test_place(row):
 
     def place():
         question = Question(row['count'], policy=wanted, options={'drs_pattern': pattern})
-        growth = hook.Growth(question, bound)
-        needs = hook.needs(growth)
+        scale_request = hook.ScaleRequest(question, bound)
+        needs = hook.scope_of(scale_request)
         hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
-        return hook.decide(growth, Look(CloudSnapshot(tuple(hosts)))).answer
+        return hook.decide(scale_request, CloudView(CloudSnapshot(tuple(hosts)))).answer
 
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -53,7 +54,7 @@ def test_lines():
     assert [entry['zone'] for entry in pinned.entries()] == ['az1:cmp-1', 'nova:cmp-2']
     assert pinned.line() == 'places 2 node(s) into server group XYZ-ABCD on az1:cmp-1, nova:cmp-2'
     assert placement.Placement(0, '').line() == 'places no node: the size stays'
-    assert placement.Refusal('short', 'long').line() == 'refuses: short (long)'
+    assert placement.Refusal('short', 'long').line() == 'rejects: short (long)'
 
 
 @pytest.mark.parametrize('row', rows('policy_counts'))
@@ -83,8 +84,8 @@ def test_decided_count(row):
 def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
-    needs = hook.needs(hook.Growth(Question(2, policy=wanted), BOUND))
+    needs = hook.scope_of(hook.ScaleRequest(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned
-    assert hook.needs(hook.Growth(Question(0, policy=wanted), None)) is None
+    assert hook.scope_of(hook.ScaleRequest(Question(0, policy=wanted), None)) is None
     with pytest.raises(AffinityError):
-        hook.needs(hook.Growth(Question(2, policy=wanted), None))
+        hook.scope_of(hook.ScaleRequest(Question(2, policy=wanted), None))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from senlin_affinity.core.errors import InvalidSpec
-from senlin_affinity.core.spread import Spread
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.spread import Spread
 from senlin_affinity.policy import profile
 from tests.support.tables import rows
 
@@ -24,6 +24,21 @@ def test_group_hint(row):
 )
 def test_flavor(properties, name):
     assert profile.flavor({'properties': properties}) == name
+
+
+@pytest.mark.parametrize(
+    ('spec', 'items'),
+    [
+        ({'properties': {'metadata': {'role': 'web', 'tier': '1'}}}, 5),
+        ({'properties': {'metadata': {'cluster_id': 'x', 'role': 'web'}}}, 4),
+        ({'properties': {}}, 3),
+        ({'properties': {'metadata': None}}, 3),
+        ({}, 0),
+    ],
+)
+def test_metadata_items(spec, items):
+    """Senlin adds the ids of the cluster and the node, and the index of the node."""
+    assert profile.metadata_items(spec) == items
 
 
 @pytest.mark.parametrize('version', ['1.0', 1.0])
@@ -54,6 +69,21 @@ def test_an_odd_hint(group):
     spec = {'properties': {'scheduler_hints': {'group': group}}}
     with pytest.raises(InvalidSpec, match=r'^properties\.scheduler_hints\.group: must be the name'):
         profile.group_hint(spec)
+
+
+@pytest.mark.parametrize(
+    ('spec', 'hints'),
+    [
+        ({}, {}),
+        ({'properties': {'scheduler_hints': None}}, {}),
+        ({'properties': {'scheduler_hints': {'query': '[]'}}}, {'query': '[]'}),
+        ({'scheduler_hints': {'a': 1, 'b': 2}, 'properties': {'scheduler_hints': {'b': 3}}},
+         {'a': 1, 'b': 3}),
+    ],
+    ids=['none', 'null', 'in the properties', 'in both places'],
+)  # fmt: skip
+def test_scheduler_hints(spec, hints):
+    assert profile.scheduler_hints(spec) == hints
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
-from senlin_affinity.core.errors import AffinityError, InvalidSpec
-from senlin_affinity.policy import affinity, properties
+from senlin_affinity.groups import attachment
+from senlin_affinity.model.errors import AffinityError, InvalidSpec
+from senlin_affinity.policy import properties
 from tests.support.fake_cloud import FakeCloud, cloud_of
 from tests.support.tables import as_tuples, check_error, raises, rows
 
@@ -19,11 +20,24 @@ def test_load(row):
         with pytest.raises(AffinityError) as caught:
             properties.load(spec)
         check_error(row, caught.value)
+        paths = [mistake.path for mistake in caught.value.mistakes]
+        assert paths == row.get('mistakes', [row['path']])
+        assert str(caught.value) == '; '.join(map(str, caught.value.mistakes))
         return
     added = {'extra_specs': 'permissive', 'preflight': 'enforce'}
     wanted = {'version': str(version), **({} if str(version) == '1.0' else added)}
     wanted |= as_tuples(row.get('properties', {}))
     assert properties.load(spec) == properties.Properties(**wanted)
+
+
+def test_at_most_20_mistakes_are_reported():
+    wanted = {'servergroup': dict.fromkeys(map(str, range(15)), 1), 'member_of': ['!'] * 1000}
+    spec = {'type': properties.TYPE, 'version': '1.1', 'properties': wanted}
+    with pytest.raises(InvalidSpec) as caught:
+        properties.load(spec)
+    paths = [f'properties.servergroup.{number}' for number in range(15)]
+    paths += [f'properties.member_of[{number}]' for number in range(5)]
+    assert [mistake.path for mistake in caught.value.mistakes] == paths
 
 
 def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
@@ -45,16 +59,16 @@ def test_what_no_reader_takes_is_left_as_it_is():
 
 def test_zone_exists():
     cloud = FakeCloud(zones=frozenset({'nova', 'nova_1'}))
-    affinity.validate(properties.Properties('1.1'), cloud)
+    attachment.validate(properties.Properties('1.1'), cloud)
     assert cloud.requests == []
-    affinity.validate(properties.Properties('1.1', availability_zone='nova_1'), cloud)
+    attachment.validate(properties.Properties('1.1', availability_zone='nova_1'), cloud)
     assert cloud.requests == ['zones']
 
 
 def test_zone_does_not_exist():
     """R3-26: the words of Senlin's own policy."""
     with pytest.raises(InvalidSpec) as caught:
-        affinity.validate(properties.Properties('1.1', availability_zone='X'), FakeCloud())
+        attachment.validate(properties.Properties('1.1', availability_zone='X'), FakeCloud())
     assert caught.value.message == "The specified availability_zone 'X' could not be found."
     assert caught.value.path == 'properties.availability_zone'
 
@@ -65,9 +79,9 @@ def test_member_of(row):
     wanted = properties.Properties('1.1', member_of=tuple(row['member_of']), pins_hosts=True)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            affinity.member_of(wanted, cloud, cloud)
+            attachment.member_of(wanted, cloud, cloud)
         check_error(row, caught.value)
     else:
-        assert affinity.member_of(wanted, cloud, cloud).to_query() == row['query']
+        assert attachment.member_of(wanted, cloud, cloud).to_query() == row['query']
     if 'requests' in row:
         assert cloud.requests == row['requests']

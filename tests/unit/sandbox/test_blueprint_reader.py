@@ -6,10 +6,18 @@ from dataclasses import asdict
 import pytest
 import yaml
 
-from senlin_affinity.core.errors import InvalidSpec
+from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.sandbox import blueprint_reader as reader
 from senlin_affinity.sandbox import nova_process
-from senlin_affinity.sandbox.blueprint import AggregateSpec, Blueprint, FlavorSpec, HostSpec
+from senlin_affinity.sandbox.blueprint import (
+    OPERATOR,
+    AggregateSpec,
+    Blueprint,
+    FlavorSpec,
+    HostSpec,
+)
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from senlin_affinity.sandbox.supervisor import Wanted
 
 
 def read(text):
@@ -122,6 +130,10 @@ def test_a_blueprint_survives_the_way_into_the_children():
         ('{hosts: 1, flavors: {x: {ram: 0}}}', 'flavors.x.ram', 'a whole number of 1 or more'),
         ('{hosts: 1, flavors: {x: {id: 1}}}', 'flavors.x.id', 'write "1" in quotes'),
         ('{hosts: 1, quotas: {server_group: 1}}', 'quotas.server_group', '"server_groups"'),
+        ('{hosts: 1, filters: ComputeFilter}', 'filters', 'a list of names'),
+        ('{hosts: 1, available_filters: [1]}', 'available_filters', 'a text is wanted'),
+        ('{hosts: 1, nova_options: [x]}', 'nova_options', 'must be a mapping'),
+        ('{hosts: 1, senlin_options: {affinity: x}}', 'senlin_options.affinity', 'a mapping'),
         ('{hosts: 1, quotas: {cores: -2}}', 'quotas.cores', 'a whole number of -1 or more'),
         ('{hosts: {a: {availability_zone: az1}}, default_availability_zone: az2}',
          'default_availability_zone', 'no host is in the zone "az2"; did you mean "az1"?'),
@@ -132,6 +144,39 @@ def test_what_is_wrong_is_named_with_its_path(text, path, words):
         read(text)
     assert caught.value.path == path
     assert words in caught.value.message
+
+
+def test_what_the_services_run():
+    made = read("""
+        hosts: 1
+        filters: [ComputeFilter, Mine]
+        available_filters: [a.b.Mine]
+        api_filters: ['egg:a#b']
+        nova_options: {scheduler: {max_placement_results: 3}, DEFAULT: }
+        senlin_options:
+    """)
+    assert (made.filters, made.available_filters) == (('ComputeFilter', 'Mine'), ('a.b.Mine',))
+    assert made.api_filters == ('egg:a#b',)
+    assert made.nova_options == {'scheduler': {'max_placement_results': 3}, 'DEFAULT': {}}
+    assert made.senlin_options == {}
+
+
+def test_a_file_adds_to_the_options_of_the_engine(tmp_path):
+    """What a file says wins over what the caller gives."""
+    file = tmp_path / 'cloud.yaml'
+    own = 'senlin_options: {affinity: {preflight: warn}, senlin_affinity_cloud: {}}'
+    file.write_text(f'{{hosts: 1, {own}}}')
+    given = {'affinity': {'preflight': 'off', 'request_timeout': 9}, **OPERATOR}
+    made = SandboxCloud.from_file(file, senlin_options=given)._blueprint.senlin_options
+    assert made == {'affinity': {'preflight': 'warn', 'request_timeout': 9}, **OPERATOR}
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'options'), [(Wanted(), OPERATOR), (Wanted(operator=False), {})]
+)
+def test_the_policy_of_sandbox_up_has_operator_credentials(wanted, options):
+    assert wanted.made(print)._blueprint.senlin_options == options
+    assert SandboxCloud(1)._blueprint.senlin_options == {}
 
 
 def test_a_paste_file_of_another_shape():

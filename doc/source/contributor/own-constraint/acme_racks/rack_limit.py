@@ -7,16 +7,16 @@ BY = 'rack'
 MOST = Option('most_per_rack', 0, 'Servers of one group in one rack; 0: no limit.', minimum=0)
 
 
-class RackLimit:
+class RackLimit(base.Constraint):
     """A rule about sets of hosts."""
 
     name = 'rack_limit'
     order = 106
     summary = 'no more servers of one group in one rack than most_per_rack'
     needs = ('hosts', 'aggregates', 'server_groups')
-    filters = ()
-    is_by_name = False
-    is_by_resources = False
+    is_host_specific = False
+    uses_resources = False
+    couples_domains = False
     options = (MOST,)
     reasons = {
         'rack_limit.off': Reason('there is no limit, or no server group'),
@@ -45,13 +45,11 @@ class RackLimit:
             return Verdict.rejected('rack_limit.several')
         return Verdict.passed('rack_limit.in_rack' if racks else 'rack_limit.no_rack')
 
-    def shape(self, resolved, host):
-        return base.domains_of(resolved.snapshot, BY, host)
-
     def domains(self, resolved, host):
-        if resolved.server_group is None:
-            return []  # not known: check_host says so
-        return [Domain(BY, rack) for rack in base.domains_of(resolved.snapshot, BY, host) or ()]
+        racks = base.domains_of(resolved.snapshot, BY, host) or ()
+        if resolved.server_group is None or len(racks) != 1:
+            return []  # check_host has the verdict
+        return [Domain(BY, rack) for rack in racks]
 
     def check_domains(self, resolved, rooms):
         held, limit = base.servers(resolved, BY), resolved.option(MOST)
@@ -67,11 +65,13 @@ class RackLimit:
                 )
         return verdicts
 
-    def remedies(self, planner):
-        now = planner.resolved.option(MOST)
-        if self.has_domains(planner.resolved):
-            limit, then = planner.smallest(
-                now + planner.wanted, now + 1, lambda limit: planner.plan_option(MOST, limit)
+    def proposals(self, resolved, evaluation):
+        if self.has_domains(resolved):
+            now, held = resolved.option(MOST), base.servers(resolved, BY).values()
+            yield base.RaisedNumber(
+                'most_per_rack',
+                'most_per_rack: {number}',
+                path=('options', MOST.key),
+                now=now,
+                most=resolved.request.count + max(0, max(held, default=0) - now),
             )
-            change = f'most_per_rack: {limit}'
-            yield planner.change('most_per_rack', change, limit - now, then)

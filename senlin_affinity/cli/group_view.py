@@ -1,0 +1,91 @@
+"""Build the rows of ``group list`` and ``group audit``.
+
+The input is a status, or a group with its hosts and servers. Each function returns rows of
+:data:`COLUMNS` or :data:`FINDINGS`. Nova returns the hosts and the names of servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from senlin_affinity.cli import base
+from senlin_affinity.cli.servers_view import rule
+from senlin_affinity.groups import audit
+from senlin_affinity.groups.audit import GroupStatus
+from senlin_affinity.model.member_locations import Place
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.terminal_text import escaped
+
+COLUMNS = ('ID', 'Name', 'Rule', 'Members', 'Made By', 'Used By', 'Orphan')
+NO_TIME = base.Cell(None, '')
+FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'Names', 'State', 'Since')
+STATE = FINDINGS.index('State')
+#: The states in ``group audit``.
+FINE, VIOLATED, NOWHERE, OUTSIDE, DOUBLED, GONE = (
+    'ok', 'violated', 'no host known', 'outside of the group', 'two policies', 'no such group',
+)  # fmt: skip
+
+
+def of_status(status: GroupStatus) -> tuple[Any, ...]:
+    """Return the row of ``group list`` for one group."""
+    group = status.group
+    users = base.Cell(list(status.users), escaped(', '.join(status.users)) or '-')
+    members = len(group.members)
+    return (
+        group.id, cell(group.name), rule(group), members, status.made_by, users,
+        status.is_orphan,
+    )  # fmt: skip
+
+
+def located(
+    groups: Sequence[ServerGroup], compute: Any, *, is_administrator: bool
+) -> tuple[Sequence[ServerGroup], dict[str, str]]:
+    """Return the groups with their members' hosts, and the names of servers by their ids."""
+    if not any(group.members for group in groups):
+        return groups, {}
+    from senlin_affinity.cloud import members
+
+    known, names = members.listed_with_names(compute, groups, is_administrator=is_administrator)
+    return members.located(groups, known), names
+
+
+def cell(text: str) -> base.Cell:
+    """Return a cell whose text is escaped for human-readable formats only."""
+    return base.Cell(text, escaped(text))
+
+
+def _servers(servers: Sequence[str], names: Mapping[str, str]) -> tuple[base.Cell, base.Cell]:
+    """Return the ids and the names; the name of an unknown server is None."""
+    found = [names.get(server) for server in servers]
+    shown = '\n'.join(escaped(name or '?') for name in found)
+    return base.Cell(list(servers), '\n'.join(servers)), base.Cell(found, shown)
+
+
+def finding(
+    group: ServerGroup, place: Place, names: Mapping[str, str], since: base.Cell
+) -> tuple[Any, ...]:
+    """Return the row of the members on one host."""
+    state = VIOLATED if place.is_violated else FINE
+    if place.host is None:
+        state = NOWHERE
+    host, servers = cell(place.host or ''), _servers(place.servers, names)
+    return cell(group.name), rule(group), host, *servers, state, since
+
+
+def outside(
+    group: ServerGroup, servers: Sequence[str], names: Mapping[str, str], compute: Any
+) -> Iterator[tuple[Any, ...]]:
+    """Yield one row of the nodes' servers that exist and are not members, if there are any."""
+    from senlin_affinity.cloud import members
+
+    found = audit.outside(group, servers)
+    of_others = members.names_of(compute, [each for each in found if each not in names])
+    known = {**names, **of_others}
+    if there := [each for each in found if each in known]:
+        yield cell(group.name), rule(group), '', *_servers(there, known), OUTSIDE, NO_TIME
+
+
+def without_group(what: str, state: str, cluster: str = '') -> tuple[Any, ...]:
+    """Return the row of a finding that does not concern the members of one group."""
+    return cell(what), '', '', cell(cluster), '', state, NO_TIME

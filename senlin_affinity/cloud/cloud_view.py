@@ -1,0 +1,102 @@
+"""Fetch what a question needs of the cloud: the snapshot, the image and Placement's answer.
+
+Raises: CloudError if the cloud does not answer, InvalidSpec for an image that does not exist and
+must. Any other part that cannot be read raises nothing: ``CloudView.unavailable`` gives the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from senlin_affinity.cloud import connection, flavors, images, mirrors, snapshot
+from senlin_affinity.cloud.clients import Clients, OwnerClient
+from senlin_affinity.cloud.connection import ports
+from senlin_affinity.cloud.read import Read
+from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import candidate_query
+from senlin_affinity.nova.aggregate_sync import asked_of_placement
+from senlin_affinity.preflight.question import (
+    ANSWER,
+    IMAGE,
+    CloudView,
+    FetchScope,
+    Question,
+    ask,
+)
+
+
+def fetch(
+    clients: Clients, needed: FetchScope, timeout: float | None = None, read: Read | None = None
+) -> CloudView:
+    """Fetch what is needed; for a DRS search, only the hosts that match.
+
+    :param read: the part that was fetched before, and is not fetched again.
+    """
+    if needed.drs_pattern is not None:
+        inventory = ports(clients, timeout).inventory
+        found = inventory.hosts_named_like(needed.drs_pattern)
+        owner_sees_hosts = not clients.has_operator or inventory.shows_hosts()
+        return CloudView(CloudSnapshot(hosts=tuple(found)), owner_sees_hosts=owner_sees_hosts)
+    taken = snapshot.take(
+        clients,
+        server_groups=needed.server_groups,
+        project_id=needed.project_id,
+        servers=needed.servers,
+        is_project_of_group=needed.server_groups is not None,
+        timeout=timeout,
+        read=read,
+    )
+    unknown = dict(taken.unavailable)
+    if needed.server_groups == ():  # the reason would only be that none was requested
+        unknown.pop('server_groups', None)
+    seen = CloudView(taken.snapshot, unknown, owner_sees_hosts=taken.owner_sees_hosts)
+    image = needed.image
+    if image is not None:
+        try:
+            known = None if read is None else read.image(image)
+            known = known or images.find(clients.owner, image, timeout)
+            seen = replace(seen, images={image: known})
+        except AffinityError as error:
+            if needed.is_image_needed and isinstance(error, InvalidSpec):
+                raise
+            seen = replace(seen, unavailable={**unknown, IMAGE: str(error)})
+    resolved = _resolved(needed.question, seen)
+    if resolved is None:
+        return seen
+    shared = _with_access(clients.owner, taken.snapshot, resolved, timeout)
+    checked = mirrors.see(clients.operator, shared, asked_of_placement(resolved), timeout)
+    seen, taken = replace(seen, snapshot=checked), replace(taken, snapshot=checked)
+    query = candidate_query.query(resolved)
+    if query is None:
+        return seen
+    try:
+        return replace(seen, snapshot=snapshot.answered(clients.operator, taken, query, timeout))
+    except CloudError as error:
+        return replace(seen, unavailable={**seen.unavailable, ANSWER: str(error)})
+
+
+def _with_access(
+    owner: OwnerClient, snapshot: CloudSnapshot, resolved: ResolvedRequest, timeout: float | None
+) -> CloudSnapshot:
+    """Add to the snapshot whether the project may use the flavor. At most one request."""
+    flavor, project = resolved.flavor, resolved.project_id
+    if flavor is None or flavor.is_shared is not None or project is None:
+        return snapshot
+    is_shared = flavors.is_shared(connection.compute(owner, timeout), flavor.id, project)
+    known = (
+        replace(each, is_shared=is_shared) if each.id == flavor.id else each
+        for each in snapshot.flavors or ()
+    )
+    return replace(snapshot, flavors=tuple(known))
+
+
+def _resolved(question: Question | None, seen: CloudView) -> ResolvedRequest | None:
+    """Return the resolved question; None if the hosts are unknown or the question is invalid."""
+    if question is None or seen.snapshot.hosts is None:
+        return None
+    try:
+        return ask(question, seen)
+    except InvalidSpec:
+        return None  # raised again when the question is answered

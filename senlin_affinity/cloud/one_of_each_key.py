@@ -1,0 +1,73 @@
+"""Load YAML, but reject duplicate keys and documents that aliases make too large.
+
+PyYAML keeps the last of several equal keys, and expands each merge key (``<<``) and each alias: a
+kilobyte of nested aliases takes minutes.
+
+Units: ``_NODES`` is a number of nodes with all aliases expanded; ``_DIGITS`` is the length of a
+number in characters.
+
+Errors: yaml.YAMLError, with the line of the mistake.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+_NODES, _DIGITS = 100_000, 100
+
+
+class Loader(yaml.SafeLoader):
+    """The loader of ``yaml.safe_load`` that rejects duplicate keys and too large documents."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        """Compose a mapping, and reject duplicate keys before merge keys are expanded."""
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    raise yaml.composer.ComposerError(
+                        None, None, f'duplicate key {key.value!r}', key.start_mark
+                    )
+                seen.add((key.tag, key.value))
+        return node
+
+    def get_single_node(self) -> Any:
+        """Compose the document, and reject it if its aliases make it too large."""
+        node = super().get_single_node()
+        if node is not None:
+            _count(node, {})
+        return node
+
+    def _number(self, node: Any) -> Any:
+        if len(node.value) > _DIGITS:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'a number has more than {_DIGITS} digits', node.start_mark
+            )
+        is_int = node.tag.endswith(':int')
+        return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
+
+
+for _kind in ('int', 'float'):
+    Loader.add_constructor(f'tag:yaml.org,2002:{_kind}', Loader._number)
+
+
+def _count(node: Any, known: dict[int, int]) -> int:
+    """Return the number of nodes in a node with all aliases expanded."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = _NODES  # if it contains itself, it has no end
+    inner = node.value
+    if isinstance(node, yaml.MappingNode):
+        inner = [each for pair in inner for each in pair]
+    total = 1 + sum(_count(each, known) for each in inner)
+    if total > _NODES:
+        raise yaml.composer.ComposerError(
+            None, None, f'aliases make it larger than {_NODES:,} values', node.start_mark
+        )
+    known[id(node)] = total
+    return total

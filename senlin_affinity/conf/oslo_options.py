@@ -1,0 +1,43 @@
+"""Convert an option of a constraint into one of oslo.config, and read its value.
+
+Example::
+
+    as_oslo(Option('most_per_rack', 2, 'Servers of one group in one rack.', minimum=1))
+        -> cfg.IntOpt('most_per_rack', default=2, min=1, help=...)
+
+Units: a list of oslo.config is a tuple of strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_config import cfg
+
+from senlin_affinity.model.option import Option
+
+_TYPES: Mapping[type, Any] = {
+    bool: cfg.BoolOpt,
+    int: cfg.IntOpt,
+    float: cfg.FloatOpt,
+    tuple: cfg.ListOpt,
+}
+
+
+def as_oslo(option: Option) -> Any:
+    """Return the oslo.config option for an option of a constraint."""
+    kind = _TYPES.get(type(option.default), cfg.StrOpt)
+    default = list(option.default) if isinstance(option.default, tuple) else option.default
+    more: dict[str, Any] = {}
+    if option.minimum is not None:
+        more['min'] = option.minimum
+    if option.pattern is not None:
+        more['regex'] = option.pattern
+    return kind(option.dest, default=default, help=option.help, **more)
+
+
+def value_of(conf: Any, option: Option, group: str = '') -> Any:
+    """Return the value of a registered option; ``group`` overrides the group of the option."""
+    value = conf[group or option.group][option.dest]
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,146 @@
+"""Keep servers on, or off, the hosts of servers that scheduler hints name.
+
+A server goes to a host of one of the servers of ``same_host``, and to no host of a server of
+``different_host``. A named server that does not exist, or that has no host, matches no host.
+
+The verdict is unknown for the hosts of servers that were not read, that are being moved, or that
+were moved a short time ago.
+
+Source: Nova's SameHostFilter and DifferentHostFilter (``nova.scheduler.filters.affinity_filter``).
+Neither is in Nova's default list. For pinned hosts Nova runs no filter, and the planner enforces
+the hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import ClassVar, NamedTuple
+
+from senlin_affinity.constraints.base import Constraint, Host, Reason, ResolvedRequest, Verdict
+from senlin_affinity.model import scheduler_hints
+from senlin_affinity.model.scheduler_hints import DIFFERENT_HOST, OF_SERVERS, SAME_HOST
+from senlin_affinity.model.server_group import Member
+from senlin_affinity.nova.group_members import may_count
+
+#: Both hints have one sentence: naming the hint that rejects a host would reveal hosts.
+_FOR_OWNER = 'they must keep to the scheduler hints {scheduler_hints}'
+
+
+class _Hint(NamedTuple):
+    """A scheduler hint, with the hosts of the servers that it names.
+
+    ``hosts`` certainly have one of the servers, and ``possible`` may have one. ``is_any_lost``
+    means that the host of a server is unknown, so any host may have it.
+    """
+
+    name: str
+    servers: tuple[str, ...]
+    hosts: frozenset[str]
+    possible: frozenset[str]
+    is_any_lost: bool
+
+
+class SchedulerHintsConstraint(Constraint):
+    """The scheduler hints that name servers, as a constraint."""
+
+    name = 'scheduler_hints'
+    order = 90
+    summary = 'the hosts of servers that scheduler hints name'
+    needs = ('hosts',)
+    filters = (*OF_SERVERS.values(),)
+    is_host_specific = True
+    uses_resources = False
+    is_waivable = True
+    reasons: ClassVar[Mapping[str, Reason]] = {
+        'scheduler_hints.none': Reason('no scheduler hint names servers'),
+        'scheduler_hints.satisfied': Reason('the scheduler hints {hints} allow it'),
+        'scheduler_hints.same_host': Reason(
+            'has none of the servers of the scheduler hint same_host ({servers})',
+            advice='make room on the host of these servers, or leave out the hint',
+            for_owner=_FOR_OWNER,
+        ),
+        'scheduler_hints.different_host': Reason(
+            'has a server of the scheduler hint different_host ({servers})',
+            advice='add a host, or leave out the hint',
+            for_owner=_FOR_OWNER,
+        ),
+        'scheduler_hints.unknown': Reason(
+            'the hosts of the servers of the scheduler hint {hint} ({servers}) are not known'
+        ),
+        'scheduler_hints.not_enforced': Reason(
+            'not enforced here: the scheduler does not run {filters}'
+        ),
+    }
+
+    def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
+        """See :meth:`Constraint.check_host`."""
+        hints = resolved.once(_hints)
+        if not hints:
+            return Verdict.skipped('scheduler_hints.none')
+        enforced = scheduler_hints.enforced(resolved)
+        read = [hint for hint in hints if hint.name in enforced]
+        if not read:
+            filters = ', '.join(OF_SERVERS[hint.name] for hint in hints)
+            return Verdict.skipped('scheduler_hints.not_enforced', filters=filters)
+        verdicts = [verdict for hint in read if (verdict := _against(hint, host.host)) is not None]
+        verdicts.sort(key=bool)  # a rejection outweighs what is unknown
+        names = ', '.join(hint.name for hint in read)
+        return next(iter(verdicts), Verdict.passed('scheduler_hints.satisfied', hints=names))
+
+    def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return no field: only the name of a host counts."""
+        return ()
+
+    def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
+        """Return the hosts that have a server of the hints, or may have one."""
+        hints = resolved.once(_hints)
+        return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
+
+    def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Yield the filters that read the hints."""
+        return (OF_SERVERS[hint.name] for hint in resolved.once(_hints))
+
+    def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
+        """Return a description of each other hint that may reject hosts."""
+        return scheduler_hints.unmodelled(resolved)
+
+
+def _against(hint: _Hint, host: str) -> Verdict | None:
+    """Return the verdict of one hint on a host; None if the hint allows the host."""
+    is_here, servers = host in hint.hosts, ', '.join(hint.servers)
+    may_be_here = hint.is_any_lost or host in hint.possible
+    if is_here == (hint.name == SAME_HOST) and (is_here or not may_be_here):
+        return None
+    if not is_here and may_be_here:
+        return Verdict.unknown('scheduler_hints.unknown', hint=hint.name, servers=servers)
+    return Verdict.rejected(f'scheduler_hints.{hint.name}', servers=servers)
+
+
+def _hints(resolved: ResolvedRequest) -> tuple[_Hint, ...]:
+    """Return the hints of the request that name servers."""
+    return tuple(
+        _hint(resolved, name, servers)
+        for name in (SAME_HOST, DIFFERENT_HOST)
+        if (servers := scheduler_hints.servers(resolved.request.scheduler_hints, name))
+    )
+
+
+def _hint(resolved: ResolvedRequest, name: str, servers: tuple[str, ...]) -> _Hint:
+    known = resolved.snapshot.located
+    hosts: set[str] = set()
+    possible: set[str] = set()
+    is_any_lost = False
+    for server in filter(scheduler_hints.may_exist, servers):
+        member = known.get(server, Member(server))
+        places = {*member.also_on, *filter(None, (member.host,))}
+        if member.is_nowhere:
+            continue
+        if not places or member.is_half_known:
+            is_any_lost = True
+        elif member.also_on:
+            possible |= places
+        else:
+            hosts |= places
+            left = (host for host, since in member.left.items() if may_count(resolved, since))
+            possible.update(() if resolved.rules.is_pinned else left)
+    return _Hint(name, servers, frozenset(hosts), frozenset(possible), is_any_lost)

@@ -1,1 +1,0 @@
-"""What is true, without a cloud: pure rules from a snapshot to a verdict."""

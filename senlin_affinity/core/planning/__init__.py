@@ -1,1 +1,0 @@
-"""From a request and a snapshot to a decision: the parts that ``core.planner`` puts together."""

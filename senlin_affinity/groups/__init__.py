@@ -1,0 +1,1 @@
+"""The life cycle of server groups: attach, detach, adoption and audit."""

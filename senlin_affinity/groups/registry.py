@@ -1,0 +1,118 @@
+"""Bindings and notes of all projects: the users and the creator of each server group.
+
+The engine builds a :class:`GroupRegistry` from its database, a command from Senlin's API. The
+registry itself performs no I/O.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from senlin_affinity.groups import ownership_records as notes
+from senlin_affinity.groups.ownership_records import CREATING, KEPT, Note
+from senlin_affinity.policy.binding import Binding
+
+#: Replaces the name of a cluster of another project.
+FOREIGN = 'of another project'
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A binding, with its cluster and its policy."""
+
+    cluster: str
+    cluster_name: str
+    policy: str
+    policy_name: str
+    policy_type: str
+    is_enabled: bool
+    binding: Binding
+
+
+@dataclass(frozen=True)
+class GroupRegistry:
+    """The bindings, and the notes of policies by the policy's id, of one project or of all.
+
+    ``clusters`` maps the ids of all clusters to their names, or to ``FOREIGN`` for a cluster of
+    another project than the reader's. ``kept`` are the notes in the data of clusters.
+    ``is_attaching`` returns whether a policy is being attached to a cluster.
+    """
+
+    clusters: Mapping[str, str]
+    bound: tuple[Bound, ...]
+    notes: Mapping[str, tuple[Note, ...]]
+    kept: tuple[Note, ...] = ()
+    is_attaching: Callable[[str], bool] = field(default=lambda _cluster: False, compare=False)
+
+    def all_notes(self) -> Iterator[Note]:
+        """Yield the notes of all policies and clusters."""
+        yield from itertools.chain(self.kept, *self.notes.values())
+
+    def is_made(self, group_id: str) -> bool:
+        """Return whether a binding or a note records that a policy created the group."""
+        return self.is_bound(group_id) or any(
+            note.group == group_id and note.kind != CREATING for note in self.all_notes()
+        )
+
+    def is_bound(self, group_id: str, but: tuple[str, str] | None = None) -> bool:
+        """Return whether a binding records that a policy created the group.
+
+        :param but: a cluster and a policy whose binding is ignored.
+        """
+        return any(
+            each.binding.servergroup_id == group_id
+            and each.binding.is_ours
+            and (each.cluster, each.policy) != but
+            for each in self.bound
+        )
+
+    def users(self, group_id: str, cluster: str = '', policy: str = '') -> list[str]:
+        """Return the names of the clusters that use a group.
+
+        The binding of the given cluster and policy, and the notes of that cluster, are ignored. A
+        cluster that is being attached to the group uses it already; a kept group belongs to its
+        cluster.
+        """
+        found = {
+            each.cluster_name
+            for each in self.bound
+            if each.binding.servergroup_id == group_id
+            and (each.cluster, each.policy) != (cluster, policy)
+        }
+        for note in self.all_notes():
+            is_of_other = note.cluster in self.clusters and note.cluster != cluster
+            if (is_of_other and note.group == group_id) and (
+                note.kind == KEPT or self.is_attaching(note.cluster)
+            ):
+                found.add(self.clusters[note.cluster])
+        return sorted(found)
+
+    def pending(self, cluster: str) -> set[str]:
+        """Return the names of groups that attaches of the cluster were about to create."""
+        here = (cluster, CREATING)
+        return {note.group for note in self.all_notes() if (note.cluster, note.kind) == here}
+
+    def naming(self, name: str) -> set[str]:
+        """Return the policies with an interrupted attach that was about to create this name."""
+        return {
+            policy
+            for policy, noted in self.notes.items()
+            for note in noted
+            if (note.kind, note.group) == (CREATING, name) and not self.is_attaching(note.cluster)
+        }
+
+
+def kept(cluster: str, data: object) -> Iterator[Note]:
+    """Yield a note for the group that the data of a cluster record as kept."""
+    if group := noted(data):
+        yield Note(cluster, KEPT, group)
+
+
+def noted(data: object) -> str | None:
+    """Return the id of the kept group in the data of a cluster; None if there is none."""
+    note: Any = data.get(notes.KEY) if isinstance(data, Mapping) else None
+    group = note.get(KEPT) if isinstance(note, Mapping) else None
+    return group if isinstance(group, str) else None

@@ -1,0 +1,1 @@
+"""Values that describe a request, a cloud and a verdict."""

@@ -1,0 +1,166 @@
+"""Count the servers of one kind that Placement allocates on a host, one after another.
+
+``GET /allocation_candidates`` lists the alternatives of one server on a host (the amount of each
+resource class from each provider) and the free capacity of each provider. Each server uses one
+alternative, which Placement chooses.
+
+Example::
+
+    count([{('numa-0', 'VCPU'): 2}, {('numa-1', 'VCPU'): 2}],
+          {('numa-0', 'VCPU'): 5, ('numa-1', 'VCPU'): 4}) == Count(room=4, certain=4)
+
+Units: numbers of servers. ``room`` is the number that fits in the best order, or an upper bound of
+it; ``certain`` is the number that fits in the worst order, or a lower bound of it. The two are
+equal if the alternatives are independent choices (a GPU and a port), each among disjoint sets of
+providers. For other alternatives, all orders are searched while there are few of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+#: A provider and a resource class.
+Key = tuple[str, str]
+#: The amount that one server uses of each provider's resource class.
+Takes = Mapping[Key, int]
+#: The same, with each key replaced by its index: sorted pairs of index and amount.
+_Taken = tuple[tuple[int, int], ...]
+
+#: The search over all orders stops after this many states of a host.
+_MOST_STATES = 500
+
+
+class Count(NamedTuple):
+    """The number of servers that fit in the best order, and in the worst order."""
+
+    room: int
+    certain: int
+
+
+class CandidateCapacity(NamedTuple):
+    """The number of servers that Placement allocates on one host for one query."""
+
+    query: str
+    room: int
+    certain: int
+
+    def less(self, servers: int) -> CandidateCapacity:
+        """Return the capacity that remains after this many servers, at least 0."""
+        return CandidateCapacity(
+            self.query, max(0, self.room - servers), max(0, self.certain - servers)
+        )
+
+
+def count(alternatives: Iterable[Takes], free: Mapping[Key, int]) -> Count:
+    """Count the servers that fit if each uses one of the alternatives."""
+    unique = {frozenset(takes.items()): takes for takes in alternatives}
+    fitting = [takes for takes in unique.values() if _room(takes.items(), free)]
+    if len(fitting) < 2:
+        room = sum(_room(takes.items(), free) for takes in fitting)
+        return Count(room, room)
+    # Sort by class and free capacity, so that similar hosts share an entry of the cache.
+    keys = sorted({key for takes in fitting for key in takes}, key=lambda key: (key[1], free[key]))
+    places = {key: place for place, key in enumerate(keys)}
+    left = tuple(free[key] for key in keys)
+    taken = [tuple(sorted((places[key], takes[key]) for key in takes)) for takes in fitting]
+    counts = [_among(choices, left) for choices in _choices(taken, [key[1] for key in keys])]
+    return Count(min(each.room for each in counts), min(each.certain for each in counts))
+
+
+def _choices(taken: Sequence[_Taken], classes: Sequence[str]) -> Iterable[tuple[_Taken, ...]]:
+    """Split the alternatives into independent choices; return one choice if that is impossible.
+
+    The alternatives are a product of the alternatives of single resource classes, or of sets of
+    classes that depend on each other (two classes of the same provider).
+    """
+    sets = [{name} for name in dict.fromkeys(classes)]
+    parts = [_part(taken, classes, names) for names in sets]
+    one = 0
+    while one < len(sets):
+        for two in range(one + 1, len(sets)):
+            both = sets[one] | sets[two]
+            together = _part(taken, classes, both)
+            if len(together) < len(parts[one]) * len(parts[two]):
+                sets[one], parts[one] = both, together
+                del sets[two], parts[two]
+                one = -1
+                break
+        one += 1
+    if math.prod(map(len, parts)) != len(taken):
+        return [tuple(sorted(taken))]
+    return [tuple(sorted(part)) for part in parts]
+
+
+def _part(
+    taken: Iterable[_Taken], classes: Sequence[str], names: Collection[str]
+) -> frozenset[_Taken]:
+    """Return the distinct amounts that the alternatives use of the named classes."""
+    return frozenset(tuple(pair for pair in each if classes[pair[0]] in names) for each in taken)
+
+
+@lru_cache(maxsize=1024)
+def _among(choices: tuple[_Taken, ...], free: tuple[int, ...]) -> Count:
+    """Count the servers that fit according to one choice."""
+    every = [place for takes in choices for place, _amount in takes]
+    if len(set(every)) == len(every):
+        room = sum(_room(takes, free) for takes in choices)
+        return Count(room, room)
+    return _tried(choices, free) or _bounds(choices, free)
+
+
+def _room(takes: Iterable[tuple[Any, int]], free: Any) -> int:
+    """Return how many servers fit that all use ``takes``; ``free`` is indexed like ``takes``."""
+    room: int = min(free[key] // amount for key, amount in takes)
+    return max(0, room)
+
+
+def _tried(choices: Sequence[_Taken], free: tuple[int, ...]) -> Count | None:
+    """Search every order; return None if there are more than 500 states."""
+    known: dict[tuple[int, ...], Count] = {}
+    stack = [free]
+    while stack:
+        state = stack[-1]
+        if state in known:
+            stack.pop()
+            continue
+        after = [_after(state, takes) for takes in choices if _room(takes, state)]
+        missing = [each for each in after if each not in known]
+        if missing:
+            if len(known) + len(stack) > _MOST_STATES:
+                return None
+            stack.extend(missing)
+            continue
+        stack.pop()
+        rooms = [known[each] for each in after]
+        most = 1 + max(each.room for each in rooms) if rooms else 0
+        least = 1 + min(each.certain for each in rooms) if rooms else 0
+        known[state] = Count(most, least)
+    return known[free]
+
+
+def _after(free: tuple[int, ...], takes: _Taken) -> tuple[int, ...]:
+    left = list(free)
+    for place, amount in takes:
+        left[place] -= amount
+    return tuple(left)
+
+
+def _bounds(choices: Sequence[_Taken], free: Sequence[int]) -> Count:
+    """Return bounds that hold in any order.
+
+    The upper bound is the sum of what fits with each alternative alone. The lower bound is the
+    number of servers that block the last alternative, if each uses the greatest amount of any
+    alternative.
+    """
+    most = sum(_room(takes, free) for takes in choices)
+    greatest: dict[int, int] = {}
+    for place, amount in (pair for takes in choices for pair in takes):
+        greatest[place] = max(amount, greatest.get(place, 0))
+    least = max(
+        min(-(-(free[place] - amount + 1) // greatest[place]) for place, amount in takes)
+        for takes in choices
+    )
+    return Count(most, least)

@@ -1,0 +1,76 @@
+"""A flavor, and what one server of it requests from Placement.
+
+Example::
+
+    Flavor(vcpus=2, ram=1024, disk=10, extra_specs={'resources:CUSTOM_GPU': '1'})
+
+Units: MEMORY_MB in MiB, DISK_GB in GiB, ``swap`` in MiB; an amount is 1 or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+VCPU, PCPU, MEMORY_MB, DISK_GB = 'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'
+#: The resource classes that virtual machines request, and whose sizes hypervisors report.
+UNIT_CLASSES = (VCPU, MEMORY_MB, DISK_GB)
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """A flavor; ``swap`` in MiB, ``disk`` and ``ephemeral`` in GiB.
+
+    ``is_shared``: whether the project of the snapshot may use the flavor. False for a private
+    flavor that is not shared with the project; None if unknown.
+    """
+
+    id: str
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
+    ephemeral: int = 0
+    swap: int = 0
+    extra_specs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_shared: bool | None = True
+
+
+@dataclass(frozen=True)
+class Group:
+    """A request group: resources and traits that one provider must supply.
+
+    The group without a suffix may be supplied by a whole provider tree and its sharing providers.
+    An amount of 0 requests nothing, and overrides the amount that the flavor implies.
+    """
+
+    suffix: str = ''
+    amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The allocation request of one server: ``groups``, and their sum in the other fields.
+
+    ``root_required`` are traits that the root provider itself must have. ``group_policy`` is that
+    of the Placement query. If a policy pins CPUs, Nova queries a second time with the groups of
+    ``fallback``, which have VCPU instead of PCPU; ``amounts`` and the traits are those that both
+    queries share.
+
+    ``unmodelled`` describes what Placement does not decide, and ``only_placement`` what only
+    Placement can decide for these groups. ``may_be_pinned``: an image that was not read could turn
+    VCPU into PCPU.
+    """
+
+    amounts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+    unmodelled: tuple[str, ...] = ()
+    may_be_pinned: bool = False
+    groups: tuple[Group, ...] = ()
+    root_required: frozenset[str] = frozenset()
+    group_policy: str | None = None
+    fallback: tuple[Group, ...] = ()
+    only_placement: tuple[str, ...] = ()

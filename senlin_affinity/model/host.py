@@ -1,0 +1,111 @@
+"""A host, and its inventory of each resource class.
+
+Example::
+
+    Host('cmp-1', 'cmp-1.example.org', resources={'VCPU': Resource(capacity=64, used=10)})
+
+Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty. Any spelling of
+an aggregate's UUID is converted to lower case with hyphens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.flavor import UNIT_CLASSES
+from senlin_affinity.model.member_of import Spelt, spelt
+
+
+class Resource(NamedTuple):
+    """The inventory of one resource class: ``capacity`` after ratio and reserve, and its use.
+
+    ``is_sum``: several providers supply it (a nested tree, shared storage). ``pool`` is the UUID of
+    the one sharing provider that supplies all of it.
+    """
+
+    capacity: int
+    used: int
+    max_unit: int | None = None
+    step_size: int = 1
+    is_sum: bool = False
+    pool: str | None = None
+
+    def is_limit_untold(self, name: str, amount: int) -> bool:
+        """Return whether an unknown ``max_unit`` may reject this amount.
+
+        False for an amount of 1, and for VCPU, MEMORY_MB and DISK_GB.
+        """
+        return self.max_unit is None and amount > 1 and name not in UNIT_CLASSES
+
+
+def is_vsphere(hypervisor_type: str) -> bool:
+    """Check whether hosts of this type are vSphere clusters."""
+    return 'vmware' in hypervisor_type.lower()
+
+
+@dataclass(frozen=True)
+class Host:
+    """One compute service and its hypervisor.
+
+    ``host`` is the service host (the name in ``zone:host`` and in migrations),
+    ``hypervisor_hostname`` the name of the hypervisor and of its resource provider. ``resources``
+    of None are unknown. ``is_nested``: the resources sum up a tree of several providers.
+    ``is_partial``: a resource class that is not listed is unknown, instead of not offered.
+    ``grants`` are Placement's answers for the host; None if there was no query, or the host changed
+    since. ``servers`` is the number of servers, as Nova's scheduler counts them. ``unmirrored`` are
+    aggregates of which Placement does not list the host as a member, and ``stale_aggregates``
+    aggregates from which only Nova has removed it, as far as Placement was queried.
+    ``disabled_reason`` is the operator's reason for a disabled service.
+    """
+
+    host: str
+    hypervisor_hostname: str
+    hypervisor_type: str = ''
+    availability_zone: str | None = None
+    enabled: bool = True
+    up: bool = True
+    aggregates: frozenset[str] = Spelt()
+    traits: frozenset[str] = frozenset()
+    resources: Mapping[str, Resource] | None = field(default=None, hash=False)
+    is_nested: bool = False
+    is_partial: bool = False
+    grants: tuple[CandidateCapacity, ...] | None = None
+    servers: int | None = None
+    unmirrored: frozenset[str] = frozenset()
+    stale_aggregates: frozenset[str] = frozenset()
+    disabled_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.aggregates) is not Spelt:
+            object.__setattr__(self, 'aggregates', Spelt(map(spelt, self.aggregates)))
+
+    def but(self, *, grants: tuple[CandidateCapacity, ...] | None = None, **changed: Any) -> Host:
+        """Return a copy with other values and, by default, without ``grants``.
+
+        The UUIDs of ``aggregates`` must be in canonical form.
+        """
+        # vars() would make Python keep a dictionary for this host from then on.
+        values = dict(zip(_NAMES, _values(self), strict=True), grants=grants, **changed)
+        other = object.__new__(Host)
+        object.__setattr__(other, '__dict__', values)
+        return other
+
+    def grant(self, query: str | None) -> CandidateCapacity | None:
+        """Return what Placement allocates for a query; None if nothing, or if unknown."""
+        for each in self.grants or ():
+            if each.query == query:
+                return each
+        return None
+
+    @property
+    def is_vsphere(self) -> bool:
+        """Return whether the host is a vSphere cluster, which consists of ESXi hosts."""
+        return is_vsphere(self.hypervisor_type)
+
+
+_NAMES = tuple(each.name for each in fields(Host))
+_values = attrgetter(*_NAMES)

@@ -1,0 +1,228 @@
+"""Parse ``member_of``: the aggregates that a provider must, and must not, be a member of.
+
+Example, where U, V and W are UUIDs::
+
+    U           in U                             !U           not in U
+    in:U,V      in U, or in V, or in both        !in:U,V      neither in U nor in V
+
+    MemberOf.parse(['W', 'in:U,V', '!X'])        in W, and in U or V, and not in X
+
+Units: no values admit every provider. An aggregate that is required and forbidden is forbidden.
+
+Raises: InvalidSpec with the path of each value (``member_of[1]``), the wrong part, and the correct
+form.
+
+Source: Placement's specification "Support filtering by forbidden aggregate membership"
+(https://blueprints.launchpad.net/nova/+spec/negative-aggregate-membership), Placement's API from
+1.32. Deviation: all UUIDs are converted to one spelling, because Placement accepts every spelling
+of a UUID but finds only the one that is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from senlin_affinity.model.errors import InvalidSpec, Mistakes, quoted
+
+FORMS = 'U, in:U,V, !U or !in:U,V'
+
+_HEX = re.compile(r'([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})')
+_SPELT = re.compile('-'.join(f'[0-9a-f]{{{length}}}' for length in (8, 4, 4, 4, 12)))
+_WRONG_CASE = re.compile(r'in:', re.IGNORECASE)
+_WORDED = re.compile(r'not:', re.IGNORECASE)
+#: The number of UUIDs that an expression caches.
+_MOST_JUDGED = 16_384
+
+
+def canonical(text: str) -> str | None:
+    """Convert a UUID to lower case with hyphens; return None if Placement would not accept it.
+
+    Placement accepts upper case, braces, ``urn:uuid:``, and hyphens anywhere.
+    """
+    bare = text.replace('urn:', '').replace('uuid:', '').strip('{}').replace('-', '')
+    found = _HEX.fullmatch(bare.lower()) if bare.isascii() else None
+    return '-'.join(found.groups()) if found else None
+
+
+@lru_cache(maxsize=16_384)
+def spelt(uuid: str) -> str:
+    """Convert a UUID to its canonical form; return any other text unchanged."""
+    text = str(uuid)
+    return text if _SPELT.fullmatch(text) else canonical(text) or text
+
+
+class Spelt(frozenset[str]):
+    """A set of UUIDs in canonical form, which many hosts and providers share."""
+
+    __slots__ = ()
+
+
+def all_spelt(uuids: Iterable[str]) -> Spelt:
+    """Convert all UUIDs to their canonical form."""
+    return uuids if isinstance(uuids, Spelt) else Spelt(map(spelt, uuids))
+
+
+@dataclass(frozen=True, eq=False)
+class MemberOf:
+    """The aggregates that a provider must and must not be a member of.
+
+    A provider must be in one aggregate of each set of ``required``. Two expressions are equal if
+    they require and forbid equal sets, in any order. All UUIDs are in canonical form.
+    """
+
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    #: UUIDs that are known to be in canonical form.
+    _judged: set[str] = field(default_factory=set, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not all(self.required):
+            raise InvalidSpec('a required set without an aggregate: no provider is in it')
+        # Plain sets: isdisjoint iterates over the smaller set only if neither is a subclass.
+        required = (frozenset(map(spelt, any_of)) for any_of in self.required)
+        vars(self).update(
+            required=tuple(dict.fromkeys(required)),
+            forbidden=frozenset(map(spelt, self.forbidden)),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MemberOf):
+            return NotImplemented
+        return self._asked == other._asked
+
+    def __hash__(self) -> int:
+        return hash(self._asked)
+
+    def __bool__(self) -> bool:
+        return bool(self.required or self.forbidden)
+
+    @classmethod
+    def parse(cls, values: Iterable[str], path: str = 'member_of') -> MemberOf:
+        """Parse values that name aggregates by their UUIDs."""
+        return read(values, path, _uuid)
+
+    def admits(self, aggregate_uuids: Collection[str]) -> bool:
+        """Check whether a provider in exactly these aggregates satisfies the expression."""
+        own: Any = aggregate_uuids
+        kind = type(own)
+        if kind is not Spelt and (kind is not frozenset or not self._judged.issuperset(own)):
+            own = self._spelt(own)
+        is_disjoint = own.isdisjoint
+        if not is_disjoint(self.forbidden):
+            return False
+        for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do
+            if is_disjoint(any_of):
+                return False
+        return True
+
+    def to_query(self) -> list[str]:
+        """Return the values for ``member_of=``: the required, sorted; then one forbidden."""
+        values = sorted(_written(any_of) for any_of in self.required)
+        return [*values, f'!{_written(self.forbidden)}'] if self.forbidden else values
+
+    def _spelt(self, uuids: Collection[str]) -> Spelt:
+        found = all_spelt(uuids)
+        if len(self._judged) > _MOST_JUDGED:
+            self._judged.clear()
+        self._judged.update(found.intersection(uuids))
+        return found
+
+    @property
+    def _asked(self) -> tuple[frozenset[frozenset[str]], frozenset[str]]:
+        return frozenset(self.required), self.forbidden
+
+
+def read(values: Iterable[str], path: str, look_up: Callable[[str], str]) -> MemberOf:
+    """Parse values in this grammar.
+
+    :param look_up: returns the UUID that a part means; raises InvalidSpec without a path if there
+        is no such aggregate.
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidSpec(f'must be a list of values such as {FORMS}, not {quoted(values)}', path)
+    required: list[frozenset[str]] = []
+    forbidden: set[str] = set()
+    mistakes = Mistakes()
+    for index, value in enumerate(values):
+        try:
+            is_forbidden, parts = _split(value)
+            found = frozenset(look_up(part) for part in parts)
+        except InvalidSpec as error:
+            mistakes.add(error.message, f'{path}[{index}]')
+            continue
+        if is_forbidden:
+            forbidden |= found
+        else:
+            required.append(found)
+    mistakes.check()
+    return MemberOf(tuple(required), frozenset(forbidden))
+
+
+def hint(part: str) -> str:
+    """Return a hint in brackets for a misspelled prefix (``IN:``, ``not:``), or ''."""
+    if _WRONG_CASE.match(part):
+        return ' (the prefix is written in lower case, in:)'
+    if _WORDED.match(part):
+        return ' (a forbidden aggregate is written with a !, as !U)'
+    return ''
+
+
+def _split(value: object) -> tuple[bool, list[str]]:
+    """Return whether the value forbids its aggregates, and its parts."""
+    if not isinstance(value, str):
+        raise InvalidSpec(f'must be a string such as {FORMS}, not {quoted(value)}')
+    if not value.strip():
+        raise InvalidSpec(f'is empty: write {FORMS}')
+    _check_blanks(value)
+    not_sign = '!' if value.startswith('!') else ''
+    rest = value.removeprefix('!')
+    prefix = f'{not_sign}in:' if rest.startswith('in:') else not_sign
+    listed = value.removeprefix(prefix)
+    if not listed:
+        raise InvalidSpec(f'{prefix} without an aggregate: write one behind it, {prefix}U')
+    if not prefix.endswith('in:') and ',' in listed:
+        raise InvalidSpec(
+            f'{quoted(value)} names several aggregates without a prefix: '
+            f'write {not_sign}in: before the first, {not_sign}in:U,V{hint(rest)}'
+        )
+    parts = listed.split(',') if prefix.endswith('in:') else [listed]
+    for part in parts:
+        _check(part, prefix, value)
+    return bool(not_sign), parts
+
+
+def _check(part: str, prefix: str, value: str) -> None:
+    if not part:
+        raise InvalidSpec(f'{quoted(value)} has an empty part: take the comma out')
+    _check_blanks(part)
+    if part.startswith('!'):
+        if prefix == 'in:':
+            raise InvalidSpec(
+                f'{quoted(part)} can not be forbidden behind in:, where all are required: '
+                'write it as a value of its own, with ! (or with !in: for several)'
+            )
+        raise InvalidSpec(f'{quoted(part)} is forbidden by {prefix} already: leave its ! out')
+    if part.startswith('in:'):
+        raise InvalidSpec(f'{quoted(part)} has a prefix too many: write {prefix} once, {prefix}U,V')
+    if hint(part):
+        raise InvalidSpec(f'{quoted(part)} reads as no aggregate{hint(part)}')
+
+
+def _check_blanks(text: str) -> None:
+    if text != text.strip():
+        raise InvalidSpec(f'{quoted(text)} has blanks around it: leave them out')
+
+
+def _uuid(part: str) -> str:
+    found = canonical(part)
+    if found is None:
+        raise InvalidSpec(f'{quoted(part)} is not the UUID of an aggregate')
+    return found
+
+
+def _written(uuids: Collection[str]) -> str:
+    return ('in:' if len(uuids) > 1 else '') + ','.join(sorted(uuids))

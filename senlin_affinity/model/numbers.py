@@ -1,0 +1,26 @@
+"""Parse a whole number as users, webhooks and older engines may write it.
+
+Example: ``whole(3, path, 1) == whole('3', path, 1) == whole('03', path, 1) == 3``.
+
+Raises: InvalidSpec for everything else: a boolean, a float (also ``2.0``), null, a sign, blanks, a
+trailing newline, digits of other scripts.
+"""
+
+from __future__ import annotations
+
+import re
+import reprlib
+
+from senlin_affinity.model.errors import InvalidSpec
+
+#: At most as long as Python converts (``sys.set_int_max_str_digits`` allows at least 640).
+_DIGITS = re.compile(r'[0-9]{1,640}')
+
+
+def whole(value: object, path: str, at_least: int) -> int:
+    """Return the number; raise InvalidSpec if it is not whole or less than ``at_least``."""
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < at_least:
+        shown = reprlib.repr(value)
+        raise InvalidSpec(f'must be an integer of {at_least} or more, not {shown}', path)
+    return number

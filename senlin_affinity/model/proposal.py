@@ -1,0 +1,125 @@
+"""Changes that a constraint proposes, as plain data; the planner searches with them.
+
+A constraint does not evaluate a proposal: the planner applies its ``data``, evaluates the request
+again, and ranks what helps. :mod:`senlin_affinity.planner.changes` lists the actions of ``data``.
+
+Example::
+
+    Change('any_zone', 'no availability_zone', data={'availability_zone': None}, kind=Kind.ASKERS)
+    RaisedNumber('most_per_rack', 'most_per_rack: {number}', path=('options', 'most_per_rack'),
+                 now=2, most=5)
+
+Units: ``size`` is the number of servers, hosts or values that change; ``most`` is an increase.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Protocol
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.verdict import Verdict
+
+Data = Mapping[str, Any]
+#: The keys and indexes that lead to a value of ``data``.
+Path = tuple[str | int, ...]
+
+
+class Kind(enum.Enum):
+    """Who makes a change: the user or an operator; or the user gives up a requirement.
+
+    Changes of one size are ranked in this order.
+    """
+
+    ASKERS = 'askers'
+    OPERATORS = 'operators'
+    GIVEN_UP = 'given_up'
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change, with its public code and its description.
+
+    ``for_tenant``: it names only objects of the user, who could make it within the current quotas.
+    ``is_sufficient``: if it is enough, later proposals of the constraint are not evaluated.
+    """
+
+    code: str
+    change: str
+    data: Data = field(default_factory=dict, hash=False)
+    size: int = 1
+    kind: Kind = Kind.OPERATORS
+    for_tenant: bool = False
+    is_sufficient: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaisedNumber(Change):
+    """A number of ``data`` that is raised by the smallest sufficient increase, at most by ``most``.
+
+    ``change`` contains ``{number}``. ``is_per_host``: the number limits the servers of each host.
+    """
+
+    path: Path
+    now: int
+    most: int
+    is_per_host: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedHosts(Change):
+    """The smallest sufficient number of the given hosts, those with the most room first.
+
+    ``change`` contains ``{hosts}``, such as "3 hosts". ``lists`` are the paths of lists in
+    ``data``, each with the service hosts that belong in the list. ``notes`` are warnings about
+    service hosts: such a host is used only if all others are not enough, and the remedy ranks last.
+    """
+
+    hosts: tuple[Host, ...]
+    lists: tuple[tuple[Path, frozenset[str]], ...]
+    notes: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class NewHosts(Change):
+    """The smallest sufficient number of new hosts like existing ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneOf(Change):
+    """The best one of several changes.
+
+    ``is_ascending``: the capacity never falls from one choice to the next.
+    """
+
+    choices: tuple[Change, ...]
+    is_ascending: bool = False
+
+
+class Evaluated(Protocol):
+    """What a constraint reads of the evaluation of a request that does not fit."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The constraint's verdict about the request; None if it checks no requests."""
+
+    @property
+    def rejected(self) -> Sequence[Host]:
+        """The hosts that the constraint rejects."""
+
+    @property
+    def codes(self) -> Collection[str]:
+        """The codes of the first rejection of each host."""
+
+    @property
+    def is_limiting(self) -> bool:
+        """Whether it, or the resources of a host, limit the number, or the request is rejected."""
+
+
+def unused(name: str, taken: Iterable[str], first: int = 2) -> Iterator[str]:
+    """Yield names that begin with the given name and are not taken."""
+    known = set(taken)
+    return (each for each in (f'{name}-{number}' for number in count(first)) if each not in known)

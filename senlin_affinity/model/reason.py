@@ -1,0 +1,62 @@
+"""Render the code and the facts of a verdict as a sentence that its constraint declares.
+
+Example::
+
+    Reason('{members} of {max_server_per_host} slots of the group are taken',
+           advice='raise max_server_per_host, or add a host')
+    sentence(verdict, reasons) -> '3 of 3 slots of the group are taken'
+
+Raises: PluginError if the code is not declared, or if the verdict lacks a fact of the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The sentence of one reason code (a format string for the facts), and advice.
+
+    ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
+    ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
+    the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
+    None: only operators read the code. ``doubt`` is a text without facts that explains why an upper
+    bound may be too high; it defaults to a ``sentence`` without facts.
+    """
+
+    sentence: str
+    advice: str = ''
+    detail: str = ''
+    for_owner: str | None = None
+    doubt: str = ''
+
+
+def own(sentence: str, advice: str = '') -> Reason:
+    """Return the reason of a request constraint whose facts all come from the owner's own input."""
+    return Reason(sentence, advice, for_owner=sentence)
+
+
+def doubt(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+    """Return why an upper bound may be too high; '' if the constraint declares no such text."""
+    reason = reasons.get(verdict.code, Reason(''))
+    return reason.doubt or ('' if '{' in reason.sentence else reason.sentence)
+
+
+def is_for_owner(reasons: Mapping[str, Reason]) -> bool:
+    """Check whether the owner may read any of these reasons."""
+    return any(reason.for_owner is not None for reason in reasons.values())
+
+
+def sentence(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+    """Return the verdict as a sentence."""
+    try:
+        return reasons[verdict.code].sentence.format_map(dict(verdict.facts))
+    except KeyError as error:
+        raise PluginError(
+            f'reason {verdict.code!r} can not be said: {error.args[0]!r} is not declared'
+        ) from error

@@ -1,0 +1,179 @@
+"""A request for servers, before and after its names are resolved in a snapshot.
+
+Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from senlin_affinity.model.flavor import Demand, Flavor
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.spread import Spread
+from senlin_affinity.nova.demand import demand
+
+_Worked = TypeVar('_Worked')
+
+#: Nova's own default of ``[filter_scheduler] enabled_filters`` (nova 34).
+DEFAULT_FILTERS = (
+    'ComputeFilter',
+    'ComputeCapabilitiesFilter',
+    'ImagePropertiesFilter',
+    'ServerGroupAntiAffinityFilter',
+    'ServerGroupAffinityFilter',
+)
+#: The key of the enabled filters in :attr:`Rules.explicit`.
+FILTERS = 'enabled_filters'
+
+
+@dataclass(frozen=True)
+class PlacementRequest:
+    """A request for ``count`` servers of a flavor, and its conditions.
+
+    ``flavor`` and ``server_group`` are an id or a name in the snapshot. A server that boots from a
+    volume requests no root disk from its host. ``image_properties`` of None are unknown: the
+    request is not rejected for a trait that its image may require. ``{}`` means that there are
+    none. ``image`` replaces ``image_properties``. ``metadata_items`` is the number of metadata
+    items of each server. ``scheduler_hints`` are as nova-api accepts them, without ``group``.
+    """
+
+    count: int
+    flavor: str
+    server_group: str | None = None
+    availability_zone: str | None = None
+    member_of: tuple[str, ...] = ()
+    image_properties: Mapping[str, str] | None = field(default=None, hash=False)
+    project_id: str | None = None
+    enabled_filters: tuple[str, ...] = DEFAULT_FILTERS
+    is_volume_booted: bool = False
+    spread: tuple[Spread, ...] = ()
+    image: Image | None = None
+    metadata_items: int = 0
+    scheduler_hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings that constraints read besides the request.
+
+    ``is_drs_required``: only DRS hosts are allowed. ``is_pinned``: every server will be sent to its
+    planned host. ``options`` are the values of constraint options, by key, that differ from the
+    defaults. ``explicit`` are the keys of options that are specified, even with their default
+    value. ``given_up`` are the names of constraints that are not evaluated.
+    """
+
+    is_drs_required: bool = False
+    is_pinned: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    explicit: frozenset[str] = frozenset()
+    given_up: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, *, is_drs_required: bool = False, is_pinned: bool = False, **options: Any) -> Rules:
+        """Return rules with these values of options."""
+        return cls(is_drs_required, is_pinned, options)
+
+    def value(self, option: Option) -> Any:
+        """Return the value of an option, or its default."""
+        return self.options.get(option.key, option.default)
+
+    def is_explicit(self, option: Option) -> bool:
+        """Return whether the value of an option is specified."""
+        return option.key in self.explicit or option.key in self.options
+
+
+@dataclass(frozen=True)
+class ResolvedRequest:
+    """A request whose names are resolved in the snapshot: the input of every constraint.
+
+    ``member_of`` is the request's, with the names of aggregates replaced by UUIDs. ``placed`` is
+    the number of servers of the request that are already planned, by host.
+    """
+
+    request: PlacementRequest
+    snapshot: CloudSnapshot
+    flavor: Flavor | None = None
+    server_group: ServerGroup | None = None
+    rules: Rules = Rules()
+    member_of: MemberOf = field(default_factory=MemberOf)
+    placed: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def members_on(self) -> Mapping[str, int]:
+        """Return the known number of group members on each host, as Nova counts them."""
+        there = Counter(self.placed)
+        if self.server_group is not None:
+            there.update(self.server_group.held())
+        return there
+
+    @property
+    def project_id(self) -> str | None:
+        """Return the servers' project: the request's, else the group's, else the snapshot's."""
+        group = self.server_group
+        of_group = None if group is None else group.project_id
+        return self.request.project_id or of_group or self.snapshot.project_id
+
+    @property
+    def has_quotas(self) -> bool:
+        """Return whether the snapshot's quotas are those of the servers' project.
+
+        If either project is unknown, the two count as the same.
+        """
+        return self.project_id == (self.snapshot.project_id or self.project_id)
+
+    @property
+    def has_hidden_quotas(self) -> bool:
+        """Return whether the project has quotas that the snapshot does not contain.
+
+        False for a snapshot without a project: it may omit the quotas.
+        """
+        is_quotas_known = self.snapshot.quotas is not None and self.has_quotas
+        return self.snapshot.project_id is not None and not is_quotas_known
+
+    @cached_property
+    def demand(self) -> Demand | None:
+        """Return what one server requests from Placement; None if the flavor is unknown."""
+        if self.flavor is None:
+            return None
+        is_volume_booted = self.request.is_volume_booted
+        return demand(self.flavor, self.image_properties, is_volume_booted=is_volume_booted)
+
+    @property
+    def image_properties(self) -> Mapping[str, str] | None:
+        """Return the properties of the servers' image; None if they are unknown."""
+        image = self.request.image
+        return self.request.image_properties if image is None else image.properties
+
+    def option(self, option: Option) -> Any:
+        """Return the value of a constraint's option."""
+        return self.rules.value(option)
+
+    @property
+    def are_filters_unspecified(self) -> bool:
+        """Return whether Nova's default filters are assumed because nothing specifies them."""
+        is_default = set(self.request.enabled_filters) == set(DEFAULT_FILTERS)
+        return is_default and FILTERS not in self.rules.explicit
+
+    def is_enforced(self, name: str) -> bool:
+        """Return whether the cloud's scheduler runs this filter."""
+        return name in self.request.enabled_filters
+
+    def once(self, work: Callable[[ResolvedRequest], _Worked]) -> _Worked:
+        """Return ``work(self)``, which is computed on the first call only."""
+        try:
+            known: _Worked = self._worked_out[work]
+        except KeyError:
+            known = self._worked_out[work] = work(self)
+        return known
+
+    @cached_property
+    def _worked_out(self) -> dict[Callable[[ResolvedRequest], Any], Any]:
+        return {}

@@ -1,0 +1,89 @@
+"""Read the scheduler hints of a request: the servers that they name, and their filters.
+
+Example::
+
+    servers({'same_host': '5c0f...'}, SAME_HOST) == ('5c0f...',)
+
+The hint ``group`` is not one of these hints: it is the server group of the request.
+
+Raises: InvalidSpec with the path of the hint, for a value to which nova-api answers 400.
+
+Source: the schema of ``os:scheduler_hints`` in nova-api; SameHostFilter, DifferentHostFilter,
+JsonFilter and SimpleCIDRAffinityFilter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.member_of import canonical
+from senlin_affinity.model.request import ResolvedRequest
+
+SAME_HOST, DIFFERENT_HOST = 'same_host', 'different_host'
+#: The hints that name servers, and the filters that read them.
+OF_SERVERS: Mapping[str, str] = {SAME_HOST: 'SameHostFilter', DIFFERENT_HOST: 'DifferentHostFilter'}
+#: The other hints that filters of Nova read.
+_OTHERS: Mapping[str, str] = {
+    'query': 'JsonFilter',
+    'build_near_host_ip': 'SimpleCIDRAffinityFilter',
+}
+#: Read only together with ``build_near_host_ip``.
+_CIDR = 'cidr'
+
+
+def check(hints: Mapping[str, Any], path: str) -> None:
+    """Raise InvalidSpec if ``same_host`` or ``different_host`` has a value other than ids."""
+    for name in OF_SERVERS:
+        value = hints.get(name, ())
+        ids = value if isinstance(value, list | tuple) else (value,)
+        is_any_text = name == SAME_HOST and isinstance(value, str)
+        if not (is_any_text or all(isinstance(each, str) and canonical(each) for each in ids)):
+            words = f'must be the id of a server, or a list of ids, not {value!r}'
+            raise InvalidSpec(words, f'{path}.{name}')
+
+
+def servers(hints: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the ids of the servers that a hint names; () for an invalid value."""
+    value = hints.get(name) or ()
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+def named(hints: Mapping[str, Any], filters: Collection[str] | None) -> tuple[str, ...]:
+    """Return the servers of the hints that the given filters read; None: those of all hints."""
+    read = (name for name, reader in OF_SERVERS.items() if filters is None or reader in filters)
+    every = (server for name in read for server in servers(hints, name))
+    return tuple(dict.fromkeys(filter(may_exist, every)))
+
+
+def may_exist(server: str) -> bool:
+    """Check whether an id has Nova's spelling, because its filters compare ids as strings."""
+    return canonical(server) == server
+
+
+def enforced(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return the hints that name servers and that are enforced.
+
+    No filter runs for a pinned server: the planner enforces these hints.
+    """
+    is_pinned = resolved.rules.is_pinned
+    return tuple(
+        name
+        for name, reader in OF_SERVERS.items()
+        if servers(resolved.request.scheduler_hints, name)
+        and (is_pinned or resolved.is_enforced(reader))
+    )
+
+
+def unmodelled(resolved: ResolvedRequest) -> Iterator[str]:
+    """Yield a description of each hint that may reject hosts and that no constraint models."""
+    for name, value in resolved.request.scheduler_hints.items():
+        if not value or name in OF_SERVERS or name == _CIDR:
+            continue
+        if resolved.rules.is_pinned:
+            yield f'scheduler hint {name}, which is not enforced on pinned hosts'
+        elif resolved.are_filters_unspecified or resolved.is_enforced(_OTHERS.get(name, '')):
+            yield f'scheduler hint {name}'

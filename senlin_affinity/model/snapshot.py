@@ -1,0 +1,171 @@
+"""A snapshot of the cloud: the immutable input of the planner.
+
+The snapshot file of the documentation (``"format": 1``) holds exactly these values.
+
+Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from operator import attrgetter
+from typing import Any
+
+from senlin_affinity.model import zones
+from senlin_affinity.model.aggregate import Aggregate as Aggregate
+from senlin_affinity.model.flavor import Flavor as Flavor
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host_classes import HostClasses
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.zones import Zones
+
+_PLACE = attrgetter('availability_zone', 'aggregates')
+_GRANTS = attrgetter('grants')
+_HOST = attrgetter('host')
+_CARRIED = attrgetter('uuid', 'availability_zone')
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The limit of a quota (None: no limit), and its usage (None: unknown, or not counted).
+
+    ``of_user`` is the quota of the user who creates the servers; None if it was not read.
+    """
+
+    limit: int | None
+    used: int | None = None
+    of_user: Quota | None = None
+
+    @property
+    def room(self) -> int | None:
+        """Return the free part of the quota, for the user as well; None if there is no limit."""
+        own = None if self.limit is None else max(0, self.limit - (self.used or 0))
+        of_user = None if self.of_user is None else self.of_user.room
+        return min((room for room in (own, of_user) if room is not None), default=None)
+
+    @property
+    def is_user_s(self) -> bool:
+        """Return whether the user's quota, not the project's, is the lower limit."""
+        return self.of_user is not None and self.room != replace(self, of_user=None).room
+
+
+@dataclass(frozen=True)
+class CloudSnapshot:
+    """The state of the cloud at one moment. A part that is None is unknown.
+
+    ``availability_zones`` are the names of all zones, which non-admins may read; ``closed_zones``
+    are those in which every compute service is disabled. ``pools`` are the sharing providers of
+    several hosts, by UUID (``Resource.pool`` of a host names one). ``servers`` are those of the
+    scheduler hints that were read. ``soft_deleted`` are servers that are not reclaimed yet and that
+    matter to the groups, which do not list them. ``user_id`` and ``project_id`` identify the owner
+    of the snapshot; ``quotas`` are that project's. ``answered`` are the queries that Placement
+    answered completely: a host without a grant for one of these has no capacity for it.
+    ``compared_aggregates`` are the sets of aggregates whose members were read from Placement:
+    ``Host.unmirrored`` and ``Host.stale_aggregates`` are complete for these only.
+    """
+
+    hosts: tuple[Host, ...] | None = None
+    aggregates: tuple[Aggregate, ...] | None = None
+    flavors: tuple[Flavor, ...] | None = None
+    server_groups: tuple[ServerGroup, ...] | None = None
+    quotas: Mapping[str, Quota] | None = field(default=None, hash=False)
+    taken_at: str | None = None
+    availability_zones: frozenset[str] | None = None
+    user_id: str | None = None
+    project_id: str | None = None
+    pools: Mapping[str, Mapping[str, Resource]] = field(default_factory=dict, hash=False)
+    closed_zones: frozenset[str] | None = None
+    answered: frozenset[str] = frozenset()
+    soft_deleted: tuple[Member, ...] | None = None
+    servers: tuple[Member, ...] | None = None
+    compared_aggregates: frozenset[frozenset[str]] = frozenset()
+
+    def with_hosts(self, changed: Mapping[int, Host]) -> CloudSnapshot:
+        """Return the snapshot with other hosts at these indexes, in ascending order.
+
+        Indexes after the last host append hosts.
+        """
+        hosts = [*(self.hosts or ())]
+        for index, host in changed.items():
+            hosts[index : index + 1] = (host,)
+        other = replace(self, hosts=tuple(hosts))
+        vars(other)['host_classes'] = self.host_classes.with_hosts(changed.items())
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    @cached_property
+    def host_classes(self) -> HostClasses:
+        """Return the classes of the hosts."""
+        return HostClasses.of(self.hosts or ())
+
+    @cached_property
+    def located(self) -> Mapping[str, Member]:
+        """Return the servers whose hosts were read, by their ids."""
+        members = (member for group in self.server_groups or () for member in group.members)
+        return {member.server: member for member in (*members, *(self.servers or ()))}
+
+    @cached_property
+    def aggregates_by_uuid(self) -> Mapping[str, Aggregate]:
+        """Return the aggregates by UUID; empty if they are unknown."""
+        return {aggregate.uuid: aggregate for aggregate in self.aggregates or ()}
+
+    def server_groups_of(self, project_id: str | None) -> tuple[ServerGroup, ...]:
+        """Return the server groups of a project.
+
+        The project defaults to the snapshot's. Groups of an unknown project are included. If both
+        projects are unknown, return all groups.
+        """
+        project, groups = project_id or self.project_id, self.server_groups or ()
+        own = (None, project)
+        return tuple(group for group in groups if project is None or group.project_id in own)
+
+    @cached_property
+    def queries(self) -> frozenset[str]:
+        """Return the queries that Placement was sent, whether or not its answer was complete."""
+        granted = [*filter(None, map(_GRANTS, self.hosts or ()))]
+        every = dict(zip(map(id, granted), granted, strict=True))
+        return self.answered.union(grant.query for grants in every.values() for grant in grants)
+
+    @cached_property
+    def places(self) -> frozenset[tuple[str | None, frozenset[str]]]:
+        """Return the distinct pairs of zone and aggregates of the hosts."""
+        return frozenset(map(_PLACE, self.hosts or ()))
+
+    @cached_property
+    def zones(self) -> Zones:
+        """Return what the aggregates and the hosts reveal about the availability zones."""
+        carriers = None if self.aggregates is None else map(_CARRIED, self.aggregates)
+        return zones.read(carriers, self.places)
+
+    @cached_property
+    def unavailable_zones(self) -> frozenset[str]:
+        """Return the zones without an enabled compute service: Nova rejects requests for them.
+
+        If ``closed_zones`` is not known, the zones are derived from the hosts. A service that is
+        only down keeps its zone available, as in Nova's list of available zones.
+        """
+        hosts = self.hosts or ()
+        open_zones = {host.availability_zone for host in hosts if host.enabled}
+        closed = self.closed_zones
+        if closed is None:
+            closed = frozenset(host.availability_zone for host in hosts if host.availability_zone)
+        return closed - open_zones
+
+    @cached_property
+    def hosts_by_name(self) -> Mapping[str, Host]:
+        """Return the hosts by service host; of several hypervisors of one service, the last one."""
+        return dict(zip(self.host_names, self.hosts or (), strict=True))
+
+    @cached_property
+    def host_names(self) -> tuple[str, ...]:
+        """Return the service host of each host, in the order of ``hosts``."""
+        return tuple(map(_HOST, self.hosts or ()))
+
+    @cached_property
+    def has_shared_services(self) -> bool:
+        """Return whether a service host has several hypervisors."""
+        return len({*self.host_names}) < len(self.host_names)

@@ -1,0 +1,1 @@
+"""Pure functions that return what Nova and Placement return for equal input."""

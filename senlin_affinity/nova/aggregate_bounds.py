@@ -1,0 +1,73 @@
+"""Choose a ``member_of`` for Placement that approximates which hosts a constraint accepts.
+
+The input is the set of aggregates of each host, and a predicate that accepts or rejects a set. A
+host may be rejected for an aggregate that it is a member of, or for one that it lacks.
+
+Example::
+
+    leaving([{ssd}, {hdd}, {}], lambda each: ssd in each)   ==   in:ssd and !hdd
+
+``leaving`` matches accepted hosts only, ``keeping`` matches all accepted hosts.
+
+Units: an expression has at most a hundred aggregates of each kind, because the length of a URL is
+limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from senlin_affinity.model.member_of import MemberOf
+
+_MOST = 100
+
+
+def leaving(
+    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
+) -> MemberOf | None:
+    """Return an expression that matches some accepted sets and no rejected set, or None.
+
+    Of the three candidates, return the first that works: forbid the aggregates that only rejected
+    hosts have; forbid these and require an aggregate that no other rejected host has; only require
+    an aggregate that no rejected host has.
+    """
+    good, bad = _split(sets, admits)
+    used, others = frozenset().union(*good), frozenset().union(*bad)
+    forbidden = others - used
+    left = frozenset().union(*filter(forbidden.isdisjoint, bad))
+    for required, without in (None, forbidden), (used - left, forbidden), (used - others, ()):
+        if required == frozenset() or len(without) > _MOST:
+            continue
+        some = () if required is None else (frozenset(sorted(required)[:_MOST]),)
+        asked = MemberOf(some, frozenset(without))
+        if any(map(asked.admits, good)) and not any(map(asked.admits, bad)):
+            return asked
+    return None
+
+
+def keeping(
+    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
+) -> frozenset[str] | None:
+    """Return aggregates such that every accepted host is in one, and few rejected hosts are.
+
+    None: no host is accepted. Empty: some accepted host is in no aggregate, or there are too many.
+    """
+    good, bad = _split(sets, admits)
+    if not good:
+        return None
+    used, others = frozenset().union(*good), frozenset().union(*bad)
+    for required in (used - others, used):
+        if len(required) <= _MOST and not any(map(required.isdisjoint, good)):
+            return required
+    return frozenset()
+
+
+def _split(
+    sets: Iterable[frozenset[str]], admits: Callable[[frozenset[str]], bool]
+) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """Return the accepted sets, and the rejected ones."""
+    good: list[frozenset[str]] = []
+    bad: list[frozenset[str]] = []
+    for each in {*sets}:
+        (good if admits(each) else bad).append(each)
+    return good, bad

@@ -1,0 +1,92 @@
+"""Compare the hosts of aggregates in Nova with those in Placement.
+
+Nova copies each change of an aggregate's hosts to Placement. Its queries for allocation candidates
+use the members in Placement of the aggregates of a zone or a tenant, and of isolated or reserved
+ones. If the copy of an addition failed, Placement lacks a host (``Host.unmirrored``); if the copy
+of a removal failed, Placement still has it (``Host.stale_aggregates``). Scheduler filters read the
+aggregates in Nova.
+
+Source: Nova's request filters; ``nova-manage placement sync_aggregates`` adds hosts to Placement's
+aggregates, and removes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import isolated_aggregates
+from senlin_affinity.nova.effective_zone import zones_held_to
+from senlin_affinity.nova.options import ISOLATION, TENANTS
+from senlin_affinity.nova.reserved_aggregates import asked_by_nova
+
+
+def asked_of_placement(resolved: ResolvedRequest) -> tuple[frozenset[str], ...]:
+    """Return the sets of aggregates whose members Nova requires or forbids in its query.
+
+    An aggregate of a zone without hosts is left out: Nova rejects a request for such a zone.
+    """
+    snapshot, tenant = resolved.snapshot, resolved.project_id
+    known, with_hosts = snapshot.aggregates or (), _union(each for _zone, each in snapshot.places)
+    carried_by = snapshot.zones.carried_by
+    of_zones = [carried_by.get(zone, frozenset()) for zone in zones_held_to(resolved)]
+    found = [each for each in of_zones if not each.isdisjoint(with_hosts)]
+    if tenant is not None and resolved.option(TENANTS):
+        own = isolated_aggregates.limit_to_tenant(tenant, known, is_aggregate_required=False)
+        if not isinstance(own, Verdict):
+            found += own.required
+    with suppress(InvalidSpec):  # Nova rejects the request before it queries Placement
+        kept = asked_by_nova(resolved)
+        found += [*kept.required, kept.forbidden]
+    if resolved.option(ISOLATION) and resolved.flavor is not None:
+        specs, image = resolved.flavor.extra_specs, resolved.image_properties
+        traits = isolated_aggregates.required_traits(specs, image)
+        found.append(isolated_aggregates.isolate(traits, known).forbidden)
+    return (*filter(None, dict.fromkeys(found)),)
+
+
+def is_assumed(resolved: ResolvedRequest) -> bool:
+    """Check whether the answer depends on aggregates of which Placement was not asked."""
+    if resolved.snapshot.hosts is None:
+        return False
+    return not resolved.snapshot.compared_aggregates.issuperset(asked_of_placement(resolved))
+
+
+def marked(
+    snapshot: CloudSnapshot, members: Mapping[frozenset[str], Collection[str]]
+) -> CloudSnapshot:
+    """Return the snapshot with the aggregates of each host that differ between the services.
+
+    :param members: for each set of aggregates in a request to Placement, the names of the
+        providers in at least one of them.
+    """
+    if snapshot.hosts is None:
+        return snapshot
+    return replace(
+        snapshot,
+        hosts=tuple(_marked(host, members) for host in snapshot.hosts),
+        compared_aggregates=snapshot.compared_aggregates | members.keys(),
+    )
+
+
+def _marked(host: Host, members: Mapping[frozenset[str], Collection[str]]) -> Host:
+    name = host.hypervisor_hostname
+    without = _union(each for each, names in members.items() if name not in names)
+    within = (each for each, names in members.items() if name in names)
+    stale = _union(each for each in within if each.isdisjoint(host.aggregates)) - without
+    lost = host.aggregates & without
+    if not (stale or lost):
+        return host
+    return host.but(
+        unmirrored=host.unmirrored | lost, stale_aggregates=host.stale_aggregates | stale
+    )
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)

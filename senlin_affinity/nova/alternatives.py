@@ -1,0 +1,147 @@
+"""Find replacements for parts of a request: another server group, flavor, or aggregate of hosts.
+
+Nova does not change the policy of an existing group, so a group is replaced by a new one without
+servers. A host that is kept for others joins no aggregate, and no host changes its zone while it
+has servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import ge, le
+from typing import Any
+
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import Change, ChangedHosts, unused
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import NOT_YET, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.quotas import room_for_group
+
+#: The number of aggregates that are compared.
+_MOST_AGGREGATES = 50
+
+
+def may_create_group(resolved: ResolvedRequest, group: ServerGroup) -> bool:
+    """Check whether the quota allows another group; True for a group that does not exist yet."""
+    known = resolved.snapshot.quotas
+    if group.id == NOT_YET or not known or not resolved.has_quotas:
+        return True
+    return bool(room_for_group(known))
+
+
+def new_group(resolved: ResolvedRequest, group: ServerGroup, **other: Any) -> dict[str, Any]:
+    """Return the same group without its servers, under an unused name."""
+    name = group.name
+    if group.id != NOT_YET:
+        known = resolved.snapshot.server_groups or ()
+        name = next(unused(name, (each.name for each in known)))
+    same = {'name': name, 'policy': group.policy, 'rules': dict(group.rules)}
+    project = resolved.project_id
+    whose = {} if project is None else {'project_id': project}
+    return {**same, **other, 'name': name, **whose}
+
+
+def soft_group(group: ServerGroup) -> dict[str, Any]:
+    """Return the same group with a policy that rejects no host."""
+    policy = f'soft-{group.policy.removeprefix("soft-")}'
+    return {'name': group.name, 'policy': policy, 'rules': {}}
+
+
+def flavor_change(flavor: Flavor) -> Change:
+    """Return the change to this flavor."""
+    data = {'flavor': {'id': flavor.id, 'name': flavor.name}}
+    return Change('flavor', f'flavor: {flavor.name}', data)
+
+
+def smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
+    """Return the flavors that only have smaller amounts, the largest first."""
+    return sorted((each for each in known if _is_beside(each, now, le)), key=_size, reverse=True)
+
+
+def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
+    """Return the flavors that only have larger amounts, the smallest first."""
+    return sorted((each for each in known if _is_beside(each, now, ge)), key=_size)
+
+
+def with_existing_flavor(
+    resolved: ResolvedRequest, data: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """Return a change with an existing flavor in place of one without some extra specs.
+
+    The text names the flavor; it is empty if there is no such flavor.
+    """
+    flavor, gone = resolved.flavor, {*data.get('removed_extra_specs', ())}
+    if flavor is None or not gone:
+        return {**data}, ''
+    left = {key: value for key, value in flavor.extra_specs.items() if key not in gone}
+    known = resolved.snapshot.flavors or ()
+    same = [each for each in known if _size(each) == _size(flavor) and each.extra_specs == left]
+    if not same:
+        return {**data}, ''
+    found = min(same, key=lambda each: each.name)
+    others = {key: value for key, value in data.items() if key != 'removed_extra_specs'}
+    return {**others, **flavor_change(found).data}, f' (flavor: {found.name})'
+
+
+def _size(flavor: Flavor) -> tuple[int, ...]:
+    return (flavor.ram, flavor.vcpus, flavor.disk, flavor.ephemeral, flavor.swap)
+
+
+def _is_beside(one: Flavor, two: Flavor | None, order: Callable[[int, int], bool]) -> bool:
+    """Check whether only amounts differ, and all of them in this order."""
+    if two is None or one.extra_specs != two.extra_specs or _size(one) == _size(two):
+        return False
+    return all(map(order, _size(one), _size(two)))
+
+
+def with_aggregate(host: Host, aggregate: Aggregate) -> Host:
+    """Return the host as a member of the aggregate, and in its zone."""
+    zone = aggregate.availability_zone or host.availability_zone
+    return host.but(aggregates=host.aggregates | {aggregate.uuid}, availability_zone=zone)
+
+
+def joining(
+    resolved: ResolvedRequest, hosts: Sequence[Host], uuids: Iterable[str], kept: Collection[str]
+) -> Iterable[ChangedHosts]:
+    """Return the proposal to add hosts to the aggregate that most of them may join, if any.
+
+    :param kept: the aggregates that are kept for others.
+    """
+    known = resolved.snapshot.aggregates_by_uuid
+    hosts = [host for host in hosts if host.aggregates.isdisjoint(kept)]
+    offered = [known[uuid] for uuid in uuids if uuid in known and uuid not in kept]
+    offered = sorted(offered, key=lambda each: each.name)[:_MOST_AGGREGATES]
+    best: Aggregate | None = None
+    found: tuple[Host, ...] = ()
+    for each in offered:
+        takes = tuple(host for host in hosts if _may_join(resolved.snapshot, host, each))
+        if len(takes) > len(found):
+            best, found = each, takes
+    if best is None:
+        return ()
+    named = {'name': best.name, 'uuid': best.uuid}
+    path, names = ('aggregate_hosts', 'hosts'), frozenset(host.host for host in found)
+    return (
+        ChangedHosts(
+            'aggregate_hosts',
+            f'{{hosts}} put into aggregate {best.name}',
+            {'aggregate_hosts': {'aggregate': named, 'hosts': []}},
+            hosts=found,
+            lists=((path, names),),
+        ),
+    )
+
+
+def _may_join(snapshot: CloudSnapshot, host: Host, aggregate: Aggregate) -> bool:
+    """Check whether Nova would add the host to the aggregate."""
+    zone = aggregate.availability_zone
+    if aggregate.uuid in host.aggregates:
+        return False
+    if zone in (None, host.availability_zone):
+        return True
+    carrying = snapshot.zones.carried_by.get(host.availability_zone or '', frozenset())
+    has_servers = any(has.used for has in (host.resources or {}).values())
+    return carrying.isdisjoint(host.aggregates) and not has_servers and bool(host.resources)

@@ -1,0 +1,125 @@
+"""Build the query of ``GET /allocation_candidates`` that nova-scheduler sends for one server.
+
+Example, without percent-encoding::
+
+    member_of=in:<uuid>&resources=MEMORY_MB:512,VCPU:1&root_required=!COMPUTE_STATUS_DISABLED
+
+The parameters are sorted, and the values are encoded as in Nova, which adds a ``limit``.
+
+Unknown parts are omitted: Nova's query then requires as much or more, and the answer to this one is
+an upper bound. ``OWNER_NOVA`` is also omitted: Nova requires it once every compute service is new
+enough, and a host without it gets an upper bound (constraint ``traits``).
+
+Source: nova-scheduler's translation of a request and its request filters (Nova 34); tests compare
+with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.flavor import PCPU, Demand, Group
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova import isolated_aggregates, root_traits
+from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.host_status import DISABLED
+from senlin_affinity.nova.options import FALLBACK_OFF, ISOLATION, TENANT_AGGREGATE, TENANTS
+from senlin_affinity.nova.reserved_aggregates import are_asked_by_nova, asked_by_nova
+
+#: The microversion of Nova's queries, and of these.
+MICROVERSION = '1.36'
+
+_SAFE = frozenset(b'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~')
+
+
+def query(resolved: ResolvedRequest) -> str | None:
+    """Return the query for one server of the request; None if there is not exactly one."""
+    found = queries(resolved)
+    return found[0] if len(found) == 1 else None
+
+
+def queries(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return all queries that Nova sends for one server; any of them may return a host.
+
+    There are two if a policy pins CPUs, unless nova.conf disables the second. There is none if the
+    flavor is unknown, if Nova rejects the request before it queries Placement, or if an unknown
+    image could request pinned CPUs, which other hosts have.
+    """
+    asked = resolved.demand
+    if asked is None or (asked.may_be_pinned and _is_pinning_offered(resolved)):
+        return ()
+    member_of = _member_of(resolved, asked)
+    if member_of is None:
+        return ()
+    groups = [asked.groups]
+    if asked.fallback and not resolved.option(FALLBACK_OFF):
+        groups.append(asked.fallback)
+    root = ('root_required', ','.join([*sorted(root_traits.required(resolved)), f'!{DISABLED}']))
+    policy = [('group_policy', asked.group_policy)] if asked.group_policy else []
+    return tuple(_encoded([root, *policy, *_of_groups(each, member_of)]) for each in groups)
+
+
+def are_aggregates_asked(resolved: ResolvedRequest) -> bool:
+    """Check whether Nova's query may contain aggregates (zone, tenant, isolated, reserved)."""
+    is_limited = resolved.option(TENANTS) or resolved.option(ISOLATION)
+    is_reserved = are_asked_by_nova(resolved.rules)
+    return wanted_zone(resolved) is not None or bool(is_limited) or is_reserved
+
+
+def _is_pinning_offered(resolved: ResolvedRequest) -> bool:
+    """Check whether any host has, or may have, CPUs for pinned servers."""
+    for host in resolved.snapshot.hosts or ():
+        if host.resources is None or (PCPU in host.resources and host.resources[PCPU].capacity):
+            return True
+    return False
+
+
+def _member_of(resolved: ResolvedRequest, asked: Demand) -> list[str] | None:
+    """Return the ``member_of`` of the group without a suffix; None if Nova rejects the request."""
+    known, zone = resolved.snapshot.aggregates, wanted_zone(resolved)
+    if known is None:
+        return []
+    try:
+        kept = asked_by_nova(resolved)
+    except InvalidSpec:
+        return None
+    required, forbidden, project = [*kept.required], kept.forbidden, resolved.project_id
+    if resolved.option(TENANTS) and project is not None:
+        is_required = resolved.option(TENANT_AGGREGATE)
+        own = isolated_aggregates.limit_to_tenant(project, known, is_aggregate_required=is_required)
+        if isinstance(own, Verdict):
+            return None
+        required += own.required
+    of_zone = frozenset(each.uuid for each in known if each.availability_zone == zone)
+    required += [of_zone] if zone and of_zone else []
+    if resolved.option(ISOLATION) and resolved.image_properties is not None:
+        traits = {trait for group in asked.groups for trait in group.required}
+        forbidden |= isolated_aggregates.isolate(traits, known).forbidden
+    found = [f'in:{",".join(sorted(any_of))}' for any_of in required]
+    return [*found, f'!in:{",".join(sorted(forbidden))}'] if forbidden else found
+
+
+def _of_groups(groups: Sequence[Group], member_of: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of the groups; ``member_of`` belongs to the one without a suffix."""
+    if member_of and not any(group.suffix == '' for group in groups):
+        groups = [Group(), *groups]
+    for group in groups:
+        amounts = sorted(f'{name}:{amount}' for name, amount in group.amounts.items())
+        yield f'resources{group.suffix}', ','.join(amounts)
+        traits = [*sorted(group.required), *(f'!{trait}' for trait in sorted(group.forbidden))]
+        if traits:
+            yield f'required{group.suffix}', ','.join(traits)
+    yield from (('member_of', value) for value in member_of)
+
+
+def _encoded(parameters: Sequence[tuple[str, str]]) -> str:
+    """Return a query string."""
+    return '&'.join(f'{_quoted(name)}={_quoted(value)}' for name, value in sorted(parameters))
+
+
+def _quoted(text: str) -> str:
+    """Return the text percent-encoded, with + for a blank."""
+    octets = (chr(octet) if octet in _SAFE else f'%{octet:02X}' for octet in text.encode())
+    return ''.join(octets).replace('%20', '+')

@@ -1,0 +1,78 @@
+"""Determine the zone that Nova restricts a request to: its own, or the default of nova.conf.
+
+Source: nova-api adds nova.conf's ``default_schedule_zone`` to every request without a zone, and
+rejects all requests for a zone without an enabled service. A server that is sent to a host, or into
+a zone of a spread, names the zone of its host.
+"""
+
+from __future__ import annotations
+
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.spread import ZONE
+
+DEFAULT_SCHEDULE_ZONE = Option(
+    'default_schedule_zone',
+    None,
+    "The zone of servers that ask for none; as in nova.conf's [DEFAULT].",
+    nova='DEFAULT',
+)
+DEFAULT_AVAILABILITY_ZONE = Option(
+    'default_availability_zone',
+    'nova',
+    "What the zone of hosts in none is called; as in nova.conf's [DEFAULT].",
+    nova='DEFAULT',
+)
+#: A filter of older releases of Nova, which compares the names of zones.
+ZONE_FILTER = 'AvailabilityZoneFilter'
+
+
+def wanted_zone(resolved: ResolvedRequest) -> str | None:
+    """Return the zone of the request, or else the default; None if any zone is allowed."""
+    asked = resolved.request.availability_zone
+    if asked is not None or is_of_host(resolved):
+        return asked
+    zone: str | None = resolved.option(DEFAULT_SCHEDULE_ZONE)
+    return zone or None
+
+
+def is_of_host(resolved: ResolvedRequest) -> bool:
+    """Check whether every server names the zone of its planned host, or of its planned spread."""
+    return resolved.rules.is_pinned or any(item.by == ZONE for item in resolved.request.spread)
+
+
+def zones_held_to(resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return the zones that Nova may hold a server of the request to, sorted.
+
+    One, if the request or nova.conf names it; all that aggregates carry, if each server names the
+    zone of its host.
+    """
+    wanted = wanted_zone(resolved)
+    if wanted is not None:
+        return (wanted,)
+    return (*sorted(resolved.snapshot.zones.carried_by),) if is_of_host(resolved) else ()
+
+
+def is_hard_spread(resolved: ResolvedRequest) -> bool:
+    """Check whether Nova chooses the hosts, each in the zone that a hard spread plans."""
+    spread = any(item.by == ZONE and item.is_hard for item in resolved.request.spread)
+    return spread and not resolved.rules.is_pinned
+
+
+def default_zone(resolved: ResolvedRequest) -> str | None:
+    """Return the zone for which Nova may use a host of any zone, or None if there is no such zone.
+
+    No aggregate carries Nova's default zone, so Nova does not restrict a request for it to its
+    hosts. If the aggregates are not known, its name is the value of the option. The result is None
+    if the hosts are pinned, if a filter compares the names of zones, or if no other zone is
+    available.
+    """
+    snapshot = resolved.snapshot
+    if resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER):
+        return None
+    zones = {zone for zone, _aggregates in snapshot.places if zone is not None}
+    zones |= snapshot.availability_zones or set()
+    name = snapshot.zones.default
+    if snapshot.hosts is None or snapshot.aggregates is None:
+        name = str(resolved.option(DEFAULT_AVAILABILITY_ZONE))
+    return name if name in zones and zones - snapshot.unavailable_zones - {name} else None

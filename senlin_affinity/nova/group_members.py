@@ -1,0 +1,131 @@
+"""Count the members of a server group on each host, as Nova does.
+
+The scheduler's filter and nova-compute's late check also count members that the API of server
+groups does not show, or shows on another host: soft-deleted servers, servers that are being moved,
+and, on its former host, a server whose live migration, or reverted resize or cold migration, ended
+less than ``scheduler_instance_sync_interval`` seconds ago.
+
+Source: Nova 34: the ``HostManager`` of nova-scheduler notices that a server has left a host by the
+periodic list of the host's servers; ``_validate_instance_group_policy`` reads the database.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.nova.group_policy import is_only_checked_late
+from senlin_affinity.nova.options import NO_LATE_CHECK
+
+#: The seconds between two runs of Nova's periodic tasks if nova.conf sets 0.
+_DEFAULT_SPACING = 60
+RECLAIM = Option(
+    'reclaim_instance_interval',
+    0,
+    'Seconds after which Nova reclaims what was deleted, as in nova.conf: until then it counts '
+    'in its server group, which does not show it. 0: it is deleted at once.',
+    minimum=0,
+    nova='DEFAULT',
+)
+ATTEMPTS = Option(
+    'max_attempts',
+    3,
+    "Hosts that Nova tries for one server, as in nova.conf's [scheduler].",
+    minimum=1,
+    nova='scheduler',
+)
+SYNC = Option(
+    'scheduler_instance_sync_interval',
+    120,
+    'Seconds for which nova-scheduler may count a server on its former host after a '
+    'migration, as in nova.conf. A negative value: without limit.',
+    nova='DEFAULT',
+)
+
+
+def _held(resolved: ResolvedRequest) -> Mapping[str, int]:
+    """Return the number of members on each host, including the planned servers."""
+    group = resolved.server_group
+    if group is None or not resolved.option(NO_LATE_CHECK):
+        return resolved.members_on
+    return group.held(is_checked=False) + Counter(resolved.placed)
+
+
+def counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[str]]:
+    """Return the number of members on each host, and the hosts that may hold more."""
+    return _held(resolved), _hidden(resolved)
+
+
+def _hidden(resolved: ResolvedRequest) -> frozenset[str]:
+    """Return the hosts on which Nova may count members that the group does not show there.
+
+    Such a member is soft-deleted, or nova-scheduler does not know yet that it has left the host by
+    a migration.
+    """
+    group = resolved.server_group
+    deleted = resolved.snapshot.soft_deleted or ()
+    if group is None or group.max_server_per_host is None:
+        return frozenset()
+    shown = {member.server for member in group.members}
+    left = frozenset(host for _member, host in _unsynced(resolved, group))
+    return left | frozenset(
+        member.host
+        for member in deleted
+        if member.host is not None
+        and member.server not in shown
+        and (member.project == group.project_id or None in (member.project, group.project_id))
+    )
+
+
+def _unsynced(resolved: ResolvedRequest, group: ServerGroup) -> list[tuple[Member, str]]:
+    """Return pairs of a member and a former host that nova-scheduler may still count it on."""
+    if resolved.rules.is_pinned or is_only_checked_late(resolved):
+        return []
+    return [
+        (member, host)
+        for member in group.members
+        for host, seconds in member.left.items()
+        if may_count(resolved, seconds)
+    ]
+
+
+def may_count(resolved: ResolvedRequest, seconds: int) -> bool:
+    """Check whether nova-scheduler may count a server on a host that it left ``seconds`` ago."""
+    interval: int = resolved.option(SYNC) or _DEFAULT_SPACING
+    return interval < 0 or seconds < interval
+
+
+def is_any_hidden(resolved: ResolvedRequest) -> bool:
+    """Check whether any host may have soft-deleted servers that are not known."""
+    return resolved.snapshot.soft_deleted is None and bool(resolved.option(RECLAIM))
+
+
+def checked_late(resolved: ResolvedRequest) -> int:
+    """Return the greatest number of hosts that only the late check rejects.
+
+    The scheduler still sends servers to these hosts. Without the filter, they may be all hosts but
+    one: that of the affinity group, or the last host that is not full.
+    """
+    group = resolved.server_group
+    if is_only_checked_late(resolved):
+        hosts = resolved.snapshot.hosts or ()
+        return len({host.host for host in hosts if host.enabled and host.up}) - 1
+    if group is None or group.max_server_per_host is None or resolved.option(NO_LATE_CHECK):
+        return 0
+    chosen = group.held(is_checked=False)
+    moved = {member.server: member.host for member, _host in _unsynced(resolved, group)}
+    chosen.subtract(host for host in moved.values() if host is not None)
+    return sum(
+        group.free_slots(number) == 0 and group.free_slots(chosen[host]) != 0
+        for host, number in group.held().items()
+        if number != chosen[host]
+    )
+
+
+def may_run_out(resolved: ResolvedRequest) -> bool:
+    """Check whether Nova may give up because it tried only hosts that the late check rejects."""
+    number = resolved.once(checked_late)
+    return not resolved.rules.is_pinned and number >= resolved.option(ATTEMPTS)

@@ -1,0 +1,95 @@
+"""Compare the state of compute services in Nova and in Placement.
+
+Source: nova-compute adds the trait COMPUTE_STATUS_DISABLED to its provider when the service is
+disabled, and removes it when the service is enabled. If that failed, it does so when it starts.
+Nova never requests a host with the trait from Placement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.snapshot import CloudSnapshot
+
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+#: The number of hosts that a sentence names.
+_MOST_NAMED = 5
+_MEMBERSHIP = (
+    (
+        'in Nova, and not in Placement',
+        'unmirrored',
+        ', ',
+        'run "nova-manage placement sync_aggregates"',
+    ),
+    (
+        'in Placement, and not in Nova',
+        'stale_aggregates',
+        ' or ',
+        'Nova sends servers there as if it were a member; remove the provider from the aggregate '
+        '("openstack resource provider aggregate set", with the aggregates that Nova has it in)',
+    ),
+)
+
+
+def is_left_behind(host: Host) -> bool:
+    """Check whether the service is enabled, but its provider has the trait of a disabled one."""
+    return host.enabled and DISABLED in host.traits
+
+
+def started(host: Host) -> Host:
+    """Return the host with its service enabled and up, in Nova and in Placement."""
+    return enabled(host).but(up=True)
+
+
+def enabled(host: Host) -> Host:
+    """Return the host with its service enabled, in Nova and in Placement."""
+    return host.but(enabled=True, disabled_reason=None, traits=host.traits - {DISABLED})
+
+
+def differences(snapshot: CloudSnapshot) -> Iterator[str]:
+    """Yield a sentence for each difference between Nova and Placement, with its repair."""
+    hosts = snapshot.hosts or ()
+    if orphans := [host.host for host in hosts if _has_orphans(host)]:
+        yield (
+            f'{_listed(orphans)}: Placement holds allocations, and Nova counts no servers: orphans '
+            '(nova-manage placement audit), or a resize that waits for its confirmation'
+        )
+    if disabled := [host.host for host in hosts if _is_unknown_to_placement(host)]:
+        yield (
+            f'{_listed(disabled)}: disabled in Nova, and not in Placement: restart nova-compute, '
+            'or it is a candidate that every request looks at in vain'
+        )
+    yield from _of_aggregates(snapshot)
+
+
+def _of_aggregates(snapshot: CloudSnapshot) -> Iterator[str]:
+    for where, field, joined, change in _MEMBERSHIP:
+        hosts_of: dict[frozenset[str], list[str]] = {}
+        for host in snapshot.hosts or ():
+            if uuids := getattr(host, field):
+                hosts_of.setdefault(uuids, []).append(host.host)
+        for uuids, hosts in sorted(hosts_of.items(), key=lambda item: item[1]):
+            known = snapshot.aggregates_by_uuid
+            names = sorted(known[uuid].name if uuid in known else uuid for uuid in uuids)
+            yield f'{_listed(hosts)}: in aggregate {joined.join(names)} {where}: {change}'
+
+
+def _has_orphans(host: Host) -> bool:
+    """Check whether the host has allocations but no servers.
+
+    False unless a single provider of its own supplies the used resources: other allocations may
+    belong to other hosts.
+    """
+    resources = {} if host.is_nested else host.resources or {}
+    own = [has for has in resources.values() if not (has.is_sum or has.pool)]
+    return host.servers == 0 and any(has.used for has in own)
+
+
+def _is_unknown_to_placement(host: Host) -> bool:
+    return host.up and not host.enabled and bool(host.traits) and DISABLED not in host.traits
+
+
+def _listed(names: list[str]) -> str:
+    more = f' and {len(names) - _MOST_NAMED} more' if len(names) > _MOST_NAMED else ''
+    return f'{", ".join(names[:_MOST_NAMED])}{more}'

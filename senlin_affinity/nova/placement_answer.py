@@ -1,0 +1,81 @@
+"""Look up Placement's answer to the query of a request in the snapshot.
+
+The snapshot has no answer to a query that was not sent, for example for another flavor or another
+zone. The capacity is then computed from the resources of the hosts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from typing import NamedTuple
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova import candidate_query
+
+
+class Answered(NamedTuple):
+    """A query that Placement answered, or None; ``is_whole``: the answer is complete."""
+
+    query: str | None = None
+    is_whole: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether there is an answer that may be incomplete."""
+        return self.query is not None and not self.is_whole
+
+
+NOT_ASKED = Answered()
+
+
+def answered(resolved: ResolvedRequest) -> Answered:
+    """Return the query of the request, if it was answered. For :meth:`ResolvedRequest.once`."""
+    known = queries(resolved.snapshot)
+    query = candidate_query.query(resolved) if known else None
+    if query not in known:
+        return NOT_ASKED
+    return Answered(query, query in resolved.snapshot.answered)
+
+
+def queries(snapshot: CloudSnapshot) -> frozenset[str]:
+    """Return the queries that Placement was sent, whether or not its answer was complete."""
+    return snapshot.queries
+
+
+def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
+    """Check whether servers on this host may use up a pool that other hosts share.
+
+    If the host has several providers of the class, Placement chooses one of them.
+    """
+    has = host.resources or {}
+    return any(name in has and has[name].is_sum for name in resolved.once(_scarce))
+
+
+def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
+    """Return the resource classes of which a pool has less than its hosts together could use."""
+    pools = resolved.snapshot.pools
+    if not pools or resolved.demand is None:
+        return frozenset()
+    asked, answer = resolved.demand.amounts, resolved.once(answered)
+    names = frozenset(asked).intersection(chain(*pools.values()))
+    wanted: Counter[tuple[str | None, str]] = Counter()
+    for host in resolved.snapshot.hosts or ():
+        grant = host.grant(answer.query)
+        if grant is None:
+            if not answer.is_whole:
+                return names
+            continue
+        for name in names:
+            has = (host.resources or {}).get(name)
+            if has is None or has.is_sum or has.pool:
+                wanted[None if has is None else has.pool, name] += grant.room
+    return frozenset(
+        name
+        for uuid, given in pools.items()
+        for name in names.intersection(given)
+        if (wanted[uuid, name] + wanted[None, name]) * asked[name]
+        > given[name].capacity - given[name].used
+    )

@@ -1,0 +1,83 @@
+"""How many servers fit on each host by the figures of its resources, in plain arithmetic.
+
+Shapes::
+
+    plain_rooms(question, hosts) == [7, 0, 12]
+
+Units: numbers of servers. 0 or less is no room, or that plain figures do not tell: the host has a
+tree of several providers, shares storage, is a vSphere cluster, has an answer of Placement's own,
+or a figure that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from operator import attrgetter, contains, itemgetter
+
+from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, Demand
+from senlin_affinity.model.host import Host, Resource, is_vsphere
+from senlin_affinity.model.request import ResolvedRequest
+
+_HAS, _GRANTS, _TYPE = map(attrgetter, ('resources', 'grants', 'hypervisor_type'))
+_IS_NESTED, _IS_PARTIAL = attrgetter('is_nested'), attrgetter('is_partial')
+_NOTHING = Resource(0, 0)
+
+
+def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[int]:
+    """The room on each host."""
+    asked = resolved.demand
+    if asked is None or not asked.amounts or not hosts:
+        return [0] * len(hosts)
+    resources = [*map(_HAS, hosts)]
+    keys = [*map(id, resources)]
+    distinct = dict(zip(keys, resources, strict=True))
+    if 2 * len(distinct) > len(hosts):
+        rooms = _rooms(asked, resources)
+    else:  # hosts that are equal in them share one object
+        rooms_of = dict(zip(distinct, _rooms(asked, [*distinct.values()]), strict=True))
+        rooms = [*map(rooms_of.__getitem__, keys)]
+    if _is_any_odd(hosts):
+        rooms = [0 if _is_odd(host) else room for room, host in zip(rooms, hosts, strict=True)]
+    return rooms
+
+
+def _is_any_odd(hosts: Sequence[Host]) -> bool:
+    """Is one of them odd? Field by field, as few are."""
+    if any(map(_IS_NESTED, hosts)) or any(map(_IS_PARTIAL, hosts)):
+        return True
+    is_granted = [*map(_GRANTS, hosts)].count(None) < len(hosts)
+    return is_granted or any(map(is_vsphere, {*map(_TYPE, hosts)}))
+
+
+def _is_odd(host: Host) -> bool:
+    return host.is_nested or host.is_partial or host.grants is not None or host.is_vsphere
+
+
+def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) -> Sequence[int]:
+    """The room by all classes."""
+    known = [has or {} for has in resources]
+    rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
+    for other in others:
+        rooms = [one if one < two else two for one, two in zip(rooms, other, strict=True)]
+    if asked.may_be_pinned and any(map(contains, known, repeat(PCPU))):
+        rooms = [0 if PCPU in has else room for room, has in zip(rooms, known, strict=True)]
+    return rooms
+
+
+def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: int) -> list[int]:
+    """The room by one class."""
+    try:
+        known = [*map(itemgetter(name), resources)]
+    except KeyError:
+        known = [has.get(name, _NOTHING) for has in resources]
+    # Of other classes no list tells the largest unit, so that more than one may be refused.
+    is_any = amount == 1 or name in UNIT_CLASSES
+    return [
+        (capacity - used) // amount
+        if not (is_sum or pool)
+        and (is_any if max_unit is None else amount <= max_unit)
+        and (step_size == 1 or not amount % step_size)
+        else 0
+        for capacity, used, max_unit, step_size, is_sum, pool in known
+    ]

@@ -1,0 +1,244 @@
+"""Check whether the quotas of a project allow more servers, or one more server group.
+
+Source: ``GET /limits``, and ``GET /os-quota-sets/<project>/detail?user_id=`` for quotas of users,
+which only the database driver has. Nova counts in several ways (:class:`Counting`), which
+nova.conf's ``[quota]`` determines. If that is unknown, the way that leaves the most room decides
+about a rejection, and the way that leaves the least room gives the guaranteed number ``least``:
+
+* members: the database driver counts the requesting user's servers, unified limits the whole group;
+* metadata_items: the number of items that each server may have, in both drivers;
+* cores and ram: the database driver counts the flavor's figures, unified limits the server's
+  request to Placement (which ``resources:`` and ``hw:cpu_policy`` change). With
+  ``count_usage_from_placement``, the database driver counts the flavor's figures for a new server,
+  and the usage in Placement for earlier servers. It checks the latter again after the new server
+  has been scheduled, unless ``recheck_quota`` is off: both are possible.
+
+Units: ram in MiB; a limit of None is "no limit" (-1 in Nova); a missing quota is unknown: SKIP.
+``room`` is a number of servers, also in a REJECT.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from senlin_affinity.model.bounds import Bounds
+from senlin_affinity.model.flavor import MEMORY_MB, PCPU, VCPU, Demand
+from senlin_affinity.model.reason import Reason, own
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.snapshot import Flavor, Quota
+from senlin_affinity.model.verdict import Outcome, Verdict
+
+INSTANCES, CORES, RAM = 'instances', 'cores', 'ram'
+SERVER_GROUPS = 'server_groups'
+SERVER_GROUP_MEMBERS = 'server_group_members'
+METADATA_ITEMS = 'metadata_items'
+
+REASONS: Mapping[str, Reason] = {
+    'quota.server_groups': own(
+        'the project has {used} of {limit} server groups: no room for one more',
+        advice='delete a server group that is not in use, name an existing one, or raise the '
+        'quota server_groups',
+    ),
+    'quota.server_group_members': own(
+        'server group {group} has {members} of {limit} members allowed: no room for {wanted} more',
+        advice='raise the quota server_group_members, or split the cluster over two groups',
+    ),
+    'quota.instances': own(
+        'the project has {used} of {limit} instances: no room for {wanted} more',
+        advice='raise the quota instances, or delete servers',
+    ),
+    'quota.cores': own(
+        'the project uses {used} of {limit} cores: no room for {wanted} times {each} more',
+        advice='raise the quota cores, delete servers, or use a smaller flavor',
+    ),
+    'quota.ram': own(
+        'the project uses {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
+        advice='raise the quota ram, delete servers, or use a smaller flavor',
+    ),
+    'quota.user_instances': own(
+        'the user has {used} of {limit} instances: no room for {wanted} more',
+        advice="raise the user's quota instances, or delete servers",
+    ),
+    'quota.user_cores': own(
+        'the user has {used} of {limit} cores: no room for {wanted} times {each} more',
+        advice="raise the user's quota cores, delete servers, or use a smaller flavor",
+    ),
+    'quota.user_ram': own(
+        'the user has {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
+        advice="raise the user's quota ram, delete servers, or use a smaller flavor",
+    ),
+    'quota.metadata_items': own(
+        'each server has {items} metadata items, and the quota metadata_items allows {limit}',
+        advice='remove metadata from the profile, or raise the quota metadata_items',
+    ),
+    'quota.ok': Reason('the quotas leave room'),
+    'quota.unlimited': Reason('there is no limit'),
+    'quota.unknown': Reason('the quota is not known'),
+}
+
+
+class Counting(enum.Enum):
+    """A way in which Nova counts the usage of quotas."""
+
+    DATABASE = 'the database driver'
+    PLACEMENT = 'the database driver with count_usage_from_placement'
+    UNIFIED = 'unified limits'
+
+
+class Cost(NamedTuple):
+    """The usage of a quota: by a new server (``first``), and by each server created before it."""
+
+    first: int
+    each: int
+
+    def room(self, free: int) -> float:
+        """Return the number of servers that can be created one by one in a free amount."""
+        if free < self.first:
+            return 0
+        return 1 + (free - self.first) // self.each if self.each else math.inf
+
+    def of(self, servers: int) -> int:
+        """Return the free amount that this many servers need when created one by one."""
+        return max(0, self.first + self.each * (servers - 1)) if servers else 0
+
+
+def room_for_group(quotas: Mapping[str, Quota]) -> Verdict:
+    """Check whether the project may have one more server group."""
+    quota = quotas.get(SERVER_GROUPS)
+    if quota is None or quota.used is None:
+        return Verdict.skipped('quota.unknown')
+    if quota.room is None:
+        return Verdict.passed('quota.unlimited')
+    if quota.room < 1:
+        return Verdict.rejected('quota.server_groups', used=quota.used, limit=quota.limit)
+    return Verdict.passed('quota.ok', room=quota.room)
+
+
+def room_for_members(
+    quotas: Mapping[str, Quota],
+    group: ServerGroup,
+    wanted: int,
+    user: str | None = None,
+    ways: Collection[Counting] = frozenset(Counting),
+) -> Verdict:
+    """Check whether a group may take ``wanted`` more servers; ``room`` is the allowed number.
+
+    :param user: the requesting user. None: unknown; members that all have one owner, or no known
+        owner, then count as this user's.
+    """
+    quota = quotas.get(SERVER_GROUP_MEMBERS)
+    if quota is None:
+        return Verdict.skipped('quota.unknown')
+    # The database driver uses the lower of both limits, and "no limit" is -1.
+    of_user = quota.limit if quota.of_user is None else quota.of_user.limit
+    if quota.limit is None or of_user is None:
+        of_user = None
+    else:
+        of_user = min(quota.limit, of_user)
+    limits = [limit for limit in (quota.limit, of_user) if limit is not None]
+    if not limits:
+        return Verdict.passed('quota.unlimited')
+    owners = [member.user for member in group.members]
+    if user is not None:
+        counted = owners.count(user)
+    else:
+        counted = len(owners) if len(set(owners)) < 2 else 0
+    if Counting.UNIFIED in ways:
+        least: int | None = max(0, min(limits) - len(owners))
+        if len(ways) == 1:
+            of_user, counted = quota.limit, len(owners)
+    elif user is not None or len(set(owners)) < 2:
+        least = None if of_user is None else max(0, of_user - counted)
+    else:  # it is unknown whose servers count
+        least = max(0, min(limits) - len(owners))
+    if of_user is None:
+        return Verdict.passed('quota.unlimited', least=least)
+    room = max(0, of_user - counted)
+    if wanted > room:
+        facts = {'group': group.name, 'members': counted, 'limit': of_user, 'wanted': wanted}
+        bounds = Bounds.at_most(room, least)
+        return Verdict(Outcome.REJECT, 'quota.server_group_members', facts, bounds)
+    return Verdict.passed('quota.ok', room=room, least=least)
+
+
+def room_for_metadata(quotas: Mapping[str, Quota], items: int) -> Verdict:
+    """Check whether a server may have this many metadata items."""
+    quota = quotas.get(METADATA_ITEMS)
+    if quota is None or not items:
+        return Verdict.skipped('quota.unknown')
+    limits = [each.limit for each in (quota, quota.of_user) if each is not None]
+    limit = min((limit for limit in limits if limit is not None), default=None)
+    if limit is not None and items > limit:
+        return Verdict.rejected('quota.metadata_items', items=items, limit=limit)
+    return Verdict.passed('quota.ok' if limit is not None else 'quota.unlimited')
+
+
+def costs(
+    flavor: Flavor | None, demand: Demand | None, ways: Collection[Counting] = frozenset(Counting)
+) -> dict[str, frozenset[Cost]]:
+    """Return the costs of a server by quota, one for each way in which Nova may count."""
+    found = {INSTANCES: frozenset([Cost(1, 1)])}
+    if flavor is None:
+        return found
+    of_ram = (MEMORY_MB,)
+    for name, figure, unified, used in (
+        (CORES, flavor.vcpus, (VCPU,), (VCPU, PCPU)),
+        (RAM, flavor.ram, of_ram, of_ram),
+    ):
+        each: set[Cost] = set()
+        if Counting.DATABASE in ways:
+            each.add(Cost(figure, figure))
+        if Counting.UNIFIED in ways:
+            each |= {Cost(amount, amount) for amount in _asked(demand, unified)}
+        if Counting.PLACEMENT in ways:
+            for amount in _asked(demand, used):
+                each |= {Cost(figure, amount), Cost(max(figure, amount), amount)}
+        found[name] = frozenset(each)
+    return found
+
+
+def _asked(demand: Demand | None, names: Collection[str]) -> set[int]:
+    """Return the possible amounts of these classes that one server allocates in Placement."""
+    if demand is None:
+        return {0}
+    queries = filter(None, (demand.groups, demand.fallback))
+    return {
+        sum(group.amounts.get(name, 0) for group in groups for name in names) for groups in queries
+    } or {0}
+
+
+def room_for_servers(
+    quotas: Mapping[str, Quota], costs: Mapping[str, Collection[Cost]], wanted: int
+) -> Verdict:
+    """Check whether the project may have ``wanted`` more servers; ``room`` is the allowed number.
+
+    The verdict is that of the most restrictive quota; ``costs`` are those of :func:`costs`.
+    """
+    known = {
+        name: quota
+        for name, each in costs.items()
+        if any(map(any, each)) and (quota := quotas.get(name)) is not None
+        if quota.used is not None
+    }
+    if not known:
+        return Verdict.skipped('quota.unknown')
+    free = {name: quota.room for name, quota in known.items() if quota.room is not None}
+    by_quota = {name: [(-cost.room(free[name]), cost) for cost in costs[name]] for name in free}
+    rooms = {name: min(each) for name, each in by_quota.items()}
+    least = min((-room for each in by_quota.values() for room, _cost in each), default=math.inf)
+    certain = None if least == math.inf else int(least)
+    name = max(rooms, key=lambda each: rooms[each][0], default=INSTANCES)
+    room = -rooms[name][0] if rooms else math.inf
+    if room == math.inf:
+        return Verdict.passed('quota.unlimited', least=certain)
+    if wanted <= room:
+        return Verdict.passed('quota.ok', room=int(room), least=certain)
+    quota, code = known[name], f'quota.{name}'
+    if quota.of_user is not None and quota.is_user_s:
+        quota, code = quota.of_user, f'quota.user_{name}'
+    facts = {'used': quota.used, 'limit': quota.limit, 'wanted': wanted}
+    facts |= {} if name == INSTANCES else {'each': rooms[name][1].first}
+    return Verdict(Outcome.REJECT, code, facts, Bounds.at_most(int(room), certain))

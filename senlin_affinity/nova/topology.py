@@ -1,0 +1,71 @@
+"""Look up the domains of a host (its zone, its rack), and count the servers of each domain.
+
+A criterion is ``availability_zone``, or a metadata key of aggregates. Metadata values are split at
+commas, as in Nova; empty parts are ignored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.spread import ZONE
+from senlin_affinity.nova.effective_zone import default_zone
+
+
+def domains_of(snapshot: CloudSnapshot, by: str, host: Host) -> frozenset[str] | None:
+    """Return the names of the host's domains, normally one; None if unknown."""
+    if by == ZONE:
+        return None if host.availability_zone is None else frozenset((host.availability_zone,))
+    if snapshot.aggregates is None:
+        return None
+    known = snapshot.aggregates_by_uuid
+    return frozenset(
+        name
+        for uuid in host.aggregates
+        if uuid in known and by in known[uuid].metadata
+        for name in map(str.strip, known[uuid].metadata[by].split(','))
+        if name
+    )
+
+
+def domain_of(resolved: ResolvedRequest, by: str, host: Host) -> str | None:
+    """Return the single domain of a host; None if there is none or several, or if it is unknown.
+
+    The default zone is not a domain of servers that Nova places: Nova does not restrict them to it.
+    """
+    if by == ZONE:
+        zone = host.availability_zone
+        return None if zone == resolved.once(default_zone) else zone
+    names = domains_of(resolved.snapshot, by, host)
+    return next(iter(names)) if names is not None and len(names) == 1 else None
+
+
+def lost(resolved: ResolvedRequest, by: str) -> int:
+    """Return the number of group members whose domain is unknown."""
+    group = resolved.server_group
+    return sum(
+        member.host is None and not member.is_nowhere and (by != ZONE or member.zone is None)
+        for member in (() if group is None else group.members)
+    )
+
+
+def servers(resolved: ResolvedRequest, by: str) -> Counter[str]:
+    """Count the servers of the group in each domain, with those that are planned.
+
+    A server whose host is unknown counts in its own zone. A server on a host of several domains, or
+    of none, is not counted.
+    """
+    found: Counter[str | None] = Counter()
+    hosts, group = resolved.snapshot.hosts_by_name, resolved.server_group
+    for member in () if group is None else group.members:
+        host = hosts.get(member.host or '')
+        if host is not None:
+            found[domain_of(resolved, by, host)] += 1
+        elif by == ZONE and member.zone != resolved.once(default_zone):
+            found[member.zone] += 1
+    for name, number in resolved.placed.items():
+        found[domain_of(resolved, by, hosts[name])] += number
+    return Counter({name: number for name, number in found.items() if name is not None})

@@ -1,0 +1,269 @@
+"""Choose the host of each server, one server after the other.
+
+Hosts in the same domains of all spreads (of the zones, if the request has no spread) form a cell.
+Each server goes to the cell whose domains hold the fewest servers, in the order of the spreads.
+Within the cell, it goes to the host with the fewest members, then with the most free resources,
+then to the first by name. A cell in which one more server would exceed the skew of a hard spread
+waits. If domains cross, the hard spreads come first, because a soft spread must not change how many
+servers are placed. With affinity, hard or soft, a server goes where the most members are, and zones
+do not count.
+
+The keys of cells and hosts only grow. Two levels of heaps hold them, and a key that has grown is
+pushed back when it comes up.
+
+Units: numbers of servers; hosts are given by index.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import AFFINITY, SOFT_AFFINITY
+from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.nova.topology import domain_of, servers
+from senlin_affinity.planner.domains import DomainCapacity
+from senlin_affinity.planner.matrix import VerdictMatrix, numbered
+
+_ZONE = attrgetter('availability_zone')
+#: All that tells in which domains a host lies.
+_WHERE = attrgetter('availability_zone', 'aggregates')
+#: The hosts that are in no one domain come after all others.
+_LAST = 2**62
+#: The domains of a cell, in the order of the criteria; '' is none, or not just one.
+Cell = tuple[str, ...]
+_Key = tuple[int, int, str, int]
+
+
+def choose(
+    resolved: ResolvedRequest,
+    hosts: Sequence[Host],
+    matrix: VerdictMatrix,
+    found: DomainCapacity | None,
+    number: int,
+) -> list[int]:
+    """Return the indexes of the hosts of this number of servers, or of as many as can be placed."""
+    if not number:
+        return []
+    choice = _Choice(resolved, hosts, matrix, found)
+    is_alone = not resolved.snapshot.has_shared_services and len(choice.spreads) < 2
+    if found is None and is_alone:
+        return choice.quickly(number)
+    choice.begin()
+    chosen: list[int] = []
+    while len(chosen) < number:
+        index = choice.next()
+        if index is None:
+            break
+        chosen.append(index)
+    return chosen
+
+
+def _cells(
+    resolved: ResolvedRequest,
+    hosts: Sequence[Host],
+    places: Sequence[int],
+    spreads: Iterable[Spread],
+) -> dict[Cell, list[int]]:
+    """Return the hosts at these indexes by cell."""
+    where = _ZONE if all(spread.by == ZONE for spread in spreads) else _WHERE
+    domains = [partial(domain_of, resolved, spread.by) for spread in spreads]
+    numbers, firsts = numbered(map(where, map(hosts.__getitem__, places)))
+    alike: list[list[int]] = [[] for _ in firsts]
+    for place, number in zip(places, numbers, strict=True):
+        alike[number].append(place)
+    found: dict[Cell, list[int]] = {}
+    for each in alike:
+        cell = (*[domain(hosts[each[0]]) or '' for domain in domains],)
+        found.setdefault(cell, []).extend(each)
+    return found
+
+
+class _Choice:
+    """The servers that are placed so far, and the choice of the next host."""
+
+    def __init__(
+        self,
+        resolved: ResolvedRequest,
+        hosts: Sequence[Host],
+        matrix: VerdictMatrix,
+        found: DomainCapacity | None,
+    ) -> None:
+        policy = '' if resolved.server_group is None else resolved.server_group.policy
+        is_together = policy in (AFFINITY, SOFT_AFFINITY)
+        #: With affinity the most members come first, and else the fewest.
+        self._sign = -1 if is_together else 1
+        self._names = resolved.snapshot.host_names
+        self._rooms = list(matrix.expected)
+        self._free = list(matrix.free)
+        self._held = Counter(resolved.members_on)
+        self._of_host = found.of_host if found is not None else {}
+        self._left = dict(found.limits) if found is not None else {}
+        home = None if found is None else found.home
+        spreads = resolved.request.spread
+        if not (spreads or is_together):
+            spreads = (Spread(ZONE),)
+        if found is not None and found.crossing:
+            spreads = tuple(sorted(spreads, key=lambda spread: not spread.is_hard))
+        self.spreads = spreads
+        self._resolved = resolved
+        self._counts: list[Counter[str]] = []
+        open_ = [index for index, room in enumerate(self._rooms) if room]
+        if home is not None:
+            open_ = [index for index in open_ if self._names[index] == home]
+        self._open = _cells(resolved, hosts, open_, spreads)
+        self._cells: dict[Cell, list[_Key]] = {}
+        self._heap: list[tuple[tuple[tuple[int, ...], _Key], Cell]] = []
+        self._floors = self._eligible(found)
+
+    def begin(self) -> None:
+        """Sort the hosts of each cell, and the cells."""
+        self._counts = [servers(self._resolved, spread.by) for spread in self.spreads]
+        names, free, sign, members = self._names, self._free, self._sign, self._held.get
+        self._cells = {
+            cell: [(sign * members(names[at], 0), -free[at], names[at], at) for at in hosts]
+            for cell, hosts in self._open.items()
+        }
+        for keys in self._cells.values():
+            if len(keys) > 1:
+                heapq.heapify(keys)
+        self._heap = [(self._cell_key(cell), cell) for cell in self._cells]
+        heapq.heapify(self._heap)
+
+    def quickly(self, number: int) -> list[int]:
+        """Return the hosts if a server changes only the keys of its own host and cell."""
+        if len(self._open) == 1 and self._sign > 0:
+            (hosts,) = self._open.values()
+            return self._evenly(hosts, number)
+        self.begin()
+        heap, cells, rooms, sign = self._heap, self._cells, self._rooms, self._sign
+        chosen: list[int] = []
+        while heap and len(chosen) < number:
+            (counts, _key), cell = heap[0]
+            keys = cells[cell]
+            held, free, name, index = keys[0]
+            chosen.append(index)
+            rooms[index] -= 1
+            if rooms[index]:
+                heapq.heapreplace(keys, (held + sign, free + 1, name, index))
+            else:
+                heapq.heappop(keys)
+            if keys:
+                heapq.heapreplace(heap, (((*(count + 1 for count in counts),), keys[0]), cell))
+            else:
+                heapq.heappop(heap)
+        return chosen
+
+    def _evenly(self, hosts: Iterable[int], number: int) -> list[int]:
+        """Return the hosts of the only cell: one server on each of the emptiest at a time."""
+        waiting: dict[int, list[int]] = {}
+        names, members = self._names, self._held.get
+        for index in hosts:
+            waiting.setdefault(members(names[index], 0), []).append(index)
+        chosen: list[int] = []
+        layer: list[int] = []
+        held, free, rooms = 0, self._free, self._rooms
+        while (layer or waiting) and len(chosen) < number:
+            held = held if layer else min(waiting)
+            more = waiting.pop(held, [])
+            if more:  # those that are there stay in their order
+                layer = self._emptiest(layer + more, number - len(chosen))
+            chosen += layer
+            held += 1
+            for index in layer:
+                rooms[index] -= 1
+                free[index] -= 1
+            layer = [index for index in layer if rooms[index]]
+        return chosen[:number]
+
+    def _emptiest(self, hosts: list[int], most: int) -> list[int]:
+        """Return the first hosts, at most this number, of hosts that hold equally many servers."""
+        free, names = self._free, self._names
+        if len(hosts) > most:
+            least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
+            hosts = [index for index in hosts if free[index] >= least]
+        hosts = sorted(hosts, key=names.__getitem__)
+        return sorted(hosts, key=free.__getitem__, reverse=True)  # those as empty stay in order
+
+    def next(self) -> int | None:
+        """Return the host of the next server; None if no host takes one."""
+        waiting = []
+        chosen = None
+        while self._heap and chosen is None:
+            key, cell = self._heap[0]
+            index = self._best(cell)
+            if index is None:
+                heapq.heappop(self._heap)
+            elif (now := self._cell_key(cell)) != key:
+                heapq.heapreplace(self._heap, (now, cell))
+            elif self._is_ahead(cell):
+                waiting.append(heapq.heappop(self._heap))
+            else:
+                chosen = index
+                self._place(index, cell)
+        for item in waiting:
+            heapq.heappush(self._heap, item)
+        return chosen
+
+    def _place(self, index: int, cell: Cell) -> None:
+        self._rooms[index] -= 1
+        self._free[index] -= 1
+        self._held[self._names[index]] += 1
+        for key in self._of_host.get(index, ()):
+            left = self._left.get(key)
+            if left is not None:
+                self._left[key] = left - 1
+        for counts, name in zip(self._counts, cell, strict=True):
+            counts[name] += 1
+
+    def _key(self, index: int) -> _Key:
+        name = self._names[index]
+        return (self._sign * self._held.get(name, 0), -self._free[index], name, index)
+
+    def _cell_key(self, cell: Cell) -> tuple[tuple[int, ...], _Key]:
+        each = zip(self._counts, cell, strict=True)
+        counts = (*[counts.get(name, 0) if name else _LAST for counts, name in each],)
+        return counts, self._cells[cell][0]
+
+    def _best(self, cell: Cell) -> int | None:
+        """Find the next host of a cell, and move it to the top of its heap; None without one."""
+        keys = self._cells[cell]
+        while keys:
+            key = keys[0]
+            index = key[-1]
+            limits = (self._left.get(each) for each in self._of_host.get(index, ()))
+            if not self._rooms[index] or 0 in limits:
+                heapq.heappop(keys)
+            elif (now := self._key(index)) != key:
+                heapq.heapreplace(keys, now)
+            else:
+                return index
+        return None
+
+    def _eligible(self, found: DomainCapacity | None) -> Mapping[int, set[str]]:
+        """Return the domains that the skew of each hard spread counts, by the spread's index.
+
+        Empty where no placement needs a check: with a single spread whose domains cross no others,
+        the emptiest domain always comes first.
+        """
+        eligible: dict[int, set[str]] = {}
+        if found is None or not (found.crossing or len(self.spreads) > 1):
+            return eligible
+        for place, spread in enumerate(self.spreads):
+            for _constraint, domain in found.limits if spread.is_hard else ():
+                if domain.by == spread.by:
+                    eligible.setdefault(place, set()).add(domain.name)
+        return eligible
+
+    def _is_ahead(self, cell: Cell) -> bool:
+        """Check whether one more server in the cell exceeds the skew of a hard spread."""
+        return any(
+            self._counts[place][cell[place]]
+            >= min(self._counts[place][name] for name in names) + self.spreads[place].max_skew
+            for place, names in self._floors.items()
+        )

@@ -1,0 +1,203 @@
+"""Derive the capacity from the numbers of the hosts and their domains, and from the request.
+
+Units: numbers of servers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
+from senlin_affinity.model.flavor import DISK_GB
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.reason import Reason, doubt
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import AFFINITY
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.group_policy import holding, is_only_checked_late
+from senlin_affinity.nova.placement_answer import answered, may_take_of_pools
+from senlin_affinity.planner.domains import DomainCapacity
+from senlin_affinity.planner.matrix import VerdictMatrix
+from senlin_affinity.planner.row import Row
+
+#: The caveat for a number that Placement's answers do not determine.
+CHOICE = 'resources of several providers (Placement chooses)'
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The number of servers that fit. ``caveats`` are texts on why Nova may place fewer."""
+
+    bounds: Bounds
+    caveats: tuple[str, ...] = ()
+
+
+def is_open_affinity(resolved: ResolvedRequest) -> bool:
+    """Check whether Nova may choose any host for an affinity group: no member is on a host."""
+    group = resolved.server_group
+    return has_unknown_home(resolved) and not (group and group.has_lost_members)
+
+
+def has_unknown_home(resolved: ResolvedRequest) -> bool:
+    """Check whether an affinity group uses a single host that is not known."""
+    return resolved.once(holding) == AFFINITY and not resolved.members_on
+
+
+def measure(
+    resolved: ResolvedRequest,
+    hosts: Sequence[Host] | None,
+    matrix: VerdictMatrix,
+    found: DomainCapacity | None,
+    request: Iterable[Verdict],
+    unmodelled: Sequence[str],
+    reasons: Mapping[str, Reason],
+) -> Capacity:
+    """Return the capacity.
+
+    :param found: the capacity of the domains, if any constraint limits domains.
+    :param request: the verdicts about the request as a whole.
+    :param unmodelled: what may reject a host although no constraint covers it.
+    :param reasons: those of the constraints on hosts, by code.
+    """
+    of_request = [verdict.bounds for verdict in request]
+    bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, found))
+    upper, expected = bounds.upper, bounds.expected or 0
+    if upper == 0:
+        return Capacity(NONE)
+    caveats = dict.fromkeys(unmodelled)
+    is_withheld = resolved.flavor is not None and resolved.flavor.is_shared is False
+    is_uncertain = unmodelled or resolved.has_hidden_quotas or is_withheld
+    lower = 0 if is_uncertain else _lower(resolved, matrix, found)
+    is_less = lower < limited(upper)
+    if is_open_affinity(resolved):
+        if is_less:  # the number depends on the host
+            caveats['affinity without members (Nova chooses the host)'] = None
+    elif _all(matrix, found).is_at_most and is_less:
+        caveats |= dict.fromkeys(_vague(resolved, hosts or (), _all(matrix, found), reasons))
+    if upper is not None and expected < upper:
+        if found is not None and found.crossing:
+            caveats[f'domains that limit each other ({", ".join(found.crossing)})'] = None
+        else:
+            caveats['parts of the snapshot that are not known'] = None
+    counted = reduce(and_, (each for each in of_request if each.is_at_most), UNLIMITED)
+    if counted.lower is not None and counted.lower < limited(upper):
+        caveats["quotas, which Nova's drivers count in two ways"] = None
+        expected = min(expected, counted.lower)
+    if resolved.has_hidden_quotas:
+        caveats["the project's quotas, which are not known"] = None
+    if is_withheld:
+        caveats['a private flavor that is not shared with the project'] = None
+    # If the number is unknown, only its expected part can have a caveat.
+    texts = tuple(caveats) if expected or upper is not None else ()
+    return Capacity(Bounds(min(expected, lower) if texts else expected, expected, upper), texts)
+
+
+def _all(matrix: VerdictMatrix, found: DomainCapacity | None) -> VerdictMatrix:
+    """Return the matrix with the verdicts about domains."""
+    return matrix if found is None else found.matrix
+
+
+def _of_hosts(
+    hosts: Sequence[Host] | None, matrix: VerdictMatrix, found: DomainCapacity | None
+) -> Bounds:
+    """Return the bounds of all hosts together, without caveats."""
+    if hosts is None:
+        return Bounds.unknown()
+    if found is not None:
+        return found.bounds
+    return Bounds(0, sum(matrix.expected), finite(sum(matrix.upper)))
+
+
+def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, found: DomainCapacity | None) -> int:
+    """Return the number of servers that fit even if every caveat about hosts applies."""
+    is_any = is_open_affinity(resolved)
+    if found is not None and found.of_host:
+        if is_any:
+            return 0
+        lower, expected, _upper = found.bounds
+        return (lower if found.matrix.is_at_most else expected) or 0
+    if is_any:
+        every = _all(matrix, found)
+        places = (index for index, row in enumerate(every.host_rows) if row.by is None)
+        lower = min((_alone(every, index) for index in places), default=0)
+        # The scheduler does not send the other servers to the host of the first one.
+        return min(lower, 1) if is_only_checked_late(resolved) else lower
+    return sum(_all(matrix, found).lower)
+
+
+def _alone(matrix: VerdictMatrix, index: int) -> int:
+    """Return the guaranteed number of a host for a group without members, if Nova chooses it."""
+    row, expected = matrix.host_rows[index], matrix.expected[index]
+    if not row.is_at_most:
+        return expected
+    others = (
+        verdict.bounds.lower or 0
+        for name, verdict in matrix.verdicts(index).items()
+        if name != 'server_group' and verdict.bounds.is_at_most
+    )
+    return 0 if row.unbounded else min([expected, *others])
+
+
+def _vague(
+    resolved: ResolvedRequest,
+    hosts: Sequence[Host],
+    matrix: VerdictMatrix,
+    reasons: Mapping[str, Reason],
+) -> list[str]:
+    """Return why hosts may take fewer servers than expected.
+
+    If every host takes what is expected of it, the caveat is about a domain: all caveats count.
+    """
+    every = zip(hosts, matrix.host_rows, matrix.upper, matrix.lower, strict=True)
+    capped = [each for each in every if each[1].is_at_most and each[2] < math.inf]
+    fewer = [(host, row) for host, row, upper, lower in capped if upper != lower]
+    found = [*_caveats(resolved, fewer, reasons)]
+    return found or [*_caveats(resolved, (each[:2] for each in capped), reasons)]
+
+
+def _caveats(
+    resolved: ResolvedRequest, hosts: Iterable[tuple[Host, Row]], reasons: Mapping[str, Reason]
+) -> Iterator[str]:
+    """Yield the caveats about hosts."""
+    asked = {} if resolved.demand is None else resolved.demand.amounts
+    answer = resolved.once(answered)
+    known: set[int] = set()
+    for host, row in hosts:
+        if row.unbounded:
+            yield from (f'constraint {name}, which gives no room' for name in row.unbounded)
+            if not any(verdict.bounds.is_at_most for verdict in row.verdicts.values()):
+                continue
+        grant = host.grant(answer.query)
+        is_exact = grant is not None and grant.room == grant.certain and not host.is_vsphere
+        resources = () if is_exact else (host.resources or {}).items()
+        is_choice = not is_exact or may_take_of_pools(resolved, host)
+        if grant is not None and is_choice and not host.is_vsphere:
+            disk = (host.resources or {}).get(DISK_GB)
+            is_shared = disk is not None and disk.is_sum and DISK_GB in asked
+            yield 'shared resources' if is_shared else CHOICE
+        elif grant is None and host.grants is not None and answer.is_cut:
+            yield "Placement's answer, which may be cut"
+        elif host.is_nested and not is_exact:
+            yield 'hosts with nested resource providers'
+        elif any(has.is_sum for _name, has in resources):
+            yield 'shared resources'
+        elif host.is_vsphere:
+            yield 'vSphere clusters'
+        elif any(has.is_limit_untold(name, asked.get(name, 0)) for name, has in resources):
+            yield 'resource classes whose unit limits Placement does not tell'
+        elif any(has.pool for _name, has in resources):
+            yield 'shared resources'
+        elif resolved.server_group is not None and resolved.server_group.has_lost_members:
+            yield 'members whose host is not known'
+        elif resolved.snapshot.soft_deleted:
+            yield 'soft-deleted servers, which may be members of the group'
+        elif id(row) not in known:
+            known.add(id(row))
+            for name, verdict in row.verdicts.items():
+                if verdict.bounds.is_at_most:
+                    why = doubt(verdict, reasons)
+                    yield f'constraint {name}{why and f" ({why})"}'

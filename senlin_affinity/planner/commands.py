@@ -1,0 +1,155 @@
+"""Generate the ``openstack`` command lines that carry out a remedy, quoted for a shell.
+
+Source: the reference of python-openstackclient, and that of osc-placement for traits.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import unused
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import (
+    NOT_YET,
+    RULES_MICROVERSION,
+    SOFT_POLICIES_MICROVERSION,
+)
+from senlin_affinity.nova.host_status import DISABLED, is_left_behind
+from senlin_affinity.planner.changes import carry_out
+
+#: osc-placement has traits from this microversion on.
+_PLACEMENT = ('--os-placement-api-version', '1.6')
+
+
+def of(data: Mapping[str, Any], resolved: ResolvedRequest) -> tuple[str, ...]:
+    """Return the command lines for the data of a remedy; empty if no command exists."""
+    quoted = cache(shlex.quote)  # most words occur in many lines
+    lines: list[str] = []
+    for number, (name, value) in enumerate(data.items(), 1):
+        if name in _LINES:
+            lines += (
+                words if isinstance(words, str) else ' '.join(('openstack', *map(quoted, words)))
+                for words in _LINES[name](resolved, value)
+            )
+        if number < len(data):  # the next action finds the cloud as this one leaves it
+            resolved = carry_out({name: value}, resolved)
+    return tuple(lines)
+
+
+#: The arguments of ``openstack``; or, as a str, a whole shell command.
+_Words = tuple[str, ...] | str
+_Lines = Callable[[ResolvedRequest, Any], Iterator[_Words]]
+
+
+def _named(*names: str) -> tuple[str, ...]:
+    """Return names as the last arguments, even if they look like options."""
+    return ('--', *names) if any(name.startswith('-') for name in names) else names
+
+
+def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    """Create the group in the servers' project; by default, Nova uses that of the credentials."""
+    old = resolved.server_group
+    if old is None or old.id == NOT_YET:
+        return  # an attach creates it, as its policy says
+    rules = (('--rule', f'{name}={number}') for name, number in value['rules'].items())
+    words = [word for pair in rules for word in pair]
+    policy = ('--policy', value['policy'])
+    since = RULES_MICROVERSION if words else SOFT_POLICIES_MICROVERSION
+    version = ('--os-compute-api-version', '.'.join(map(str, since)))
+    project = value.get('project_id')
+    scope = () if project is None else ('--os-project-id', project)
+    yield (*scope, *version, 'server', 'group', 'create', *policy, *words, *_named(value['name']))
+
+
+def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
+    """Enable services. If only the trait is stale, remove it: Nova would not write it again."""
+    known, chosen = resolved.snapshot.hosts or (), set(value)
+    stale = [each for each in known if each.host in chosen and is_left_behind(each)]
+    enabled = {each.host for each in stale}
+    for name in (name for name in value if name not in enabled):
+        yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))
+    yield from (line for host in stale for line in _traits(host, removed=DISABLED))
+
+
+#: The quotas whose option in the client has another name.
+_QUOTA: Mapping[str, str] = {'metadata_items': '--properties'}
+
+
+def _quotas(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    if value['project_id'] is None or not value['limits']:
+        return
+    limits = (
+        (_QUOTA.get(name, f'--{name.replace("_", "-")}'), str(most))
+        for name, most in value['limits'].items()
+    )
+    yield (
+        'quota',
+        'set',
+        *(word for pair in limits for word in pair),
+        *_named(value['project_id']),
+    )
+
+
+def _aggregate_hosts(_question: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    for host in value['hosts']:
+        yield ('aggregate', 'add', 'host', *_named(value['aggregate']['name'], host))
+
+
+def _host_traits(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterator[_Words]:
+    known, chosen = resolved.snapshot.hosts or (), set(value['hosts'])
+    given = [
+        words for host in known if host.host in chosen for words in _traits(host, value['traits'])
+    ]
+    for trait in value['traits'] if given else ():
+        yield (*_PLACEMENT, 'trait', 'create', trait)
+    yield from given
+
+
+def _traits(host: Host, added: Iterable[str] = (), removed: str = '') -> Iterator[str]:
+    """Yield the line that changes the traits of a host's provider.
+
+    ``trait set`` replaces all traits, so the command reads the other traits when it is run, and
+    fails if it cannot. It is not known which provider of a tree has a trait, so a tree has no
+    command.
+    """
+    if host.is_nested:
+        return
+    name = shlex.quote(host.hypervisor_hostname)
+    of_provider = f'openstack {" ".join(_PLACEMENT)} resource provider trait'
+    words = ''.join(f' --trait {shlex.quote(trait)}' for trait in sorted(added))
+    left = f'/^{removed}$/d; ' if removed else ''
+    yield (
+        f'provider="$(openstack resource provider list --name {name} -f value -c uuid)" && '
+        f'traits="$({of_provider} list "$provider" -f value -c name)" && '
+        f'{of_provider} set $(echo "$traits" | sed \'{left}s/./--trait &/\'){words} "$provider"'
+    )
+
+
+def _flavor_without(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
+    """Create a flavor of the same size for one project, because others may use the existing one."""
+    flavor, known = resolved.flavor, resolved.snapshot.flavors or ()
+    if flavor is None or not value:
+        return
+    sizes = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
+    amounts = ((f'--{name}', str(getattr(flavor, name))) for name in sizes)
+    left = ((key, each) for key, each in flavor.extra_specs.items() if key not in value)
+    specs = (('--property', f'{key}={each}') for key, each in left)
+    words = (word for pair in (*amounts, *specs) for word in pair)
+    project = resolved.project_id
+    owner = () if project is None else ('--private', '--project', project)
+    name = next(unused(flavor.name, (each.name for each in known)))
+    yield ('flavor', 'create', *words, *owner, *_named(name))
+
+
+_LINES: Mapping[str, _Lines] = {
+    'aggregate_hosts': _aggregate_hosts,
+    'enabled_hosts': _enabled_hosts,
+    'host_traits': _host_traits,
+    'quotas': _quotas,
+    'removed_extra_specs': _flavor_without,
+    'server_group': _server_group,
+}

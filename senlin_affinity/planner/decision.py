@@ -1,0 +1,261 @@
+"""The planner's answer: how many servers fit, where they go, and why no more of them fit.
+
+The report of each host and all texts are created on demand from :class:`Standing`, which holds one
+row for all hosts with equal verdicts. A decision keeps only names of the snapshot.
+
+Example: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is::
+
+    does not fit: 4 of 6 placed; 0/5 hosts left: server_group.host_full on 3, member_of.forbidden
+    on 1, resources.exhausted on 1 (DISK_GB)
+
+Units: numbers of servers. ``capacity`` is the number of new servers, not capped by ``wanted``
+(None: unknown). ``capacity_certain`` is the guaranteed number, as long as the assumptions hold. It
+equals the capacity unless that is an upper bound or unknown. ``HostReport.room`` is the number of
+servers that fit after the placements (None: unknown, or without a limit).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from senlin_affinity.model.assumption import Assumption, OpenAssumption, assuming
+from senlin_affinity.model.member_locations import Place
+from senlin_affinity.model.proposal import Kind
+from senlin_affinity.model.reason import Reason, sentence
+from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.planner.host_reports import HostReport, Standing
+from senlin_affinity.planner.row import Row
+
+#: What is printed of a remedy as it is.
+_SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
+#: Codes of remedies: what fits now, and two changes where none alone is enough.
+FEWER, TWO = 'fewer_servers', 'two_changes'
+_HEADS: Mapping[bool | None, str] = {
+    True: 'fits',
+    False: 'does not fit',
+    None: 'not known whether it fits',
+}
+_BY_BOUND = 'fits by an upper bound only'
+
+
+class PlacedServer(NamedTuple):
+    """Where one new server goes."""
+
+    host: str
+    zone: str | None = None
+    servergroup: str | None = None
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One change that would help, and the capacity that was planned with it.
+
+    ``size`` is how much is changed: servers, hosts or values. Where ``capacity_is_upper_bound``,
+    Nova may place fewer than the capacity with the change, too. ``data`` says all of the change in
+    plain values (:mod:`~senlin_affinity.planner.changes`), ``commands`` are the lines that
+    carry it out, where there are such. ``for_tenant``: it names nothing but the asker's own, and
+    the asker could try it within the quotas that there are. ``is_held_back``: an operator
+    has recorded a reason against it, so it comes after all others.
+    """
+
+    code: str
+    change: str
+    capacity: int
+    size: int
+    capacity_is_upper_bound: bool = False
+    kind: Kind = Kind.OPERATORS
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    commands: tuple[str, ...] = ()
+    for_tenant: bool = False
+    is_held_back: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the remedy as plain values, ready for JSON."""
+        shown = {name: getattr(self, name) for name in _SHOWN}
+        more = {'kind': self.kind.value, 'data': self.data, 'commands': list(self.commands)}
+        return shown | more
+
+    def __str__(self) -> str:
+        most = 'at most ' if self.capacity_is_upper_bound else ''
+        return f'{self.change} (capacity {most}{self.capacity})'
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer to one request, a plain value. ``fits`` is None where it cannot be known.
+
+    ``at_most`` says in words why Nova may place fewer than ``capacity``. ``placements`` are where
+    the servers go: of those wanted, as many as are expected to fit. ``remedies`` are what
+    would help, the smallest change first; empty where the request fits. ``tried`` are the changes
+    that the asker could try, whether they help or not. ``assumptions`` are what nobody told, and
+    could change the capacity. ``violated`` is where the rule of the group does not hold already.
+    """
+
+    fits: bool | None
+    wanted: int
+    capacity: int | None
+    at_most: tuple[str, ...]
+    placements: tuple[PlacedServer, ...]
+    request: Mapping[str, Verdict] = field(hash=False)
+    reasons: Mapping[str, Reason] = field(hash=False, repr=False)
+    standing: Standing | None = field(default=None, repr=False)
+    remedies: tuple[Remedy, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    capacity_certain: int = 0
+    tried: tuple[Remedy, ...] = ()
+    violated: tuple[Place, ...] = ()
+
+    @property
+    def capacity_is_upper_bound(self) -> bool:
+        """Whether the capacity is an upper bound."""
+        return bool(self.at_most)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the capacity is exact: known, not an upper bound, and without an assumption."""
+        return self.capacity is not None and not self.at_most and not self.assumptions
+
+    @property
+    def fits_by_upper_bound(self) -> bool:
+        """Whether it fits only if Nova reaches the capacity, which is an upper bound."""
+        return bool(self.fits and self.at_most and self.wanted > self.capacity_certain)
+
+    @property
+    def is_hosts_known(self) -> bool:
+        """Whether the hosts are known."""
+        return self.standing is not None
+
+    @cached_property
+    def hosts(self) -> tuple[HostReport, ...]:
+        """The report of each host, in the order of the snapshot; empty if the hosts are unknown."""
+        return () if self.standing is None else self.standing.reports()
+
+    @cached_property
+    def tally(self) -> Sequence[tuple[Row, int]]:
+        """The rows, each with the number of its hosts."""
+        return () if self.standing is None else self.standing.tally()
+
+    def line(self) -> str:
+        """Return the decision in one line, without the name of any host.
+
+        A host counts under its first REJECT, so the counts and the remaining hosts add up to all
+        hosts. Rejections of the request as a whole (a quota) follow, and are not counted. The
+        assumptions come last; if the request does not fit, only those that may hide capacity.
+        """
+        assumed = [
+            item
+            for item in self.assumptions
+            if self.fits is not False or isinstance(item, OpenAssumption)
+        ]
+        return f'{self.summary()}{assuming(assumed)}'
+
+    def summary(self) -> str:
+        """Return the line without the assumptions."""
+        parts = [f'{len(self.placements)} of {self.wanted} placed']
+        parts.append(_hosts(self) if self.is_hosts_known else 'the hosts are not known')
+        parts += [
+            f'{verdict.code} ({sentence(verdict, self.reasons)})'
+            for verdict in self.request.values()
+            if not verdict
+        ]
+        if self.capacity_is_upper_bound:
+            most = 'perhaps fewer' if self.capacity is None else f'at most {self.capacity}'
+            parts.append(f'{most}, because of {", ".join(self.at_most)}')
+        head = _BY_BOUND if self.fits_by_upper_bound else _HEADS[self.fits]
+        return f'{head}: {"; ".join(parts)}'
+
+    def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
+        """Return the decision as plain values, ready for JSON.
+
+        :param skipped: whether to include the verdicts with the outcome SKIP, which are most of
+            those about many hosts.
+        """
+        return {
+            'fits': self.fits,
+            'wanted': self.wanted,
+            'capacity': self.capacity,
+            'capacity_is_upper_bound': self.capacity_is_upper_bound,
+            'capacity_certain': self.capacity_certain,
+            'at_most': list(self.at_most),
+            'certain': self.certain,
+            'assumptions': [item._asdict() for item in self.assumptions],
+            'line': self.line(),
+            'placements': [placed._asdict() for placed in self.placements],
+            'hosts': [
+                {name: getattr(report, name) for name in ('host', 'room', 'code')}
+                | {'verdicts': _verdicts(report.verdicts, skipped)}
+                for report in self.hosts
+            ],
+            'request': _verdicts(self.request, skipped),
+            'remedies': [remedy.as_dict() for remedy in self.remedies],
+            'violated': [place.as_dict() for place in self.violated],
+        }
+
+    def advice(self) -> Sequence[str]:
+        """Return the advice of the constraints about the request and the hosts with fewest REJECTs.
+
+        The advice of one constraint helps if no other one rejects the host. If several constraints
+        reject every host, the advice of all of them is needed together.
+        """
+        rows = [row for row, _number in self.tally if row.code is not None]
+        refused = [[item.code for item in row.verdicts.values() if not item] for row in rows]
+        refused.sort(key=len)
+        near = [code for codes in refused if len(codes) == len(refused[0]) for code in codes]
+        codes = [code for code, _number in _count(self.tally) if code in near] + near
+        codes += [verdict.code for verdict in self.request.values() if not verdict]
+        given = (self.reasons[code].advice for code in codes if code in self.reasons)
+        return tuple(dict.fromkeys(words for words in given if words))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def _hosts(decision: Decision) -> str:
+    known = sum(number for _row, number in decision.tally)
+    left = sum(number for row, number in decision.tally if row.code is None)
+    counts = ', '.join(
+        f'{code} on {number}{_details(code, decision)}' for code, number in _count(decision.tally)
+    )
+    return f'{left}/{known} hosts left{f": {counts}" if counts else ""}'
+
+
+def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
+    """Count the hosts by the code of their first REJECT, the most frequent code first."""
+    counts: Counter[str] = Counter()
+    order: dict[str, int] = {}
+    for row, number in tally:
+        if row.by is not None and row.code is not None:
+            counts[row.code] += number
+            order.setdefault(row.code, list(row.verdicts).index(row.by))
+    return sorted(counts.items(), key=lambda item: (-item[1], order[item[0]], item[0]))
+
+
+def _details(code: str, decision: Decision) -> str:
+    """Return the facts that the line shows, such as the exhausted resource classes."""
+    reason = decision.reasons.get(code)
+    if reason is None or not reason.detail:
+        return ''
+    found = {
+        word
+        for row, _number in decision.tally
+        if row.code == code and row.by is not None
+        for word in str(row.verdicts[row.by].facts.get(reason.detail)).split(', ')
+    }
+    return f' ({", ".join(sorted(found))})'
+
+
+def _verdicts(verdicts: Mapping[str, Verdict], skipped: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            'constraint': name,
+            'outcome': verdict.outcome.value,
+            'code': verdict.code,
+            'facts': dict(verdict.facts),
+        }
+        for name, verdict in verdicts.items()
+        if skipped or verdict.outcome is not Outcome.SKIP
+    ]

@@ -1,0 +1,297 @@
+"""Count the servers that domains take: sets of hosts such as racks, zones and storage pools.
+
+Each constraint gives the domains of every host; the domains of one criterion form a
+:class:`Level`. From the inside out, the numbers of the hosts add up to those of their domains, and
+a domain takes no more than its constraint allows. The verdicts about the domains are added to the
+rows of their hosts.
+
+Criteria nest if each domain of one lies within one domain of the other, or outside of all of them.
+Nested criteria are counted exactly, except for domains that depend on each other
+(``couples_domains``): if a zone limit takes a server from one rack, ``max_skew`` may take one from
+another. If criteria cross, each of them, with the criteria nested in it, gives an upper bound. In
+both cases, the expected number is the number that can be placed one by one.
+
+Units: numbers of servers. An unknown or unlimited number is None outside of this module, and
+infinite in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from senlin_affinity.model.bounds import Bounds, finite, limited
+from senlin_affinity.model.constraint import Constraint, Domain, is_of_domains
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.planner import plugin_errors
+from senlin_affinity.planner.matrix import VerdictMatrix, with_domains
+from senlin_affinity.planner.row import Row
+
+#: The name of a constraint, and one of its domains: two constraints may have the same domains.
+Key = tuple[str, Domain]
+#: The indexes of the bounds of a verdict.
+_LOWER, _EXPECTED, _UPPER = range(3)
+
+
+class Level(NamedTuple):
+    """The domains of one criterion of a constraint, and the indexes of the hosts in each."""
+
+    constraint: Constraint
+    by: str
+    hosts: dict[Domain, list[int]]
+
+    def key(self, domain: Domain) -> Key:
+        """Return the key of a domain."""
+        return self.constraint.name, domain
+
+    @property
+    def couples_domains(self) -> bool:
+        """Return whether the number of servers of a domain depends on the others."""
+        return self.constraint.couples_domains
+
+
+@dataclass(frozen=True)
+class DomainCapacity:
+    """The hosts with the verdicts about their domains, and the number of servers that fit in all.
+
+    ``of_host`` are the domains of each host that has some, ``limits`` the number of servers that
+    each of them is expected to take (None: no limit). ``crossing`` are the criteria that limit each
+    other; if there are any, the expected number is an upper bound, and the lower bound is 0.
+    ``home`` is the service host of all servers, if they share one.
+    """
+
+    matrix: VerdictMatrix
+    bounds: Bounds
+    of_host: Mapping[int, Sequence[Key]]
+    limits: Mapping[Key, int | None]
+    crossing: tuple[str, ...] = ()
+    home: str | None = None
+
+
+def measure(
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    hosts: Sequence[Host],
+    matrix: VerdictMatrix,
+    *,
+    is_together: bool = False,
+) -> DomainCapacity | None:
+    """Return the capacity of the domains of these hosts; None if no constraint limits a domain.
+
+    :param is_together: whether all servers share one service host (``home``), which may be any.
+    """
+    levels = _levels(resolved, constraints, hosts)
+    if not levels and not is_together:
+        return None
+    chains, crossing = _chains(levels)
+    rows, upper = matrix.host_rows, matrix.upper
+    expected: Sequence[float] = matrix.expected
+    home = None
+    if is_together:
+        by_name = _by_name(hosts)
+        upper = _only(_home(resolved, chains, rows, upper, by_name, _UPPER), upper, by_name)
+        home = _home(resolved, chains, rows, expected, by_name, _EXPECTED)
+        expected = _only(home, expected, by_name)
+    most = [_add_up(resolved, chain, rows, upper, _UPPER) for chain in chains]
+    fitting = [_add_up(resolved, chain, rows, expected, _EXPECTED) for chain in chains]
+    is_lower_known = not (crossing or home)
+    lower = _lower(resolved, chains[0], matrix, fitting[0]) if is_lower_known else 0
+    of_host: dict[int, list[Key]] = defaultdict(list)
+    for level in levels:
+        for domain, indexes in level.hosts.items():
+            for index in indexes:
+                of_host[index].append(level.key(domain))
+    found = {key: verdict for total in most for key, verdict in total.verdicts.items()}
+    limits = {key: verdict for total in fitting for key, verdict in total.verdicts.items()}
+    number = finite(min(total.number for total in most))
+    return DomainCapacity(
+        with_domains(constraints, matrix, of_host, found),
+        Bounds(lower, int(fitting[0].number), number),
+        of_host,
+        {key: finite(_bound(verdict, _EXPECTED)) for key, verdict in limits.items()},
+        crossing,
+        home,
+    )
+
+
+def _lower(
+    resolved: ResolvedRequest, chain: Iterable[Level], matrix: VerdictMatrix, fitting: _Total
+) -> int:
+    """Return the guaranteed number of servers for criteria that nest."""
+    is_at_most = any(verdict.bounds.is_at_most for verdict in fitting.verdicts.values())
+    if matrix.is_at_most or is_at_most:
+        fitting = _add_up(resolved, chain, matrix.host_rows, matrix.lower, _LOWER)
+    return int(fitting.number)
+
+
+def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
+    """Return the indexes of the hypervisors of each service host."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for index, host in enumerate(hosts):
+        found[host.host].append(index)
+    return found
+
+
+def _only(
+    home: str | None, numbers: Sequence[float], by_name: Mapping[str, list[int]]
+) -> list[float]:
+    """Return the numbers of the hosts if all servers share one service host."""
+    kept: list[float] = [0] * len(numbers)
+    for index in by_name.get(home or '', ()):
+        kept[index] = numbers[index]
+    return kept
+
+
+def _home(
+    resolved: ResolvedRequest,
+    chains: Iterable[list[Level]],
+    rows: Sequence[Row],
+    numbers: Sequence[float],
+    by_name: Mapping[str, list[int]],
+    which: int,
+) -> str | None:
+    """Return the service host that takes the most servers; of several, the first by name."""
+    sums = {name: sum(numbers[index] for index in each) for name, each in by_name.items()}
+    best, most = None, -1.0
+    for name in sorted(sums, key=lambda name: (-sums[name], name)):
+        if sums[name] <= most:
+            break
+        kept = _only(name, numbers, by_name)
+        totals = [_add_up(resolved, chain, rows, kept, which) for chain in chains]
+        number = min(total.number for total in totals)
+        if number > most:
+            best, most = name, number
+    return best
+
+
+def _levels(
+    resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
+) -> list[Level]:
+    found: dict[tuple[str, str], Level] = {}
+    for constraint in constraints:
+        if not is_of_domains(constraint):
+            continue
+        with plugin_errors.blaming(constraint, 'has_domains'):
+            if not constraint.has_domains(resolved):
+                continue
+        for index, host in enumerate(hosts):
+            try:
+                for domain in constraint.domains(resolved, host):
+                    level = Level(constraint, domain.by, {})
+                    level = found.setdefault((constraint.name, domain.by), level)
+                    level.hosts.setdefault(domain, []).append(index)
+            except Exception as error:
+                where = f'host {host.host}'
+                raise plugin_errors.blamed(constraint, 'domains', error, where) from error
+    return list(found.values())
+
+
+def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]]:
+    """Return the levels from the inside out, and the criteria that limit each other.
+
+    Levels that nest form one chain. If some cross, there is one chain for each of those.
+    """
+    every = range(len(levels))
+    within = {(one, two): _is_within(levels[one], levels[two]) for one in every for two in every}
+    crossing = [
+        one for one in every if any(not (within[one, two] or within[two, one]) for two in every)
+    ]
+    # In a chain, a level with more levels nested in it comes later.
+    depth = [sum(within[inner, one] for inner in every) for one in every]
+    nested = sorted(
+        set(every).difference(crossing),
+        key=lambda one: (depth[one], levels[one].couples_domains, one),
+    )
+    if not crossing:
+        bound = [
+            levels[each].by
+            for place, one in enumerate(nested)
+            for outer in nested[place + 1 :]
+            if levels[one].couples_domains and within[one, outer]
+            for each in (one, outer)
+        ]
+        return [[levels[one] for one in nested]], tuple(dict.fromkeys(bound))
+    chains = [
+        [levels[inner] for inner in nested if within[inner, one]]
+        + [levels[one]]
+        + [levels[outer] for outer in nested if not within[outer, one]]
+        for one in crossing
+    ]
+    return chains, tuple(dict.fromkeys(levels[one].by for one in crossing))
+
+
+def _is_within(inner: Level, outer: Level) -> bool:
+    """Check whether each domain lies in one domain of the outer level, or outside of all."""
+    where: dict[int, Domain] = {}
+    for domain, indexes in outer.hosts.items():
+        for index in indexes:
+            if where.setdefault(index, domain) != domain:
+                return False  # its own domains overlap
+    return all(
+        len({where.get(index) for index in indexes}) == 1 for indexes in inner.hosts.values()
+    )
+
+
+class _Total(NamedTuple):
+    number: float
+    verdicts: Mapping[Key, Verdict]
+
+
+def _add_up(
+    resolved: ResolvedRequest,
+    chain: Iterable[Level],
+    rows: Sequence[Row],
+    numbers: Sequence[float],
+    which: int,
+) -> _Total:
+    """Return the number of servers that all hosts take together, by a chain of levels.
+
+    :param numbers: those of the hosts.
+    :param which: the index of the bounds of the verdicts about domains.
+    """
+    group_of = list(range(len(numbers)))
+    amounts = dict(enumerate(numbers))
+    found: dict[Key, Verdict] = {}
+    for level in chain:
+        groups: dict[Domain, list[int]] = {}
+        known: dict[Domain, int | None] = {}
+        for domain, indexes in level.hosts.items():
+            eligible = {rows[index].is_eligible for index in indexes}
+            if eligible != {False}:
+                groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
+                is_known = which != _UPPER or True in eligible
+                total = sum(amounts[each] for each in groups[domain])
+                known[domain] = finite(total) if is_known else None
+        verdicts = _check(level.constraint, resolved, known)
+        counted: set[int] = set()
+        for domain, parts in groups.items():
+            verdict = found[level.key(domain)] = verdicts[domain]
+            if not counted.isdisjoint(parts):
+                continue  # it overlaps another domain, which bounds the number already
+            counted.update(parts)
+            total = sum(amounts.pop(each) for each in parts)
+            amounts[parts[0]] = min(total, _bound(verdict, which))
+            for index in level.hosts[domain]:
+                group_of[index] = parts[0]
+    return _Total(sum(amounts.values()), found)
+
+
+def _bound(verdict: Verdict, which: int) -> float:
+    """Return one of the bounds of a verdict about a domain; 0 if it is a REJECT."""
+    return limited(verdict.bounds[which]) if verdict else 0
+
+
+def _check(
+    constraint: Constraint, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
+) -> Mapping[Domain, Verdict]:
+    with plugin_errors.blaming(constraint, 'check_domains', plugin_errors.named(rooms)):
+        verdicts = constraint.check_domains(resolved, rooms)
+        for domain in rooms:
+            if domain not in verdicts:
+                raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
+            plugin_errors.answered(verdicts[domain])
+        return verdicts

@@ -1,0 +1,152 @@
+"""Evaluate all constraints for a request, and derive how many servers fit.
+
+No server is placed here, and nothing is put into words: the search for remedies evaluates many
+requests, and needs only the number.
+
+Raises: ConstraintError for a constraint that fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from operator import is_not
+
+from senlin_affinity.model.constraint import (
+    Constraint,
+    is_of_hosts,
+    is_of_requests,
+)
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.placement_answer import answered
+from senlin_affinity.planner import domains, plugin_errors, scheduler_filters
+from senlin_affinity.planner.assignment import choose
+from senlin_affinity.planner.capacity import Capacity, has_unknown_home, measure
+from senlin_affinity.planner.domains import DomainCapacity
+from senlin_affinity.planner.matrix import VerdictMatrix, evaluate_hosts
+
+#: Where criteria cross, at most this many servers are tried one by one.
+_MOST_TRIED = 100_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A request with the verdicts about it, and its capacity.
+
+    ``matrix`` is about the hosts by themselves; ``found`` adds the verdicts about their
+    domains (None: no constraint limits a domain).
+    """
+
+    resolved: ResolvedRequest
+    constraints: Sequence[Constraint]
+    matrix: VerdictMatrix
+    found: DomainCapacity | None
+    request: Mapping[str, Verdict]
+    room: Capacity
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        """Return the known hosts."""
+        return self.resolved.snapshot.hosts or ()
+
+    @property
+    def fits(self) -> bool | None:
+        """Return whether the requested number fits; None if that is unknown."""
+        return self.room.bounds.fits(self.resolved.request.count)
+
+    @property
+    def capacity(self) -> int | None:
+        """Return the number of servers that fit at most; None if it is unknown."""
+        return self.room.bounds.upper
+
+    def chosen(self) -> list[int]:
+        """Return the indexes of the hosts of the requested servers, as far as these fit."""
+        number = min(self.resolved.request.count, self.room.bounds.expected or 0)
+        return choose(self.resolved, self.hosts, self.matrix, self.found, number)
+
+
+def evaluate(
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    known: Evaluation | None = None,
+) -> Evaluation:
+    """Evaluate every constraint, and count.
+
+    :param known: the evaluation of a similar request. If the two differ only in some hosts and in
+        numbers, the verdicts about the other hosts are taken over.
+    """
+    hosts = resolved.snapshot.hosts
+    constraints = [item for item in constraints if item.name not in resolved.rules.given_up]
+    request = {
+        item.name: _of_request(resolved, item) for item in constraints if is_of_requests(item)
+    }
+    of_hosts = [item for item in constraints if is_of_hosts(item)]
+    matrix = _matrix(resolved, of_hosts, known)
+    is_together = has_unknown_home(resolved)
+    found = domains.measure(resolved, constraints, hosts or (), matrix, is_together=is_together)
+    if found is not None and found.crossing:
+        tried = choose(resolved, hosts or (), matrix, found, _MOST_TRIED)
+        found = replace(found, bounds=found.bounds._replace(expected=len(tried)))
+    unmodelled = tuple(_unmodelled(resolved, constraints, matrix))
+    reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
+    capacity = measure(resolved, hosts, matrix, found, request.values(), unmodelled, reasons)
+    return Evaluation(resolved, constraints, matrix, found, request, capacity)
+
+
+def _matrix(
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], known: Evaluation | None
+) -> VerdictMatrix:
+    """Return the matrix of all hosts; evaluate only the changed ones where that is enough."""
+    hosts = resolved.snapshot.hosts or ()
+    if known is None or len(hosts) < len(known.hosts) or not _is_alike(resolved, known.resolved):
+        return evaluate_hosts(resolved, constraints, hosts, resolved.snapshot.host_classes)
+    changed = [index for index, other in enumerate(map(is_not, hosts, known.hosts)) if other]
+    changed += range(len(known.hosts), len(hosts))
+    if not changed:
+        return known.matrix
+    others = evaluate_hosts(resolved, constraints, [hosts[index] for index in changed])
+    return known.matrix.patched(changed, others)
+
+
+def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
+    """Check whether the verdict about a host that did not change is the same for both requests."""
+    request = replace(one.request, count=two.request.count), one.flavor, one.rules, one.member_of
+    if request != (two.request, two.flavor, two.rules, two.member_of):
+        return False
+    if (one.server_group, one.placed) != (two.server_group, two.placed):
+        return False
+    clouds = one.snapshot, two.snapshot
+    changed = (each for each in fields(CloudSnapshot) if each.name not in ('hosts', 'quotas'))
+    if any(getattr(clouds[0], each.name) is not getattr(clouds[1], each.name) for each in changed):
+        return False
+    return clouds[0].zones == clouds[1].zones
+
+
+def _of_request(resolved: ResolvedRequest, constraint: Constraint) -> Verdict:
+    with plugin_errors.blaming(constraint, 'check_request'):
+        return plugin_errors.answered(constraint.check_request(resolved))
+
+
+def _unmodelled(
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], matrix: VerdictMatrix
+) -> Iterator[str]:
+    """Yield what may reject a host although no constraint covers it."""
+    modelled = {name for item in constraints for name in item.filters}
+    yield from scheduler_filters.unmodelled(resolved, modelled)
+    if resolved.demand is not None:
+        yield from resolved.demand.unmodelled
+        only_placement = resolved.demand.only_placement
+        if only_placement and not _is_granted(resolved, matrix):
+            yield from only_placement
+    for item in constraints:
+        yield from item.caveats(resolved)
+
+
+def _is_granted(resolved: ResolvedRequest, matrix: VerdictMatrix) -> bool:
+    """Check whether Placement gives the number of servers of each host that takes any."""
+    query = resolved.once(answered).query
+    hosts = zip(resolved.snapshot.hosts or (), matrix.upper, strict=True)
+    return all(host.grant(query) is not None for host, upper in hosts if upper != 0)

@@ -1,0 +1,141 @@
+"""Report the hosts as they are after the servers of a request are placed.
+
+Only the hosts that the placements change are evaluated again, with the new servers in the group and
+their resources used. The report of each host is created on demand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from senlin_affinity.model.constraint import is_of_hosts
+from senlin_affinity.model.flavor import Demand
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server_group import AFFINITY
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.group_policy import holding
+from senlin_affinity.planner.domains import measure
+from senlin_affinity.planner.evaluation import Evaluation
+from senlin_affinity.planner.matrix import evaluate_hosts, numbered, verdicts
+from senlin_affinity.planner.row import Row
+
+
+class HostReport(NamedTuple):
+    """One host after the placements: what every constraint says, by the constraint's name.
+
+    ``code`` is that of the first REJECT, None where there is none, and ``by`` the constraint that
+    gave it. ``members`` are the servers of the group that it held before, ``placed`` those of this
+    request.
+    """
+
+    host: str
+    room: int | None
+    code: str | None
+    verdicts: Mapping[str, Verdict]
+    members: int = 0
+    placed: int = 0
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Every host after the placements, in the snapshot's order.
+
+    ``rows`` are the distinct rows, and ``row_of`` the row of each host. ``columns``
+    and ``rooms`` are host by host. ``members`` are counts by the name of the service host,
+    ``placed`` by the place among the hosts.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[Row, ...] = field(hash=False)
+    row_of: tuple[int, ...] = field(repr=False)
+    columns: Mapping[str, Sequence[Verdict]] = field(hash=False, repr=False)
+    rooms: tuple[int | None, ...] = field(repr=False)
+    members: Mapping[str, int] = field(hash=False, repr=False)
+    placed: Mapping[int, int] = field(hash=False, repr=False)
+
+    def tally(self) -> list[tuple[Row, int]]:
+        """Return the rows, each with the number of its hosts."""
+        return [(self.rows[row], number) for row, number in Counter(self.row_of).items()]
+
+    def reports(self) -> tuple[HostReport, ...]:
+        """Return the report of each host."""
+        return tuple(
+            self._report(index, name, self.rows[row])
+            for index, (name, row) in enumerate(zip(self.names, self.row_of, strict=True))
+        )
+
+    def _report(self, index: int, name: str, row: Row) -> HostReport:
+        said = verdicts(row, self.columns, index)
+        members, placed = self.members.get(name, 0), self.placed.get(index, 0)
+        return HostReport(name, self.rooms[index], row.code, said, members, placed, row.by)
+
+
+def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
+    """Return the state of the hosts after the placements on the hosts at these indexes."""
+    resolved, hosts, after, found = now.resolved, now.hosts, now.matrix, now.found
+    names = resolved.snapshot.host_names
+    placed = Counter(chosen)
+    if placed:
+        affinity = resolved.once(holding) == AFFINITY
+        on_host = Counter([names[index] for index in chosen])
+        changed = sorted(placed)
+        if affinity or resolved.snapshot.has_shared_services:
+            changed = [index for index, name in enumerate(names) if affinity or name in on_host]
+        load = loader(resolved.demand)
+        loaded = [load(hosts[index], placed[index]) for index in changed]
+        later = replace(resolved, placed=on_host)
+        of_hosts = [item for item in now.constraints if is_of_hosts(item)]
+        after = after.patched(changed, evaluate_hosts(later, of_hosts, loaded))
+        found = measure(later, now.constraints, hosts, after)
+    matrix = after if found is None else found.matrix
+    row_of, firsts = numbered(matrix.row_of)
+    return Standing(
+        names,
+        tuple(matrix.rows[matrix.row_of[first]] for first in firsts),
+        tuple(row_of),
+        {name: tuple(column) for name, column in matrix.columns.items()},
+        matrix.room,
+        resolved.members_on,
+        placed,
+    )
+
+
+def loader(asked: Demand | None) -> Callable[[Host, int], Host]:
+    """Return a function that adds servers of the flavor to a host; equal resources are one object.
+
+    The number that Placement grants on the host is reduced accordingly.
+    """
+    known: dict[tuple[int, int], Mapping[str, Resource]] = {}
+    amounts = {} if asked is None else asked.amounts
+
+    def load(host: Host, servers: int) -> Host:
+        if not servers:
+            return host
+        held = None if host.servers is None else host.servers + servers
+        if asked is None:
+            return host if held is None else host.but(servers=held, grants=host.grants)
+        has, grants = host.resources, host.grants
+        if has is not None:
+            key = id(has), servers
+            if key not in known:
+                known[key] = {
+                    name: _used(each, servers * amounts[name]) if name in amounts else each
+                    for name, each in has.items()
+                }
+            has = known[key]
+        if grants:
+            grants = tuple([each.less(servers) for each in grants])
+        return host.but(resources=has, grants=grants, servers=held)
+
+    return load
+
+
+def _used(has: Resource, amount: int) -> Resource:
+    """Return the resource with more in use. tuple.__new__ is fast, and there are many hosts."""
+    capacity, used, max_unit, step_size, is_sum, pool = has
+    values = (capacity, used + amount, max_unit, step_size, is_sum, pool)
+    return tuple.__new__(Resource, values)

@@ -1,0 +1,390 @@
+"""Evaluate every constraint for every host, and hold the verdicts and the numbers that follow.
+
+A constraint is evaluated once for each class of hosts, apart from two kinds: a host-specific
+constraint is evaluated again for each host that it returns from ``specific_hosts``, and one that
+uses resources is evaluated for all hosts.
+Hosts with equal verdicts share a :class:`~senlin_affinity.planner.row.Row`.
+
+Example, for three hosts::
+
+    rows      [open, rejected]                    the verdicts, without the numbers
+    row_of    [0, 0, 1]                           the row of each host
+    columns   {'resources': [4 fit, 9 fit, exhausted]}     of the constraints that use resources
+    upper     [4, 9, 0]                           servers; infinite: unknown, or without a limit
+    expected  [4, 9, 0]                           those that fit if no caveat applies
+    lower     [4, 9, 0]                           those that are guaranteed
+    free      [4, 9, 0]                           servers for which the resources are free
+
+Units: numbers of servers. In ``expected`` and ``lower``, an unlimited number counts as 0.
+
+Raises: ConstraintError for an exception of a constraint, or for an answer of the wrong type.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress, count
+from operator import attrgetter
+from typing import NamedTuple, TypeVar, cast
+
+from senlin_affinity.model.bounds import finite, limited
+from senlin_affinity.model.constraint import Constraint, Domain, overrides
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.host_classes import HostClasses
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.planner import plugin_errors
+from senlin_affinity.planner.row import Kinds, Row, row_of
+
+_Each = TypeVar('_Each')
+_NAME = attrgetter('host')
+#: These fields cannot be compared; :func:`~senlin_affinity.model.host_classes.class_key` does.
+_OF_CLASS = frozenset({'resources', 'grants'})
+
+
+class Numbered(NamedTuple):
+    """The number of each item, and the index of the first item with each number."""
+
+    numbers: list[int]
+    firsts: list[int]
+
+
+def numbered(items: Iterable[Hashable]) -> Numbered:
+    """Assign numbers to the items in the order of appearance; equal items share a number."""
+    known: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    numbers = [*map(known.__getitem__, items)]
+    firsts: list[int] = []
+    for number in range(len(known)):  # each first occurrence follows that of the number before
+        firsts.append(numbers.index(number, firsts[-1] + 1 if firsts else 0))
+    return Numbered(numbers, firsts)
+
+
+def patched(old: Sequence[_Each], indexes: Sequence[int], new: Sequence[_Each]) -> list[_Each]:
+    """Return the old items with new ones at ascending indexes, of which the last may append."""
+    inside = bisect_left(indexes, len(old))
+    merged = [*old, *new[inside:]]
+    for index, each in zip(indexes[:inside], new, strict=False):
+        merged[index] = each
+    return merged
+
+
+@dataclass(frozen=True)
+class VerdictMatrix:
+    """The verdicts about hosts, and the numbers of servers that they take; by index."""
+
+    rows: Sequence[Row]
+    row_of: Sequence[int]
+    columns: Mapping[str, Sequence[Verdict]]
+    lower: Sequence[int]
+    expected: Sequence[int]
+    upper: Sequence[float]
+    free: Sequence[int]
+
+    @cached_property
+    def host_rows(self) -> Sequence[Row]:
+        """Return the row of each host."""
+        return [*map(self.rows.__getitem__, self.row_of)]
+
+    @cached_property
+    def used_rows(self) -> Sequence[Row]:
+        """Return the rows of the hosts, each once."""
+        return [self.rows[number] for number in {*self.row_of}]
+
+    @cached_property
+    def is_at_most(self) -> bool:
+        """Return whether a caveat applies to some host."""
+        return any(row.is_at_most for row in self.used_rows)
+
+    @property
+    def room(self) -> tuple[int | None, ...]:
+        """Return the upper bound of each host; None: unknown, or without a limit."""
+        if math.inf in self.upper:
+            return tuple(map(finite, self.upper))
+        return cast('tuple[int, ...]', tuple(self.upper))
+
+    def verdicts(self, index: int) -> Mapping[str, Verdict]:
+        """Return all verdicts about one host, by constraint."""
+        return verdicts(self.rows[self.row_of[index]], self.columns, index)
+
+    def patched(self, indexes: Sequence[int], other: VerdictMatrix) -> VerdictMatrix:
+        """Return the matrix with the hosts of another one at ascending indexes.
+
+        Indexes after the last host append hosts.
+        """
+        row_of = [number + len(self.rows) for number in other.row_of]
+        return VerdictMatrix(
+            [*self.rows, *other.rows],
+            patched(self.row_of, indexes, row_of),
+            {
+                name: patched(self.columns[name], indexes, each)
+                for name, each in other.columns.items()
+            },
+            patched(self.lower, indexes, other.lower),
+            patched(self.expected, indexes, other.expected),
+            patched(self.upper, indexes, other.upper),
+            patched(self.free, indexes, other.free),
+        )
+
+    def with_rows(self, rows: Mapping[int, Row]) -> VerdictMatrix:
+        """Return the matrix with other rows of some hosts, which hold all of their verdicts."""
+        indexes = sorted(rows)
+        numbers, firsts = numbered(id(rows[index]) for index in indexes)
+        others = [rows[indexes[first]] for first in firsts]
+        columns = {name: [rows[index].verdicts[name] for index in indexes] for name in self.columns}
+        free = [self.free[index] for index in indexes]
+        return self.patched(indexes, _matrix(others, numbers, columns, free, is_complete=True))
+
+
+def verdicts(
+    row: Row, columns: Mapping[str, Sequence[Verdict]], index: int
+) -> Mapping[str, Verdict]:
+    """Return all verdicts about the host at an index, which has this row."""
+    return {**row.verdicts, **{name: column[index] for name, column in columns.items()}}
+
+
+def evaluate_hosts(
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    hosts: Sequence[Host],
+    classes: HostClasses | None = None,
+) -> VerdictMatrix:
+    """Evaluate the constraints for these hosts.
+
+    :param classes: those of the hosts, if they are known.
+    """
+    classes = HostClasses.of(hosts) if classes is None else classes
+    plain = [_Evaluation(resolved, each) for each in constraints if not each.uses_resources]
+    columns = {
+        each.name: _Evaluation(resolved, each).of_all(hosts)
+        for each in constraints
+        if each.uses_resources
+    }
+    combinations, combination_of = _combinations(plain, hosts, classes)
+    reasons = {each.name: each.reasons for each in constraints}
+    marks = [_marks(column, reasons[name]) for name, column in columns.items()]
+    row_numbers, firsts = numbered(zip(combination_of, *marks, strict=True))
+    kinds = Kinds.of(constraints)._replace(counted=frozenset(columns))
+    names = [each.name for each in constraints]
+    rows = []
+    for first in firsts:
+        of_host = {**combinations[combination_of[first]]}
+        of_host |= {name: column[first] for name, column in columns.items()}
+        rows.append(row_of({name: of_host[name] for name in names}, kinds))
+    free = [column for name, column in columns.items() if name in kinds.using_resources]
+    least = _least([math.inf] * len(hosts), free, 2) if free else [0] * len(hosts)
+    return _matrix(rows, row_numbers, columns, _whole(least))
+
+
+def _combinations(
+    evaluations: Sequence[_Evaluation], hosts: Sequence[Host], classes: HostClasses
+) -> tuple[list[Mapping[str, Verdict]], list[int]]:
+    """Return the distinct verdicts of constraints that use no resources, and those of each host."""
+    names = [each.name for each in evaluations]
+    of_class = [each.of_classes(classes) for each in evaluations]
+    numbers, firsts = numbered(zip(*(map(id, each) for each in of_class), strict=True))
+    if not evaluations:
+        numbers, firsts = [0] * len(classes.examples), [0]
+    found: list[Mapping[str, Verdict]] = [
+        {name: each[first] for name, each in zip(names, of_class, strict=True)} for first in firsts
+    ]
+    combination_of = [*map(numbers.__getitem__, classes.numbers)]
+    known: dict[Hashable, int] = {}
+    for index in _specific(evaluations, hosts):
+        before = combination_of[index]
+        own = {each.name: each.of_host(hosts[index]) for each in evaluations if each.is_specific}
+        key = (before, *map(id, own.values()))
+        combination_of[index] = known.setdefault(key, len(found))
+        if known[key] == len(found):
+            found.append({**found[before], **own})
+    return found, combination_of
+
+
+def _specific(evaluations: Iterable[_Evaluation], hosts: Sequence[Host]) -> Iterable[int]:
+    """Return the indexes of the hosts that some constraint has to be evaluated for by name."""
+    names: set[str] = set()
+    for each in evaluations:
+        if each.specific is None:
+            return range(len(hosts))
+        names.update(each.specific)
+    return [*compress(count(), map(names.__contains__, map(_NAME, hosts)))] if names else ()
+
+
+class _Evaluation:
+    """One constraint, evaluated for one request. Equal verdicts are one object."""
+
+    def __init__(self, resolved: ResolvedRequest, constraint: Constraint) -> None:
+        self.name = constraint.name
+        self._resolved, self._constraint = resolved, constraint
+        self._known: dict[Hashable, Verdict] = {}
+        #: The names of the hosts that it tells apart; None: any host.
+        self.specific = specific_hosts(resolved, constraint)
+
+    @property
+    def is_specific(self) -> bool:
+        """Return whether it has to be evaluated for some hosts by name."""
+        return self.specific is None or bool(self.specific)
+
+    def of_classes(self, classes: HostClasses) -> list[Verdict]:
+        """Return the verdict of each class; the names of its hosts do not matter."""
+        examples = classes.examples
+        if not examples or self.specific is None:  # each host is evaluated by itself
+            return [Verdict.skipped('')] * len(examples)
+        with plugin_errors.blaming(self._constraint, 'host_fields'):
+            fields = frozenset(self._constraint.host_fields(self._resolved))
+        keys: list[Iterable[Hashable]] = [
+            map(attrgetter(each), classes.by_key) for each in fields & _OF_CLASS
+        ]
+        keys += [map(attrgetter(each), examples) for each in fields - _OF_CLASS]
+        if not keys:
+            numbers, firsts = [0] * len(examples), [0]
+        else:
+            numbers, firsts = numbered(keys[0] if len(keys) == 1 else zip(*keys, strict=True))
+        hosts = [examples[first] for first in firsts]
+        if self.specific:
+            hosts = [host.but(host='', servers=None, grants=host.grants) for host in hosts]
+        found = self.of_all(hosts)
+        return [*map(found.__getitem__, numbers)]
+
+    def of_all(self, hosts: Sequence[Host]) -> Sequence[Verdict]:
+        """Return the verdict of each host."""
+        if not overrides(self._constraint, 'check_hosts'):
+            return [*map(self.of_host, hosts)]
+        with plugin_errors.blaming(self._constraint, 'check_hosts'):
+            found = self._constraint.check_hosts(self._resolved, hosts)
+            if len(found) != len(hosts):
+                raise ValueError(f'the answer has {len(found)} verdicts for {len(hosts)} hosts')
+            for each in dict(zip(map(id, found), found, strict=True)).values():
+                plugin_errors.answered(each)
+            return found
+
+    def of_host(self, host: Host) -> Verdict:
+        """Return the verdict of one host."""
+        try:
+            found = plugin_errors.answered(self._constraint.check_host(self._resolved, host))
+        except Exception as error:
+            where = f'host {host.host}'
+            raise plugin_errors.blamed(self._constraint, 'check_host', error, where) from error
+        facts = repr(found.facts) if found.facts else ''
+        key = found.outcome, found.code, found.bounds, facts
+        return self._known.setdefault(key, found)
+
+
+def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozenset[str] | None:
+    """Return the names of the hosts that a constraint tells apart; None: any host."""
+    if not constraint.is_host_specific:
+        return frozenset()
+    with plugin_errors.blaming(constraint, 'specific_hosts'):
+        names = constraint.specific_hosts(resolved)
+        return None if names is None else frozenset(names)
+
+
+def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> list[int]:
+    """Assign numbers to the verdicts; two get one number if they may share a row."""
+    known: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    keys = [*map(id, column)]
+    of_key = {
+        key: known[_mark(verdict, reasons)]
+        for key, verdict in dict(zip(keys, column, strict=True)).items()
+    }
+    return [*map(of_key.__getitem__, keys)]
+
+
+def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
+    """Return everything about a verdict but its number, and the facts that no line shows."""
+    reason, bounds, detail = reasons.get(verdict.code), verdict.bounds, None
+    if not bounds.is_known:
+        detail = repr(verdict.facts)
+    elif reason is not None and reason.detail:
+        detail = str(verdict.facts.get(reason.detail))
+    is_open = bounds.upper is None
+    kind = bounds.is_known, bounds.is_at_most, is_open, detail
+    return (verdict.code, verdict.outcome, *kind)
+
+
+def _matrix(
+    rows: Sequence[Row],
+    row_numbers: Sequence[int],
+    columns: Mapping[str, Sequence[Verdict]],
+    free: Sequence[int],
+    *,
+    is_complete: bool = False,
+) -> VerdictMatrix:
+    """Return the matrix with the numbers that follow from the rows and the columns.
+
+    :param is_complete: whether the bounds of the rows include the columns.
+    """
+    counted = () if is_complete else tuple(columns.values())
+
+    def numbers(which: int) -> list[float]:
+        of_row = [limited(row.bounds[which]) for row in rows]
+        return _least([*map(of_row.__getitem__, row_numbers)], counted, which)
+
+    upper = numbers(2)
+    is_known = all(row.is_known for row in rows)
+    expected = _whole(upper if is_known else numbers(1))
+    lower = _whole(numbers(0)) if any(row.is_at_most for row in rows) else expected
+    return VerdictMatrix(rows, row_numbers, columns, lower, expected, upper, free)
+
+
+def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: int) -> list[float]:
+    """Return the least of the numbers and one of the bounds of each column."""
+    for column in columns:
+        keys = [*map(id, column)]
+        of_key = {
+            key: limited(verdict.bounds[which])
+            for key, verdict in dict(zip(keys, column, strict=True)).items()
+        }
+        others = map(of_key.__getitem__, keys)
+        numbers = [one if one < two else two for one, two in zip(numbers, others, strict=True)]
+    return numbers
+
+
+def _whole(numbers: Sequence[float]) -> list[int]:
+    """Return the numbers with 0 in place of infinity."""
+    if math.inf in numbers:
+        numbers = [0 if number == math.inf else number for number in numbers]
+    return cast('list[int]', numbers)
+
+
+def with_domains(
+    constraints: Sequence[Constraint],
+    matrix: VerdictMatrix,
+    domains_of: Mapping[int, Sequence[tuple[str, Domain]]],
+    found: Mapping[tuple[str, Domain], Verdict],
+) -> VerdictMatrix:
+    """Return the matrix with the verdicts about the domains of hosts; equal rows are one object.
+
+    :param domains_of: the domains of each host, by index.
+    """
+    names, kinds = [item.name for item in constraints], Kinds.of(constraints)
+    known: dict[Hashable, Row] = {}
+    rows = {}
+    for index, domains in domains_of.items():
+        keys = (*(key for key in domains if key in found),)
+        counted = (id(column[index]) for column in matrix.columns.values())
+        view = (matrix.row_of[index], *counted, keys)
+        if view not in known:
+            of_host = dict(matrix.verdicts(index))
+            for key in keys:
+                of_host[key[0]] = _strictest(of_host.get(key[0]), found[key])
+            ordered = {name: of_host[name] for name in names if name in of_host}
+            known[view] = row_of(ordered, kinds)
+        rows[index] = known[view]
+    return matrix.with_rows(rows) if rows else matrix
+
+
+def _strictest(one: Verdict | None, two: Verdict) -> Verdict:
+    """Return the verdict with less room; both are of one constraint, on a host and its domain."""
+    if one is None:
+        return two
+    is_less = limited(one.bounds.upper) <= limited(two.bounds.upper)
+    least, other = (one, two) if is_less else (two, one)
+    if not least or not other.bounds.is_at_most:
+        return least
+    return replace(least, bounds=least.bounds._replace(lower=(one.bounds & two.bounds).lower))

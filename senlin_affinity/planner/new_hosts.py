@@ -1,0 +1,227 @@
+"""Propose new hosts: their amounts, zone, aggregates and traits, as far as these matter.
+
+Example::
+
+    {'name': 'cmp-1-new', 'hypervisor_hostname': 'cmp-1-new', 'hypervisor_type': 'QEMU',
+     'availability_zone': 'az-1', 'aggregates': [{'name': 'ssd', 'uuid': '...'}],
+     'traits': ['CUSTOM_A'], 'amounts': {'VCPU': 64, 'MEMORY_MB': 131072, 'DISK_GB': 2000},
+     'units': {'VCPU': {'max_unit': 16}}, 'is_nested': True, 'is_partial': True}
+
+The last three are present only if they differ from the default.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter, eq, itemgetter
+from typing import Any
+
+from senlin_affinity.model.constraint import Domain, is_of_domains, is_of_hosts
+from senlin_affinity.model.flavor import UNIT_CLASSES
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.host_status import started
+from senlin_affinity.nova.root_traits import OWNER
+from senlin_affinity.planner.matrix import numbered, specific_hosts
+from senlin_affinity.planner.what_if import WhatIf, WhatIfResult
+
+#: The largest number of new hosts, or as many as there are hosts: each number is evaluated.
+MOST_NEW_HOSTS = 1000
+#: One kind is tried in so many domains.
+_MOST_DOMAINS = 3
+#: A ratio from here up to 1 may be the effect of a reserve.
+_LEAST_RATIO = 0.9
+_LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partial'
+_view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
+
+
+def fewest(planner: WhatIf) -> tuple[str, int, WhatIfResult] | None:
+    """Return the smallest sufficient number of new hosts of one kind, in words and in figures.
+
+    The hosts have the most common size. If no number of such hosts is enough, they are copies of
+    the host with the greatest capacity.
+    """
+    if planner.missing < 1:
+        return None
+    found: list[tuple[str, int, WhatIfResult]] = []
+    for kinds in _candidates(planner):
+        each = (_fewest(planner, host, room) for host, room in kinds if room > 0)
+        found += [one for one in each if one is not None]
+        if any(one[2].fits for one in found):
+            return min(found, key=lambda one: (not one[2].fits, one[1]))
+    # No kind is enough: choose the one that helps most, or the most common size if they are equal.
+    return max(found, key=lambda one: one[2].capacity, default=None)
+
+
+def _candidates(planner: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
+    """Yield the best hosts of the most common size, then the host with the greatest capacity."""
+    empty, commonness = _kinds(planner)
+    if not empty:
+        return
+    rooms = planner.rooms(empty)
+    kinds = sorted(
+        zip(empty, rooms, commonness, strict=True),
+        key=lambda each: (each[1] < 1, -each[2], -each[1]),
+    )
+    ranked = [(host, room) for host, room, _number in kinds]
+    yield _in_domains(planner, ranked)
+    largest = max(ranked, key=itemgetter(1))
+    if largest[1] > ranked[0][1]:
+        yield [largest]
+
+
+def _in_domains(planner: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence[tuple[Host, int]]:
+    """Return the first host, and the first in each of the domains that have the least room."""
+    if planner.now.found is None:
+        return ranked[:1]
+    rules = [item for item in planner.constraints if is_of_domains(item)]
+
+    def domains(host: Host) -> tuple[Domain, ...]:
+        return tuple(each for rule in rules for each in rule.domains(planner.resolved, host))
+
+    left: Counter[tuple[Domain, ...]] = Counter()
+    for host, room in zip(planner.hosts, planner.now.matrix.upper, strict=True):
+        left[domains(host)] += 0 if room == math.inf else int(room)
+    of_domains = {domains(host): (host, room) for host, room in reversed(ranked)}
+    least = sorted(of_domains, key=left.__getitem__)[:_MOST_DOMAINS]
+    each = [ranked[0], *map(of_domains.__getitem__, least)]
+    return [*{id(one[0]): one for one in each}.values()]
+
+
+def _fewest(planner: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
+    """Return the smallest sufficient number of hosts of a kind, each with this much room."""
+    missing = planner.missing
+    best = _plain(planner, kind, room)
+    one = _described(best, planner.resolved.snapshot)
+    most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
+    guess = min(most, -(-missing // room))
+
+    def attempt(number: int) -> WhatIfResult:
+        return planner.plan({'new_hosts': {'number': number, **one}})
+
+    number, then = planner.smallest(most, guess, attempt, room.__mul__)
+    if number == most and not then.fits:
+        return None  # one more would help more: this is not the number to name
+    change = f'{number} more {"host" if number == 1 else "hosts"}'
+    return change + _in_words(planner.resolved, best), number, then
+
+
+def _kinds(planner: WhatIf) -> tuple[list[Host], list[int]]:
+    """Return an empty, enabled and renamed host of each kind, and the frequency of its size."""
+    hosts, rows = planner.hosts, planner.now.matrix.host_rows
+    of_any = [
+        item.name
+        for item in planner.constraints
+        if is_of_hosts(item) and specific_hosts(planner.resolved, item) is None
+    ]
+    codes = [(*(row.verdicts[name].code for name in of_any),) for row in rows]
+    resources = [host.resources or {} for host in hosts]
+    types = map(attrgetter('hypervisor_type'), hosts)
+    sizes = [*zip(types, map(tuple, resources), map(_sizes, resources), strict=True)]
+    firsts = numbered(zip(map(_view, hosts), sizes, codes, strict=True)).firsts
+    number = Counter(sizes)
+    return [_empty(hosts[first]) for first in firsts], [number[sizes[first]] for first in firsts]
+
+
+def _sizes(resources: Mapping[str, Resource]) -> tuple[Hashable, ...]:
+    """Return the inventory of each resource class, without its use."""
+    return tuple(map(_size, resources.values()))
+
+
+def _empty(host: Host) -> Host:
+    resources = host.resources and {
+        name: has._replace(used=0) for name, has in host.resources.items()
+    }
+    return started(host).but(
+        host=f'{host.host}-new',
+        hypervisor_hostname=f'{host.hypervisor_hostname}-new',
+        resources=resources,
+        servers=0,
+        unmirrored=frozenset(),
+        stale_aggregates=frozenset(),
+    )
+
+
+def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
+    """Return the host as plain values."""
+    known, usual = snapshot.aggregates_by_uuid, Resource(0, 0)._asdict()
+    named = [(known[uuid].name if uuid in known else uuid, uuid) for uuid in host.aggregates]
+    units = {}
+    for name, has in (host.resources or {}).items():
+        odd = {key: each for key, each in has._asdict().items() if each != usual[key]}
+        units[name] = {key: each for key, each in odd.items() if key not in ('capacity', 'used')}
+    odd = {
+        'units': {name: each for name, each in units.items() if each},
+        'is_nested': host.is_nested,
+        'is_partial': host.is_partial,
+    }
+    return {
+        'name': host.host,
+        'hypervisor_hostname': host.hypervisor_hostname,
+        'hypervisor_type': host.hypervisor_type,
+        'availability_zone': host.availability_zone,
+        'aggregates': [{'name': name, 'uuid': uuid} for name, uuid in sorted(named)],
+        'traits': sorted(host.traits),
+        'amounts': {name: has.capacity for name, has in (host.resources or {}).items()},
+        **{key: each for key, each in odd.items() if each},
+    }
+
+
+def _plain(planner: WhatIf, host: Host, room: int) -> Host:
+    """Remove the aggregates and traits that make no difference."""
+    resolved = planner.resolved
+    sets = [item for item in planner.constraints if is_of_domains(item)]
+
+    def is_as_good(other: Host) -> bool:
+        of_both = ([item.domains(resolved, each) for item in sets] for each in (host, other))
+        return planner.rooms([other]) == [room] and eq(*of_both)
+
+    for uuid in sorted(_beside_zone(resolved.snapshot, host)):
+        other = host.but(aggregates=host.aggregates - {uuid})
+        host = other if is_as_good(other) else host
+    other = host.but(traits=host.traits & (_asked(resolved) | {OWNER}))
+    return other if is_as_good(other) else host
+
+
+def _in_words(resolved: ResolvedRequest, host: Host) -> str:
+    """Return the description in parentheses, which follows the number of hosts; '' if empty."""
+    has = ', '.join(_words(resolved, host))
+    return f' ({has})' if has else ''
+
+
+def _words(resolved: ResolvedRequest, host: Host) -> Iterator[str]:
+    snapshot, gives = resolved.snapshot, host.resources or {}
+    for name in () if resolved.demand is None else resolved.demand.amounts:
+        if name in gives:
+            yield f'{name} {_amount(name, gives[name])}'
+    if snapshot.zones.carried_by or len({zone for zone, _of_host in snapshot.places}) > 1:
+        yield f'zone {host.availability_zone}'
+    known, uuids = snapshot.aggregates_by_uuid, _beside_zone(snapshot, host)
+    names = sorted(known[uuid].name if uuid in known else uuid for uuid in uuids)
+    yield from (f'aggregate {name}' for name in names)
+    yield from (f'trait {name}' for name in sorted(host.traits & _asked(resolved)))
+
+
+def _amount(name: str, has: Resource) -> str:
+    """Return the physical amount and the ratio of the capacity to it, as far as they are known.
+
+    The capacity is what the ratio and the reserve of the inventory leave. A ratio that is below 1
+    only because of a reserve is not shown.
+    """
+    if name not in UNIT_CLASSES or not has.max_unit or has.pool or has.is_sum:
+        return str(has.capacity)
+    ratio = round(has.capacity / has.max_unit, 2)
+    return str(has.max_unit) + ('' if _LEAST_RATIO <= ratio <= 1 else f' with ratio {ratio:g}')
+
+
+def _beside_zone(snapshot: CloudSnapshot, host: Host) -> frozenset[str]:
+    """Return the aggregates of the host that do not carry its zone."""
+    zone = host.availability_zone
+    return host.aggregates - snapshot.zones.carried_by.get(zone or '', frozenset())
+
+
+def _asked(resolved: ResolvedRequest) -> frozenset[str]:
+    return frozenset() if resolved.demand is None else resolved.demand.required

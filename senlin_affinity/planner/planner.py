@@ -1,0 +1,91 @@
+"""Decide whether N more servers fit, where they would go, and what rejects the others.
+
+Data flow: the names of a request are resolved in a snapshot (``resolution``). All constraints are
+evaluated, which gives the number of servers that fit (``evaluation``). The servers are placed one
+by one (``assignment``), and the hosts are reported as they are afterwards (``host_reports``). If
+the request does not fit, changes that would help are searched (``search``). A decision also has
+its assumptions (``assumptions``), and a lower bound where nova.conf may enable more than its
+defaults (``unspecified``).
+
+For an affinity group without members, Nova chooses the host: the capacity is that of the host with
+the most free capacity, as an upper bound. "Host" means a service host, which may have several
+hypervisors.
+
+Units: numbers of servers.
+
+Raises: InvalidSpec for a name that the snapshot does not contain; PluginError for a constraint
+whose class is not a subclass of :class:`~senlin_affinity.model.constraint.Constraint`. A request
+that does not fit raises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from senlin_affinity.model import member_locations
+from senlin_affinity.model.constraint import Constraint
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.planner import assumptions, search, unspecified
+from senlin_affinity.planner.decision import Decision, PlacedServer
+from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.planner.host_reports import stand
+from senlin_affinity.planner.resolution import resolve
+
+
+def plan(
+    request: PlacementRequest,
+    snapshot: CloudSnapshot,
+    constraints: Sequence[Constraint],
+    rules: Rules | None = None,
+    *,
+    remedies: bool = True,
+) -> Decision:
+    """Return the decision about a request."""
+    return decide(resolve(request, snapshot, rules), constraints, remedies=remedies)
+
+
+def decide(
+    resolved: ResolvedRequest, constraints: Sequence[Constraint], *, remedies: bool = True
+) -> Decision:
+    """Return the decision about a resolved request; ``remedies``: whether to search for changes."""
+    for item in constraints:
+        if not isinstance(item, Constraint):
+            raise PluginError(f'{item!r} is not an instance of a subclass of Constraint')
+    now = evaluate(resolved, constraints)
+    room, chosen, unsure = unspecified.weigh(now)
+    standing = None if resolved.snapshot.hosts is None else stand(now, chosen)
+    is_helped = remedies and now.fits is False
+    changed = search.planned(now, standing) if is_helped else ()
+    group = None if resolved.server_group is None else resolved.server_group.id
+    return Decision(
+        fits=now.fits,
+        wanted=resolved.request.count,
+        capacity=now.capacity,
+        at_most=room.caveats,
+        placements=_placed(now.hosts, chosen, group),
+        request=now.request,
+        reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
+        standing=standing,
+        remedies=search.find(now, changed) if is_helped else (),
+        assumptions=(
+            *assumptions.mattering(assumptions.find(resolved, constraints), room),
+            *unsure,
+        ),
+        capacity_certain=room.bounds.lower or 0,
+        tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
+        violated=member_locations.violated(resolved.server_group),
+    )
+
+
+def _placed(
+    hosts: Sequence[Host], chosen: Sequence[int], group: str | None
+) -> tuple[PlacedServer, ...]:
+    """Return the servers on the hosts at these indexes; equal servers are one object."""
+    placed = {
+        place: PlacedServer(hosts[place].host, hosts[place].availability_zone, group)
+        for place in {*chosen}
+    }
+    return tuple(map(placed.__getitem__, chosen))

@@ -1,0 +1,57 @@
+"""Name the constraint that fails, and the host or domain for which it was evaluated.
+
+Example::
+
+    constraint rack_limit: check_host failed on host cmp-1: KeyError: 'rack'
+    constraint rack_limit: check_domains failed on rack r1, r2: ValueError: the answer must be ...
+
+Raises: ConstraintError for an exception of a constraint, and for an answer of the wrong type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+from senlin_affinity.model.constraint import Constraint, Domain
+from senlin_affinity.model.errors import ConstraintError, in_words
+from senlin_affinity.model.verdict import Verdict
+
+#: So many domains are named at most.
+_MOST_NAMED = 3
+
+
+@contextmanager
+def blaming(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
+    """Blame the constraint for an exception within. (Per host, a plain ``except`` costs less.)"""
+    try:
+        yield
+    except ConstraintError:
+        raise  # it names another constraint
+    except Exception as error:
+        raise blamed(constraint, method, error, where) from error
+
+
+def blamed(constraint: Constraint, method: str, error: Exception, where: str) -> ConstraintError:
+    """Return the error that names the constraint."""
+    return ConstraintError(constraint.name, method, in_words(error), where)
+
+
+def answered(verdict: object) -> Verdict:
+    """Return the answer if it is a Verdict whose room is a number of servers or None."""
+    if not isinstance(verdict, Verdict):
+        raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
+    room = verdict.room
+    if room is not None and (not isinstance(room, int) or room < 0):
+        raise ValueError(f'room must be None or a whole number, 0 or more, not {room!r}')
+    return verdict
+
+
+def named(domains: Collection[Domain]) -> str:
+    """Name the domains of one criterion, or the first few of them."""
+    first = list(islice(domains, _MOST_NAMED))
+    by = ''.join({f'{domain.by} ' for domain in first})
+    more = len(domains) - len(first)
+    names = ', '.join(domain.name for domain in first)
+    return f'{by}{names}{f" and {more} more" if more else ""}'

@@ -1,0 +1,89 @@
+"""Derive from all verdicts about a host whether it takes servers, and which constraint is first.
+
+Units: bounds are numbers of servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
+from senlin_affinity.model.constraint import Constraint, is_of_hosts
+from senlin_affinity.model.verdict import Outcome, Verdict
+
+PASS, REJECT = Outcome.PASS, Outcome.REJECT
+
+
+class Row(NamedTuple):
+    """The verdicts that several hosts share, but for the numbers of the counted constraints.
+
+    ``verdicts`` holds those of one host. ``bounds`` are those of the constraints that are not
+    counted. ``is_known`` and ``is_at_most`` refer to all verdicts. ``by`` is the first constraint
+    that rejects. ``is_eligible``: a skew counts the host, because it lacks nothing but capacity
+    (None: perhaps). ``unbounded`` are the constraints that use resources, pass, and give no number.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    bounds: Bounds
+    is_known: bool
+    is_at_most: bool
+    by: str | None
+    is_eligible: bool | None
+    unbounded: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> str | None:
+        """Return the code of the first REJECT; None if no constraint rejects."""
+        return None if self.by is None else self.verdicts[self.by].code
+
+
+class Kinds(NamedTuple):
+    """The names of the constraints on capacity, and of those that use resources.
+
+    ``counted`` are those of which each host has a number of its own, outside of its row.
+    """
+
+    on_capacity: frozenset[str]
+    using_resources: frozenset[str]
+    counted: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, constraints: Sequence[Constraint]) -> Kinds:
+        """Return the kinds of these constraints."""
+        return cls(
+            capacity_constraints(constraints),
+            frozenset(
+                item.name for item in constraints if is_of_hosts(item) and item.uses_resources
+            ),
+        )
+
+
+def capacity_constraints(constraints: Collection[Constraint]) -> frozenset[str]:
+    """Return the names of the constraints that reject a host only because it is full."""
+    return frozenset(item.name for item in constraints if item.is_capacity_rule)
+
+
+def row_of(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
+    """Return the row with these verdicts."""
+    bounds = UNLIMITED
+    unbounded: list[str] = []
+    is_known, is_at_most, is_eligible, by = True, False, True, None
+    for name, verdict in verdicts.items():
+        is_known = is_known and verdict.bounds.is_known
+        if verdict.outcome is REJECT:
+            by = by or name
+            is_eligible = is_eligible and name in kinds.on_capacity
+            continue
+        is_at_most = is_at_most or verdict.bounds.is_at_most
+        if name not in kinds.counted and verdict.bounds is not UNLIMITED:
+            bounds &= verdict.bounds
+        is_unbounded = verdict.bounds.upper is None and verdict.outcome is PASS
+        if is_unbounded and name in kinds.using_resources:
+            unbounded.append(name)
+    eligible = (is_known or None) if is_eligible else False
+    if by is not None:
+        return Row(verdicts, NONE, is_known, False, by, eligible)
+    if unbounded:
+        bounds, is_at_most = bounds._replace(lower=0), True
+    return Row(verdicts, bounds, is_known, is_at_most, None, eligible, tuple(unbounded))

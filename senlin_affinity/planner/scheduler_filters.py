@@ -1,0 +1,82 @@
+"""Find the scheduler filters that may reject a host although no constraint models them.
+
+A capacity without them is an upper bound.
+
+Source: nova-scheduler's own filters (nova 34), by what each of them reads. A filter that is not
+listed here may read anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+
+from senlin_affinity.model.request import ResolvedRequest
+
+#: Always modelled: by the constraints on host state and resources, and by Nova's late check.
+_MODELLED = (
+    'AllHostsFilter',
+    'ComputeFilter',
+    'ServerGroupAntiAffinityFilter',
+    'ServerGroupAffinityFilter',
+    'AvailabilityZoneFilter',
+)
+#: They read scheduler hints, which the constraint ``scheduler_hints`` covers.
+_BY_HINT = ('SameHostFilter', 'DifferentHostFilter', 'JsonFilter', 'SimpleCIDRAffinityFilter')
+
+
+def unmodelled(resolved: ResolvedRequest, modelled: Collection[str]) -> tuple[str, ...]:
+    """Return a phrase for each enabled filter that may reject more than the constraints do."""
+    return tuple(
+        f'filter {name}'
+        for name in dict.fromkeys(resolved.request.enabled_filters)
+        if name not in _MODELLED
+        and name not in _BY_HINT
+        and name not in modelled
+        and (name not in _READING or _READING[name](resolved))
+    )
+
+
+def _specs(resolved: ResolvedRequest) -> Mapping[str, str]:
+    return resolved.flavor.extra_specs if resolved.flavor is not None else {}
+
+
+def _reads_capabilities(resolved: ResolvedRequest) -> bool:
+    """Check for a key that the filter reads; without a namespace, it must name a host attribute."""
+    return any(
+        key.startswith(_CAPABILITIES) or key == 'hw:maxphysaddr_bits' or key in _HOST_ATTRIBUTES
+        for key in _specs(resolved)
+    )
+
+
+def _reads_specs(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
+    return any(key.startswith(prefixes) for key in _specs(resolved))
+
+
+def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
+    return any(key.startswith(prefixes) for key in resolved.image_properties or ())
+
+
+#: Also what nova-compute counts (``num_vm_active``), and what is private.
+_CAPABILITIES = ('capabilities:', 'num_', '_')
+_IMAGE_KEYS = ('architecture', 'hw_architecture', 'hypervisor_', 'img_hv_', 'vm_mode', 'hw_vm_mode')
+_ATTRIBUTES = """
+    aggregates allocation_candidates cell_uuid consume_from_request cpu_allocation_ratio cpu_info
+    disk_allocation_ratio disk_mb_used failed_builds free_disk_mb free_ram_mb host host_ip
+    hypervisor_hostname hypervisor_type hypervisor_version instances io_workload limits metrics
+    nodename num_instances num_io_ops numa_topology pci_stats ram_allocation_ratio service stats
+    supported_instances total_usable_disk_gb total_usable_ram_mb update updated uuid vcpus_total
+    vcpus_used
+"""
+#: What nova-scheduler knows of a host, by the names that an extra spec could have.
+_HOST_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
+_READING: Mapping[str, Callable[[ResolvedRequest], bool]] = {
+    'ComputeCapabilitiesFilter': _reads_capabilities,
+    'ImagePropertiesFilter': partial(_reads_image, _IMAGE_KEYS),
+    'AggregateImagePropertiesIsolation': partial(_reads_image, ('',)),
+    'NUMATopologyFilter': partial(_reads_specs, ('hw:', 'pci_passthrough:', 'resources')),
+    'PciPassthroughFilter': partial(_reads_specs, ('pci_passthrough:', 'resources')),
+}
+
+#: All that are listed here.
+KNOWN = frozenset((*_MODELLED, *_BY_HINT, *_READING))

@@ -1,0 +1,357 @@
+"""Search for the smallest changes that make a request fit.
+
+Data flow: each constraint proposes changes as data. Each proposal is applied, evaluated, and
+bisected if it has a number. The changes that are enough go out, smallest first. If no change alone
+is enough, those that raise the capacity go out, the most helpful first, and pairs that are enough
+before them; of equal size, exact ones rank before upper bounds. A change against which an
+operator has recorded a reason comes last.
+
+Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
+one zone. A soft policy, or a constraint that is given up, weighs as much as all requested servers.
+
+Errors: ConstraintError for a constraint whose ``proposals`` fail, or cannot be applied.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, compress, count, islice, permutations
+from typing import Any
+
+from senlin_affinity.model.constraint import Constraint, overrides
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import (
+    Change,
+    ChangedHosts,
+    Data,
+    Kind,
+    NewHosts,
+    OneOf,
+    Path,
+    RaisedNumber,
+)
+from senlin_affinity.model.reason import is_for_owner
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.alternatives import with_existing_flavor
+from senlin_affinity.planner import new_hosts, plugin_errors
+from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.planner.decision import FEWER, TWO, Remedy
+from senlin_affinity.planner.evaluation import Evaluation
+from senlin_affinity.planner.host_reports import Standing
+from senlin_affinity.planner.row import Row
+from senlin_affinity.planner.what_if import PlannedRemedy, WhatIf, WhatIfResult
+
+#: The number of the most helpful changes for which a second one is searched.
+_MOST_FIRSTS = 2
+#: The number of pairs of constraints, which reject a host together, that are tried.
+_MOST_JOINT = 2
+#: The number of notes in a remedy.
+_MOST_NOTES = 3
+#: As many as a range can have.
+_MOST_STEPS = 2**31 - 1
+
+
+def planned(now: Evaluation, standing: Standing | None) -> tuple[PlannedRemedy, ...]:
+    """Return each change alone, whether it helps or not."""
+    planner = WhatIf(now)
+    return (*_proposed(planner, planner.constraints), *_given_up(planner, standing))
+
+
+def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
+    """Return what helps, the smallest change first."""
+    planner = WhatIf(now)
+    enough = [change.remedy for change in changes if change.then.fits]
+    if enough:
+        return (*sorted(enough, key=_effort), *_fewer(planner))
+    some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
+    some.sort(
+        key=lambda each: (
+            each.remedy.is_held_back,
+            -each.remedy.capacity,
+            *_effort(each.remedy),
+        )
+    )
+    pairs = [*_pairs(planner, changes, some)]
+    if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
+        pairs += _joint(planner)
+    pairs.sort(key=_effort)
+    return (*pairs, *(change.remedy for change in some), *_fewer(planner))
+
+
+def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
+    """Return the sort key: fewer changes first, then certain ones, then those of the user."""
+    kind = list(Kind).index(remedy.kind)
+    return remedy.is_held_back, remedy.size, remedy.capacity_is_upper_bound, kind
+
+
+def _fewer(planner: WhatIf) -> Iterator[Remedy]:
+    """Yield the number of servers that fits now, which ranks last because it changes nothing."""
+    expected = planner.now.room.bounds.expected or 0
+    if expected:
+        change = f'{expected} server{"s" * (expected > 1)} in place of {planner.wanted}'
+        size = planner.wanted - expected
+        proposal = Change(FEWER, change, {'count': expected}, size, Kind.GIVEN_UP)
+        yield planner.remedy(proposal, planner.plan(proposal.data)).remedy
+
+
+def _given_up(planner: WhatIf, standing: Standing | None) -> Iterator[PlannedRemedy]:
+    """Yield the request without each constraint that rejects hosts and is waivable."""
+    against = {row.by for row in standing.rows} if standing is not None else set()
+    for constraint in planner.constraints:
+        if constraint.name in against and constraint.is_waivable:
+            with plugin_errors.blaming(constraint, 'without'):
+                proposal = Change(
+                    'rule_given_up',
+                    f'without {constraint.name}',
+                    constraint.without(planner.resolved),
+                    planner.wanted,
+                    Kind.GIVEN_UP,
+                    is_for_owner(constraint.reasons),
+                )
+                yield _fixed(planner, proposal)
+
+
+# --- two changes
+
+
+def _pairs(
+    planner: WhatIf, changes: Sequence[PlannedRemedy], some: Sequence[PlannedRemedy]
+) -> Iterator[Remedy]:
+    """Yield two changes that are enough together: the best ones, each with a second one.
+
+    A quota that rejects the request is one of the two in any case.
+    """
+    quotas = [change for change in changes if change.remedy.code == 'quota']
+    for first in quotas or some[:_MOST_FIRSTS]:
+        one, then = first.remedy, WhatIf(first.then)
+        seconds = _proposed(then, then.constraints[::-1])  # the cheap ones come first
+        for two, enough in (change for change in seconds if change.then.fits):
+            if one.data.keys().isdisjoint(two.data):
+                yield _both(planner, one, two, enough)
+                break
+
+
+def _both(planner: WhatIf, one: Remedy, two: Remedy, then: Evaluation) -> Remedy:
+    """Return one change and the other one after it as one remedy."""
+    data = {**one.data, **two.data}
+    kind = max(one.kind, two.kind, key=list(Kind).index)
+    change, size = f'{one.change}, and {two.change}', one.size + two.size
+    is_held_back = one.is_held_back or two.is_held_back
+    both = WhatIfResult(data, then)
+    proposal = Change(TWO, change, data, size, kind)
+    return planner.remedy(proposal, both, is_held_back=is_held_back).remedy
+
+
+def _joint(planner: WhatIf) -> Iterator[Remedy]:
+    """Yield pairs of changes for two constraints that together reject a host.
+
+    The first is what one of them proposes as if the other did not apply; the second satisfies that.
+    """
+    for rules in islice(_together_against(planner), _MOST_JOINT):
+        for one, two in permutations(rules):
+            bare = planner.plan({'given_up': [two.name]}).then
+            enough = (each for each in _proposed(WhatIf(bare), [one]) if each.then.fits)
+            if (first := next(enough, None)) is not None:
+                data = first.remedy.data
+                then = WhatIf(planner.plan(data).then)
+                for second, fitting in _proposed(then, [two]):
+                    if fitting.fits and data.keys().isdisjoint(second.data):
+                        yield _both(planner, first.remedy, second, fitting)
+                        return
+
+
+def _together_against(planner: WhatIf) -> Iterator[tuple[Constraint, ...]]:
+    """Yield two constraints with proposals that reject a host which no other one rejects."""
+    known = {
+        item.name: item
+        for item in planner.constraints
+        if overrides(item, 'proposals') and not item.uses_resources
+    }
+    for names in dict.fromkeys(_against(row) for row in planner.now.matrix.used_rows):
+        if len(names) == 2 and known.keys() >= {*names}:
+            yield tuple(known[name] for name in names)
+
+
+def _against(row: Row) -> tuple[str, ...]:
+    return tuple(name for name, verdict in row.verdicts.items() if not verdict)
+
+
+# --- one proposal
+
+
+@dataclass(frozen=True)
+class ProposalInput:
+    """What one constraint reads of an evaluation (:class:`~...model.proposal.Evaluated`)."""
+
+    now: Evaluation
+    name: str
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The constraint's verdict about the request."""
+        return self.now.request.get(self.name)
+
+    @property
+    def rejected(self) -> Sequence[Host]:
+        """The hosts that the constraint rejects."""
+        matrix = self.now.matrix
+        verdicts = [row.verdicts.get(self.name) for row in matrix.rows]
+        is_rejected = [verdict is not None and not verdict for verdict in verdicts]
+        return [*compress(self.now.hosts, map(is_rejected.__getitem__, matrix.row_of))]
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes of the first rejection of each host."""
+        return frozenset(row.code for row in self.now.matrix.used_rows if row.code is not None)
+
+    @property
+    def is_limiting(self) -> bool:
+        """Whether it, or the resources of a host, limit the number, or the request is rejected."""
+        matrix = self.now.matrix
+        each = zip(matrix.host_rows, matrix.free, matrix.upper, strict=True)
+        return not all(self.now.request.values()) or any(
+            row.by == self.name or free == (room or -1) for row, free, room in each
+        )
+
+
+def _proposed(planner: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
+    """Yield the evaluated proposals of each constraint."""
+    for constraint in constraints:
+        known: list[Data] = []
+        with plugin_errors.blaming(constraint, 'proposals'):
+            given = ProposalInput(planner.now, constraint.name)
+            for proposal in constraint.proposals(planner.resolved, given):
+                if not isinstance(proposal, Change):
+                    raise ValueError(f'each answer must be a Change, not {proposal!r}')
+                found = _evaluated(planner, constraint, proposal)
+                if found is None or found.remedy.data in known:
+                    continue
+                known.append(found.remedy.data)
+                yield found
+                if proposal.is_sufficient and found.remedy.capacity >= planner.wanted:
+                    break
+
+
+def _evaluated(planner: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
+    """Return the smallest sufficient form of a proposal; None if there is none."""
+    if isinstance(proposal, RaisedNumber):
+        return _raised(planner, constraint, proposal)
+    if isinstance(proposal, ChangedHosts):
+        return _changed_hosts(planner, proposal)
+    if isinstance(proposal, OneOf):
+        return _one_of(planner, proposal)
+    if isinstance(proposal, NewHosts):
+        if (found := new_hosts.fewest(planner)) is None:
+            return None
+        change, size, then = found
+        return planner.remedy(replace(proposal, change=change, size=size), then)
+    return _fixed(planner, proposal)
+
+
+def _fixed(planner: WhatIf, proposal: Change) -> PlannedRemedy:
+    data, flavor = with_existing_flavor(planner.resolved, proposal.data)
+    named = replace(proposal, change=f'{proposal.change}{flavor}')
+    return planner.remedy(named, planner.plan(data))
+
+
+def _raised(planner: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:
+    now = proposal.now
+
+    def attempt(more: int) -> WhatIfResult:
+        return planner.plan(_put(proposal.data, proposal.path, now + more))
+
+    guess = _guess(planner, constraint) - now if proposal.is_per_host else 1
+    more, then = planner.smallest(proposal.most, guess, attempt)
+    change = proposal.change.replace('{number}', str(now + more))
+    return planner.remedy(replace(proposal, change=change, size=more), then)
+
+
+def _guess(planner: WhatIf, constraint: Constraint) -> int:
+    """Return the smallest limit per host that should do, by the room without the constraint."""
+    numbers = Counter(planner.rooms(planner.hosts, constraint.name))
+    target = min(planner.wanted, sum(room * times for room, times in numbers.items()))
+
+    def is_enough(limit: int) -> bool:
+        return sum(min(room, limit) * times for room, times in numbers.items()) >= target
+
+    return bisect_left(range(_MOST_STEPS), True, key=is_enough)
+
+
+def _one_of(planner: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
+    choices = proposal.choices
+    if not choices:
+        return None
+    if proposal.is_ascending:
+        number, then = planner.smallest(
+            len(choices), 1, lambda number: planner.plan(choices[number - 1].data)
+        )
+        choice = choices[number - 1]
+    else:
+        plans = [(each, planner.plan(each.data)) for each in choices]
+        choice, then = max(plans, key=lambda each: min(each[1].capacity, planner.wanted))
+    return planner.remedy(replace(proposal, change=choice.change), then)
+
+
+def _changed_hosts(planner: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
+    chosen, known = {*map(id, proposal.hosts)}, planner.hosts
+    places = [*compress(count(), map(chosen.__contains__, map(id, known)))]
+    names = dict.fromkeys(host.host for host in proposal.hosts)
+    changed = carry_out(_listed(proposal, names), planner.resolved).snapshot.hosts or ()
+    others = {place: changed[place] for place in places}
+    rooms: Counter[str] = Counter()
+    for host, room in zip(others.values(), planner.rooms([*others.values()]), strict=True):
+        rooms[host.host] += room
+    ranked = sorted(
+        (name for name in rooms if rooms[name]),
+        key=lambda name: (name in proposal.notes, -rooms[name], name),
+    )
+    if not ranked:
+        return None
+    sums = list(accumulate(rooms[name] for name in ranked))
+    guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
+    is_one_each = not planner.resolved.snapshot.has_shared_services
+
+    def attempt(number: int) -> WhatIfResult:
+        data = _listed(proposal, ranked[:number])
+        if not is_one_each:  # the change applies to all hypervisors of these services
+            return planner.plan(data)
+        names = {*ranked[:number]}
+        return planner.plan_hosts(
+            data, {place: host for place, host in others.items() if host.host in names}
+        )
+
+    number, then = planner.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
+    notes = [proposal.notes[name] for name in ranked[:number] if name in proposal.notes]
+    hosts = f'{number} {"host" if number == 1 else "hosts"}'
+    change = proposal.change.replace('{hosts}', hosts) + _in_words(notes)
+    return planner.remedy(
+        replace(proposal, change=change, size=number), then, is_held_back=bool(notes)
+    )
+
+
+def _listed(proposal: ChangedHosts, names: Iterable[str]) -> Data:
+    """Return the data of the change of these hosts."""
+    data, names = proposal.data, [*names]
+    for path, members in proposal.lists:
+        if some := [name for name in names if name in members]:
+            data = _put(data, path, some)
+    return data
+
+
+def _in_words(notes: Sequence[str]) -> str:
+    """Return the notes in parentheses, or the first few of them; '' without any."""
+    more = [f'and {len(notes) - _MOST_NOTES} more'] if len(notes) > _MOST_NOTES else []
+    return f' ({"; ".join([*notes[:_MOST_NOTES], *more])})' if notes else ''
+
+
+def _put(data: Any, path: Path, value: Any) -> Any:
+    """Return the data with another value at the end of the path."""
+    if not path:
+        return value
+    first, rest = path[0], path[1:]
+    if isinstance(data, list):
+        return [_put(each, rest, value) if at == first else each for at, each in enumerate(data)]
+    return {**data, first: _put(data.get(first, {}), rest, value)}

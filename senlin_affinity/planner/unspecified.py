@@ -1,0 +1,142 @@
+"""Compute the capacity again with the filters and options that nova.conf may enable.
+
+A constraint names the scheduler filters and the options of nova.conf for which the flavor, the
+image or the aggregates have something to read (``assumptions`` of a constraint). Where nothing
+specifies them, the request is evaluated again as if all of them were enabled. They can only reject
+hosts. If fewer servers fit then, the capacity is "at most", and that lower number is guaranteed.
+
+Example: a flavor with ``aggregate_instance_extra_specs:ssd``, whose hosts are full::
+
+    1 fits if AggregateInstanceExtraSpecsFilter is not enabled, 0 if it is
+
+Units: numbers of servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from senlin_affinity.model.assumption import Assumption
+from senlin_affinity.model.constraint import Constraint, Switch
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import SOFT_AFFINITY, SOFT_ANTI_AFFINITY
+from senlin_affinity.planner.assumptions import declared
+from senlin_affinity.planner.capacity import Capacity
+from senlin_affinity.planner.evaluation import Evaluation, evaluate
+
+ASSUMED = Assumption('nova.unspecified', 'no {names} ({without} without, {number} with it)')
+
+
+class Weighed(NamedTuple):
+    """The capacity with its lower bound, and the assumption that names both numbers.
+
+    ``chosen`` are the hosts of the servers: if as many fit either way, hosts that nothing
+    unspecified rejects.
+    """
+
+    room: Capacity
+    chosen: Sequence[int]
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def weigh(now: Evaluation) -> Weighed:
+    """Return the capacity, unchanged and without an assumption if nothing unspecified counts."""
+    room, switches = now.room, _switches(now)
+    enabled = _with(now, switches)
+    other = enabled.room
+    if not _is_less(other, room):
+        return Weighed(room, now.chosen())
+    switches = _deciding(now, switches)
+    *most, last = (each if isinstance(each, str) else each.dest for each in switches)
+    names = f'{", ".join(most)} and {last}' if most else last
+    are, they_are = ('are', 'they are') if most else ('is', 'it is')
+    fit = 'fits' if room.bounds.upper == 1 else 'fit'
+    without, number = _number(room), _number(other)
+    words = f'{without} {fit} if {names} {are} not enabled, {number} if {they_are}'
+    lower = (room.bounds & other.bounds).lower
+    caveats = (*room.caveats, f'what nova.conf may enable ({words})')
+    bounded = Capacity(room.bounds._replace(lower=lower), caveats)
+    best = enabled if _is_as_good(enabled, now) else now
+    assumed = ASSUMED.of(names=names, without=without, number=number)
+    return Weighed(bounded, best.chosen(), (assumed,))
+
+
+def is_decisive(now: Evaluation) -> bool:
+    """Check whether something unspecified changes the capacity."""
+    return _is_less(_with(now, _switches(now)).room, now.room)
+
+
+def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
+    """Check whether as many servers fit with the switches, without a worse spread or soft policy.
+
+    Rejected hosts may leave out a domain, so a placement with the switches may exceed the skew.
+    """
+    group, request = now.resolved.server_group, now.resolved.request
+    is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
+    if now.found is not None or request.spread or is_soft:
+        return False
+    expected = now.room.bounds.expected or 0
+    return (enabled.room.bounds.expected or 0) >= min(request.count, expected)
+
+
+def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
+    """Return the switches that change the capacity, each alone or some of them only together."""
+    if len(switches) == 1:
+        return [*switches]
+    alone = [each for each in switches if _is_less(_with(now, [each]).room, now.room)]
+    together = [each for each in switches if each not in alone]
+    if not _is_less(both := _with(now, together).room, now.room):
+        return alone
+    for each in tuple(together):
+        fewer = [other for other in together if other != each]
+        if _with(now, fewer).room.bounds == both.bounds:
+            together = fewer
+    return [*alone, *together]
+
+
+def _switches(now: Evaluation) -> list[Switch]:
+    """Return the filters and options that matter, and are neither specified nor on by default."""
+    bounds = now.room.bounds
+    if now.resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
+        return []
+    return [*dict.fromkeys(_open(now.resolved, now.constraints))]
+
+
+def _open(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[Switch]:
+    # Nova runs no filter for a host that is chosen for a server.
+    may_run = resolved.are_filters_unspecified and not resolved.rules.is_pinned
+    for each in declared(resolved, constraints):
+        if isinstance(each, str):
+            if may_run and not resolved.is_enforced(each):
+                yield each
+        elif isinstance(each, Option) and not resolved.rules.is_explicit(each):
+            yield each
+
+
+def _with(now: Evaluation, switches: Sequence[Switch]) -> Evaluation:
+    """Evaluate the request with these filters and options enabled."""
+    if not switches:
+        return now
+    resolved = now.resolved
+    filters = tuple(each for each in switches if isinstance(each, str))
+    options = {each.key: True for each in switches if isinstance(each, Option)}
+    request, rules = resolved.request, resolved.rules
+    request = replace(request, enabled_filters=(*request.enabled_filters, *filters))
+    rules = replace(rules, options={**rules.options, **options})
+    return evaluate(replace(resolved, request=request, rules=rules), now.constraints, now)
+
+
+def _is_less(one: Capacity, two: Capacity) -> bool:
+    """Check whether any bound of the first capacity is less than that of the second."""
+    return one.bounds & two.bounds != two.bounds
+
+
+def _number(room: Capacity) -> str:
+    """Return the number of servers as text, such as "at most 3" or "2 or more"."""
+    lower, expected, upper = room.bounds
+    if upper is None:
+        return f'{expected} or more'
+    return f'{"at most " * ((lower or 0) < upper)}{upper}'

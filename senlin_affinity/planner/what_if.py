@@ -1,0 +1,155 @@
+"""Evaluate a request that did not fit again with a change, and bisect for the smallest change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+from senlin_affinity.model.constraint import Constraint, is_of_hosts
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import Change, Data
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.planner import commands
+from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.planner.decision import Remedy
+from senlin_affinity.planner.evaluation import Evaluation, evaluate
+from senlin_affinity.planner.matrix import evaluate_hosts
+from senlin_affinity.planner.unspecified import is_decisive
+
+
+class WhatIfResult(NamedTuple):
+    """The data of a change, and the evaluation with it."""
+
+    data: Data
+    then: Evaluation
+
+    @property
+    def capacity(self) -> int:
+        """The number of servers that fit then; 0 if it is unknown."""
+        return self.then.capacity or 0
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the requested servers fit then."""
+        return self.then.fits
+
+
+class PlannedRemedy(NamedTuple):
+    """A remedy, and the evaluation with it."""
+
+    remedy: Remedy
+    then: Evaluation
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A request that did not fit, which can be evaluated with changes."""
+
+    now: Evaluation
+
+    @property
+    def resolved(self) -> ResolvedRequest:
+        """The request that did not fit."""
+        return self.now.resolved
+
+    @property
+    def constraints(self) -> Sequence[Constraint]:
+        """The constraints that it was evaluated with."""
+        return self.now.constraints
+
+    @property
+    def wanted(self) -> int:
+        """The number of requested servers."""
+        return self.resolved.request.count
+
+    @property
+    def missing(self) -> int:
+        """The number of servers that do not fit."""
+        return self.wanted - (self.now.capacity or 0)
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The known hosts."""
+        return self.resolved.snapshot.hosts or ()
+
+    def plan(self, data: Data) -> WhatIfResult:
+        """Evaluate the request with a change."""
+        resolved = carry_out(data, self.resolved)
+        return WhatIfResult(data, evaluate(resolved, self.constraints, self.now))
+
+    def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
+        """Evaluate the request with a change that results in these hosts, by index."""
+        snapshot = self.resolved.snapshot.with_hosts(changed)
+        resolved = replace(self.resolved, snapshot=snapshot)
+        return WhatIfResult(data, evaluate(resolved, self.constraints, self.now))
+
+    def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
+        """Return the known room on each of these hosts, without the constraint of this name."""
+        given = [item for item in self.constraints if is_of_hosts(item) and item.name != without]
+        classes = self.resolved.snapshot.host_classes if hosts is self.hosts else None
+        return [room or 0 for room in evaluate_hosts(self.resolved, given, hosts, classes).room]
+
+    def smallest(
+        self,
+        high: int,
+        guess: int,
+        attempt: Callable[[int], WhatIfResult],
+        room: Callable[[int], int] | None = None,
+    ) -> tuple[int, WhatIfResult]:
+        """Return the smallest number from 1 on that is enough, or gives as much as the highest.
+
+        Each number that is tried is evaluated: with a good guess, only this number and the one
+        below, which is not enough.
+
+        :param room: the number of servers that the hosts of a number take by themselves. If no
+            domains count, the capacity grows by no more than that, and a number with too little
+            room is not evaluated.
+        """
+        plan = cache(attempt)
+
+        def capacity(number: int) -> int:
+            return plan(number).capacity
+
+        low, guess, now = 1, min(max(1, guess), high), self.now.capacity or 0
+        enough = self.wanted
+
+        def is_hopeless(number: int) -> bool:
+            if room is None or self.now.found is not None:
+                return False
+            return now + room(number) < enough
+
+        if capacity(guess) < enough:
+            enough = min(enough, capacity(high))
+        if enough <= now:
+            return high, plan(high)  # of no help
+        tries = iter((guess, guess - 1) if guess < high else (guess - 1,))
+        while low < high:
+            middle = next(tries, high)
+            if not low <= middle < high:
+                middle = (low + high) // 2
+            if not is_hopeless(middle) and capacity(middle) >= enough:
+                high = middle
+            else:
+                low = middle + 1
+        return high, plan(high)
+
+    def remedy(
+        self, proposal: Change, planned: WhatIfResult, *, is_held_back: bool = False
+    ) -> PlannedRemedy:
+        """Return the remedy of a proposal that was evaluated with this result."""
+        then = planned.then
+        remedy = Remedy(
+            proposal.code,
+            proposal.change,
+            planned.capacity,
+            proposal.size,
+            bool(then.room.caveats) or is_decisive(then),
+            proposal.kind,
+            planned.data,
+            commands.of(planned.data, self.resolved),
+            proposal.for_tenant,
+            is_held_back,
+        )
+        return PlannedRemedy(remedy, then)

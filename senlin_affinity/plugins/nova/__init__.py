@@ -1,0 +1,1 @@
+"""Provide the modules that nova-scheduler and nova-api load."""

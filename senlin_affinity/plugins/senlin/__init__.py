@@ -1,0 +1,1 @@
+"""What Senlin's engines load."""

@@ -1,0 +1,163 @@
+"""Check a bound server group before nodes join it, and report to the owner of the cluster.
+
+:func:`refusal` returns why no node can be created. Orphans that a detach leaves, and conditions
+that the preflight does not check, go into the status of the cluster and into Senlin's events. The
+engine itself writes the text of the action.
+
+Units: one request, for the group, unless the preflight has read it.
+
+Raises: nothing. A group that cannot be read rejects nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from senlin.common import consts
+from senlin.common.context import RequestContext, get_admin_context
+from senlin.engine import event
+from senlin.objects import action as action_object
+from senlin.objects import cluster_policy as binding_object
+
+from senlin_affinity.groups import ownership
+from senlin_affinity.groups.ownership_records import read
+from senlin_affinity.model.errors import BindingError
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.terminal_text import escaped
+from senlin_affinity.plugins import plain_log
+from senlin_affinity.plugins.senlin import engine
+from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.policy import binding, group_lookup, profile
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.preflight.hook import ViewOrError
+from senlin_affinity.preflight.question import CloudView
+
+LOG = plain_log.get('senlin_affinity.plugins.senlin_bound')
+
+
+def refusal(
+    policy: Any,
+    cluster: str,
+    bound: Binding,
+    seen: ViewOrError,
+    entity: Any,
+    groups: Callable[[], Any],
+) -> Refusal | None:
+    """Return why no node can join the bound group; None if no reason is known.
+
+    :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
+    """
+    if any(note.cluster == cluster for note in read(policy.data)):
+        ledger.settle(entity.project, policy.id)  # the binding replaces the record
+    group_id = bound.servergroup_id
+    why_not = _rival(cluster, policy.id, group_id)
+    if why_not is not None:
+        return Refusal(why_not)
+    try:
+        gone = ownership.gone(group_id, _known(group_id, seen, groups))
+    except Exception as error:
+        said = 'affinity policy %s: whether server group %s is there is not known: %s'
+        LOG.warning(
+            said, policy.name, group_id, ledger.in_words(error), exc_info=ledger.is_mistake(error)
+        )
+        return None
+    if gone is not None:
+        engine.forget_group(entity, group_id)
+    return gone
+
+
+def warn_of_hint(
+    who: str, action: Any, bound: Binding, seen: ViewOrError, groups: Callable[[], Any]
+) -> None:
+    """Warn the operator and the owner if the profile names another group. Never raises.
+
+    The new nodes join the bound group: Senlin's server profile (``do_create``) writes the group of
+    a placement over that of the scheduler hints.
+
+    :param who: the beginning of a log line.
+    :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
+    """
+    group_id = bound.servergroup_id
+    try:
+        hint = profile.group_hint(action.entity.rt['profile'].spec)
+        if hint is None or hint == group_id or hint.lower() == group_id:
+            return
+        named = () if group_lookup.is_uuid(hint) else _known(group_id, seen, groups)
+        if any(group.id == group_id and group.name == hint for group in named):
+            return
+        why = (
+            f"the profile's scheduler_hints name the server group '{escaped(hint)}', but the "
+            f'affinity policy is bound to server group {group_id}, which the new nodes join: take '
+            'the hint out of the profile, or detach the policy and attach it again'
+        )
+        LOG.warning('%s: %s', who, why)
+        record(action.entity, why, action)
+    except Exception as error:
+        said = '%s: whether the profile names another server group than %s is not known: %s'
+        LOG.warning(said, who, group_id, ledger.in_words(error), exc_info=ledger.is_mistake(error))
+
+
+def _rival(cluster: str, policy: str, group_id: str) -> str | None:
+    """Return why a cluster has two policies with different groups; a node can join only one."""
+    for other in binding_object.ClusterPolicy.get_all(get_admin_context(), cluster):
+        if not other.enabled or other.policy_id == policy:
+            continue
+        with contextlib.suppress(BindingError):
+            held = binding.read(other.data)
+            if held is not None and held.servergroup_id != group_id:
+                return (
+                    f'the cluster has another affinity policy, {other.policy.name} '
+                    f'({other.policy.type}), with another server group, {held.servergroup_id}: '
+                    'detach or disable one of them'
+                )
+    return None
+
+
+def _known(group_id: str, seen: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
+    """Return the groups that the preflight has read, or the bound one alone, which is fetched."""
+    known = seen.snapshot.server_groups if isinstance(seen, CloudView) else None
+    if known is not None:
+        return known
+    group = groups().get(group_id)
+    return () if group is None else (group,)
+
+
+def tell(cluster: Any, *sentences: str) -> None:
+    """Write sentences for the owner, except empty ones, into Senlin's events and the cluster.
+
+    The cluster's status has all of them; the engine stores it after that.
+    """
+    if found := [*filter(None, sentences)]:
+        cluster.status_reason = '; '.join(found)
+    for each in found:
+        record(cluster, each)
+
+
+def record(entity: Any, said: str, action: Any = None) -> None:
+    """Write a sentence for the owner into Senlin's events of a cluster or a node. Never raises.
+
+    :param action: the engine's action; None for those that hold the lock of the cluster.
+    """
+    try:
+        if event.dispatchers is None:
+            return
+        for running in [action] if action is not None else _holding(entity.id):
+            owner = {'user_id': entity.user, 'project_id': entity.project}
+            values = {name: getattr(running, name) for name in ('id', 'action', 'cause')}
+            values |= {'inputs': running.inputs, 'entity': entity}
+            values['context'] = RequestContext(is_admin=True, **owner)
+            event.info(SimpleNamespace(**values), consts.PHASE_END, said)
+    except Exception:
+        LOG.exception('affinity policy: no event could be written: %s', said)
+
+
+def _holding(cluster_id: str) -> Iterator[Any]:
+    """Yield the actions that hold the lock of a cluster."""
+    for holder in ledger.holders(cluster_id):
+        action = action_object.Action.get(get_admin_context(), holder)
+        if action is not None:
+            yield action

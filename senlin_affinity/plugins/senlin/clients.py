@@ -1,0 +1,108 @@
+"""Keep the operator's connection of a Senlin engine, one for each process.
+
+``[senlin_affinity_cloud]`` becomes a connection (:mod:`~senlin_affinity.cloud.service_user`), which
+is made when it is needed, and again after it was abandoned. Without these credentials, the owner's
+connection is used.
+
+Raises: nothing. Invalid credentials are logged, and the owner's connection is used.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from importlib import metadata
+from typing import Any
+
+from oslo_config import cfg
+
+from senlin_affinity.cloud import clients as both
+from senlin_affinity.cloud import deadline, service_user
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.conf import opts
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.plugins import plain_log
+
+#: The logger for data about hosts; operators who give users the engine's log exclude it.
+OPERATORS = plain_log.get('senlin_affinity.operators')
+
+_GROUP = 'senlin_affinity_cloud'
+
+
+class _Kept:
+    """The operator's connection of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: Any = None
+
+    def connection(self) -> Any:
+        """Return the connection; None if no credentials are configured."""
+        with self._lock:
+            if self._made is not None and not deadline.is_given_up(self._made.session):
+                return self._made
+            if service_user.section(cfg.CONF) is None:
+                return None
+            said = cfg.CONF.affinity
+            region = cfg.CONF.default_region_name
+            self._made = service_user.connect(
+                cfg.CONF, said.request_timeout, said.max_answer_size, region
+            )
+            return self._made
+
+
+_KEPT = _Kept()
+
+
+def clients_of(owner: Any) -> Clients:
+    """Return the owner's client with the operator's, if that is configured and works."""
+    try:
+        made = _KEPT.connection()
+    except CloudError as error:
+        warn(error)
+        made = None
+    return both.of(owner) if made is None else Clients(OwnerClient(owner), OperatorClient(made))
+
+
+def warn(error: CloudError) -> None:
+    """Log that the owner's credentials take the place of the operator's."""
+    OPERATORS.warning(
+        'affinity policy: the cloud could not be read with the credentials of [%s], and is read '
+        "with the cluster owner's: %s",
+        _GROUP,
+        error,
+    )
+
+
+@functools.cache
+def log_identity() -> None:
+    """Log the version, the options and whose credentials read the cloud, once in this process."""
+    section = service_user.section(cfg.CONF)
+    opts.register(cfg.CONF)
+    about = 'affinity policy: senlin-affinity %s, options %s: '
+    version, digest = metadata.version('senlin-affinity'), options_digest(cfg.CONF)
+    if section is None:
+        OPERATORS.warning(
+            about + '[%s] has no credentials, so the cloud is read with those of the owner of each '
+            "cluster; the preflight cannot check the hosts for a tenant's cluster",
+            version,
+            digest,
+            _GROUP,
+        )
+    else:
+        OPERATORS.info(
+            about + 'the cloud is read with the credentials of [%s]', version, digest, section
+        )
+
+
+def options_digest(conf: Any) -> str:
+    """Return a hash of this project's options: equal on two engines that have equal options.
+
+    The user name and the password of ``[senlin_affinity_cloud]`` are left out.
+    """
+    names = [(opts.AFFINITY.name, option.dest) for option in opts.AFFINITY_OPTIONS]
+    names += [(option.group, option.dest) for option in opts.options_of(())]
+    names += [(_GROUP, option.dest) for option in service_user.options()]
+    values = [(group, name, repr(conf[group][name])) for group, name in names]
+    return hashlib.sha256(repr(sorted({*values})).encode()).hexdigest()[:12]

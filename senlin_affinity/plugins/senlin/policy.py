@@ -1,0 +1,309 @@
+"""Implement the policy type ``senlin.policy.affinity`` in a Senlin engine.
+
+This module converts Senlin's objects; :mod:`senlin_affinity.policy` decides; the answers are
+written where the engine reads them. Facts about Senlin (16.0.0; ``tests/engine`` tests each):
+
+* The engine shows ``data['reason']``, but the manual says ``status_reason``: both are written.
+* An exception from the hook is ignored on NODE_CREATE: this module catches everything.
+* On NODE_CREATE nothing reads ``action.data``: the placement also goes into the node's data.
+* After the hook, the engine continues an action that was cancelled by force: it is rejected.
+* ``parse_resize_params`` treats a current size of 0 as "unknown": its parts are called instead.
+* The engine allows 1.0 and 1.1 of one policy type on a cluster: attach rejects that.
+* The driver (``self.nova``) makes a connection without a request: the authentication happens here,
+  with the same deadline as all later requests.
+
+Every module that the policy uses is imported when Senlin loads this one, openstacksdk and the entry
+points included: an upgrade on disk must not change a running engine.
+
+Raises: Senlin's InvalidSpec (a 400) from ``validate``. Attach and detach return (False, reason);
+the hook never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_config import cfg
+from senlin.common import consts
+from senlin.common import exception as senlin_exception
+from senlin.policies import base
+
+from senlin_affinity.cloud import clients as both
+from senlin_affinity.cloud import transport
+from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.connection import ports
+from senlin_affinity.cloud.deadline import operation
+from senlin_affinity.groups import attachment, ownership
+from senlin_affinity.model import errors
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.terminal_text import escaped
+from senlin_affinity.plugins import plain_log
+from senlin_affinity.plugins.nova import extra_spec_process  # noqa: F401 - an entry point
+from senlin_affinity.plugins.senlin import (
+    bound_group,
+    clients,
+    engine,
+    legacy_type,
+    log,
+    orphans,
+    preflight,
+    schema,
+)
+from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.policy import binding, profile, properties
+from senlin_affinity.policy.placement import Placement, Refusal
+from senlin_affinity.policy.schema import DECLARED
+from senlin_affinity.preflight import hook
+
+LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
+
+_DISABLED = (
+    "the affinity policy '{policy}' was attached disabled: nodes that are created before it is "
+    'enabled do not join server group {group}, and cannot join it later'
+)
+
+
+class AffinityPolicy(base.Policy):
+    """A policy that places the nodes of a cluster by a Nova server group."""
+
+    VERSION = properties.VERSIONS[-1]
+    VERSIONS = {
+        '1.0': [{'status': consts.SUPPORTED, 'since': '2016.10'}],
+        '1.1': [{'status': consts.SUPPORTED, 'since': '2026.11'}],
+    }
+    PRIORITY = 300
+    TARGET = [
+        ('BEFORE', consts.CLUSTER_SCALE_OUT),
+        ('BEFORE', consts.CLUSTER_RESIZE),
+        ('BEFORE', consts.NODE_CREATE),
+    ]
+    PROFILE_TYPE = [profile.APPLICABLE]
+    properties_schema = {item.name: schema.converted(item) for item in DECLARED}
+
+    def validate(self, context: Any, validate_props: bool = False) -> bool:
+        """Check the spec, and with ``validate_props`` whether its zone and aggregates exist.
+
+        A user who may not list aggregates is not rejected here; attach reports it. The operator's
+        credentials are not used, because they would reveal aggregates to any user.
+        """
+        try:
+            wanted = self._wanted()
+            if validate_props and (wanted.availability_zone is not None or wanted.member_of):
+                with _operation():
+                    cloud = self._ports(context.user_id, context.project_id, both.of)
+                    attachment.validate(wanted, cloud.inventory)
+                    self._look_up_aggregates(wanted, cloud, 'attach')
+        except InvalidSpec as error:
+            raise senlin_exception.InvalidSpec(message=str(error)) from error
+        except CloudError as error:
+            raise senlin_exception.InternalError(
+                code=error.status or 500, message=f'the spec could not be checked: {error}'
+            ) from error
+        return True
+
+    def _look_up_aggregates(self, wanted: properties.Properties, cloud: Any, later: str) -> None:
+        """Check that the aggregates exist, unless the user may not list them.
+
+        :param later: when they are checked otherwise, for the log; '' raises the CloudError.
+        """
+        try:
+            attachment.member_of(wanted, cloud.inventory, cloud.candidates)
+        except CloudError as error:
+            if error.status != 403 or not later:
+                raise
+            what = f'the aggregates of member_of are not looked up before {later}'
+            LOG.info('affinity policy %s: %s: %s', self.name, what, error)
+
+    def attach(self, cluster: Any, enabled: bool = True) -> tuple[bool, Any]:
+        """Find or create the cluster's server group, and return the binding data.
+
+        A policy that is attached disabled gets its group, too, because enabling it later calls no
+        plugin.
+        """
+        is_applicable, why = super().attach(cluster)
+        if not is_applicable:
+            return False, why
+        who = log.prefix(self.name, cluster.id)
+
+        def decide() -> Any:
+            self._refuse_second(cluster)
+            wanted, spec = self._wanted(), cluster.rt['profile'].spec
+            profile.check_zone(spec, wanted.spread)
+            cloud = self._ports(cluster.user, cluster.project)
+            attachment.check_choice(wanted, cloud.inventory)
+            if wanted.member_of:  # the operator's credentials would reveal aggregates
+                own = self._ports(cluster.user, cluster.project, both.of)
+                is_seen_later = self._clients(cluster)().has_operator
+                self._look_up_aggregates(wanted, own, 'a node is created' if is_seen_later else '')
+            orphans.clean(cluster, self.id, lambda: cloud.server_groups)
+            known = engine.known(cluster, self.id, profile.group_hint(spec), profile.flavor(spec))
+            attached = attachment.attach(
+                wanted,
+                known,
+                cloud.server_groups,
+                cloud.inventory,
+                prefix=cfg.CONF.affinity.group_name_prefix,
+            )
+            engine.forget_notes(cluster)
+            engine.forget_group(cluster, attached.gone)
+            preflight.warn_if_unenforced(who, cluster, wanted, attached.binding)
+            see = self._clients(cluster)
+            state = _DISABLED.format(
+                policy=escaped(self.name), group=attached.binding.servergroup_id
+            )
+            bound_group.tell(
+                cluster,
+                escaped(attached.report()),
+                preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
+                state * (not enabled),
+            )
+            ceiling = preflight.warn_of_ceiling(who, cluster, wanted, attached.binding, see)
+            if ceiling is not None:
+                bound_group.record(cluster, ceiling)
+            if ledger.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
+                attachment.detach(attached.binding, known, lambda: cloud.server_groups)
+                raise errors.AffinityError(ledger.DELETED)
+            note = profile.zone_note(spec, wanted.spread)
+            line = '; '.join(filter(None, (attached.line(), note, state * (not enabled))))
+            return binding.write(attached.binding), line
+
+        return self._answer('attach', who, decide)
+
+    def detach(self, cluster: Any) -> tuple[bool, Any]:
+        """Delete the group that attach created, unless it is retained or in use by others."""
+
+        def is_kept() -> bool:
+            # A deleted cluster has no next policy.
+            return not ledger.is_running(cluster.id, consts.CLUSTER_DELETE) and ownership.is_kept(
+                cluster.metadata or {}, self._wanted
+            )
+
+        def decide() -> Any:
+            bound = engine.read_binding(cluster.id, self.id)
+            detached = attachment.detach(
+                bound,
+                engine.known(cluster, self.id, self._hint(cluster)),
+                lambda: self._groups(cluster),
+                is_kept=is_kept,
+                keep=engine.keeping(cluster, self.id),
+            )
+            engine.forget_group(cluster, detached.gone)
+            said = escaped(detached.said)
+            if detached.left is not None:
+                bound_group.tell(cluster, said)
+            orphans.clean(cluster, self.id, lambda: self._groups(cluster))
+            return said, said
+
+        return self._answer('detach', log.prefix(self.name, cluster.id), decide)
+
+    def pre_op(self, cluster_id: str, action: Any) -> None:
+        """Write placement data before nodes are created, or a rejection. Never raises."""
+        who = log.prefix(self.name, cluster_id, action)
+        try:
+            with _operation():
+                answer = self._decide(cluster_id, action, who)
+            if answer is None:
+                return
+            log.decided(who, action.action, answer.line())
+        except Exception as error:
+            answer = Refusal(log.failed(who, action.action, error, 'rejects'))
+        try:
+            engine.write_answer(action, answer)
+        except Exception as error:
+            # The database has failed, but the engine reads the data in memory.
+            why = ledger.in_words(error)
+            if not (isinstance(answer, Refusal) and answer.reason == why):  # avoid a duplicate line
+                log.failed(who, action.action, error, 'rejects')
+            action.data = engine.with_answer(action, Refusal(why))
+
+    def _decide(self, cluster_id: str, action: Any, who: str) -> Placement | Refusal | None:
+        """Return the placement or the rejection; None for an action that creates no node."""
+        count = engine.count(action)
+        if count is None:
+            return None
+        entity = action.entity
+        bound = engine.read_binding(cluster_id, self.id) if count else None
+        asks = preflight.scale_request(entity, count, self._wanted(), bound)
+        seen = preflight.fetch(hook.scope_of(asks), self._clients(entity))
+        if bound is not None:
+            refusal = bound_group.refusal(
+                self, cluster_id, bound, seen, entity, lambda: self._groups(entity)
+            )
+            if refusal is not None:
+                return refusal
+        answer = preflight.place(who, asks, seen)
+        if engine.is_cancelled(action):
+            return Refusal('the action was cancelled before its nodes were placed')
+        if bound is not None:
+            engine.warn_of_outside(self.name, cluster_id, bound.servergroup_id)
+            if isinstance(answer, Placement):
+                bound_group.warn_of_hint(who, action, bound, seen, lambda: self._groups(entity))
+        return answer
+
+    def _wanted(self) -> properties.Properties:
+        """Return the properties of the spec, limited by the operator's options.
+
+        A spec of Senlin's own type is read as Senlin reads it.
+        """
+        is_served = self.type == legacy_type.NAME
+        wanted = properties.load(properties.as_in_tree(self.spec) if is_served else self.spec)
+        return wanted.limited(cfg.CONF.affinity.preflight)
+
+    def _clients(self, entity: Any) -> Callable[[], Clients]:
+        """Return a function that makes the owner's and the operator's client."""
+        return lambda: clients.clients_of(self._connection(entity.user, entity.project))
+
+    def _refuse_second(self, cluster: Any) -> None:
+        for other in cluster.rt['policies']:
+            if other.id != self.id and other.type.rpartition('-')[0] == properties.TYPE:
+                raise errors.PolicyMismatch(
+                    f'the cluster has an affinity policy already: {other.name} ({other.type}); '
+                    'detach it first'
+                )
+
+    def _hint(self, cluster: Any) -> str | None:
+        """Return the group that the profile names, or the error of an invalid hint."""
+        try:
+            return profile.group_hint(cluster.rt['profile'].spec)
+        except InvalidSpec as error:
+            return str(error)
+
+    def _groups(self, entity: Any) -> Any:
+        return self._ports(entity.user, entity.project).server_groups
+
+    def _ports(
+        self, user: str, project: str, see: Callable[[Any], Clients] = clients.clients_of
+    ) -> Any:
+        seen_by = see(self._connection(user, project))
+        return ports(seen_by, cfg.CONF.affinity.request_timeout)
+
+    def _connection(self, user: str, project: str) -> Any:
+        try:
+            made = self.nova(user, project).conn
+            transport.bound(made.session, cfg.CONF.affinity.max_answer_size)
+            return made
+        except senlin_exception.SenlinException as error:
+            raise CloudError(f'could not connect to the cloud: {error}') from error
+
+    def _answer(
+        self, what: str, who: str, decide: Callable[[], tuple[Any, str]]
+    ) -> tuple[bool, Any]:
+        """Run one decision, log it in one line, and turn every failure into (False, why)."""
+        try:
+            with _operation():
+                data, line = decide()
+        except Exception as error:
+            return False, log.failed(who, what, error, 'rejected')
+        log.decided(who, what, line)
+        return True, data
+
+
+def _operation() -> Any:
+    """Return the deadline for all requests of one operation."""
+    return operation(cfg.CONF.affinity.request_timeout)
+
+
+# Senlin imports this module once, while a process starts.
+clients.log_identity()
+legacy_type.offer(AffinityPolicy)

@@ -1,0 +1,216 @@
+"""Ask the preflight where the nodes of a cluster go.
+
+A cluster or a node, with its profile and its binding, becomes a ``ScaleRequest``;
+``preflight.hook`` decides it. :func:`fetch` reads the required parts of the cloud.
+
+Raises: nothing from :func:`fetch`; it returns the error instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oslo_config import cfg
+
+from senlin_affinity import api
+from senlin_affinity.cloud import cloud_view, narrow
+from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.connection import ports
+from senlin_affinity.conf import nova_conf, opts
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
+from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin.clients import OPERATORS, warn
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.placement import Placement, Refusal, is_planned
+from senlin_affinity.policy.properties import Properties
+from senlin_affinity.preflight import disclosure, hook
+from senlin_affinity.preflight.hook import ScaleRequest, ViewOrError
+
+opts.register(cfg.CONF)
+# Constraints are entry points: import their modules now, so that an upgrade of the files on disk
+# does not mix two versions in a running engine. What fails here also fails in each preflight.
+with contextlib.suppress(AffinityError):
+    load_constraints()
+
+
+def scale_request(
+    entity: Any, count: int, wanted: Properties, bound: Binding | None
+) -> ScaleRequest:
+    """Return the request for ``count`` nodes of a cluster or a node."""
+    constraints: Sequence[Constraint] = ()
+    error = None
+    if count and is_planned(wanted):
+        try:
+            constraints = load_constraints()
+        except AffinityError as failure:
+            error = failure
+    read = nova_conf.with_nova_conf if constraints else opts.settings
+    settings = read(cfg.CONF, constraints)
+    question = api.Question(
+        count,
+        server_group=None if bound is None else bound.servergroup_id,
+        policy=wanted,
+        profile=entity.rt['profile'].spec,
+        project_id=entity.project,
+        enabled_filters=settings.filters,
+        options=settings.values,
+        explicit_options=settings.keys,
+    )
+    return ScaleRequest(question, bound, constraints, error)
+
+
+def fetch(needs: api.FetchScope | None, open_clients: Callable[[], Clients]) -> ViewOrError:
+    """Return the required parts of the cloud, or the error in a form that the owner may read."""
+    timeout = cfg.CONF.affinity.request_timeout
+    clients = None
+    try:
+        if needs is None:
+            return api.CloudView()
+        clients = open_clients()
+        return _fetch(clients, needs, timeout)
+    except CloudError as error:  # raised with the owner's credentials
+        return error
+    except Exception as error:
+        if ledger.is_mistake(error):
+            OPERATORS.exception('affinity policy: the cloud could not be read')
+        if clients is not None and clients.has_operator:
+            return disclosure.hidden(error)
+        return error if isinstance(error, AffinityError) else CloudError(ledger.in_words(error))
+
+
+def _fetch(clients: Clients, needs: api.FetchScope, timeout: float) -> api.CloudView:
+    """Return the snapshot of both clients, or the owner's alone if the operator's request fails."""
+    try:
+        few = narrow.see(clients, needs, timeout)
+        seen = few.view or cloud_view.fetch(clients, needs, timeout, few.read)
+    except CloudError as error:
+        if not clients.has_operator:
+            raise
+        if isinstance(error, TooLarge):  # the owner's credentials would not help
+            OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
+            raise disclosure.hidden(error) from error
+        warn(error)
+        return cloud_view.fetch(api.clients_of(clients.owner.connection), needs, timeout)
+    asked = needs.question
+    is_chosen = needs.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
+    if is_chosen and not seen.owner_sees_hosts and not _may_choose_hosts(clients, timeout):
+        raise CloudError('Nova does not let the owner of the cluster choose the hosts of its nodes')
+    return seen
+
+
+def _may_choose_hosts(clients: Clients, timeout: float) -> bool:
+    """Check whether Nova lets the owner choose the hosts of servers. One request."""
+    owner = api.clients_of(clients.owner.connection)
+    return ports(owner, timeout).inventory.lets_choose_hosts()
+
+
+def place(who: str, asks: ScaleRequest, seen: ViewOrError) -> Placement | Refusal:
+    """Decide the placement of the nodes.
+
+    A defect of code rejects no request for which Nova chooses the hosts.
+
+    :param who: the beginning of a log line: the policy, the cluster, the action and its request.
+    """
+    try:
+        outcome = hook.decide(asks, seen)
+    except Exception as error:
+        if ledger.is_mistake(error) and not asks.question.is_pinned:
+            OPERATORS.exception('%s: the preflight failed', who)
+            return hook.unpinned(asks)
+        if not isinstance(seen, api.CloudView) or seen.owner_sees_hosts:
+            raise
+        OPERATORS.warning('%s: rejected', who, exc_info=error)
+        raise disclosure.hidden(error) from None
+    line = '%s: preflight: %s'
+    if outcome.warning is not None:
+        OPERATORS.warning(line, who, outcome.warning)
+    if outcome.refusal is not None:
+        OPERATORS.info(line, who, outcome.refusal)
+    if outcome.note is not None:
+        OPERATORS.debug(line, who, outcome.note)
+    return outcome.answer
+
+
+def warn_if_unenforced(who: str, cluster: Any, wanted: Properties, bound: Binding) -> None:
+    """Log a warning if nothing enforces the policy of the cluster's server group."""
+    if why := hook.unenforced(scale_request(cluster, 1, wanted, bound)):
+        OPERATORS.warning('%s: %s', who, why)
+
+
+UNCHECKED = (
+    'the preflight does not check whether the nodes of this cluster fit: its owner may not list '
+    'the hosts, and the policy has no operator credentials'
+)
+
+
+def is_unchecked(wanted: Properties, open_clients: Callable[[], Clients]) -> bool:
+    """Check with at most one request whether the preflight needs hosts that it may not list."""
+    if not is_planned(wanted):
+        return False
+    try:
+        clients = open_clients()
+        timeout = cfg.CONF.affinity.request_timeout
+        return not clients.has_operator and not ports(clients, timeout).inventory.shows_hosts()
+    except AffinityError:
+        return False  # the note must not make an attach fail
+
+
+def warn_of_ceiling(
+    who: str, cluster: Any, wanted: Properties, bound: Binding, open_clients: Callable[[], Clients]
+) -> str | None:
+    """Log a warning if the cluster cannot grow to its max_size, or if a zone is not a domain.
+
+    Never raises. If the cloud cannot be read, the line has level INFO, because nothing is wrong
+    with the cluster.
+
+    :returns: the sentence for the owner, if the cluster cannot grow to that size.
+    """
+    line = '%s: growth to its max_size of %s: %s'
+    try:
+        more = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
+        asks = scale_request(cluster, max(more, 1), wanted, bound)
+        if not is_planned(wanted) or (more < 1 and asks.zones is None):
+            return None
+        needs = hook.scope_of(asks)
+        seen = fetch(needs and needs.any_time(), open_clients)
+        zone = hook.default_zone(asks, seen)
+        if zone is not None:
+            reason = 'no aggregate carries it, so Nova may use a host of any zone for it'
+            OPERATORS.warning('%s: the spread sends no node to zone %s: %s', who, zone, reason)
+        if more < 1:
+            return None
+        why = hook.ceiling(asks, seen)
+        owner_sees_hosts = (
+            not open_clients().has_operator
+            and isinstance(seen, api.CloudView)
+            and seen.owner_sees_hosts
+        )
+    except Exception as error:
+        if ledger.is_mistake(error):
+            OPERATORS.exception('%s: the preflight failed', who)
+        unknown = f'could not be determined: {ledger.in_words(error)}'
+        OPERATORS.info(line, who, cluster.max_size, unknown)
+        return None
+    if why is not None:
+        OPERATORS.warning(line, who, cluster.max_size, why)
+    said = why if owner_sees_hosts else _for_owner(who, asks, open_clients)
+    return said and f'the cluster cannot grow to its max_size of {cluster.max_size}: {said}'
+
+
+def _for_owner(who: str, asks: ScaleRequest, open_clients: Callable[[], Clients]) -> str | None:
+    """Return why a scale-out to the max_size would be rejected now; None if it would not be.
+
+    A tenant reads only this: a reason that also holds for an empty cloud would reveal the number
+    of hosts.
+    """
+    try:
+        answer = hook.decide(asks, fetch(hook.scope_of(asks), open_clients)).answer
+    except Exception as error:
+        if ledger.is_mistake(error):
+            OPERATORS.exception('%s: the preflight failed', who)
+        return None
+    return answer.reason if isinstance(answer, Refusal) else None

@@ -1,0 +1,1 @@
+"""Decide before servers are created: which facts are needed, and what a tenant may learn."""

@@ -1,0 +1,309 @@
+"""Decide where the new nodes of a cluster are placed, or reject them.
+
+A :class:`ScaleRequest` determines what to fetch (:func:`scope_of`). :func:`decide` turns the
+request and the fetched view into a :class:`HookResult`. This module does no I/O.
+
+``preflight: enforce`` rejects nodes that do not fit, and a spec that names an object this cloud
+does not have; ``warn`` logs both and continues. An error of the cloud is a warning in either mode.
+If the policy must choose a host (``pin_hosts``, ``member_of``, the DRS extension) or a zone (a hard
+spread) and finds none, the action is rejected in every mode. Reservations choose hosts if the owner
+may do so; otherwise, a warning says that they are not enforced.
+
+Example: the entry of a pinned node is ``{'zone': 'az-1:cmp-3', 'servergroup': '...'}``, that of a
+node of a spread over zones is ``{'zone': 'az-1', 'servergroup': '...'}``.
+
+Raises: InvalidSpec for a spec that names an object this cloud does not have; BindingError without a
+binding; PluginError for a constraint that does not load; CloudError only if a host or a zone must
+be chosen, or from :func:`ceiling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
+
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.drs import PATTERN
+from senlin_affinity.constraints.reservations import ReservationsConstraint
+from senlin_affinity.model.assumption import assuming
+from senlin_affinity.model.errors import AffinityError, BindingError, CloudError
+from senlin_affinity.model.request import DEFAULT_FILTERS, ResolvedRequest
+from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.nova import effective_zone
+from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
+from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
+from senlin_affinity.nova.reserved_aggregates import reads_images
+from senlin_affinity.planner import assumptions, planner
+from senlin_affinity.planner.decision import Decision
+from senlin_affinity.policy import placement, profile
+from senlin_affinity.policy.binding import Binding, remembered
+from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
+from senlin_affinity.policy.properties import Properties
+from senlin_affinity.preflight import disclosure, question, zone_assignment
+from senlin_affinity.preflight.question import IMAGE, CloudView, FetchScope, Narrow, Question
+from senlin_affinity.preflight.zone_assignment import ZoneAssignment
+
+#: The fetched view of a cloud, or the error that prevented it.
+ViewOrError: TypeAlias = CloudView | AffinityError
+
+
+@dataclass(frozen=True)
+class ScaleRequest:
+    """A request for new nodes of a cluster, or for one node.
+
+    ``constraints`` are the constraints to evaluate; ``error`` is set if they failed to load.
+    """
+
+    question: Question
+    binding: Binding | None
+    constraints: Sequence[Constraint] = ()
+    error: AffinityError | None = None
+
+    @property
+    def properties(self) -> Properties:
+        """The properties of the policy."""
+        return cast(Properties, self.question.properties)
+
+    @property
+    def zones(self) -> Spread | None:
+        """The spread over zones; None if the policy has none."""
+        return next((item for item in self.properties.spread if item.by == ZONE), None)
+
+
+@dataclass(frozen=True)
+class HookResult:
+    """The answer for the owner, and what operators read in the log.
+
+    ``refusal`` is the full text of a rejection if the owner gets a shortened one.
+    """
+
+    answer: Placement | Refusal
+    warning: str | None = None
+    note: str | None = None
+    refusal: str | None = None
+
+
+def scope_of(scale_request: ScaleRequest) -> FetchScope | None:
+    """Return what to fetch; None if no request to the cloud is needed."""
+    asked, properties = scale_request.question, scale_request.properties
+    if asked.count == 0:
+        return None
+    if scale_request.binding is None:
+        raise BindingError(
+            'the policy is bound to this cluster without a server group: '
+            'detach the policy and attach it again'
+        )
+    if placement.is_planned(properties):
+        return replace(
+            question.scope_of(asked), narrow=_narrow(scale_request, scale_request.binding)
+        )
+    if properties.is_drs_enabled:
+        return FetchScope(drs_pattern=asked.rules.value(PATTERN))
+    return None
+
+
+def _narrow(scale_request: ScaleRequest, binding: Binding) -> Narrow | None:
+    """Return what a sample must answer; None for pinned hosts, a spread, or no constraints."""
+    asked = scale_request.question
+    if asked.is_pinned or asked.spreads or not scale_request.constraints:
+        return None
+    return Narrow(asked, scale_request.constraints, binding.rules)
+
+
+def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
+    """Decide where the nodes are placed, or reject them. Sends no requests."""
+    asked, properties, binding = (
+        scale_request.question,
+        scale_request.properties,
+        scale_request.binding,
+    )
+    if asked.count == 0 or binding is None:
+        return HookResult(Placement(0, ''))  # nothing to place
+    if not placement.is_planned(properties):
+        view = _view(seen)
+        hosts, pattern = view.snapshot.hosts or (), asked.rules.value(PATTERN)
+        zone = placement.zone_of_nodes(properties, hosts, pattern)
+        if not isinstance(zone, Refusal):
+            return HookResult(Placement(asked.count, binding.servergroup_id, zone))
+        if not view.owner_sees_hosts:
+            return HookResult(Refusal(NO_DRS_HOST), refusal=zone.reason)
+        return HookResult(zone)
+    if isinstance(seen, CloudView) and seen.is_yes:
+        note = _fits(len(seen.snapshot.hosts or ()))
+        assumed = assumptions.find(_ask(scale_request, seen), scale_request.constraints)
+        return HookResult(unpinned(scale_request), note=note + assuming(assumed))
+    is_enforced = properties.preflight == 'enforce'
+    freed, why = _freed(scale_request, seen)
+    if why is not None:
+        outcome = decide(freed, seen)
+        return replace(outcome, warning='; '.join(filter(None, (why, outcome.warning))))
+    try:
+        view = _view(seen)
+        decision = _decide(scale_request, view, scale_request.constraints)
+    except AffinityError as error:
+        is_chosen = asked.is_pinned or (
+            scale_request.zones is not None and scale_request.zones.is_hard
+        )
+        if is_chosen or (is_enforced and not isinstance(error, CloudError)):
+            raise
+        warning = f'could not find out whether {asked.count} node(s) fit: {error}'
+        return HookResult(unpinned(scale_request), warning)
+    if asked.is_pinned:
+        answer = placement.pinned(decision, view.unavailable, binding.servergroup_id, properties)
+        return _said(scale_request, view, decision, answer)
+    if decision.fits is False and is_enforced and not _is_image_hidden(asked):
+        return _said(scale_request, view, decision, Refusal(placement.words(decision)))
+    answer, why = _zoned(scale_request, view, decision)
+    if isinstance(answer, Refusal) and decision.is_hosts_known:
+        return _said(scale_request, view, decision, answer)
+    if properties.preflight == 'off' or isinstance(answer, Refusal):
+        return HookResult(answer, why)
+    if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
+        words = placement.words(decision, view.unavailable)
+        return HookResult(answer, '; '.join(filter(None, (words, why))))
+    return HookResult(answer, why, None if decision.certain else decision.line())
+
+
+def _is_image_hidden(asked: Question) -> bool:
+    """Check whether reservations depend on an image that the profile does not name (a volume)."""
+    return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
+
+
+def _said(
+    scale_request: ScaleRequest, view: CloudView, decision: Decision, answer: Placement | Refusal
+) -> HookResult:
+    """Return the answer with a rejection in the words that the owner may read."""
+    if not isinstance(answer, Refusal):  # the hosts are chosen
+        assumed = assuming(decision.assumptions)
+        return HookResult(answer, note=f'fits{assumed}' if assumed else None)
+    if view.owner_sees_hosts:
+        return HookResult(answer)
+    said = disclosure.refusal(decision, _ask(scale_request, view), scale_request.constraints)
+    if not view.is_part:
+        return HookResult(said, refusal=answer.reason)
+    hosts = view.snapshot.hosts
+    seen = 'the hosts were not looked at'
+    if view.enough:
+        seen = f'what the quota leaves {_fits(view.enough)}'
+    if hosts is not None:  # remedies would need all hosts
+        line = replace(decision, remedies=()).line()
+        seen = f'of the {len(hosts)} host(s) that Placement has for it: {line}'
+    return HookResult(said, refusal=f'{said.reason}; {seen}')
+
+
+def _fits(number: int) -> str:
+    return f'fits, on {number} of the hosts that would do'
+
+
+def _freed(scale_request: ScaleRequest, seen: ViewOrError) -> tuple[ScaleRequest, str | None]:
+    """Drop reservations that the policy cannot enforce for this owner, and return the warning.
+
+    Nova may then place these nodes on reserved hosts, so such hosts count as free capacity.
+    """
+    asked = scale_request.question
+    is_for_these = asked.is_pinned and not asked.chooses_hosts
+    hidden = seen.unavailable.get('hosts') if isinstance(seen, CloudView) else None
+    if hidden is None and isinstance(seen, CloudView) and not seen.owner_sees_hosts:
+        hidden = 'Nova does not let the owner choose hosts'
+    if is_for_these and hidden is not None:
+        none = {REQUIRED_PREFIX.key: None, FORBIDDEN_PREFIXES.key: ()}
+        freed = replace(asked, options={**asked.options, **none})
+        why = 'reserved hosts are not kept free of these nodes, as Nova does not do so'
+        return replace(scale_request, question=freed), f'{why}: {hidden}'
+    return scale_request, None
+
+
+def unpinned(scale_request: ScaleRequest) -> Placement:
+    """Return a placement with the group and the zone; nova-scheduler chooses the hosts."""
+    group = '' if scale_request.binding is None else scale_request.binding.servergroup_id
+    return Placement(
+        scale_request.question.count, group, scale_request.properties.availability_zone
+    )
+
+
+def ceiling(scale_request: ScaleRequest, seen: ViewOrError) -> str | None:
+    """Return why the cluster could not reach this size on empty hosts; None if it could."""
+    if isinstance(seen, CloudView) and seen.is_yes:
+        return None
+    lasting = [item for item in scale_request.constraints if item.is_unresolvable]
+    freed, _why = _freed(scale_request, seen)
+    decision = _decide(_without_others(freed, lasting), _view(seen), lasting)
+    return placement.words(decision) if decision.fits is False else None
+
+
+def _without_others(scale_request: ScaleRequest, asked: Sequence[Constraint]) -> ScaleRequest:
+    """Return the request without the scheduler filters that only other constraints model.
+
+    Otherwise, they would count as filters that no constraint models.
+    """
+    given = scale_request.question.enabled_filters
+    filters = DEFAULT_FILTERS if given is None else given
+    modelled = {name for item in scale_request.constraints for name in item.filters}
+    modelled -= {name for item in asked for name in item.filters}
+    left = tuple(name for name in filters if name not in modelled)
+    return replace(scale_request, question=replace(scale_request.question, enabled_filters=left))
+
+
+def unenforced(scale_request: ScaleRequest) -> str | None:
+    """Return why nothing enforces the policy of the cluster's group; None if something does."""
+    asked, policy = (
+        scale_request.question,
+        None if scale_request.binding is None else scale_request.binding.policy,
+    )
+    filters = DEFAULT_FILTERS if asked.enabled_filters is None else asked.enabled_filters
+    rules = replace(asked.rules, is_pinned=asked.is_pinned)
+    if policy is None or is_enforced(policy, filters, rules):
+        return None
+    return why_not_enforced(policy)
+
+
+def default_zone(scale_request: ScaleRequest, seen: ViewOrError) -> str | None:
+    """Return the default zone if a hard spread over zones must ignore it; None otherwise."""
+    if scale_request.zones is None or not scale_request.zones.is_hard:
+        return None
+    return effective_zone.default_zone(_ask(scale_request, _view(seen)))
+
+
+def _view(seen: ViewOrError) -> CloudView:
+    if isinstance(seen, AffinityError):
+        raise seen
+    return seen
+
+
+def _decide(
+    scale_request: ScaleRequest, view: CloudView, constraints: Sequence[Constraint]
+) -> Decision:
+    asked = scale_request.question
+    if scale_request.error is not None:
+        raise scale_request.error
+    if IMAGE in view.unavailable and question.scope_of(asked).is_image_needed:
+        raise CloudError(view.unavailable[IMAGE])
+    if asked.is_pinned and view.snapshot.hosts is None:
+        why = view.unavailable.get('hosts', 'the hosts are not known')
+        raise CloudError(f'the policy has to choose the host of every node: {why}')
+    return planner.decide(_ask(scale_request, view), constraints)
+
+
+def _ask(scale_request: ScaleRequest, view: CloudView) -> ResolvedRequest:
+    """Resolve the question in the view, with the group rules that the binding stores."""
+    view = replace(view, snapshot=remembered(view.snapshot, scale_request.binding))
+    return question.ask(scale_request.question, view)
+
+
+def _zoned(
+    scale_request: ScaleRequest, view: CloudView, decision: Decision
+) -> tuple[Placement | Refusal, str | None]:
+    """Assign zones for a spread over zones; return the placement and a warning."""
+    answer = unpinned(scale_request)
+    if scale_request.zones is None:
+        return answer, None
+    zoning = ZoneAssignment(scale_request.zones, decision, _ask(scale_request, view))
+    if not scale_request.zones.is_hard:
+        names = zoning.soft()
+        return replace(answer, hosts=names), None if names else zone_assignment.NOT_SPREAD
+    doubted = {ReservationsConstraint.name} if _is_image_hidden(scale_request.question) else set()
+    zones = zoning.hard([each for each in scale_request.constraints if each.name not in doubted])
+    if isinstance(zones, Refusal):
+        return zones, None
+    return (replace(answer, hosts=zones) if zones else Refusal(placement.words(decision))), None

@@ -1,0 +1,104 @@
+"""The policy logs one line for each decision, with the ids of the cluster, action and request."""
+
+import pytest
+from oslo_db.exception import DBConnectionError
+from senlin.objects import cluster_lock
+
+from senlin_affinity.plugins.senlin import engine
+from tests.engine.support import Desk, done, refused, spec
+from tests.support.edge import Edge, Failure
+from tests.support.fake_nova import FakeHost
+
+ESC, CSI, RLO = '\x1b[31m', '\x9b', '\u202e'
+HOSTILE = f'a{ESC}b{CSI}c{RLO}d'
+CLEAN = r'a\x1b[31mb\x9bc\u202ed'
+OUTAGE = DBConnectionError(Exception('Can not connect\n[SQL: SELECT secret]'))
+
+
+@pytest.fixture
+def lines(caplog):
+    """Return a function that returns the log lines of the policy, with their levels."""
+    caplog.set_level('INFO', logger='senlin_affinity')
+
+    def read():
+        ours = (each for each in caplog.records if each.name.startswith('senlin_affinity'))
+        found = [f'{each.levelname} {each.getMessage()}' for each in ours]
+        caplog.clear()
+        return found
+
+    return read
+
+
+def test_the_line_of_each_decision_names_the_cluster_the_action_and_the_request(desk, lines):
+    cluster, policy = desk.cluster(), desk.policy()
+    for action in ('CLUSTER_ATTACH_POLICY', 'CLUSTER_SCALE_OUT', 'CLUSTER_DETACH_POLICY'):
+        running = desk.action(cluster, action)
+        cluster_lock.ClusterLock.acquire(cluster.id, running.id, -1)
+        if action == 'CLUSTER_ATTACH_POLICY':
+            desk.bind(cluster, policy, done(policy.attach(cluster)))
+        elif action == 'CLUSTER_SCALE_OUT':
+            policy.pre_op(cluster.id, running)
+        else:
+            done(policy.detach(cluster))
+        request = running.context.request_id
+        (line,) = lines()
+        ids = f'cluster {cluster.id}, action {running.id}, request {request}, '
+        assert line.startswith(f'INFO affinity policy web, {ids}')
+        cluster_lock.ClusterLock.release(cluster.id, running.id, -1)
+
+
+def test_the_line_of_the_preflight_names_them_too(_database, lines):
+    services = ('compute', 'placement')
+    with Edge(hosts=(FakeHost('cmp-1'),), services=services) as edge:
+        desk = Desk(edge)
+        made, policy = desk.bound(spec(preflight='warn'))
+        action = desk.action(made, 'CLUSTER_SCALE_OUT', {'count': 2})
+        policy.pre_op(made.id, action)
+        warning, decision = lines()
+        begin = f'affinity policy web, cluster {made.id}, action {action.id}, request '
+        assert warning.startswith(f'WARNING {begin}')
+        assert ': preflight: does not fit' in warning
+        assert decision.startswith(f'INFO {begin}')
+
+
+@pytest.mark.parametrize('is_stored', [False, True], ids=['from the start', 'at the end'])
+def test_an_outage_of_the_database_is_one_line(desk, lines, monkeypatch, is_stored):
+    def fails(*_arguments, **_more):
+        raise OUTAGE
+
+    made, policy = desk.bound()
+    action = desk.action(made, 'CLUSTER_SCALE_OUT')
+    monkeypatch.setattr(engine.action_object.Action, 'update', fails)
+    if not is_stored:
+        monkeypatch.setattr(engine, 'read_binding', fails)
+    policy.pre_op(made.id, action)
+    assert action.data['status'] == 'ERROR'
+    *before, line = lines()
+    assert len(before) == is_stored  # the decision that could not be stored
+    assert line.startswith('ERROR affinity policy web, ')
+    assert line.endswith("Senlin's database failed (DBConnectionError): try again: "
+                         'Can not connect')  # fmt: skip
+    if not is_stored:
+        assert 'try again' in refused(policy.detach(made))
+        (line,) = lines()
+        assert line.startswith('ERROR ')
+
+
+def test_what_nova_says_has_no_control_characters_for_owners_and_operators(desk, lines):
+    body = {'forbidden': {'code': 403, 'message': HOSTILE}}
+    desk.edge.fail('POST', '/os-server-groups', Failure('403', HOSTILE, 403, body))
+    assert CLEAN in refused(desk.policy().attach(desk.cluster()))
+    (line,) = lines()
+    assert CLEAN in line
+
+
+def test_the_names_of_things_have_none_either(_database, lines):
+    with Edge(hosts=(FakeHost('cmp-1'),), services=('compute', 'placement')) as edge:
+        desk = Desk(edge)
+        made, policy = desk.bound(spec(availability_zone=HOSTILE))
+        action = desk.action(made, 'CLUSTER_SCALE_OUT')
+        policy.pre_op(made.id, action)
+        text = '\n'.join([*map(str, action.data.values()), *lines()])
+        assert action.data['status'] == 'ERROR'
+        assert CLEAN in action.data['reason']
+        assert not {ESC[0], CSI, RLO} & {*text}

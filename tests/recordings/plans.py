@@ -1,0 +1,118 @@
+"""Record the answers of ``plan`` to 40 questions: ``python -m tests.recordings.plans``.
+
+Data flow: ``plan_inputs.jsonl`` has a case on each line (a snapshot and a question), and
+``plan_answers.jsonl`` the ``as_dict()`` of each decision, in the same order. The inputs stay as
+they are; a case is replaced only where a constraint or a remedy occurs in none of them, by one that
+:mod:`~tests.recordings.plan_cases` makes. The answers are written again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from senlin_affinity import api
+from senlin_affinity.cloud import snapshot_file
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.model.image import Image
+from senlin_affinity.planner.decision import FEWER, TWO
+from tests.recordings import plan_cases
+from tests.support.our_constraints import OURS, remedies_of
+
+INPUTS, ANSWERS = (Path(__file__).with_name(f'plan_{name}.jsonl') for name in ('inputs', 'answers'))
+NUMBER = 40
+#: Seeds are tried up to here.
+_LAST_SEED = 6000
+#: A constraint that neither passes nor rejects a host, but only makes a capacity uncertain.
+_NEVER_JUDGES = ('candidates',)
+#: The fields of an answer that contain sentences, at any depth.
+WORDS = ('line', 'text', 'change', 'commands', 'at_most')
+Case = dict[str, Any]
+
+
+def answer(case: Case) -> dict[str, Any]:
+    """Return the JSON of the decision about a case."""
+    question = dict(case['question'])
+    for name in ('member_of', 'spread', 'enabled_filters'):
+        if question.get(name) is not None:
+            question[name] = tuple(question[name])
+    if 'image' in question:
+        question['image'] = Image(**question['image'])
+    view = api.CloudView(snapshot_file.parse(json.dumps(case['snapshot'])))
+    decision = api.answer(api.Question(**question), view, load_constraints())
+    printed: dict[str, Any] = json.loads(json.dumps(decision.as_dict()))
+    return printed
+
+
+def without_words(value: Any) -> Any:
+    """Return an answer without the fields that contain sentences."""
+    if isinstance(value, dict):
+        return {key: without_words(each) for key, each in value.items() if key not in WORDS}
+    return [without_words(each) for each in value] if isinstance(value, list) else value
+
+
+@cache
+def wanted() -> frozenset[str]:
+    """Return the names that the cases must cover: both outcomes per constraint, and remedies."""
+    judges = (item.name for item in load_constraints() if item.name not in _NEVER_JUDGES)
+    outcomes = {f'{name} {outcome}' for name in judges for outcome in ('PASS', 'REJECT')}
+    remedies = {code for constraint in OURS for code in remedies_of(constraint)}
+    return frozenset(outcomes | {f'remedy {code}' for code in (*remedies, FEWER, TWO)})
+
+
+def occurring(answered: dict[str, Any]) -> set[str]:
+    """Return the names that one answer covers."""
+    verdicts = [each for host in answered['hosts'] for each in host['verdicts']]
+    verdicts += answered['request']
+    outcomes = {f'{each["constraint"]} {each["outcome"]}' for each in verdicts}
+    return outcomes | {f'remedy {each["code"]}' for each in answered['remedies']}
+
+
+def read(path: Path) -> list[Any]:
+    """Return the values on the lines of a file."""
+    return [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
+
+
+def chosen(known: Sequence[Case]) -> list[Case]:
+    """Return the known cases, with replacements so that all wanted names occur."""
+    cases = [*known]
+    found = [occurring(answer(case)) & wanted() for case in cases]
+    missing = wanted().difference(*found)
+    for case, here in _made({case['name'] for case in cases}):
+        if not missing and len(cases) >= NUMBER:
+            break
+        if here & missing or len(cases) < NUMBER - len(missing):
+            cases.append(case)
+            found.append(here)
+            missing -= here
+    if missing:
+        raise SystemExit(f'no case has {", ".join(sorted(missing))}: extend plan_cases')
+    while len(cases) > NUMBER:
+        number = Counter(each for here in found for each in here)
+        spare = next(at for at, here in enumerate(found) if all(number[each] > 1 for each in here))
+        del cases[spare], found[spare]
+    return cases
+
+
+def _made(names: set[str]) -> Iterator[tuple[Case, set[str]]]:
+    """Yield new cases, and the names that each of them covers."""
+    for seed in range(_LAST_SEED):
+        case = plan_cases.make(seed)
+        if case['name'] not in names:
+            yield case, occurring(answer(case)) & wanted()
+
+
+def record() -> None:
+    """Write both files."""
+    cases = chosen(read(INPUTS) if INPUTS.exists() else [])
+    for path, values in ((INPUTS, cases), (ANSWERS, [answer(case) for case in cases])):
+        lines = (json.dumps(value, separators=(',', ':')) + '\n' for value in values)
+        path.write_text(''.join(lines), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    record()

@@ -1,0 +1,34 @@
+"""A YAML file is read, or rejected with an error of one line."""
+
+import time
+
+import pytest
+
+from senlin_affinity.cli import given
+from senlin_affinity.model.errors import InvalidSpec
+from tests.reliability import hostile_yaml
+
+
+@pytest.mark.parametrize('text', hostile_yaml.TEXTS.values(), ids=hostile_yaml.TEXTS)
+def test_a_hostile_file_is_one_clear_line(tmp_path, text):
+    path = tmp_path / 'spec.yaml'
+    path.write_text(text)
+    begun = time.process_time()
+    with pytest.raises(InvalidSpec) as caught:
+        given.spec(str(path), str)
+    assert time.process_time() - begun < 5
+    assert str(caught.value).startswith(f'{path}: is not valid YAML')
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [
+        ('a: &a {b: 1}\nc: {<<: *a, d: 0x10}', {'a': {'b': 1}, 'c': {'b': 1, 'd': 16}}),
+        ('[0b11, 010, 1:30, 1.5, 1e3, -0.25, ~]', [3, 8, 90, 1.5, '1e3', -0.25, None]),
+    ],
+)
+def test_what_people_write_is_read(tmp_path, text, value):
+    path = tmp_path / 'spec.yaml'
+    path.write_text(text)
+    assert given.spec(str(path), lambda document: document) == value

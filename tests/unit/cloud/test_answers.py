@@ -1,0 +1,212 @@
+"""Well-formed answers about another object of the same kind, and lists with one id twice."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from senlin_affinity.cloud import clients, flavors, hosts, images, members, projects, senlin
+from senlin_affinity.cloud.connection import clouds_compute, compute
+from senlin_affinity.model.errors import CloudError
+from tests.support.edge import Edge, Failure
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeFlavor
+
+ID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
+GROUP = {'id': ID, 'name': 'web', 'policy': 'anti-affinity', 'rules': {}, 'members': []}
+OTHER = {**GROUP, 'id': ID.replace('5', '6')}
+FLAVOR = {
+    'id': 'b', 'name': 'b', 'vcpus': 1, 'ram': 1, 'disk': 1, 'OS-FLV-EXT-DATA:ephemeral': 0,
+    'swap': '', 'extra_specs': {},
+}  # fmt: skip
+QUOTAS = {
+    name: {'limit': 9, 'in_use': 0, 'reserved': 0}
+    for name in ('instances', 'cores', 'ram', 'server_groups', 'server_group_members')
+}
+IMAGE = {'id': ID, 'name': 'cirros'}
+PROJECT = {'id': 'p', 'name': 'web'}
+
+
+def nova(edge):
+    owner = clients.of(edge.connection())
+    return clouds_compute(owner, compute(owner.owner))
+
+
+def hypervisor(key):
+    return {
+        'id': key, 'hypervisor_hostname': 'cmp-1', 'hypervisor_type': 'QEMU', 'status': 'enabled',
+        'state': 'up', 'service': {'host': 'cmp-1'},
+    }  # fmt: skip
+
+
+def owner(edge):
+    return clients.OwnerClient(edge.connection())
+
+
+READS = {
+    'server group': (
+        lambda edge: edge.ports.server_groups.get(ID),
+        f'/os-server-groups/{ID}',
+        {'server_group': OTHER},
+    ),
+    'server groups, twice': (
+        lambda edge: edge.ports.server_groups.named('web'),
+        '/os-server-groups',
+        {'server_groups': [GROUP, GROUP]},
+    ),
+    'flavor': (
+        lambda edge: edge.ports.inventory.flavor('a'),
+        '/flavors/a',
+        {'flavor': FLAVOR},
+    ),
+    'flavors, twice': (
+        lambda edge: edge.ports.inventory.flavor('c'),
+        '/flavors/detail',
+        {'flavors': [FLAVOR, FLAVOR]},
+    ),
+    'quotas': (
+        lambda edge: edge.ports.inventory.quotas_of('p'),
+        '/os-quota-sets/p/detail',
+        {'quota_set': {'id': 'q', **QUOTAS}},
+    ),
+    'quotas of a user': (
+        lambda edge: edge.ports.inventory.with_user({}, 'p', 'u'),
+        '/os-quota-sets/p/detail',
+        {'quota_set': {'id': 'q', **QUOTAS}},
+    ),
+    'hypervisor': (
+        lambda edge: hosts.hypervisor(nova(edge), ID),
+        f'/os-hypervisors/{ID}',
+        {'hypervisor': hypervisor(OTHER['id'])},
+    ),
+    'hypervisors, twice': (
+        lambda edge: hosts.hypervisors(nova(edge)),
+        '/os-hypervisors/detail',
+        {'hypervisors': [hypervisor(ID), hypervisor(ID)]},
+    ),
+    'hypervisors of a name, twice': (
+        lambda edge: hosts.hypervisor_of(nova(edge), 'cmp-1'),
+        '/os-hypervisors/detail',
+        {'hypervisors': [hypervisor(ID), hypervisor(ID)]},
+    ),
+    'DRS hosts, twice': (
+        lambda edge: edge.ports.inventory.hosts_named_like('cmp'),
+        '/os-hypervisors/detail',
+        {'hypervisors': [hypervisor(ID), hypervisor(ID)]},
+    ),
+    'aggregates, twice': (
+        lambda edge: hosts.aggregates(nova(edge)),
+        '/os-aggregates',
+        {'aggregates': 2 * [{'uuid': ID, 'name': 'ssd'}]},
+    ),
+    'servers, twice': (
+        lambda edge: members.own(nova(edge)),
+        '/servers/detail',
+        {'servers': 2 * [{'id': ID}]},
+    ),
+    'image': (lambda edge: images.find(owner(edge), OTHER['id']), '/images/.*', IMAGE),
+    'image of a name': (
+        lambda edge: images.find(owner(edge), 'windows'),
+        '/images',
+        {'images': [IMAGE]},
+    ),
+    'images, twice': (
+        lambda edge: images.find(owner(edge), 'cirros'),
+        '/images',
+        {'images': [IMAGE, IMAGE]},
+    ),
+    'project': (
+        lambda edge: projects.find(owner(edge), 'other'),
+        '/projects',
+        {'projects': [PROJECT]},
+    ),
+    'projects, twice': (
+        lambda edge: projects.find(owner(edge), 'web'),
+        '/projects',
+        {'projects': [PROJECT, PROJECT]},
+    ),
+}
+
+
+@pytest.mark.parametrize('kind', READS)
+def test_an_answer_about_another_object_is_an_error(kind):
+    read, path, body = READS[kind]
+    with Edge(glance=FakeGlance(FakeImage('cirros')), projects={}) as edge:
+        edge.fail('GET', path, Failure('other', '', 200, body))
+        with pytest.raises(CloudError) as caught:
+            read(edge)
+    expected = 'twice' if 'twice' in kind else 'the answer is about another object'
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'body',
+    [
+        {**GROUP, 'name': 'other'},
+        {**GROUP, 'policy': 'affinity'},
+        {**GROUP, 'rules': {'max_server_per_host': 2}},
+        {**GROUP, 'members': ['server']},
+    ],
+    ids=['name', 'policy', 'rules', 'members'],
+)
+def test_an_answer_about_another_group_than_the_created_one_is_an_error(body):
+    with Edge() as edge:
+        edge.fail('POST', '/os-server-groups', Failure('other', '', 200, {'server_group': body}))
+        with pytest.raises(CloudError, match='the answer is about another server group') as caught:
+            edge.ports.server_groups.create('web', 'anti-affinity', {})
+    assert caught.value.is_uncertain, 'the group may have been created'
+
+
+def test_the_case_of_an_id_does_not_matter():
+    with Edge(flavors=[FakeFlavor('M1.Tiny', 'tiny')]) as edge:
+        body = {'flavor': {**FLAVOR, 'id': 'M1.Tiny'}}
+        edge.fail('GET', '/flavors/m1.tiny', Failure('found', '', 200, body))
+        assert edge.ports.inventory.flavor('m1.tiny').id == 'M1.Tiny'
+
+
+def test_a_server_may_be_on_two_pages_while_it_is_built():
+    """Nova lists it first as a build request, and in the usual order once it is in a cell."""
+    link = [{'rel': 'next', 'href': 'x'}]
+    pages = [
+        {'servers': [{'id': 'a', 'status': 'BUILD'}], 'servers_links': link},
+        {'servers': [{'id': 'b'}, {'id': 'a', 'status': 'ACTIVE'}]},
+    ]
+    asked = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
+    assert [each['id'] for each in members.own(asked)] == ['a', 'b', 'a']
+
+
+def test_flavors_are_on_one_page_each():
+    link = [{'rel': 'next', 'href': 'x'}]
+    pages = [{'flavors': [FLAVOR], 'flavors_links': link}, {'flavors': [FLAVOR]}]
+    asked = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
+    with pytest.raises(CloudError, match="the answer lists 'b' twice"):
+        flavors.flavors(asked)
+
+
+class Senlin:
+    """Answers a GET from a table of lists; ``bindings`` are those of each cluster."""
+
+    def __init__(self, bindings=(), **lists):
+        self.lists = {'clusters': [{'id': 'c', 'name': 'c', 'project': 'p'}], **lists}
+        self.bindings = bindings
+
+    def get(self, path, what, params=None):
+        if path.endswith('/policies') and path != '/policies':
+            return {'cluster_policies': [*self.bindings]}
+        key = path.strip('/')
+        return {key: self.lists.get(key, [])}
+
+
+POLICY = {'id': 'p1', 'type': 'senlin.policy.affinity-1.1', 'project': 'p', 'data': None}
+
+
+@pytest.mark.parametrize('kind', ['clusters', 'policies', 'nodes', 'profiles'])
+def test_a_list_of_senlin_with_one_id_twice_is_an_error(kind):
+    twice = [{**POLICY, 'physical_id': None, 'spec': {}, 'name': 'x'}] * 2
+    with pytest.raises(CloudError, match="the answer lists 'p1' twice"):
+        senlin.see(Senlin(**{kind: twice}), 'p')
+
+
+def test_a_binding_of_another_cluster_is_an_error():
+    bindings = [{'cluster_id': 'd', 'policy_id': 'p1', 'data': None}]
+    with pytest.raises(CloudError, match='the answer is about another object'):
+        senlin.see(Senlin(bindings, policies=[POLICY]), 'p')

@@ -1,0 +1,49 @@
+"""Files that are not regular end in an error of one line, and never in an endless wait."""
+
+import os
+import pty
+import stat
+import threading
+
+import pytest
+
+from senlin_affinity.cloud import input_file
+from senlin_affinity.model.errors import InvalidSpec
+
+
+def test_a_named_pipe_without_a_writer_is_rejected(tmp_path, monkeypatch):
+    monkeypatch.setattr(input_file, '_WAIT', 1)
+    os.mkfifo(tmp_path / 'pipe')
+    with pytest.raises(InvalidSpec, match='pipe: is a pipe without a writer$'):
+        input_file.read(tmp_path / 'pipe')
+
+
+def test_a_named_pipe_with_a_writer_is_read(tmp_path):
+    os.mkfifo(tmp_path / 'pipe')
+    writing = threading.Thread(target=(tmp_path / 'pipe').write_text, args=('x' * 100_000,))
+    writing.start()
+    assert input_file.read(tmp_path / 'pipe') == b'x' * 100_000
+    writing.join()
+
+
+def test_a_pipe_of_the_shell_is_read(monkeypatch):
+    """As in ``--policy <(command)``, which may take its time."""
+    monkeypatch.setattr(input_file, '_WAIT', 0)
+    out, into = os.pipe()
+    os.write(into, b'spec')
+    os.close(into)
+    assert input_file.read(f'/dev/fd/{out}') == b'spec'
+    os.close(out)
+
+
+def test_a_socket_a_folder_and_a_terminal(tmp_path):
+    os.mknod(tmp_path / 'socket', stat.S_IFSOCK | 0o600)
+    for path in (tmp_path / 'socket', tmp_path):
+        with pytest.raises(OSError, match=r'No such device or address|Is a directory'):
+            input_file.read(path)
+    master, slave = pty.openpty()
+    with pytest.raises(InvalidSpec, match='is a terminal, not a file$'):
+        input_file.read(os.ttyname(slave))
+    os.close(master)
+    os.close(slave)
+    assert input_file.read('/dev/null') == b''

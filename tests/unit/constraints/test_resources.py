@@ -1,0 +1,33 @@
+"""Which hosts and questions get the same verdict of constraint resources at once."""
+
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.planner.resolution import resolve
+from tests.support.small_cloud import granted, request_of, rules_of, snapshot_of
+
+#: Placement grants neither host; it has the second one in an aggregate of the requested zone.
+HOSTS = {
+    'h1': {'zone': 'z1', 'aggregates': ['a1'], 'grants': []},
+    'h2': {'zone': 'z1', 'aggregates': ['a1'], 'stale': ['a2'], 'grants': []},
+}
+AGGREGATES = {'a1': {'zone': 'z1'}, 'a2': {'zone': 'z2'}}
+
+
+def question(names, **changes):
+    hosts = {name: HOSTS[name] for name in names}
+    request = {'count': 1, 'availability_zone': 'z2'}
+    row = {'aggregates': AGGREGATES, 'request': request, 'hosts': hosts}
+    snapshot = snapshot_of(row)
+    resources = snapshot.hosts[0].resources
+    snapshot = replace(snapshot, hosts=tuple(h.but(resources=resources) for h in snapshot.hosts))
+    return granted(resolve(replace(request_of(row), **changes), snapshot, rules_of(row)), hosts)
+
+
+@pytest.mark.parametrize('names', [('h1', 'h2'), ('h2', 'h1')])
+def test_the_order_of_hosts_changes_no_verdict(names):
+    asked, rule = question(names), ResourcesConstraint()
+    hosts = asked.snapshot.hosts
+    assert [*rule.check_hosts(asked, hosts)] == [rule.check_host(asked, host) for host in hosts]

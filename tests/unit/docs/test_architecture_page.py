@@ -1,0 +1,109 @@
+"""The paths and places on the page "Architecture" exist, and each caller calls what is below it."""
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / 'senlin_affinity'
+PAGE = (ROOT / 'doc/source/contributor/architecture.rst').read_text(encoding='utf-8')
+STEP = re.compile(r'^   ( *)([\w.]+) +([\w/]+\.py|-)(?: |$)', re.MULTILINE)
+
+
+@functools.cache
+def functions(path):
+    """Return the classes and functions of a module by their qualified names."""
+    found = {}
+
+    def visit(node, prefix):
+        for each in ast.iter_child_nodes(node):
+            if isinstance(each, ast.ClassDef | ast.FunctionDef):
+                found[f'{prefix}{each.name}'] = each
+                if isinstance(each, ast.ClassDef):
+                    visit(each, f'{prefix}{each.name}.')
+
+    visit(ast.parse((PACKAGE / path).read_text(encoding='utf-8')), '')
+    return found
+
+
+def called(function):
+    """Return the names that a function calls, in the order in which the calls end."""
+    calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
+    calls.sort(key=lambda call: (call.end_lineno, call.end_col_offset))
+    names = (ast.unparse(call.func).rpartition('.')[2] for call in calls)
+    return [name.rpartition('.')[2] for name in names]
+
+
+def steps():
+    """Return each path on the page: its steps, each as (depth, name, file)."""
+    blocks = re.findall(r'^\.\. code-block:: text\n\n((?: .*\n)+)', PAGE, re.MULTILINE)
+    paths = [
+        [(len(found[1]) // 2, found[2], found[3]) for found in STEP.finditer(block)]
+        for block in blocks
+    ]
+    assert [len(path) for path in paths] == [len(block.splitlines()) for block in blocks]
+    return paths
+
+
+def callers():
+    """Return each function that calls others on the page, and these in their order."""
+    found = {}
+    for number, path in enumerate(steps()):
+        above = []
+        for place, (depth, name, file) in enumerate(path):
+            del above[depth:]
+            if above:
+                found.setdefault((number, *above[-1]), []).append((name, file))
+            above.append((place, name, file))
+    return [
+        pytest.param(key[2:], value, id=f'{key[3]}:{key[2]}:{key[1]}')
+        for key, value in found.items()
+    ]
+
+
+def test_every_path_begins_where_another_program_calls():
+    starts = [(name, file) for path in steps() for depth, name, file in path if depth == 0]
+    assert starts == [
+        ('AffinityPolicy.pre_op', 'plugins/senlin/policy.py'),
+        ('Plan.take_action', 'cli/plan.py'),
+        ('Plan.produce_output', 'cli/plan.py'),
+        ('AggregateInstanceTypeFilter.filter_all', 'plugins/nova/aggregate_filter.py'),
+    ]
+
+
+def test_every_step_of_a_path_exists():
+    every = {(name, file) for path in steps() for _depth, name, file in path if file != '-'}
+    assert [step for step in sorted(every) if step[0] not in functions(step[1])] == []
+
+
+@pytest.mark.parametrize(('caller', 'callees'), callers())
+def test_a_caller_calls_what_is_below_it_in_this_order(caller, callees):
+    name, file = caller
+    wanted = [callee.rpartition('.')[2] for callee, _file in callees]
+    calls = iter(called(functions(file)[name]))
+    assert [each for each in wanted if each not in calls] == []
+
+
+def test_every_place_that_the_page_names_exists():
+    places = re.findall(r'``([\w/]+\.py)(?::([\w.]+))?``', PAGE)
+    assert len(places) > 30
+    missing = []
+    for file, name in places:
+        path = file if (PACKAGE / file).exists() else None
+        if path is None and not (ROOT / file).exists():
+            missing.append(file)
+        if name and name not in functions(path):
+            missing.append((file, name))
+    assert missing == []
+
+
+def test_the_table_lists_every_package():
+    rows = re.findall(
+        r'^   \* - (``.+)$', PAGE.partition('The path of a scale-out')[0], re.MULTILINE
+    )
+    listed = [name for row in rows for name in re.findall(r'``(\w+)``', row)]
+    packages = {path.parent.name for path in PACKAGE.glob('*/__init__.py')} | {'api'}
+    assert sorted(listed) == sorted(packages)

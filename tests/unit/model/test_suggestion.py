@@ -1,0 +1,19 @@
+"""What is said of a word that is not known."""
+
+import pytest
+
+from senlin_affinity.model.suggestion import meant
+
+
+@pytest.mark.parametrize(
+    ('known', 'said'),
+    [
+        ((), 'there are none'),
+        (('web', 'database'), 'did you mean web?'),
+        (('database', 'mail'), 'known are database, mail'),
+        ([str(number) for number in range(51)], f'known are {", ".join(map(str, range(50)))}, ...'),
+    ],
+    ids=['there is none', 'one is near', 'none is near', 'too many'],
+)
+def test_an_unknown_word(known, said):
+    assert meant('wbe', known) == said

@@ -1,0 +1,85 @@
+"""Which aggregates leave hosts that a rule lets in, and no others."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.nova.aggregate_bounds import keeping, leaving
+
+NAMES = {name: f'{number:08d}-0000-4000-8000-000000000000' for number, name in enumerate('abcdef')}
+A, B = list(NAMES.values())[:2]
+ANY = st.frozensets(st.sampled_from([*NAMES.values()]), max_size=3)
+
+
+def sets(*words):
+    return [frozenset(NAMES[name] for name in word) for word in words]
+
+
+# the sets that there are, those that are let in, the expression (None: there is none)
+ROWS = [
+    ('those that others are in are forbidden', ['', 'a', 'b'], ['', 'a'], ['!B']),
+    ('one of those that are let in', ['', 'a', 'b'], ['a'], ['A', '!B']),
+    ('a zone, and what only some of its hosts are in', ['c', 'ca', 'cb', ''], ['ca'], ['A', '!B']),
+    ('nothing is refused', ['', 'a'], ['', 'a'], []),
+    ('nothing is let in', ['', 'a'], [], None),
+    ('hosts in no aggregate, beside those of all', ['', 'ab', 'a', 'b'], ['ab'], None),
+]
+
+
+@pytest.mark.parametrize('row', ROWS, ids=[row[0] for row in ROWS])
+def test_leaving(row):
+    _name, every, good, expected = row
+    found = leaving(sets(*every), lambda each: each in sets(*good))
+    words = {'A': A, 'B': B, '!B': f'!{B}'}
+    if expected is None:
+        assert found is None
+    else:
+        assert found == MemberOf.parse([words[word] for word in expected])
+
+
+def test_more_aggregates_than_an_address_holds():
+    """What is forbidden must be all of it; what is required need not be."""
+    many = [f'{number:08d}-0000-4000-8000-000000000001' for number in range(300)]
+    each = [frozenset((one,)) for one in many]
+    assert leaving([*each, frozenset()], lambda one: not one) is None
+    found = leaving([*each, frozenset((A,))], lambda one: A in one)
+    assert found == MemberOf.parse([A])
+    found = leaving([*each, frozenset()], bool)
+    assert len(found.required[0]) == 100
+    assert keeping([*each, frozenset()], bool) == frozenset()
+    assert keeping([*each, frozenset((A,))], lambda one: A in one) == {A}
+
+
+# the sets that there are, those that are let in, the aggregates (None: no host is let in)
+KEEPING = [
+    ('hosts in none are let in', ['', 'a', 'b'], ['', 'a'], ''),
+    ('one of those that are let in', ['', 'a', 'b'], ['a'], 'a'),
+    ('one that no other is in', ['ab', 'b', ''], ['ab'], 'a'),
+    ('others are in all of them', ['ab', 'a', 'b', ''], ['ab'], 'ab'),
+    ('others are in the only one of some', ['ab', 'b', ''], ['ab', 'b'], 'ab'),
+    ('nothing is let in', ['', 'a'], [], None),
+]
+
+
+@pytest.mark.parametrize('row', KEEPING, ids=[row[0] for row in KEEPING])
+def test_keeping(row):
+    _name, every, good, expected = row
+    found = keeping(sets(*every), lambda each: each in sets(*good))
+    assert found == (None if expected is None else {NAMES[name] for name in expected})
+
+
+@given(st.sets(ANY), st.sets(ANY))
+def test_everybody_stays_who_is_let_in(every, good):
+    found = keeping(every, lambda each: each in good)
+    assert (found is None) == (not every & good)
+    assert not found or not any(map(found.isdisjoint, every & good))
+
+
+@given(st.sets(ANY), st.sets(ANY))
+def test_nobody_is_left_who_is_not_let_in(every, good):
+    found = leaving(every, lambda each: each in good)
+    if found is not None:
+        left = {each for each in every if found.admits(each)}
+        assert left
+        assert left <= good

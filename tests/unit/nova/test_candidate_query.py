@@ -1,0 +1,145 @@
+"""The query to Placement for one server, row by row; tests/functional asks Nova's own code, too."""
+
+import uuid
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+import pytest
+
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.option import Option
+from senlin_affinity.model.request import FILTERS, PlacementRequest, ResolvedRequest, Rules
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
+from senlin_affinity.nova import candidate_query
+from senlin_affinity.nova import options as nova_options
+from senlin_affinity.nova.flavor_features import TPM_SECRETS
+from senlin_affinity.planner.planner import plan
+from tests.support.our_constraints import OURS
+from tests.support.small_cloud import flavor_of
+from tests.support.tables import rows
+
+OPTIONS = {
+    f'{option.nova}.{option.name}': option.key
+    for option in vars(nova_options).values()
+    if isinstance(option, Option)
+}
+#: Whoever tells everything: what is left is what nobody can tell.
+TOLD = frozenset(
+    {FILTERS, *(option.key for rule in OURS for option in getattr(rule, 'options', ()))}
+)
+#: What the flavors of the rows ask for, beside the traits of the root.
+TRAITS = frozenset({'COMPUTE_SECURITY_TPM_2_0', 'COMPUTE_SECURITY_TPM_TIS'})
+
+
+def uuid_of(name):
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+
+def aggregates_of(metadata):
+    return tuple(
+        Aggregate(uuid_of(name), name, values.get('availability_zone'), values)
+        for name, values in metadata.items()
+    )
+
+
+def resolved_of(row):
+    """The question of a row; its hosts are those of a Nova that is as new as the judge."""
+    aggregates, properties = row.get('aggregates', {}), row.get('image', {})
+    image = None
+    if properties is not None:
+        image = Image('i', disk_format=row.get('disk_format', 'raw'), properties=properties)
+    resources = {'VCPU': Resource(4, 0), 'PCPU': Resource(4 if row.get('has_pinned') else 0, 0)}
+    traits = TPM_SECRETS if row.get('has_tpm', True) else frozenset()
+    request = PlacementRequest(
+        1,
+        'f',
+        availability_zone=row.get('zone'),
+        project_id=row.get('project', 'p1'),
+        is_volume_booted=row.get('is_volume_booted', False),
+        image=image,
+    )
+    snapshot = CloudSnapshot(
+        (Host('cmp-1', 'cmp-1', traits=traits, resources=resources),),
+        None if aggregates is None else aggregates_of(aggregates),
+    )
+    options = {OPTIONS[name]: True for name in row.get('options', ())}
+    if (prefix := row.get('prefix')) is not None:
+        prefixes = {'required_member_prefix': prefix, 'forbidden_member_prefixes': (prefix,)}
+        options |= {'reservations_enforced_by': 'nova', **prefixes}
+    rules = Rules.of(default_schedule_zone=row.get('default_zone'), **options)
+    return ResolvedRequest(request, snapshot, flavor_of(row.get('flavor')), rules=rules)
+
+
+def decoded(text, names):
+    for name in names or ():
+        text = text.replace(uuid_of(name), name)
+    found = dict.fromkeys(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
+    root = [value for name, value in found if name == 'root_required']
+    rest = [f'{name}={value}' for name, value in found if name != 'root_required']
+    return rest, root
+
+
+def in_order(values):
+    """Members are sorted by their UUIDs."""
+    return sorted(sorted(value.replace('in:', 'in:,').split(',')) for value in values)
+
+
+@pytest.mark.parametrize('row', rows('candidate_query'))
+def test_a_row_s_query(row):
+    resolved = resolved_of(row)
+    found = candidate_query.queries(resolved)
+    asked = [row[key] for key in ('outcome', 'second') if row.get(key) is not None]
+    assert len(found) == len(asked)
+    assert candidate_query.query(resolved) == (found[0] if len(found) == 1 else None)
+    for text, expected in zip(found, asked, strict=True):
+        rest, root = decoded(text, row.get('aggregates'))
+        assert in_order(rest) == in_order(expected)
+        assert root == [','.join([*row.get('root', ()), '!COMPUTE_STATUS_DISABLED'])]
+
+
+@pytest.mark.parametrize(
+    'row',
+    [row for row in rows('candidate_query') if {'missing', 'outcome'} <= row.values[0].keys()],
+)
+def test_what_nova_may_ask_for_besides_is_said_of_the_answer(row):
+    """What is missing in our query, by the words of the row, is an assumption or "at most"."""
+    resolved = resolved_of(row)
+    (host,) = resolved.snapshot.hosts
+    amounts = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'MEM_ENCRYPTION_CONTEXT')
+    resources = {name: Resource(4096, 0) for name in amounts}
+    traits = host.traits.union(row.get('root', ()), TRAITS)
+    uuids = frozenset(map(uuid_of, row.get('aggregates') or ()))
+    known = host.but(resources=resources, traits=traits, aggregates=uuids)
+    snapshot = replace(
+        resolved.snapshot, hosts=(known,), flavors=(resolved.flavor,), server_groups=(), quotas={}
+    )
+    request = replace(resolved.request, flavor=resolved.flavor.id)
+    rules = replace(resolved.rules, explicit=TOLD)
+    decision = plan(request, snapshot, [each() for each in OURS], rules, remedies=False)
+    assert decision.fits is not False
+    assert not decision.as_dict()['certain'], decision.line()
+
+
+def test_the_bytes_of_a_query():
+    row = {'flavor': {'extra_specs': {'trait:É/ ~': 'required'}}}
+    assert candidate_query.query(resolved_of(row)) == (
+        'required=%C3%89%2F+~&resources=DISK_GB%3A1%2CMEMORY_MB%3A512%2CVCPU%3A1'
+        '&root_required=%21COMPUTE_STATUS_DISABLED'
+    )
+
+
+def test_a_flavor_that_is_not_known():
+    unknown = ResolvedRequest(PlacementRequest(1, 'f'), CloudSnapshot())
+    assert candidate_query.query(unknown) is None
+
+
+@pytest.mark.parametrize('resources', [None, {'PCPU': Resource(2, 2)}])
+def test_a_host_that_may_have_pinned_cpus(resources):
+    """Though it has none left: that is no matter of the query."""
+    row = {'image': None}
+    plain = resolved_of(row)
+    assert candidate_query.query(plain) is not None
+    hosts = (*plain.snapshot.hosts, Host('cmp-2', 'cmp-2', resources=resources))
+    resolved = replace(plain, snapshot=replace(plain.snapshot, hosts=hosts))
+    assert candidate_query.query(resolved) is None

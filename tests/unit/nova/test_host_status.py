@@ -1,0 +1,55 @@
+"""What is said of hosts about which Nova and Placement differ."""
+
+import pytest
+
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
+from senlin_affinity.nova.host_status import DISABLED, differences, started
+
+USED = {'MEMORY_MB': Resource(9, 1)}
+
+
+@pytest.mark.parametrize(
+    ('host', 'said'),
+    [
+        ({'servers': 0, 'resources': USED}, 'cmp-1: Placement holds allocations'),
+        ({'servers': 1, 'resources': USED}, None),
+        ({'servers': None, 'resources': USED}, None),
+        ({'servers': 0, 'resources': {'MEMORY_MB': Resource(9, 0)}}, None),
+        ({'servers': 0, 'resources': USED, 'is_nested': True}, None),
+        ({'servers': 0, 'resources': {'DISK_GB': Resource(9, 1, pool='nfs')}}, None),
+        ({'servers': 0, 'resources': {'DISK_GB': Resource(9, 1, is_sum=True)}}, None),
+        ({'servers': 0, 'resources': None}, None),
+        ({'enabled': False, 'traits': frozenset({'A'})}, 'cmp-1: disabled in Nova, and not in'),
+        ({'enabled': False, 'traits': frozenset({'A', DISABLED})}, None),
+        ({'enabled': False, 'traits': frozenset()}, None),
+        ({'enabled': False, 'up': False, 'traits': frozenset({'A'})}, None),
+        ({'traits': frozenset({'A'})}, None),
+    ],
+)
+def test_one_host(host, said):
+    found = list(differences(CloudSnapshot((Host('cmp-1', 'cmp-1', **host),))))
+    assert [words.startswith(said) for words in found] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(('number', 'end'), [(5, 'c4:'), (7, 'c4 and 2 more:')])
+def test_no_more_than_five_hosts_are_named(number, end):
+    hosts = (Host(f'c{i}', f'c{i}', servers=0, resources=USED) for i in range(number))
+    (words,) = differences(CloudSnapshot((*hosts,)))
+    assert words.startswith(f'c0, c1, c2, c3, {end}')
+
+
+def test_aggregates_that_differ():
+    hosts = (
+        Host('a', 'a', aggregates={'x'}, unmirrored=frozenset({'x'})),
+        Host('b', 'b', stale_aggregates=frozenset({'x', 'y'})),
+        Host('c', 'c', stale_aggregates=frozenset({'x', 'y'})),
+    )
+    lost, stale = differences(CloudSnapshot(hosts, (Aggregate('x', 'zone-1'),)))
+    assert lost.startswith('a: in aggregate zone-1 in Nova, and not in Placement: run "nova-manage')
+    assert stale.startswith('b, c: in aggregate y or zone-1 in Placement, and not in Nova: Nova')
+
+
+def test_what_is_started():
+    host = Host('a', 'a', enabled=False, up=False, traits=frozenset({'A', DISABLED}))
+    assert started(host) == Host('a', 'a', traits=frozenset({'A'}))

@@ -1,0 +1,146 @@
+"""The lines that carry a remedy out: what is in them, and that no name breaks out of one."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
+from senlin_affinity.model.server_group import NOT_YET, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.nova.host_status import DISABLED
+from senlin_affinity.planner import commands
+from tests.support.small_cloud import flavor_of
+
+FLAVOR = flavor_of({'name': 'm1.x', 'extra_specs': {'trait:CUSTOM_A': 'required', 'a b': "c'"}})
+HOSTS = tuple(
+    Host(name, f'{name}.example.org', traits=frozenset({'HW_CPU_X86_AVX', 'CUSTOM_B'}))
+    for name in ('cmp-1', 'cmp-2')
+)
+STALE = tuple(
+    Host(name, name, traits=frozenset({DISABLED, 'CUSTOM_B'}), is_nested=is_nested)
+    for name, is_nested in (('cmp-3', False), ('tree', True))
+)
+GROUP = ServerGroup('g', 'web', 'anti-affinity')
+QUESTION = ResolvedRequest(
+    PlacementRequest(1, 'f'), CloudSnapshot((*HOSTS, *STALE), flavors=(FLAVOR,)), FLAVOR, GROUP
+)
+
+
+def trait_line(provider, others, given=''):
+    """The line that sets the traits of a provider, beside those that it has then."""
+    trait = 'openstack --os-placement-api-version 1.6 resource provider trait'
+    return (
+        f'provider="$(openstack resource provider list --name {provider} -f value -c uuid)" && '
+        f'traits="$({trait} list "$provider" -f value -c name)" && '
+        f"""{trait} set $(echo "$traits" | sed '{others}'){given} "$provider\""""
+    )
+
+
+NEW_GROUP = {
+    'server_group': {
+        'name': 'web-2',
+        'policy': 'anti-affinity',
+        'rules': {'max_server_per_host': 2},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ('data', 'lines'),
+    [
+        (
+            NEW_GROUP,
+            [
+                '--os-compute-api-version 2.64 server group create --policy anti-affinity '
+                '--rule max_server_per_host=2 web-2'
+            ],
+        ),
+        (
+            {'server_group': {**NEW_GROUP['server_group'], 'project_id': 'p'}},
+            [
+                '--os-project-id p --os-compute-api-version 2.64 server group create '
+                '--policy anti-affinity --rule max_server_per_host=2 web-2'
+            ],
+        ),
+        (
+            {
+                'enabled_hosts': ['cmp-3', 'cmp-1'],
+                'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-3']},
+            },
+            [
+                'compute service set --enable cmp-1 nova-compute',
+                trait_line('cmp-3', f'/^{DISABLED}$/d; s/./--trait &/'),
+                '--os-placement-api-version 1.6 trait create CUSTOM_A',
+                trait_line('cmp-3', 's/./--trait &/', ' --trait CUSTOM_A'),
+            ],
+        ),
+        (
+            {'enabled_hosts': ['cmp-1', 'cmp-2'], 'started_hosts': ['cmp-2']},
+            [f'compute service set --enable {name} nova-compute' for name in ('cmp-1', 'cmp-2')],
+        ),
+        (
+            {'enabled_hosts': ['cmp-3', 'cmp-1', 'tree']},
+            [
+                'compute service set --enable cmp-1 nova-compute',
+                trait_line('cmp-3', f'/^{DISABLED}$/d; s/./--trait &/'),
+            ],
+        ),
+        (
+            {'quotas': {'project_id': 'p', 'limits': {'ram': 7, 'metadata_items': 9}}},
+            ['quota set --ram 7 --properties 9 p'],
+        ),
+        (
+            {'quotas': {'project_id': 'p', 'limits': {'server_group_members': 9}}},
+            ['quota set --server-group-members 9 p'],
+        ),
+        ({'quotas': {'project_id': None, 'limits': {'ram': 7}}}, []),
+        (
+            {'aggregate_hosts': {'aggregate': {'name': 'ssd', 'uuid': 'u'}, 'hosts': ['cmp-2']}},
+            ['aggregate add host ssd cmp-2'],
+        ),
+        (
+            {'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['cmp-2']}},
+            [
+                '--os-placement-api-version 1.6 trait create CUSTOM_A',
+                trait_line('cmp-2.example.org', 's/./--trait &/', ' --trait CUSTOM_A'),
+            ],
+        ),
+        ({'host_traits': {'traits': ['CUSTOM_A'], 'hosts': ['tree']}}, []),
+        (
+            {'removed_extra_specs': ['trait:CUSTOM_A']},
+            [
+                'flavor create --vcpus 1 --ram 512 --disk 1 --ephemeral 0 --swap 0 '
+                """--property 'a b=c'"'"'' m1.x-2"""
+            ],
+        ),
+        ({'removed_extra_specs': []}, []),
+        ({'availability_zone': None, 'count': 3, 'given_up': ['fence']}, []),
+    ],
+    ids=lambda value: '-'.join(value) or 'none' if isinstance(value, dict) else None,
+)
+def test_lines(data, lines):
+    lines = (line if line.startswith('provider=') else f'openstack {line}' for line in lines)
+    assert commands.of(data, QUESTION) == tuple(lines)
+
+
+def test_a_flavor_is_for_the_project_that_asks_for_it():
+    """It could be as little everybody's as the one that it is made from."""
+    question = replace(QUESTION, request=replace(QUESTION.request, project_id='p'))
+    (line,) = commands.of({'removed_extra_specs': ['a b']}, question)
+    assert line.endswith(' --property trait:CUSTOM_A=required --private --project p m1.x-2')
+
+
+def test_a_group_that_an_attach_creates_needs_no_line():
+    new = ServerGroup(NOT_YET, 'web', 'anti-affinity')
+    question = ResolvedRequest(QUESTION.request, QUESTION.snapshot, FLAVOR, new)
+    assert commands.of(NEW_GROUP, question) == ()
+
+
+@pytest.mark.parametrize('name', ['$(reboot)', "a'; reboot; '", '--os-token', 'a\nb', '`x`', '"'])
+def test_a_name_is_one_word(name):
+    aggregate = {'name': name, 'uuid': 'u'}
+    (line,) = commands.of({'aggregate_hosts': {'aggregate': aggregate, 'hosts': [name]}}, QUESTION)
+    begin = ['openstack', 'aggregate', 'add', 'host', *(['--'] if name[0] == '-' else [])]
+    assert shlex.split(line) == [*begin, name, name]

@@ -1,0 +1,70 @@
+"""A decision is a plain value: equal if it says the same, to be pickled, and free of the cloud."""
+
+import gc
+import pickle
+
+import pytest
+
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.planner.planner import plan
+from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
+
+ROW = {
+    'hosts': {'cmp-1': {'free': 2}, 'cmp-2': {'free': 3}, 'cmp-3': {'disabled': True}},
+    'group': {'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}, 'members': ['cmp-1']},
+    'request': {'count': 4},
+}
+OTHERS = (
+    {'request': {'count': 5}},
+    {'hosts': {**ROW['hosts'], 'cmp-2': {'free': 2}}},
+    {'hosts': {**ROW['hosts'], 'cmp-2': {'free': 3, 'zone': 'other'}}},
+    {'hosts': {name.replace('cmp', 'node'): each for name, each in ROW['hosts'].items()}},
+    {'quotas': {'instances': [3, 0]}},
+)
+
+
+def answer(row):
+    return plan(request_of(row), snapshot_of(row), CONSTRAINTS)
+
+
+@pytest.mark.parametrize('count', [1, 4])
+def test_it_is_equal_to_what_says_the_same_and_can_be_pickled(count):
+    row = {**ROW, 'request': {'count': count}}
+    decision = answer(row)
+    assert decision.hosts  # worked out, and kept
+    assert decision == answer(row)
+    again = pickle.loads(pickle.dumps(decision))
+    assert (again, again.as_dict()) == (decision, decision.as_dict())
+
+
+@pytest.mark.parametrize('changed', OTHERS, ids=str)
+def test_it_differs_where_it_says_something_else(changed):
+    assert answer({**ROW, **changed}) != answer(ROW)
+
+
+def test_placements_alone_make_a_difference():
+    """The rooms are full in both, and the hosts are called alike."""
+    one = {'hosts': {'a': {'free': 1}, 'b': {'free': 1, 'disabled': True}}}
+    two = {'hosts': {'a': {'free': 1, 'zone': 'x'}, 'b': {'free': 1, 'disabled': True}}}
+    assert answer(one).hosts == answer(two).hosts
+    assert answer(one) != answer(two)
+
+
+@pytest.mark.parametrize('count', [1, 4])
+def test_it_holds_nothing_of_the_snapshot(count):
+    decision = answer({**ROW, 'request': {'count': count}})
+    seen, todo = set(), [decision]
+    while todo:
+        thing = todo.pop()
+        if id(thing) not in seen and not isinstance(thing, type):
+            seen.add(id(thing))
+            assert not isinstance(thing, CloudSnapshot | Host | ResolvedRequest)
+            assert not callable(thing)
+            todo += gc.get_referents(thing)
+
+
+def test_remedies_are_not_looked_for_where_nobody_wants_them():
+    decision = plan(request_of(ROW), snapshot_of(ROW), CONSTRAINTS, remedies=False)
+    assert (decision.fits, decision.remedies, bool(answer(ROW).remedies)) == (False, (), True)

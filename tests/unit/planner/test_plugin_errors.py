@@ -1,0 +1,186 @@
+"""A mistake in a constraint names the constraint, the method, and what it was asked about."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+
+from senlin_affinity.constraints.base import Change, Constraint, Domain, Reason, Verdict
+from senlin_affinity.constraints.resources import ResourcesConstraint
+from senlin_affinity.model.assumption import Assumption, OpenAssumption
+from senlin_affinity.model.errors import (
+    ConstraintError,
+    InvalidSpec,
+    PluginError,
+    in_words,
+    is_mistake,
+)
+from senlin_affinity.planner.planner import plan
+from tests.support.small_cloud import request_of, rules_of, snapshot_of
+
+ROW = {'hosts': {f'cmp-{number}': {} for number in range(1, 6)}, 'request': {'count': 99}}
+
+
+class Odd(Constraint):
+    """A rule of all kinds that refuses nothing, until one of its methods is replaced."""
+
+    name = 'odd'
+    order = 1
+    summary = 'odd'
+    needs = ('hosts',)
+    filters = ()
+    reasons: ClassVar = {
+        'odd.ok': Reason('ok'),
+        'odd.of': Reason('{host} is fine'),
+        'odd.why': Reason('{host} may be fine', doubt='who knows'),
+    }
+
+    def check_host(self, resolved, host):
+        return Verdict.passed('odd.ok', room=2)
+
+    def has_domains(self, resolved):
+        return True
+
+    def domains(self, resolved, host):
+        return [Domain('row', host.host)]
+
+    def check_domains(self, resolved, rooms):
+        return dict.fromkeys(rooms, Verdict.passed('odd.ok', room=2))
+
+    def check_request(self, resolved):
+        return Verdict.passed('odd.ok')
+
+    def proposals(self, resolved, evaluation):
+        return []
+
+    def assumptions(self, resolved):
+        return [Assumption('odd.luck', 'luck')] * 2
+
+
+def fails(*_arguments):
+    return {}['rack']
+
+
+NO_ROOM = ' on host cmp-1: ValueError: room must be None or a whole number'
+
+
+@pytest.mark.parametrize(
+    ('method', 'wrong', 'words'),
+    [
+        ('check_host', fails, " on host cmp-1: KeyError: 'rack'"),
+        ('check_host', lambda *_: None, ' on host cmp-1: ValueError: the answer must be a Verdict'),
+        ('check_host', lambda *_: Verdict.passed('odd.ok', room=0.5), NO_ROOM),
+        ('check_host', lambda *_: Verdict.passed('odd.ok', room=-1), NO_ROOM),
+        ('check_hosts', fails, ": KeyError: 'rack'"),
+        ('check_hosts', lambda *_: [], ': ValueError: the answer has 0 verdicts for '),
+        ('has_domains', fails, ": KeyError: 'rack'"),
+        ('domains', fails, " on host cmp-1: KeyError: 'rack'"),
+        ('domains', lambda *_: ['r1'], ' on host cmp-1: AttributeError: '),
+        ('check_domains', fails, " on row cmp-1, cmp-2, cmp-3 and 2 more: KeyError: 'rack'"),
+        ('check_domains', lambda *_: {}, ': ValueError: the answer has no Verdict for row cmp-1'),
+        ('check_domains', lambda _question, rooms: dict.fromkeys(rooms, 3),
+         ': ValueError: the answer must be a Verdict, not 3'),
+        ('check_request', fails, ": KeyError: 'rack'"),
+        ('check_request', lambda *_: True, ': ValueError: the answer must be a Verdict, not True'),
+        ('proposals', fails, ": KeyError: 'rack'"),
+        ('assumptions', fails, ": KeyError: 'rack'"),
+        ('assumptions', lambda *_: [('odd.luck', '')],
+         ": ValueError: each answer must be an Assumption, a filter or an Option, not ('odd.luck'"),
+        ('proposals', lambda *_: [Change('odd', 'odd', {'nonsense': 1})], ": KeyError: 'nonsense'"),
+        ('proposals', lambda *_: ['more'], ": ValueError: each answer must be a Change"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize('is_host_specific', [True, False])
+def test_a_mistake_is_named(method, wrong, words, is_host_specific):
+    wrong = {method: staticmethod(wrong), 'is_host_specific': is_host_specific}
+    odd = type('Odd', (Odd,), wrong)()
+    with pytest.raises(ConstraintError) as caught:
+        plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
+    said = str(caught.value)
+    assert said.startswith(f'constraint odd: {method} failed')
+    assert words in said
+    assert is_mistake(caught.value)
+    assert is_mistake(KeyError('oops'))
+    assert not is_mistake(InvalidSpec('no'))
+    assert ' on ' not in in_words(caught.value)
+
+
+def test_a_constraint_of_another_class():
+    with pytest.raises(PluginError, match='is not an instance of a subclass of Constraint'):
+        plan(request_of(ROW), snapshot_of(ROW), [object()])
+
+
+def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
+    odd, late = Odd(), Odd()
+    late.name = 'late'
+    late.check_request = lambda resolved: (
+        fails() if resolved.request.count == 1 else Verdict.passed('odd.ok', room=1)
+    )
+    odd.proposals = lambda *_: [Change('odd', 'fewer', {'count': 1})]
+    with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):
+        plan(request_of(ROW), snapshot_of(ROW), [odd, late])
+
+
+ONE = {'hosts': {'cmp-1': {'free': 9}}}
+
+
+@pytest.mark.parametrize(
+    ('answer', 'uses_resources', 'at_most'),
+    [
+        (Verdict.passed('odd.ok'), None, ('constraint odd, which gives no room',)),
+        (Verdict.passed('odd.ok'), True, ('constraint odd, which gives no room',)),
+        (Verdict.passed('odd.ok'), False, ()),
+        (Verdict.skipped('odd.ok'), True, ()),
+        (Verdict.passed('odd.ok', room=9), True, ()),
+        (Verdict.passed('odd.ok', room=9, is_at_most=True), True, ('constraint odd (ok)',)),
+        (Verdict.passed('odd.of', room=9, is_at_most=True), True, ('constraint odd',)),
+        (Verdict.passed('odd.why', room=9, is_at_most=True), True, ('constraint odd (who knows)',)),
+        (Verdict.passed('odd.nowhere', room=9, is_at_most=True), True, ('constraint odd',)),
+    ],
+)
+def test_a_room_that_is_not_known_is_at_most(answer, uses_resources, at_most):
+    """A rule that reads the figures of resources may refuse once they are used."""
+    odd = Odd()
+    odd.check_host = lambda *_: answer
+    odd.has_domains = lambda _question: False
+    if uses_resources is not None:
+        odd.uses_resources = uses_resources
+    decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
+    assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
+    nested = replace(snapshot_of(ONE).hosts[0], is_nested=True)
+    cloud = replace(snapshot_of(ONE), hosts=(nested,))
+    decision = plan(request_of(ONE), cloud, [odd, ResourcesConstraint()])
+    words = 'hosts with nested resource providers'
+    assert decision.at_most == (*(each for each in at_most if 'gives' in each), words)
+
+
+@pytest.mark.parametrize('is_at_most', [True, False])
+def test_a_domain_s_room_that_is_at_most_marks_the_capacity(is_at_most):
+    """Though a host in it has less."""
+    odd = Odd()
+    odd.domains = lambda _question, _host: [Domain('row', 'a')]
+    odd.check_domains = lambda _question, rooms: dict.fromkeys(
+        rooms, Verdict.passed('odd.ok', room=5, is_at_most=is_at_most)
+    )
+    decision = plan(request_of(ROW), snapshot_of(ROW), [odd, ResourcesConstraint()])
+    assert (decision.capacity, bool(decision.at_most)) == (5, is_at_most)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'free', 'is_there', 'is_in_line'),
+    [
+        (Assumption, 2, True, False),
+        (Assumption, 0, False, False),
+        (OpenAssumption, 2, True, True),
+        (OpenAssumption, 0, True, True),
+    ],
+)
+def test_what_a_rule_assumes_of_a_request_that_does_not_fit(kind, free, is_there, is_in_line):
+    """Each once; what can only take servers away is no part of the line then."""
+    odd, room = Odd(), {'hosts': {'cmp-1': {'free': free}}, 'request': {'count': 3}}
+    odd.assumptions = lambda _question: [kind('odd.luck', 'luck')] * 2
+    rules = [odd, ResourcesConstraint()]
+    decision = plan(request_of(room), snapshot_of(room), rules, rules_of(room))
+    assert decision.fits is False
+    assert decision.assumptions == (('odd.luck', 'luck'),) * is_there
+    assert decision.line().endswith(', assuming luck') == is_in_line

@@ -1,0 +1,24 @@
+"""Which filters may refuse more than the constraints know of, row by row."""
+
+import pytest
+
+from senlin_affinity.model.request import PlacementRequest, ResolvedRequest
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.planner import scheduler_filters
+from tests.support.small_cloud import flavor_of
+from tests.support.tables import rows
+
+
+@pytest.mark.parametrize('row', rows('filters'))
+def test_filter(row):
+    request = PlacementRequest(
+        1,
+        'f',
+        image_properties=row.get('image'),
+        enabled_filters=tuple(row.get('enabled', [row['filter']])),
+    )
+    flavor = None if row.get('flavor', {}) is None else flavor_of(row.get('flavor'))
+    found = scheduler_filters.unmodelled(
+        ResolvedRequest(request, CloudSnapshot(), flavor), row.get('modelled', ())
+    )
+    assert found == ((f'filter {row["filter"]}',) if row['outcome'] == 'at most' else ())

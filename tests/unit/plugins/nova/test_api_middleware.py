@@ -1,0 +1,238 @@
+"""The filter for nova-api on its own: what it reads, and what it hands on.
+
+What the real nova-api makes of it is in ``tests/functional/test_nova_api.py``.
+"""
+
+import io
+import json
+
+import pytest
+
+from senlin_affinity.model.errors import PluginError
+from senlin_affinity.plugins.nova.api_middleware import ExtraSpecValidation, filter_factory
+
+PATH = '/flavors/1/os-extra_specs'
+FAULTY = json.dumps({'extra_specs': {'hw:cpu_policy': 'x'}}).encode()
+
+
+class Unreadable:
+    """A body that is none of the filter's business."""
+
+
+class Context:
+    """Who asks, as nova-api keeps it."""
+
+    def __init__(self, *allowed):
+        self.allowed, self.asked = allowed, []
+
+    def __repr__(self):
+        return f'Context{self.allowed}'
+
+    def can(self, rule, target, fatal):
+        assert (target, fatal) == ({}, False)
+        self.asked.append(rule)
+        return rule in self.allowed
+
+
+@pytest.fixture
+def nova():
+    """An application that keeps what it got."""
+
+    def application(environ, start_response):
+        application.got.append(environ)
+        start_response(
+            application.status, [('openstack-api-version', 'compute 2.85'), ('X-Other', '2.85')]
+        )
+        return [b'']
+
+    application.got, application.status = [], '200 OK'
+    return application
+
+
+@pytest.fixture
+def send(nova):
+    """``send('POST', body=...)``: the status, the headers, and what was handed on."""
+
+    def send_one(method='POST', path=PATH, body=FAULTY, query='', at='2.86', **environ):
+        is_read = isinstance(body, bytes)
+        given = {
+            'REQUEST_METHOD': method,
+            'PATH_INFO': path,
+            'QUERY_STRING': query,
+            'HTTP_OPENSTACK_API_VERSION': f'compute {at}',
+            'CONTENT_LENGTH': str(len(body)) if is_read else '9',
+            'wsgi.url_scheme': 'http',
+            'wsgi.input': io.BytesIO(body) if is_read else body,
+            **environ,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        answers = []
+        judge = ExtraSpecValidation(nova, lambda: '2.104')
+        send_one.body = b''.join(judge(given, lambda *answer: answers.append(answer)))
+        ((status, send_one.headers),) = answers
+        return status, dict(send_one.headers), given
+
+    return send_one
+
+
+@pytest.mark.parametrize(
+    'request_of',
+    [
+        {'method': 'GET'},
+        {'method': 'GET', 'query': '_method=POST'},
+        {'method': 'DELETE'},
+        {'path': '/servers'},
+        {'path': '/flavors/1/os-extra_specs/a/b'},
+        {'path': '/servers/os-extra_specs'},
+        {'method': 'PUT'},
+        {'at': '2.85'},
+        {'at': '2.105'},
+        {'at': 'x'},
+        {'nova.context': Context()},
+        {'body': b'{'},
+        {'body': b'{"extra_specs": {"hw:cpu_policy": "x", "a": []}}'},
+    ],
+    ids=str,
+)
+def test_what_is_left_alone_is_handed_on_unread(send, nova, request_of):
+    """R4-10, R4-11."""
+    status, headers, given = send(**{'body': Unreadable(), **request_of})
+    assert status == '200 OK'
+    assert nova.got[0] is given
+    assert headers['openstack-api-version'] == 'compute 2.85'
+
+
+def test_off_reads_no_body(send, nova):
+    """R4-09."""
+    status, headers, given = send(body=Unreadable(), query='validation=off')
+    kept = {'openstack-api-version': 'compute 2.86', 'X-Other': '2.85'}
+    assert (status, headers, given['QUERY_STRING']) == ('200 OK', kept, 'validation=off')
+
+
+def test_a_request_has_so_many_names_at_most(send, nova):
+    body = json.dumps({'extra_specs': {f'x:{number}': '' for number in range(1001)}}).encode()
+    assert send(body=body)[0] == '400 Bad Request'
+    assert b'at most 1000 extra specs in one request, not 1001' in send.body
+    assert not nova.got
+
+
+@pytest.mark.parametrize('mode', ['strict', 'permissive'])
+def test_so_many_are_told(send, caplog, mode):
+    caplog.set_level('INFO')
+    body = json.dumps({'extra_specs': {f'x:{number}': '' for number in range(100, 122)}}).encode()
+    send(body=body, query=f'validation={mode}')
+    told = json.loads(send.body)['badRequest']['message'] if send.body else caplog.messages[-1]
+    assert [told.count('no extra spec'), told.endswith('; and 2 more')] == [20, True]
+
+
+@pytest.mark.parametrize('pair', [('x' * 256, ''), ('hw:cpu_policy', 'x' * 256)])
+def test_what_is_too_long_for_nova_is_left_to_it(send, nova, pair):
+    body = json.dumps({'extra_specs': dict([pair])}).encode()
+    assert send(body=body)[0] == '200 OK'
+    assert nova.got[0]['QUERY_STRING'] == ''
+
+
+@pytest.mark.parametrize('short', [0, 5])
+def test_a_body_that_is_cut_off_is_refused(send, nova, short):
+    status = send(body=FAULTY[:short], CONTENT_LENGTH=str(len(FAULTY)))[0]
+    assert (status, nova.got) == ('400 Bad Request', [])
+    assert b'the body of the request is cut off' in send.body
+
+
+@pytest.mark.parametrize(
+    ('query', 'handed_on'),
+    [
+        ('', ''),
+        ('validation=strict', ''),
+        ('a=b&validation=strict&c', 'a=b&c'),
+        ('a=%26validation=&%76alidation=strict', 'a=%26validation='),
+        ('validations=x&my_validation=y', 'validations=x&my_validation=y'),
+    ],
+)
+def test_strict_hands_on_all_but_the_parameter(send, nova, query, handed_on):
+    """R4-06, R4-07: with the microversion of the client, so that Nova checks, too."""
+    body = json.dumps({'extra_specs': {'hw:cpu_policy': 'shared'}}).encode()
+    assert send(query=query, body=body)[0] == '200 OK'
+    (got,) = nova.got
+    assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.86'
+    assert got['QUERY_STRING'] == handed_on
+    assert got['wsgi.input'].read() == body
+
+
+@pytest.mark.parametrize('mode', ['permissive', 'off'])
+def test_the_other_modes_hand_on_with_2_85(send, nova, caplog, mode):
+    """R4-08, R4-09: below the first microversion at which Nova checks."""
+    body = json.dumps({'extra_specs': {'foo\n': 'bar'}}).encode()
+    legacy = {'HTTP_X_OPENSTACK_NOVA_API_VERSION': '2.90'}
+    with caplog.at_level('INFO', 'senlin_affinity'):
+        for nova.status in ('400 Bad Request', '200 OK'):
+            assert send(query=f'validation={mode}', body=body, **legacy)[0] == nova.status
+    said = r'flavor 1: validation=permissive let through foo\n: no extra spec of this name is known'
+    assert caplog.messages == ([said] if mode == 'permissive' else [])
+    _, got = nova.got
+    assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.85'
+    assert 'HTTP_X_OPENSTACK_NOVA_API_VERSION' not in got
+    assert got['wsgi.input'].read() == body
+
+
+MODE = 'validation must be one of strict, permissive, off, not '
+PUT = b'{"hw:cpu_policy": "x"}'
+VALUE = "hw:cpu_policy: must be one of dedicated, shared, mixed, not 'x'"
+
+
+@pytest.mark.parametrize(
+    ('given', 'says'),
+    [
+        ({'query': 'validation='}, f"{MODE}''"),
+        ({'query': 'validation=off&validation=off'}, f"{MODE}'off, off'"),
+        ({'at': '2.104'}, VALUE),
+        ({'at': 'latest'}, VALUE),
+        ({'path': f'{PATH}/hw:cpu_policy', 'query': '_method=PUT', 'body': PUT}, VALUE),
+    ],
+    ids=str,
+)
+def test_a_refusal_has_novas_shape(send, given, says):
+    """R4-04, R4-06, R4-11."""
+    assert send(**given)[0] == '400 Bad Request'
+    assert json.loads(send.body) == {'badRequest': {'code': 400, 'message': says}}
+    at = '2.86' if given.get('at', '2.86') == '2.86' else '2.104'
+    assert send.headers == [
+        ('Content-Type', 'application/json; charset=UTF-8'),
+        ('OpenStack-API-Version', f'compute {at}'),
+        ('X-OpenStack-Nova-API-Version', at),
+        ('Vary', 'OpenStack-API-Version'),
+        ('Vary', 'X-OpenStack-Nova-API-Version'),
+        ('Content-Length', str(len(send.body))),
+    ]
+
+
+@pytest.mark.parametrize(
+    'more',
+    [{'CONTENT_LENGTH': None, 'wsgi.input_terminated': True}, {}],
+    ids=['a body without a length', 'no user'],
+)
+def test_it_is_judged(send, nova, more):
+    """As Nova reads it where the server says that the body ends; in a wrong place, too."""
+    assert send(**more)[0] == '400 Bad Request'
+    assert nova.got == []
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'rule'), [('POST', PATH, 'create'), ('PUT', f'{PATH}/foo', 'update')]
+)
+def test_nova_s_own_rule_is_asked(send, nova, method, path, rule):
+    context = Context(f'os_compute_api:os-flavor-extra-specs:{rule}')
+    body = FAULTY if method == 'POST' else b'{"foo": "x"}'
+    status, _, _ = send(method, path, body, **{'nova.context': context})
+    assert (status, context.asked) == ('400 Bad Request', list(context.allowed))
+
+
+def test_q4_3_a_package_that_does_not_load_keeps_nova_api_from_starting(install, nova):
+    install('broken', 5)
+    with pytest.raises(PluginError, match='broken'):
+        ExtraSpecValidation(nova, lambda: '2.104')
+
+
+def test_an_option_is_refused():
+    with pytest.raises(ValueError, match=r"has no options, but was given \['mode'\]"):
+        filter_factory({}, mode='off')
