@@ -1,1 +1,1 @@
-"""Adapters over openstacksdk: the only package that imports it for a cloud's sake."""
+"""Adapters between openstacksdk and the ports of ``model``, and snapshot files."""

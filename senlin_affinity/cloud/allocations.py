@@ -1,19 +1,19 @@
-"""What Placement answers to a flavor's own query, and what it grants on each host by that.
+"""Query Placement for the allocation candidates of a flavor, and count the servers per host.
 
-Data flow: one ``GET /allocation_candidates`` with the query that nova-scheduler would send; the
-alternatives of each host are counted (:mod:`senlin_affinity.model.candidate_capacity`). As in Nova,
-those are a host's that take something of its own root provider.
+Data flow: one ``GET /allocation_candidates`` with the query that nova-scheduler would send. The
+allocation requests of each host are counted (:mod:`senlin_affinity.model.candidate_capacity`). As
+in Nova, an allocation request belongs to a host if it uses the host's root provider.
 
-Placement may cut an answer (``max_allocation_candidates``), and does not say so. It is whole where
-another answer is longer, or where every host has all alternatives that the providers leave room
-for, and those without one have no room as far as the look at the cloud goes. What else is not in
-it, is not known.
+Placement may truncate a response (``max_allocation_candidates``) without notice. A response is
+known to be complete if another response is longer, or if every host has all allocation requests
+that the free capacity of its providers permits, and the snapshot shows too little capacity on each
+host without any. Nothing is known about a host that an incomplete response lacks.
 
-Units: numbers of servers. A provider that shares with a host, and is not one of the snapshot's
-pools, may be used up by other hosts: what is certain is counted without it, unless it has enough
-for all that its hosts could take.
+Units: numbers of servers. Other hosts may use up the capacity of a sharing provider. Unless the
+provider is a pool of the snapshot, ``certain`` includes its capacity only if the response is
+complete and the provider has enough for all of its hosts.
 
-Source: the placement API reference; Nova asks with microversion 1.36.
+Source: the Placement API reference.
 """
 
 from __future__ import annotations
@@ -36,21 +36,25 @@ from senlin_affinity.model.member_of import MemberOf
 from senlin_affinity.nova import candidate_query
 
 _MAJOR, _MINOR = map(int, candidate_query.MICROVERSION.split('.'))
-#: What Nova itself asks with.
+#: The microversion that nova-scheduler uses.
 MICROVERSION: Microversion = (_MAJOR, _MINOR)
 _REFUSED = 400
 _KEY = re.compile('(resources|required)(.*)')
 
 
 class CandidateAnswer(NamedTuple):
-    """The grants of each host, and whether hosts without one are refused."""
+    """The candidate capacity of each host, and whether the response is complete.
+
+    If ``is_whole``, Placement rejects each host that has no candidate capacity. ``grants`` has the
+    order of the hosts in the request.
+    """
 
     grants: tuple[tuple[CandidateCapacity, ...], ...]
     is_whole: bool
 
 
 class _Group(NamedTuple):
-    """What is asked for together; ``is_of_one``: of one provider."""
+    """A request group of a query; if ``is_of_one``, a single provider must supply all of it."""
 
     amounts: Mapping[str, int]
     required: frozenset[str]
@@ -61,23 +65,26 @@ class _Group(NamedTuple):
 def ask(
     placement: OperatorRest, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> CandidateAnswer:
-    """One request.
+    """Return the candidate capacity of each host for a query. One request.
+
+    If Placement rejects the query with a 400, no host has capacity.
 
     :param roots: the UUID of the root provider of each host.
-    :param longest: the allocation requests of the longest other answer.
+    :param longest: the number of allocation requests in the longest other response.
     """
     try:
         body = candidates(placement, query)
     except CloudError as error:
         if error.status != _REFUSED:
             raise
-        # So it answers Nova, which then knows of no host: two groups without a group_policy, ...
+        # Nova receives the same response and finds no host, for example if the query has two
+        # request groups without a group_policy.
         return CandidateAnswer(((),) * len(hosts), is_whole=True)
     return read(body, query, hosts, roots, longest)
 
 
 def candidates(placement: OperatorRest, query: str, limit: int | None = None) -> Any:
-    """The answer as it came, or so much of it. One request."""
+    """Fetch the allocation candidates as raw JSON, at most ``limit`` of them. One request."""
     query = query if limit is None else f'{query}&limit={limit}'
     return placement.get(f'/allocation_candidates?{query}', CANDIDATES, MICROVERSION)
 
@@ -85,7 +92,7 @@ def candidates(placement: OperatorRest, query: str, limit: int | None = None) ->
 def read(
     body: Any, query: str, hosts: Sequence[Host], roots: Sequence[str], longest: int
 ) -> CandidateAnswer:
-    """What :func:`ask` makes of an answer."""
+    """Convert the JSON of a response; the parameters and the result are those of :func:`ask`."""
     with reading(CANDIDATES):
         requests, summaries = body['allocation_requests'], body['provider_summaries']
         found: dict[str, list[Mapping[str, Any]]] = {root: [] for root in roots}
@@ -106,7 +113,10 @@ def read(
 
 
 def some(body: Any) -> dict[str, int]:
-    """How many servers each host in a part of an answer takes for certain, by its root."""
+    """Return the guaranteed number of servers per host, from a response that may be truncated.
+
+    The keys are the UUIDs of root providers. Sharing providers are not hosts and are left out.
+    """
     with reading(CANDIDATES):
         summaries = body['provider_summaries']
         found: dict[str, list[Mapping[str, Any]]] = {}
@@ -121,7 +131,10 @@ def some(body: Any) -> dict[str, int]:
 
 
 class _HostAlternatives(NamedTuple):
-    """What servers may take on a host, what is free of it, and what others share with the host."""
+    """The alternative allocations of a server on a host, and the capacity that is free for them.
+
+    ``lent`` are the resource classes of providers of other trees, except pools.
+    """
 
     taken: list[Takes]
     free: Mapping[Key, int]
@@ -132,7 +145,7 @@ class _HostAlternatives(NamedTuple):
 def _taking(
     found: Sequence[Mapping[str, Any]], summaries: Mapping[str, Any], root: str, host: Host
 ) -> _HostAlternatives:
-    """The alternatives of one host."""
+    """Convert the allocations of one host, and count its servers as if nothing were shared."""
     taken: list[Takes] = [
         {
             (uuid, name): amount
@@ -151,7 +164,10 @@ def _taking(
 
 
 def _counts(hosts: Sequence[_HostAlternatives | None], *, is_whole: bool) -> Iterator[Count | None]:
-    """How many servers each host takes; certain is what others cannot take away."""
+    """Yield the number of servers of each host; None for a host without allocation requests.
+
+    ``certain`` excludes shared capacity that other hosts could use up.
+    """
     known = [each for each in hosts if each is not None]
     lent = {key for each in known for key in each.lent}
     wanted: Counter[Key] = Counter()
@@ -176,7 +192,10 @@ def _free(summary: Mapping[str, Any], name: str) -> int:
 
 
 def _is_pooled(host: Host, uuid: str, name: str) -> bool:
-    """Is that class of the provider a pool, which is counted for all of its hosts together?"""
+    """Check whether the host gets a resource class from this provider as from a pool.
+
+    The capacity of a pool is counted once for all of its hosts.
+    """
     has = (host.resources or {}).get(name)
     return has is not None and has.pool == uuid
 
@@ -188,7 +207,7 @@ def _is_whole(
     found: Mapping[str, Sequence[object]],
     summaries: Mapping[str, Any],
 ) -> bool:
-    """Does every host have all alternatives that there may be?"""
+    """Check whether the response must contain every allocation request of every host."""
     asked = parse_qs(query)
     groups = list(_groups(asked))
     member_of = MemberOf.parse(asked.get('member_of', ()))
@@ -207,7 +226,10 @@ def _is_whole(
 
 
 def _lent(host: Host, strangers: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those that may share with a host, as far as the look at the cloud goes."""
+    """Return the summaries of the sharing providers that may share with the host.
+
+    Those are all of them if the resources of the host are not completely known.
+    """
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}
     is_open = host.resources is None or host.is_partial
@@ -215,7 +237,7 @@ def _lent(host: Host, strangers: Iterable[Mapping[str, Any]]) -> list[Mapping[st
 
 
 def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
-    """The groups of a query, with what the root must have in the one without a suffix."""
+    """Yield the request groups of a query; the unsuffixed group includes ``root_required``."""
     of_root = asked.get('root_required', ())
     for suffix in {'', *(found[2] for found in map(_KEY.fullmatch, asked) if found)}:
         amounts = ','.join(asked.get(f'resources{suffix}', ())).split(',')
@@ -233,7 +255,7 @@ def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:
 def _most(
     groups: Iterable[_Group], tree: Sequence[Mapping[str, Any]], lent: Sequence[Mapping[str, Any]]
 ) -> int:
-    """No more alternatives than that can there be."""
+    """Return an upper bound of the number of allocation requests of one host."""
     providers = [*tree, *lent]
     return math.prod(
         sum(_gives(each, group) for each in providers)
@@ -247,7 +269,7 @@ def _most(
 
 
 def _gives(summary: Mapping[str, Any], group: _Group) -> bool:
-    """Could one provider give all of a group?"""
+    """Check whether the provider alone can supply the whole request group."""
     traits = group.required.issubset(summary['traits'])
     is_forbidden = not group.forbidden.isdisjoint(summary['traits'])
     has_room = all(_free(summary, name) >= amount for name, amount in group.amounts.items())
@@ -255,7 +277,7 @@ def _gives(summary: Mapping[str, Any], group: _Group) -> bool:
 
 
 def _may_have(host: Host, groups: Iterable[_Group]) -> bool:
-    """Could a host, of which there is no alternative, have all that is asked for?"""
+    """Check whether the host could supply all groups; True if its resources are not fully known."""
     if host.resources is None or host.is_partial:
         return True
     for group in groups:

@@ -23,7 +23,10 @@ LIMIT = 1000
 
 @contextlib.contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Make a CloudError of what an answer lacks; ``what`` is what was tried."""
+    """Raise CloudError if the block fails because an expected value is missing or of another type.
+
+    :param what: the operation, for the message: "list the servers".
+    """
     try:
         yield
     except KeyError as error:
@@ -33,7 +36,7 @@ def reading(what: str) -> Iterator[None]:
 
 
 def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
-    """The list of objects under a key."""
+    """Return the list of objects under ``key``; raise CloudError if there is no such list."""
     value = body.get(key) if isinstance(body, Mapping) else None
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise odd(what, f'the answer holds no list of {key}')

@@ -1,10 +1,10 @@
-"""When servers came to the hosts that they are on, by what Nova remembers of its actions.
+"""Find out when servers came to the hosts that they run on, from Nova's instance actions.
 
-Requests: one for each server that is asked about; who asks keeps to ``MOST``.
+Requests: one per server. The caller passes at most ``MOST`` servers.
 
-Source: the compute API reference, ``os-instance-actions``. Whoever may not read them gets nothing.
-Nova notes a failed step of an action as its ``message``. A resize is also told by what was done
-with it; a live migration that fails late, on the host, may look like one that was done.
+Source: the compute API reference, ``os-instance-actions``. Nova sets the ``message`` of an action
+if a step of it failed. Whether a resize took effect also follows from the confirm or the revert
+after it. A live migration that fails late, on the host, may look like a successful one.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from senlin_affinity.cloud.answers import check_identity, list_of, reading
 from senlin_affinity.cloud.rest import BASE, OwnerRest
 from senlin_affinity.model.errors import CloudError
 
-#: Servers that one call should ask about.
+#: The maximum number of servers per call.
 MOST = 50
 #: The actions that give a server a host.
 _MOVES = ('create', 'evacuate', 'live-migration', 'migrate', 'resize', 'unshelve')
-#: Whether the move before them holds.
+#: Actions that end a move, and whether the server keeps its new host.
 _ENDS = {'confirmResize': True, 'live_migration_cancel': False, 'revertResize': False}
 
 
 def arrived(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
-    """The last time that each server came to a host, as ISO 8601 in UTC, where that is known."""
+    """Return the time at which each server came to its host, by server id: ISO 8601 in UTC.
+
+    Servers without a known time are left out. The result is empty if the user may not read the
+    actions (403).
+    """
     what = 'list the actions of a server'
     found = {}
     for server in sorted(servers):
@@ -48,8 +52,8 @@ def arrived(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 
 
 def _last(actions: Sequence[Mapping[str, Any]]) -> str | None:
-    """When the last move that holds began; Nova lists the newest action first."""
-    holds: bool | None = None  # the move before; None: its own message says so
+    """Return the start of the last move that took effect; None if there is none."""
+    holds: bool | None = None  # whether the move before took effect; None: see its message
     for each in sorted(actions, key=lambda each: str(each['start_time']), reverse=True):
         name, is_done = each['action'], each['message'] is None
         if name in _MOVES:

@@ -1,12 +1,12 @@
-"""From connections of openstacksdk to the ports that the decisions use.
+"""Connect to the services of a cloud, and build the ports that the decisions use.
 
 The types of :mod:`~senlin_affinity.cloud.clients` keep the two credentials apart.
 
-Units: a timeout is in seconds, for the silence of a server; None is that of the connection
-(``api_timeout`` in clouds.yaml), or else a minute. The log-in, the search for a service and each
-request end within three timeouts (:mod:`~senlin_affinity.cloud.deadline`).
+Units: a timeout is the number of seconds for which a server may be silent. None means the timeout
+of the connection (``api_timeout`` in clouds.yaml), or else a minute. The log-in, the discovery of a
+service and each request end within three timeouts (:mod:`~senlin_affinity.cloud.deadline`).
 
-Errors: CloudError where no connection can be made (no such cloud in clouds.yaml, no Keystone).
+Raises: CloudError if there is no connection (an unknown cloud in clouds.yaml, no Keystone).
 """
 
 from __future__ import annotations
@@ -46,12 +46,15 @@ LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 #: The first microversion of Placement with forbidden aggregates in ``member_of``.
 FORBIDDEN: Microversion = (1, 32)
-#: What openstacksdk raises where a number stands in place of a text, or of a mapping.
+#: What openstacksdk raises for a number where it expects a string or a mapping.
 _ODD_VALUE = (AttributeError, TypeError, ValueError)
 
 
 class PlacementCandidates:
-    """The Placement of one cloud. It is found when it is needed: tenants may not use it."""
+    """The microversion of one cloud's Placement.
+
+    Placement is discovered on first use, because tenants may have no access to it.
+    """
 
     def __init__(self, placement: Callable[[], OperatorRest]) -> None:
         self._placement = placement
@@ -79,7 +82,7 @@ class PlacementCandidates:
 
 @dataclass(frozen=True)
 class Ports:
-    """What the decisions ask, answered by one cloud."""
+    """The ports of the decisions, implemented for one cloud."""
 
     server_groups: NovaServerGroups
     inventory: NovaInventory
@@ -87,9 +90,10 @@ class Ports:
 
 
 def ports(clients: Clients, timeout: float | None = None) -> Ports:
-    """The adapters over both. The first time, this gets the owner's token and finds Nova.
+    """Return the adapters for both clients.
 
-    The cloud's eyes are opened when something is asked of them.
+    The first call gets the owner's token and discovers Nova. The operator's client logs in on first
+    use.
     """
     owners = compute(clients.owner, timeout)
     inventory = NovaInventory(owners, lambda: clouds_compute(clients, owners, timeout))
@@ -98,7 +102,7 @@ def ports(clients: Clients, timeout: float | None = None) -> Ports:
 
 
 def _service(kind: str, name: str, connection: Connection, timeout: float | None = None) -> Rest:
-    """A service's API. The first time, this gets a token and finds the service."""
+    """Return the API of a service. The first call gets a token and discovers the service."""
     login.log_in(connection, timeout or REQUEST_TIMEOUT)
     session = connection.session
     try:
@@ -129,36 +133,36 @@ def _adapter(connection: Connection, kind: str) -> Proxy:
 
 
 def compute(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Nova, as the owner sees it."""
+    """Return Nova's API with the owner's credentials."""
     return OwnerRest(_service('compute', 'Nova', owner.connection, timeout))
 
 
 def clouds_compute(
     clients: Clients, owners: OwnerRest, timeout: float | None = None
 ) -> OperatorRest:
-    """Nova, as the cloud's eyes see it: the owner's own, where both are one."""
+    """Return Nova's API with the operator's credentials, or ``owners`` if there are none."""
     if not clients.has_operator:
         return OperatorRest(owners)
     return OperatorRest(_service('compute', 'Nova', clients.operator.connection, timeout))
 
 
 def placement(cloud: OperatorClient, timeout: float | None = None) -> OperatorRest:
-    """Placement, which none but the cloud's eyes ask."""
+    """Return Placement's API with the operator's credentials."""
     return OperatorRest(_service('placement', 'Placement', cloud.connection, timeout))
 
 
 def image(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Glance, as the owner sees it."""
+    """Return Glance's API with the owner's credentials."""
     return OwnerRest(_service('image', 'Glance', owner.connection, timeout))
 
 
 def identity(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Keystone, as the owner sees it."""
+    """Return Keystone's API with the owner's credentials."""
     return OwnerRest(_service('identity', 'Keystone', owner.connection, timeout))
 
 
 def clustering(owner: OwnerClient, timeout: float | None = None) -> OwnerRest:
-    """Senlin, as the owner sees it."""
+    """Return Senlin's API with the owner's credentials."""
     return OwnerRest(_service('clustering', 'Senlin', owner.connection, timeout))
 
 
@@ -176,23 +180,23 @@ def has_clustering(owner: OwnerClient, timeout: float | None = None) -> bool:
 
 
 def project(owner: OwnerClient, timeout: float | None = None) -> tuple[str | None, str | None]:
-    """The id and the name of the project that the token is of, from the token itself."""
+    """Return the id and the name of the token's project; the name is None without Keystone."""
     login.log_in(owner.connection, timeout or REQUEST_TIMEOUT)
     session = owner.connection.session
-    if not hasattr(session.auth, 'get_access'):  # a log-in without a Keystone knows no names
+    if not hasattr(session.auth, 'get_access'):  # an auth plugin without Keystone
         return ids(owner)[1], None
     access = _in_time(session, 'Keystone', lambda: session.auth.get_access(session))
     return access.project_id, access.project_name
 
 
 def ids(owner: OwnerClient) -> tuple[str | None, str | None]:
-    """The ids of the user and the project that the token is of; None where it has none."""
+    """Return the ids of the token's user and project; None for an id that the token lacks."""
     session = owner.connection.session
     return _in_time(session, 'Keystone', lambda: (session.get_user_id(), session.get_project_id()))
 
 
 def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
-    """What the call answers within the deadline; ``service`` is what else was not found."""
+    """Return what ``call`` returns; raise CloudError "could not find ``service``" if it fails."""
     try:
         return within(session.timeout, call, session)
     except (*NO_ANSWER, GivenUp) as error:
@@ -200,15 +204,15 @@ def _in_time(session: Any, service: str, call: Callable[[], T]) -> T:
 
 
 def connect(cloud: str | None = None, timeout: float | None = None) -> Connection:
-    """A connection to a cloud of clouds.yaml, or to the one that the environment names."""
+    """Connect to a cloud of clouds.yaml; None: to the cloud that the environment names."""
     options = {} if timeout is None else {'api_timeout': timeout}
     with _kept_warnings() as warned:
         try:
-            # A profile in clouds.yaml may be a URL, which this reads.
+            # openstacksdk downloads a profile whose value in clouds.yaml is a URL.
             connection = within(
                 timeout or REQUEST_TIMEOUT, lambda: openstack.connect(cloud=cloud, **options)
             )
-            _ = connection.session  # made when it is first read, of more options
+            _ = connection.session  # created on first access, which reads further options
         except (*NO_ANSWER, GivenUp) as error:
             why = ' '.join((words.of(error), *(warned or _known(cloud))))
             raise CloudError(f'could not connect to the cloud: {why}') from error
@@ -222,7 +226,10 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
 
 @contextlib.contextmanager
 def _kept_warnings() -> Iterator[dict[str, None]]:
-    """What openstacksdk warns of its files, which it reads twice: each once, in one line."""
+    """Collect openstacksdk's warnings about its files in a dict, and keep them out of the log.
+
+    openstacksdk reads the files twice. Each warning becomes one key, in one line.
+    """
     kept: dict[str, None] = {}
 
     class Keeper(logging.Handler):
@@ -243,7 +250,7 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
 
 
 def _known(cloud: str | None) -> Iterator[str]:
-    """Which clouds there are, where it is not one of them."""
+    """Yield a hint with the defined clouds if ``cloud`` is not one of them."""
     with contextlib.suppress(*NO_ANSWER):
         names = sorted({*OpenStackConfig().get_cloud_names()} - {'defaults', 'envvars'})
         if cloud is not None and cloud not in names and names:

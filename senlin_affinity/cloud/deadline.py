@@ -1,20 +1,20 @@
-"""A deadline for what a session of keystoneauth does: a log-in, a search for a service, a request.
+"""Limit the time of what a keystoneauth session does: a log-in, a discovery, a request.
 
-A request's timeout counts from one byte to the next, so a server that sends one now and then is
-waited for without end; and a thread of keystoneauth's that takes its lock twice waits for itself.
-So a call runs in a thread of its own (a daemon, so that the process can end), which is left behind
-when the deadline passes, or at Ctrl-C. That thread may hold the lock of the session's token for
-ever, and may be about to send its request again: the session is given up, which sends nothing more,
-whoever asks, and every later call on it fails at once.
+The timeout of a request counts from one byte to the next, so a server that sends a byte now and
+then is never given up. A keystoneauth thread that takes its lock twice waits for itself. So each
+call runs in a daemon thread, which is abandoned when the deadline passes, or at Ctrl-C. The
+abandoned thread may hold the lock of the session's token forever, and may be about to repeat its
+request. So the whole session is given up: it sends nothing more for any thread, and every later
+call on it fails at once.
 
-A whole :func:`operation` (the look of a hook, an attach) has a deadline, too, which its calls
-share, but for those that write: what is half done must be ended.
+The calls of an :func:`operation` (the preflight of a hook, an attach) share a further deadline.
+Writes are exempt, because a change that has begun must be completed.
 
-Units: a timeout is in seconds, for the silence of a server; the deadline of a call is three of
-them, that of an operation five. A token may be renewed within a call.
+Units: a timeout is the number of seconds for which a server may be silent. The deadline of a call
+is three timeouts; that of an operation is five. A call may include the renewal of a token.
 
-Errors: GivenUp, also for what the libraries raise over JSON of another shape than a version's, a
-token's or a catalogue's. What else the call raises comes out as it is.
+Raises: GivenUp, also if a library fails on JSON of an unexpected shape (of a version, a token or a
+catalog). Any other exception of a call propagates unchanged.
 """
 
 from __future__ import annotations
@@ -32,27 +32,30 @@ from senlin_affinity.model.errors import CloudError
 
 T = TypeVar('T')
 
-#: Seconds that a server may be silent, where nobody says otherwise.
+#: The default timeout, in seconds.
 REQUEST_TIMEOUT = 60.0
-#: The deadline of a call is so many timeouts, and that of an operation.
+#: The deadlines of a call and of an operation, in timeouts.
 TIMEOUTS = 3
 OPERATION = 5
-#: What the libraries make of an answer that is not what an API says.
+#: What the libraries raise for a response of an unexpected shape.
 _ODD = (AttributeError, LookupError, RecursionError, TypeError)
-#: When the operation is over, by the clock of ``time.monotonic``; None: there is none.
+#: The end of the operation according to ``time.monotonic``; None outside of operations.
 _ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', default=None)
 
 
 class GivenUp(CloudError):
-    """Ended by us, where the libraries would go on, or wait for ever.
+    """The error of a call that this package ends, where the libraries would not.
 
-    ``is_uncertain`` is True where something was sent, or is not known not to have been.
+    ``is_uncertain`` is True if a request was sent, or may have been sent.
     """
 
 
 @contextlib.contextmanager
 def operation(timeout: float) -> Iterator[None]:
-    """What is asked in here ends within five timeouts, or with the operation that this is in."""
+    """End all calls in the block within five timeouts, or with the enclosing operation if earlier.
+
+    Writes are exempt.
+    """
     known, ends = _ENDS.get(), time.monotonic() + OPERATION * timeout
     token = _ENDS.set(ends if known is None else min(known, ends))
     try:
@@ -62,7 +65,7 @@ def operation(timeout: float) -> Iterator[None]:
 
 
 def left(timeout: float) -> float:
-    """Seconds that a call may take that begins now."""
+    """Return the seconds that a call may take from now; 0 or less if the operation is over."""
     ends = _ENDS.get()
     return TIMEOUTS * timeout if ends is None else min(TIMEOUTS * timeout, ends - time.monotonic())
 
@@ -70,10 +73,13 @@ def left(timeout: float) -> float:
 def within(
     timeout: float, call: Callable[[], T], session: Any = None, *, is_write: bool = False
 ) -> T:
-    """What the call answers, or raises, within three timeouts, and the operation's deadline.
+    """Return what ``call`` returns, or raise what it raises, within three timeouts.
 
-    :param session: the session of keystoneauth that the call uses, if there is one yet.
-    :param is_write: the operation's deadline does not count.
+    The deadline of the operation applies, too. If a deadline passes, give up the session and raise
+    GivenUp.
+
+    :param session: the keystoneauth session that the call uses, if it exists already.
+    :param is_write: ignore the deadline of the operation.
     """
     if session is not None and is_given_up(session):
         raise GivenUp(f'the connection was given up: a request before had {session.session.why}')
@@ -111,21 +117,21 @@ def within(
     try:
         raise errors[0]
     finally:
-        errors[0].__context__ = cause  # not what the caller happens to be handling
+        errors[0].__context__ = cause  # "raise" has replaced it by what the caller handles
 
 
 def is_given_up(session: Any) -> bool:
-    """Will a session send nothing more?"""
+    """Check whether the session was given up and sends nothing more."""
     return isinstance(session.session, _Nowhere)
 
 
 class _Nowhere(requests.Session):
-    """Takes the place of a session's connections: nothing more is sent."""
+    """An HTTP session that sends nothing; it replaces the one of a session that was given up."""
 
     def __init__(self, why: str) -> None:
         super().__init__()
         self.why = why
 
     def request(self, *_arguments: Any, **_more: Any) -> NoReturn:
-        """Refuse a request."""
+        """Raise ConnectionError with the reason for which the session was given up."""
         raise requests.ConnectionError(self.why)

@@ -1,20 +1,21 @@
-"""All hosts that Placement has for a request, where they are few: a no of them is the cloud's.
+"""Fetch all hosts that Placement has for a request, if they are few enough to prove a decision.
 
-Data flow: for each part of what an owner reads of a refusal
-(:mod:`senlin_affinity.preflight.upper_bound`) Placement is asked, unless the
-hosts that are known do. A longer answer proves that one was not cut.
-Each host is asked for by the id of its provider, the servers of the group are the owner's own list,
-and the look that comes out has these hosts as a whole look has them. All others are refused, or
-would add to no number. Where something of this is not so, None comes out.
+Data flow: what an owner may read of a rejection depends on a few questions: the request itself, and
+the request with one change (:mod:`senlin_affinity.preflight.upper_bound`). Placement is queried for
+each of them, unless the hosts that are known already have enough capacity. A longer response proves
+that the others were not truncated. Each host is fetched by the id of its resource provider, and the
+servers of the group come from the owner's list. The resulting view contains these hosts as a
+snapshot of the whole cloud would. Any other host is rejected, or changes no number. If one of these
+conditions does not hold, the result is None.
 
-A member on another host is on one that is called by what the owner sees of it (``hostId``).
+The host of a member that runs elsewhere is identified by ``hostId``, which its owner can read.
 
-Units: ``MOST`` hosts, with a request for each; a request for the question and for each change that
-it is not enough for; and up to 6 more: does Nova show the owner the hosts, the services (in a zone,
-or of how many the hosts are a part), a longer answer, the servers, their migrations, the
-soft-deleted ones.
+Units: one request for each of at most ``MOST`` hosts, one for the question, one for each change
+that these hosts do not settle, and up to six more: whether Nova lists the hosts for the owner, the
+compute services (for a zone, or to count all hosts), a longer response, the servers, their
+migrations, and the soft-deleted servers.
 
-Errors: CloudError.
+Raises: CloudError.
 """
 
 from __future__ import annotations
@@ -41,17 +42,19 @@ from senlin_affinity.preflight.upper_bound import CandidateQuery
 
 T = TypeVar('T')
 _FORBIDDEN = 403
-#: Nova works as long for one of them as for so many in its list of all: so many are asked for
-#: where that is less, and ``_ALWAYS`` in a cloud of any size.
+#: Up to ``_ALWAYS`` hosts are always fetched one by one; up to ``MOST`` if that is cheaper than the
+#: list of all hosts, where one request costs Nova as much as ``_ROWS`` rows of the list.
 MOST, _ALWAYS, _ROWS = 250, 20, 4
 
-#: A list of providers has a kilobyte for each.
+#: The limit of hosts in aggregates whose providers are listed. The list has a kilobyte for each.
 _MOST_MIRRORED = 1000
 
 
 class Facts(NamedTuple):
-    """What was read already: an answer of Placement's, with its query and the limit of it, and the
-    aggregates of each service host.
+    """The results of earlier requests.
+
+    Those are a response of Placement, with its query and limit, and the aggregates of each service
+    host.
     """
 
     text: str | None = None
@@ -63,7 +66,7 @@ class Facts(NamedTuple):
 def see(
     clients: Clients, asked: Narrow, view: CloudView, known: Facts, timeout: float | None = None
 ) -> CloudView | None:
-    """The look with these hosts, to be said to who may not see hosts."""
+    """Fetch the view, with ``owner_sees_hosts=False``; return None if it proves no decision."""
     seeing = _Seeing(clients, asked, view, known, timeout)
     found = seeing.see()
     return (
@@ -72,7 +75,7 @@ def see(
 
 
 class _Seeing:
-    """One such look; what it asks for is asked for once."""
+    """The state of one fetch; no request is repeated."""
 
     def __init__(
         self, clients: Clients, asked: Narrow, view: CloudView, known: Facts, timeout: float | None
@@ -94,7 +97,7 @@ class _Seeing:
         self._summaries: dict[str, Any] = {}
 
     def see(self) -> CloudView | None:
-        """The look, if it proves what it says."""
+        """Fetch the view; return None if it does not prove the decision."""
         asked, bare = self._asked, self._bare
         is_bound = upper_bound.is_bound(asked, bare)
         if self._compute.pick(hosts.UUIDS) < hosts.UUIDS or (is_bound and not self._see_tree()):
@@ -105,7 +108,7 @@ class _Seeing:
         is_whole = base.text in self._whole
         if not (is_whole or base.is_open):
             return None
-        # Who sees the hosts is told what would help of all of them.
+        # The remedies of an owner who sees the hosts concern all of them.
         is_yes_only = self._is_one or self._inventory.shows_hosts()
         if is_yes_only and not is_bound:
             return None
@@ -129,7 +132,7 @@ class _Seeing:
         return upper_bound.part(self._asked, self._bare, data, sets, self._tree)
 
     def _are_changes_known(self, base: CandidateQuery) -> bool:
-        """Is the question with each change that the owner could make answered?"""
+        """Check whether the hosts settle the question with each possible change by the owner."""
         zones = {*self._zone_of.values()}
         changes = upper_bound.changes(self._asked, self._bare, zones)
         return upper_bound.are_few_zones(zones) and all(
@@ -137,7 +140,7 @@ class _Seeing:
         )
 
     def _is_known(self, base: CandidateQuery, data: Data) -> bool:
-        """Is the question with a change answered, by these hosts or by those that it adds?"""
+        """Check whether the hosts settle the changed question; fetch its candidates if not."""
         part = self._part(data)
         if part is not None and part.text in self._whole:
             return True
@@ -150,9 +153,9 @@ class _Seeing:
         )
 
     def _ask(self, part: CandidateQuery) -> bool:
-        """Ask Placement for the hosts of a part; False where they are odd, or too many."""
+        """Fetch the candidates of a query; return False if they are too many or too complex."""
         answer, limit = self._known.answer, self._known.limit
-        needed = min(part.limit, MOST + 1)  # whose hosts are too many
+        needed = min(part.limit, MOST + 1)  # MOST + 1 hosts are too many
         if part.text != self._known.text or len(answer['allocation_requests']) == limit < needed:
             limit = needed
             answer = allocations.candidates(self._placement, part.text, limit)
@@ -165,7 +168,7 @@ class _Seeing:
         return self._are_few(len(self._summaries))
 
     def _are_few(self, number: int) -> bool:
-        """Is it cheaper to ask for so many hosts one by one than for the whole cloud?"""
+        """Check whether so many single hosts are cheaper to fetch than the whole cloud."""
         if number <= _ALWAYS:
             return True
         return number <= MOST and number * _ROWS <= len(self._every_zone)
@@ -175,9 +178,9 @@ class _Seeing:
         return hosts.zones(self._compute)
 
     def _see_tree(self) -> bool:
-        """Is the one host seen that all servers of the group are on?"""
+        """Find the one host that all members of the group run on; return False if unknown."""
         self._servers = members.own(self._owners)
-        if not self._is_one:  # who sees it names it
+        if not self._is_one:  # with a single client, the servers name their hosts
             self._zone_of = self._every_zone
         known = members.named(self._servers, self._zone_of.keys())
         located = members.located(self._bare.snapshot.server_groups or (), known)
@@ -191,7 +194,7 @@ class _Seeing:
         return True
 
     def _see_others(self) -> None:
-        """The zones and the members, as far as they matter."""
+        """Fetch the zones and the members with their migrations, where they matter."""
         if upper_bound.is_zone_asked(self._asked, self._bare) and not self._zone_of:
             self._zone_of = self._every_zone
         groups = self._bare.snapshot.server_groups or ()
@@ -204,7 +207,7 @@ class _Seeing:
             self._soft_deleted = _allowed(lambda: members.soft_deleted(self._compute, groups))
 
     def _view(self, base: CandidateQuery) -> CloudView:
-        """The look with the hosts of all answers."""
+        """Build the view from all responses so far; fetch the hypervisors that it lacks."""
         for root in self._summaries:
             if root not in self._hypervisors:
                 self._hypervisors[root] = hosts.hypervisor(self._compute, root)
@@ -232,7 +235,7 @@ class _Seeing:
         return dataclasses.replace(self._bare, snapshot=snapshot)
 
     def _groups(self) -> tuple[ServerGroup, ...]:
-        """The groups, with their members where they are."""
+        """Return the groups, and the hosts of their members as far as they are known."""
         names = {each.service_host for each in self._hypervisors.values() if each is not None}
         known = members.named(self._servers, names)
         return members.located(
@@ -258,7 +261,10 @@ class _Seeing:
         return is_none_stale and names <= {*seen, *short}
 
     def _is_longest(self) -> bool:
-        """Does Placement answer with more than was taken for all that it has?"""
+        """Check whether Placement returns a longer response than the longest complete one.
+
+        If it does, ``max_allocation_candidates`` truncated none of these. At most one request.
+        """
         answers = self._answers.items()
         lengths = {part.text: len(each['allocation_requests']) for part, each in answers}
         longest = max((lengths[text] for text in self._whole), default=0) + 1
@@ -271,7 +277,7 @@ class _Seeing:
 
 
 def _is_plain(query: str, answer: Any) -> bool:
-    """Is each host one provider, that nobody shares with, asked for one thing?"""
+    """Check whether each host is one unshared provider, and one unsuffixed group is queried."""
     with reading(CANDIDATES):
         summaries = answer['provider_summaries']
         return 'resources' in parse_qs(query) and all(
@@ -290,7 +296,7 @@ def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> Room:
 
 
 def _allowed(read: Callable[[], T]) -> T | None:
-    """What is read; None where the cloud's eyes may not see it."""
+    """Return what ``read`` returns; None if the operator's credentials do not permit it (403)."""
     try:
         return read()
     except CloudError as error:
