@@ -127,7 +127,7 @@ def answer(
 
 
 def _read(question: Question, constraints: Sequence[Constraint]) -> Question:
-    """The question with its options read."""
+    """Return the question with its options parsed; raise InvalidSpec for an invalid option."""
     if not question.options:
         return question
     # Imported here: without options, a plan does not need oslo.config.

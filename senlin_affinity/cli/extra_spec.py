@@ -19,7 +19,7 @@ COLUMNS = ('name', 'value', 'status', 'description')
 
 
 class ValidateExtraSpecs(base.Lister):
-    """Check extra specs as a flavor would have them; all errors are told."""
+    """Check extra specs as a flavor would have them, and report all errors."""
 
     def _add_arguments(self, add: base.Add) -> None:
         add('specs', metavar='NAME=VALUE', nargs='+', help='an extra spec, as a flavor has it')

@@ -1,12 +1,12 @@
-"""How many servers fit on each host by the figures of its resources, in plain arithmetic.
+"""Compute how many servers fit on each of many hosts from inventories and usages, quickly.
 
-Shapes::
+Example::
 
-    plain_rooms(question, hosts) == [7, 0, 12]
+    plain_rooms(resolved, hosts) == [7, 0, 12]
 
-Units: numbers of servers. 0 or less is no room, or that plain figures do not tell: the host has a
-tree of several providers, shares storage, is a vSphere cluster, has an answer of Placement's own,
-or a figure that is not known.
+Units: numbers of servers. 0 or less: the host is full, or its figures are not sufficient, because
+it has several resource providers, shares storage, is a vSphere cluster, has an answer of Placement
+(``grants``), or a figure that is unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOTHING = Resource(0, 0)
 
 
 def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[int]:
-    """The room on each host."""
+    """Return the free capacity of each host; 0 or less also if the figures are not sufficient."""
     asked = resolved.demand
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
@@ -34,7 +34,7 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
     distinct = dict(zip(keys, resources, strict=True))
     if 2 * len(distinct) > len(hosts):
         rooms = _rooms(asked, resources)
-    else:  # hosts that are equal in them share one object
+    else:  # hosts with equal resources share one object
         rooms_of = dict(zip(distinct, _rooms(asked, [*distinct.values()]), strict=True))
         rooms = [*map(rooms_of.__getitem__, keys)]
     if _is_any_odd(hosts):
@@ -43,7 +43,7 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
 
 
 def _is_any_odd(hosts: Sequence[Host]) -> bool:
-    """Is one of them odd? Field by field, as few are."""
+    """Check whether the figures of any host are insufficient; one field at a time is faster."""
     if any(map(_IS_NESTED, hosts)) or any(map(_IS_PARTIAL, hosts)):
         return True
     is_granted = [*map(_GRANTS, hosts)].count(None) < len(hosts)
@@ -55,7 +55,7 @@ def _is_odd(host: Host) -> bool:
 
 
 def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) -> Sequence[int]:
-    """The room by all classes."""
+    """Return the free capacity of each inventory for all requested resource classes."""
     known = [has or {} for has in resources]
     rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
     for other in others:
@@ -66,12 +66,12 @@ def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) ->
 
 
 def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: int) -> list[int]:
-    """The room by one class."""
+    """Return the free capacity of each inventory for this amount of one resource class."""
     try:
         known = [*map(itemgetter(name), resources)]
     except KeyError:
         known = [has.get(name, _NOTHING) for has in resources]
-    # Of other classes no list tells the largest unit, so that more than one may be refused.
+    # An unknown max_unit of another class could be less than the amount, except for 1.
     is_any = amount == 1 or name in UNIT_CLASSES
     return [
         (capacity - used) // amount

@@ -16,8 +16,8 @@ Each key of a remedy's ``data`` is an action; several are applied together::
     {'quotas': {'project_id': '...', 'limits': {'instances': 7}}}    and user_id, user_limits
     {'options': {'most_per_rack': 3}}   {'given_up': ['fence']}          a waived constraint
 
-Units: those of the snapshot. A zone of None is no zone. New hosts are empty; ``units`` has the
-fields of their resource classes that differ from the defaults.
+Units: those of the snapshot. A zone of None drops the requested zone. New hosts are empty;
+``units`` has the fields of their resource classes that differ from the defaults.
 """
 
 from __future__ import annotations

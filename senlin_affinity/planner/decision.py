@@ -91,8 +91,9 @@ class Decision:
     ``at_most`` says in words why Nova may place fewer than ``capacity``. ``placements`` are where
     the servers go: of those wanted, as many as are expected to fit. ``remedies`` are what
     would help, the smallest change first; empty where the request fits. ``tried`` are the changes
-    that the asker could try, whether they help or not. ``assumptions`` are what nobody told, and
-    could change the capacity. ``violated`` is where the rule of the group does not hold already.
+    that the owner of the request could make, whether they help or not. ``assumptions`` are about
+    unspecified inputs that could change the capacity. ``violated`` is where the members of the
+    group already break its policy.
     """
 
     fits: bool | None

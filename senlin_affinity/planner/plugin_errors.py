@@ -24,7 +24,10 @@ _MOST_NAMED = 3
 
 @contextmanager
 def blaming(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
-    """Blame the constraint for an exception within. (Per host, a plain ``except`` costs less.)"""
+    """Convert an exception of the block into a ConstraintError that names the constraint.
+
+    Code that runs once per host uses a plain ``except``, which costs less.
+    """
     try:
         yield
     except ConstraintError:

@@ -1,25 +1,24 @@
-"""What the owner of a cluster reads who may not list the hosts: what a trial would show, no more.
+"""Limit what a tenant learns to what creating the servers would reveal anyway.
 
-A trial is to create the servers, within the quotas, and to look how many of them come up; and to do
-the same with something of one's own changed: the server group, the zone, the flavor, the spread.
-Whoever may not list the hosts can do so at any time, and reads no more than that.
+A tenant is a cluster owner who may not list hosts. Tenants can always create the servers within
+their quotas, count how many become active, and repeat that with another server group, zone, flavor
+or spread of their own. The report contains the results of such trials and nothing else:
 
-Data flow: a decision made with the operator's client becomes a :class:`TenantReport`, and nothing
-else is put into words. A rule is a reason where more servers fit without it, by the number that the
-owner reads, unless a quota is what ends the trial; its sentence (``Reason.for_owner``) is made of
-what the owner asked for, never of a host's facts. A rule about the request as a whole says its own
-facts, such as those of a quota. A change is named if it is ``Remedy.for_tenant``. All else is "no
-host takes more".
+* the number of servers that fit;
+* the facts of a constraint on the request as a whole, such as a quota;
+* each constraint on hosts without which more servers fit, unless a quota already stops the trial.
+  Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
+* the changes in ``Decision.tried``.
 
-Shapes::
+Any other cause is reported as "no host takes more of them".
+
+Example::
 
     does not fit: at most 2 of 6; a host may hold 1 of server group web; would help:
     max_server_per_host: 2 (4 of 6), policies: soft-anti-affinity (4 of 6)
 
-Units: numbers of servers, none above what is asked for, and none above what the quotas leave. That
-a greater quota would help is not said: no trial shows what hosts take beyond it.
-
-Errors: none.
+Units: numbers of servers, capped by the requested number and by the quotas. A larger quota is never
+proposed, because a trial does not show how many servers the hosts take beyond the quota.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 NOBODY = 'no host takes more of them, and operators can see why'
 NOT_KNOWN = 'whether the servers fit could not be found out, and operators can see why'
 _MOST_CHANGES = 3
-#: Where in a question its owner wrote what an error quotes, and nothing else is quoted.
+#: The parts of a question whose errors quote nothing but the owner's own input.
 _OWN_PATHS = (
     *('count', 'flavor', 'policy', 'profile', 'properties', 'scheduler_hints', 'server_group'),
     'spread',
@@ -54,7 +53,7 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """How many of the servers would come up, why no more, and how many with a change."""
+    """How many servers would start, why not more, and how many would start after each change."""
 
     wanted: int
     number: int
@@ -62,7 +61,7 @@ class TenantReport:
     changes: tuple[tuple[str, int], ...] = ()
 
     def line(self) -> str:
-        """All of it in one line."""
+        """Return the report in one line."""
         parts = [f'does not fit: at most {self.number} of {self.wanted}', *self.reasons]
         if self.changes:
             helps = (f'{change} ({number} of {self.wanted})' for change, number in self.changes)
@@ -73,7 +72,7 @@ class TenantReport:
 def shown(
     decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint]
 ) -> TenantReport:
-    """What a trial would show of a request that does not fit."""
+    """Return the tenant's report of a request that does not fit."""
     wanted = decision.wanted
     number = min(decision.capacity or 0, wanted)
     bounds = [wanted]
@@ -83,7 +82,7 @@ def shown(
             bounds.append(verdict.room or 0)
             reasons.append(sentence(verdict, decision.reasons))
     rules = []
-    if number < min(bounds):  # else no trial fills the hosts: it does not show what is in the way
+    if number < min(bounds):  # otherwise, a trial stops before the hosts are full
         rules = [*dict.fromkeys(_rules(resolved, constraints, number, wanted))] or [NOBODY]
     return TenantReport(wanted, number, (*reasons, *rules), _changes(decision, number))
 
@@ -91,7 +90,7 @@ def shown(
 def refusal(
     decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint]
 ) -> Refusal:
-    """The refusal of what does not fit, or of what is not known and needs to be."""
+    """Return a tenant's rejection of a request that does not fit, or whose answer is unknown."""
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
     trial = shown(decision, resolved, constraints)
@@ -100,7 +99,11 @@ def refusal(
 
 
 def hidden(error: Exception) -> AffinityError:
-    """An error as the owner may read it: about what the owner wrote, or only that there is one."""
+    """Return the error that a tenant may read.
+
+    An error about the owner's own input or about the binding is returned unchanged, one about the
+    zones without the names of zones. Any other error becomes a CloudError without details.
+    """
     if isinstance(error, BindingError):
         return error
     path = error.path.partition('.')[0] if isinstance(error, InvalidSpec) else ''
@@ -114,7 +117,7 @@ def hidden(error: Exception) -> AffinityError:
 def _rules(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], number: int, wanted: int
 ) -> Iterator[str]:
-    """The sentences of the rules without which more would fit."""
+    """Yield a sentence for each constraint without which more than this number of servers fit."""
     own = _own(resolved)
     for rule in constraints:
         if not (is_of_hosts(rule) and is_for_owner(rule.reasons)):
@@ -131,7 +134,7 @@ def _rules(
 def _without(
     rule: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
 ) -> int:
-    """How many of the servers fit without a rule."""
+    """Return how many of the wanted servers fit without the constraint."""
     then = evaluate(carry_out(rule.without(resolved), resolved), constraints)
     return min(then.capacity or 0, wanted)
 
@@ -159,7 +162,7 @@ def _own(resolved: ResolvedRequest) -> Mapping[str, Any]:
 
 
 def _is_own(words: str, own: Mapping[str, Any]) -> bool:
-    """Does a sentence name nothing else?"""
+    """Check whether the owner's requirements fill every field of the format string."""
     try:
         words.format_map(own)
     except (KeyError, ValueError, IndexError, AttributeError):
@@ -168,7 +171,11 @@ def _is_own(words: str, own: Mapping[str, Any]) -> bool:
 
 
 def _changes(decision: Decision, number: int) -> tuple[tuple[str, int], ...]:
-    """What would help: if it is enough, the smallest first, or else what helps most."""
+    """Return the best changes and the number of servers that fit with each.
+
+    If some changes make all servers fit, only these are returned, the smallest first; otherwise,
+    those with the highest numbers.
+    """
     ranked = sorted(
         (-min(each.capacity, decision.wanted), each.size, [*Kind].index(each.kind), each.change)
         for each in decision.tried

@@ -173,7 +173,7 @@ def _is_image_hidden(asked: Question) -> bool:
 def _said(
     scale_request: ScaleRequest, view: CloudView, decision: Decision, answer: Placement | Refusal
 ) -> HookResult:
-    """Return the answer with a rejection in the words that the owner may read."""
+    """Return the answer; a rejection becomes the tenant's report if the owner sees no hosts."""
     if not isinstance(answer, Refusal):  # the hosts are chosen
         assumed = assuming(decision.assumptions)
         return HookResult(answer, note=f'fits{assumed}' if assumed else None)

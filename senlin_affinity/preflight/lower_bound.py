@@ -1,20 +1,21 @@
-"""A yes at the cost of a few hosts: enough room among some of those that Placement has.
+"""Accept a request from a sample of allocation candidates, at constant cost. Never reject one.
 
-Data flow: what the owner sees of what is his (group, flavor, image, quotas) says what Placement is
-asked (:func:`query`). What it grants on the hosts of its answer, of which nothing else is known, is
-enough or not (:func:`is_enough`); where it is not, the whole cloud is looked at. Rules that read
-aggregates are asked about those that there are, and Placement for hosts in the ones they let in.
+:func:`query` derives Placement's query from the owner's group, flavor, image and quotas;
+:func:`is_enough` checks whether the hosts of the answer take all servers. Nothing but their
+allocation candidates is known of these hosts, so a sample is enough only if
 
-It never refuses. A yes holds as far as Placement answers for the rules (``enforced_by_placement``)
-and as no other rule has anything to say; the hosts of the group's members are not known, and taken
-to be those where they are most in the way. Placement does not know everything: that a compute
-service is down, that a member moves, that hypervisors share a service host. So some of the hosts
-are to spare, the roomiest, and a cloud that has so few is looked at as a whole. Where more than
-these are not what they seem, Nova refuses what was let through.
+* each constraint is enforced by Placement (``enforced_by_placement``), reads nothing about hosts,
+  or skips the request. The constraints on aggregates are evaluated for the sets of aggregates that
+  hosts are in, and the query is restricted to aggregates that all of them accept;
+* the servers fit wherever the members of the group are: their hosts are unknown, and the members
+  are assumed to fill the hosts with the most free capacity;
+* the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
+  that a compute service is down, that a member migrates, or that hypervisors share a service host.
+  If this affects more hosts than the spare ones, Nova may reject an accepted request.
 
-Units: ``limit`` is a number of Placement's allocation requests, most of which are a host each.
+Units: ``limit`` is a number of allocation requests; most hosts have one.
 
-Errors: InvalidSpec for a question that is not right.
+Raises: InvalidSpec for an invalid question.
 """
 
 from __future__ import annotations
@@ -40,21 +41,22 @@ from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.preflight import question
 from senlin_affinity.preflight.question import CloudView, Narrow
 
-#: So many hosts are to spare.
+#: The number of hosts in a sample that no server needs.
 SPARE = 10
-#: Of more, it is no longer a few.
+#: A sample of more hosts is not cheaper than the whole cloud.
 _MOST = 1000
-#: A rule that reads nothing else of the cloud has read all of it here.
+#: The parts of a snapshot that are complete beside a sample.
 _SEEN = frozenset({'flavors', 'server_groups', 'quotas'})
 _INSTANCES = ('quota.instances', 'quota.user_instances')
 
 
 @dataclass(frozen=True)
 class Query:
-    """What Placement is asked, for how much of its answer, and what is left to ask its hosts.
+    """A query for a sample of allocation candidates, with the question for the returned hosts.
 
-    ``name`` is the query that the rules know the grants by: without what the aggregates add;
-    ``zone`` is that of the hosts.
+    ``asked`` lacks the constraints on aggregates, because the query enforces them. ``name`` is the
+    query without the aggregates that were added for them; the ``grants`` of a host refer to it.
+    ``zone`` is the zone of the returned hosts.
     """
 
     text: str
@@ -64,21 +66,21 @@ class Query:
     zone: str | None = None
 
     def host(self, identity: str, room: int) -> Host:
-        """A host that takes so many servers for certain, known by its root provider."""
+        """Return a host that takes this many servers, named by the id of its root provider."""
         grants = (CandidateCapacity(self.name, room, room),)
         return Host(identity, identity, availability_zone=self.zone, grants=grants)
 
 
 def are_aggregates_needed(asked: Narrow, view: CloudView) -> bool:
-    """Does a zone or a rule need the aggregates, which must then be in the look?"""
+    """Check whether a requested zone or a constraint needs the aggregates of the cloud."""
     resolved = _resolved(asked, view, None)
     return wanted_zone(resolved) is not None or bool(_readers(asked, view, resolved))
 
 
 def query(asked: Narrow, view: CloudView, sets: Collection[frozenset[str]] = ()) -> Query | None:
-    """What Placement is asked; None where no few hosts would do, however much room they have.
+    """Return the query for a sample; None if no sample of at most 1000 hosts can be enough.
 
-    :param sets: the aggregates that hosts are in together.
+    :param sets: the sets of aggregates that hosts are in.
     """
     resolved = _resolved(asked, view, None)
     number, readers = _number(resolved), _readers(asked, view, resolved)
@@ -94,9 +96,10 @@ def query(asked: Narrow, view: CloudView, sets: Collection[frozenset[str]] = ())
 
 
 def left_by_quota(asked: Narrow, view: CloudView) -> int | None:
-    """How many servers the quota of instances leaves, where it alone refuses what is asked.
+    """Return how many servers the quota of instances leaves, if nothing else rejects the request.
 
-    None: it does not, or something else may refuse more. Nothing that an owner could change helps.
+    None: that quota does not reject the request as a whole, or another verdict does. A tenant
+    cannot change such a quota, so no remedy has to be searched.
     """
     said = evaluate(_resolved(asked, view, None), asked.constraints)
     refusals = [verdict for verdict in said.request.values() if not verdict]
@@ -106,23 +109,23 @@ def left_by_quota(asked: Narrow, view: CloudView) -> int | None:
 
 
 def of(asked: Narrow, count: int) -> Narrow:
-    """The same about so many servers."""
+    """Return the same question about another number of servers."""
     return dataclasses.replace(asked, question=dataclasses.replace(asked.question, count=count))
 
 
 def _number(resolved: ResolvedRequest) -> int:
-    """How many hosts are enough, whatever room they have."""
+    """Return a sufficient number of hosts: one for each new server, and one for each member."""
     group = resolved.server_group
     return resolved.request.count + (0 if group is None else len(group.members))
 
 
 def _best(query: Query) -> list[Host]:
-    """As many hosts as are asked for, with all the room that one could need."""
+    """Return the best possible answer to the query: each host takes ``limit`` servers."""
     return [query.host(str(number), query.limit) for number in range(query.limit)]
 
 
 def _readers(asked: Narrow, view: CloudView, resolved: ResolvedRequest) -> list[Constraint]:
-    """The rules about the aggregates of a host that have something to say."""
+    """Return the constraints that read the aggregates of a host and may reject it."""
     name = candidate_query.query(resolved) or ''
     host = Query('', 1, name, asked, wanted_zone(resolved)).host('any', 1)
     said = evaluate(_resolved(asked, view, [host]), asked.constraints)
@@ -141,7 +144,10 @@ def _chosen(
     readers: Sequence[Constraint],
     sets: Collection[frozenset[str]],
 ) -> MemberOf | None:
-    """The aggregates of hosts that all of these rules let in, for certain."""
+    """Return a ``member_of`` that matches only hosts that all of these constraints accept.
+
+    None: there is no such expression, or the aggregates are unknown.
+    """
     if view.snapshot.aggregates is None:
         return None
     resolved = question.ask(asked.question, view)
@@ -155,7 +161,10 @@ def _chosen(
 
 
 def is_enough(asked: Narrow, view: CloudView, hosts: Sequence[Host]) -> bool:
-    """Is there room for all servers on these hosts, wherever the members of the group are?"""
+    """Check whether all servers fit on these hosts without the spare ones, as far as needed.
+
+    True only if no constraint could reject a host for a reason that the sample does not contain.
+    """
     needed = sorted(hosts, key=_room, reverse=True)[SPARE:]
     resolved = _resolved(asked, view, needed)
     said = evaluate(resolved, asked.constraints)
@@ -163,22 +172,29 @@ def is_enough(asked: Narrow, view: CloudView, hosts: Sequence[Host]) -> bool:
 
 
 def _text(asked: Narrow, view: CloudView) -> str | None:
-    """With the aggregates of the zone; None where nothing holds Nova to one host or to a zone."""
+    """Return Nova's query, restricted to the zone; None if it does not restrict the hosts enough.
+
+    It does not if the servers must join the members of an affinity group on their unknown host, or
+    if no aggregate carries the requested zone.
+    """
     resolved = question.ask(asked.question, view)
     wanted, group = wanted_zone(resolved), resolved.server_group
     if group is not None and group.policy == AFFINITY and group.members:
-        return None  # they are on one host, and it is not known on which
+        return None  # the host of the members is unknown
     if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
         return None
     return candidate_query.query(resolved)
 
 
 def _resolved(asked: Narrow, view: CloudView, hosts: Sequence[Host] | None) -> ResolvedRequest:
-    """The question of these hosts, the roomiest first; of their aggregates nothing is known."""
+    """Resolve the question for these hosts, whose aggregates are unknown.
+
+    :param hosts: sorted by free capacity, the most first; None or empty: the hosts are unknown.
+    """
     known = view.snapshot.server_groups or ()
     snapshot = dataclasses.replace(
         view.snapshot,
-        hosts=tuple(hosts or ()) or None,  # of none, nothing is known: neither is its zone
+        hosts=tuple(hosts or ()) or None,
         aggregates=None,
         server_groups=tuple(_standing(each, asked, hosts or ()) for each in known),
     )
@@ -186,7 +202,11 @@ def _resolved(asked: Narrow, view: CloudView, hosts: Sequence[Host] | None) -> R
 
 
 def _standing(group: ServerGroup, asked: Narrow, hosts: Iterable[Host]) -> ServerGroup:
-    """The group with the rules that are remembered, its members where they are most in the way."""
+    """Return the group with the rules of the binding and the least favourable member locations.
+
+    The members fill the slots of the first hosts; members without a slot have no host. A group
+    without ``max_server_per_host`` keeps its members as they are.
+    """
     group = dataclasses.replace(group, rules=asked.rules or group.rules)
     most = group.max_server_per_host
     if most is None:
@@ -202,7 +222,7 @@ def _room(host: Host) -> int:
 
 
 def is_settled(constraint: Constraint, said: Evaluation) -> bool:
-    """Has the rule nothing to say that Placement, or what is known, does not answer for?"""
+    """Check whether the sample contains all that the constraint reads for this request."""
     if constraint.enforced_by_placement:
         return True
     if is_of_domains(constraint) and constraint.has_domains(said.resolved):
@@ -213,12 +233,12 @@ def is_settled(constraint: Constraint, said: Evaluation) -> bool:
 
 
 def is_skipped(constraint: Constraint, said: Evaluation) -> bool:
-    """Has the rule nothing to say?"""
+    """Check whether every verdict of the constraint is SKIP with known bounds."""
     said_of_it = _verdicts(constraint.name, said)
     return all(each.outcome is Outcome.SKIP and each.bounds.is_known for each in said_of_it)
 
 
 def _verdicts(name: str, said: Evaluation) -> Iterator[Verdict]:
-    """All that a rule says of the hosts, and of the request."""
+    """Yield the verdicts of the constraint with this name about the hosts and the request."""
     every = chain((row.verdicts for row in said.matrix.used_rows), (said.request,))
     return (verdicts[name] for verdicts in every if name in verdicts)

@@ -1,12 +1,13 @@
-"""What is asked, what must be seen for it, and what the planner makes of both.
+"""Turn a question and the fetched view of a cloud into a request for the planner.
 
-Data flow: a :class:`Question` determines what to fetch (:func:`scope_of`); what was fetched is a
-:class:`CloudView`; :func:`ask` resolves the question's names in the view, and the planner decides.
-A server group that an attach would create is added to the snapshot.
+A :class:`Question` determines what to fetch (:func:`scope_of`); a :class:`CloudView` holds what was
+fetched; :func:`ask` looks up the question's names in the view. A server group that does not exist
+yet, because the attach of the policy will create it, is added to the snapshot.
 
-Units: ``count`` is a number of servers more.
+Units: ``count`` is the number of new servers.
 
-Errors: InvalidSpec where a spec is not right, or the snapshot has something else than it asks for.
+Raises: InvalidSpec for an invalid spec, for a name that the snapshot does not have, and for an
+existing server group that contradicts the policy.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from senlin_affinity.policy import profile
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import Properties, load
 
-#: The parts of a :class:`CloudView` that the properties of images, and Placement's answer, are.
+#: Keys of ``CloudView.unavailable``: the image's properties, and the allocation candidates.
 IMAGE, ANSWER = 'image', 'answer'
 
 
@@ -39,17 +40,19 @@ IMAGE, ANSWER = 'image', 'answer'
 class Question:
     """A question: do ``count`` more servers fit?
 
-    ``flavor`` and ``server_group`` are an id or a name, ``project_id`` is an id. ``policy`` is the
-    spec of an affinity policy (or its Properties), ``profile`` that of a Senlin profile: what is
-    said beside them wins, also a ``spread`` over one of the policy by the same criterion. ``image``
-    is a name or an id, or what it is; ``image_properties`` are added to it, or are all of one that
-    is not named.
-    ``spread`` has mappings as in a policy, or Spreads. ``enabled_filters`` of None are Nova's own
-    default. ``scheduler_hints`` replace the hints with the same keys in the profile; the key
-    ``group`` names the server group. ``options`` are values of the constraints' options, by
-    their names; ``explicit_options`` are the keys of options whose
-    values are specified, also where they are the defaults. A flavor that is
-    None is the profile's.
+    * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` is an id. Without a
+      ``flavor``, the profile's flavor is used.
+    * ``policy`` is the spec of an affinity policy or its Properties, ``profile`` the spec of a
+      Senlin profile. The other fields override both, also a ``spread`` of the policy by the same
+      criterion; ``member_of`` is added to the policy's.
+    * ``spread`` contains Spreads, or mappings as in a policy.
+    * ``image`` is a name, an id or an Image. ``image_properties`` are added to the properties of
+      the image; without an ``image``, they replace the profile's image.
+    * ``enabled_filters`` are the scheduler filters of the cloud; None means Nova's default.
+    * ``scheduler_hints`` replace the profile's hints with the same keys. The hint ``group`` names
+      the server group.
+    * ``options`` are values of constraint options, by key; ``explicit_options`` are the keys of
+      the options that are specified, even with their default value.
     """
 
     count: int
@@ -78,12 +81,12 @@ class Question:
 
     @property
     def properties(self) -> Properties | None:
-        """What the policy says."""
+        """The properties of the policy; None without a policy."""
         return cast('Properties | None', self.policy)
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
-        """One spread for each criterion."""
+        """One spread for each criterion; the question's own override the policy's."""
         said = (*(self.properties.spread if self.properties else ()), *self.spread)
         return (*{item.by: item for item in cast('tuple[Spread, ...]', said)}.values(),)
 
@@ -99,17 +102,17 @@ class Question:
 
     @property
     def is_pinned(self) -> bool:
-        """Must somebody choose the host of every server, since Nova does not keep to what is asked?
+        """Whether the policy must choose the host of every server, because Nova would not comply.
 
-        It does not keep to what :attr:`chooses_hosts`, or beside a policy, unless an option says
-        that it does, to reservations.
+        True if the question :attr:`chooses_hosts`, or if it has a policy and Nova does not enforce
+        the reservations (an option of the constraint ``reservations``).
         """
         is_reserved = self.properties is not None and pins_reserved(self.rules)
         return self.chooses_hosts or is_reserved
 
     @property
     def chooses_hosts(self) -> bool:
-        """Does it ask for a host itself, by ``member_of``, a spread over racks, DRS or pinning?"""
+        """Whether the policy pins hosts, by ``member_of``, ``pin_hosts``, DRS or a rack spread."""
         wanted = self.properties
         return any(item.by != ZONE for item in self.spreads) or (
             wanted is not None and (wanted.pins_hosts or wanted.is_drs_enabled)
@@ -117,7 +120,7 @@ class Question:
 
     @property
     def rules(self) -> Rules:
-        """What the constraints are told."""
+        """The settings that constraints read besides the request, without ``is_pinned``."""
         is_drs_required = self.properties is not None and self.properties.is_drs_enabled
         explicit = (
             self.explicit_options
@@ -129,10 +132,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Narrow:
-    """What a look at a few hosts must answer for, to be enough: every rule has to let all in.
+    """The question that a stage before the whole cloud must answer.
 
-    ``rules`` are those of the group that the binding remembers. ``is_lasting``: a no of today is
-    none, as hosts may be freed.
+    ``constraints`` must all accept. ``rules`` are the group rules that the binding stores.
+    ``is_lasting``: the answer must hold later as well, so a lack of capacity today does not lead to
+    a rejection.
     """
 
     question: Question
@@ -143,14 +147,16 @@ class Narrow:
 
 @dataclass(frozen=True)
 class FetchScope:
-    """What must be seen of the cloud.
+    """What to fetch of the cloud.
 
-    ``server_groups`` (ids or names) are the only ones that a snapshot is asked about (None: all),
-    ``project_id`` is whose it is. ``image`` is the image that counts; one that
-    ``is_image_needed`` must be there. ``drs_pattern`` asks for no more than the hosts with this in
-    their names. ``question`` is what Placement is asked about beside all this, in Nova's words.
-    ``narrow`` is for whom a yes is enough, if it can be had for less. ``servers`` are the ids of
-    those whose hosts count.
+    * ``server_groups`` are the ids or names of the groups to fetch (None: all), ``project_id`` is
+      the project of the servers.
+    * ``image`` is the name or id of the image. With ``is_image_needed``, there is no answer
+      without the image.
+    * ``drs_pattern`` limits the fetch to the hosts with this text in their names.
+    * ``question`` is the question whose allocation candidates are fetched.
+    * ``narrow`` is the question to answer from fewer hosts than the whole cloud, if possible.
+    * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
     """
 
     server_groups: tuple[str, ...] | None = None
@@ -163,7 +169,7 @@ class FetchScope:
     servers: tuple[str, ...] = ()
 
     def any_time(self) -> FetchScope:
-        """For a no that lasts: of more than the hosts that have room today."""
+        """Return the scope for a rejection that must not depend on the free capacity of today."""
         narrow = self.narrow and dataclasses.replace(self.narrow, is_lasting=True)
         return dataclasses.replace(self, narrow=narrow)
 
@@ -189,7 +195,7 @@ class CloudView:
 
 
 def scope_of(question: Question) -> FetchScope:
-    """What must be seen to answer it."""
+    """Return what to fetch to answer the question."""
     named = question.server_group or question.group_hint
     if named is None and question.properties is not None:
         named = question.properties.server_group_name
@@ -197,7 +203,7 @@ def scope_of(question: Question) -> FetchScope:
         () if named is None else (named,),
         question.project_id,
         _image_name(question),
-        # A host that somebody chooses must have the traits that the image requires, too.
+        # A pinned host must have the traits that the image requires, too.
         question.image is not None or question.is_pinned or reads_images(question.rules),
         question=question,
         servers=hints.named(
@@ -207,14 +213,14 @@ def scope_of(question: Question) -> FetchScope:
 
 
 def _image_name(question: Question) -> str | None:
-    """The image that is to be read: none where it is told, be it by its properties alone."""
+    """Return the name or id of the image to fetch; None if the question has its properties."""
     if question.image is not None:
         return question.image if isinstance(question.image, str) else None
     return profile.image(question.profile or {}) if question.image_properties is None else None
 
 
 def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[str, str] | None]:
-    """The image, and where it is not known, what is said to be all of its properties."""
+    """Return the image; if it is unknown, None and the properties that the question specifies."""
     image = question.image
     if not isinstance(image, Image):
         image = view.images.get(_image_name(question) or '')
@@ -225,12 +231,16 @@ def _image(question: Question, view: CloudView) -> tuple[Image | None, Mapping[s
 
 
 def ask(question: Question, view: CloudView) -> ResolvedRequest:
-    """The question with its names looked up, and what the specs say in it."""
+    """Return the question as a request whose names are looked up in the view."""
     return resolve(*build(question, view))
 
 
 def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudSnapshot, Rules]:
-    """The request, the snapshot that it is asked of, and the rules."""
+    """Return the request of the question, the snapshot to resolve it in, and the settings.
+
+    The snapshot has no hosts if only the profile names a host (``zone:host``), and the policy does
+    not choose the hosts.
+    """
     properties, spec = question.properties, question.profile or {}
     flavor = question.flavor or profile.flavor(spec)
     if flavor is None:
@@ -240,7 +250,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
     zone = question.availability_zone or (properties.availability_zone if properties else None)
     _check_zones(question, zone)
     if zone is None and profile.names_host(spec) and not rules.is_pinned:
-        # Most filters are not asked about a host that is named: only the quotas are sure to count.
+        # Nova skips most filters for a requested host: only the quotas are sure to apply.
         snapshot = dataclasses.replace(snapshot, hosts=None)
     image, image_properties = _image(question, view)
     request = PlacementRequest(
@@ -263,7 +273,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
 
 
 def _check_zones(question: Question, zone: str | None) -> None:
-    """Refuse a zone, the profile's or this one, of servers that are spread over the zones."""
+    """Raise InvalidSpec if the profile or the question names a zone for a spread over zones."""
     profile.check_zone(question.profile or {}, question.spreads)
     if zone is not None and any(item.by == ZONE for item in question.spreads):
         raise InvalidSpec(
@@ -274,7 +284,10 @@ def _check_zones(question: Question, zone: str | None) -> None:
 
 
 def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, CloudSnapshot]:
-    """The group's id or name in the snapshot, with the group that an attach would create."""
+    """Return the group's id or name, and the snapshot with the group that an attach would create.
+
+    None: the question has no group. Raise InvalidSpec if the existing group contradicts the policy.
+    """
     properties = question.properties
     hint = question.group_hint
     if properties is None or question.server_group is not None:
@@ -282,7 +295,7 @@ def _group(question: Question, snapshot: CloudSnapshot) -> tuple[str | None, Clo
     known, name = snapshot.server_groups, hint or properties.server_group_name
     if name is not None and known is None:
         return name, snapshot
-    # As an attach does: any group by its id, and the project's own by their name.
+    # As in an attach: find any group by its id, and a group of the project by its name.
     own = snapshot.server_groups_of(question.project_id)
     found = [group for group in known or () if group.id == name]
     found = found or [group for group in own if group.name == name]

@@ -1,18 +1,19 @@
-"""A no at the cost of a few hosts: what must be seen for it, and whether it is proved by that.
+"""Reject a request for a tenant from all of its allocation candidates, without the whole cloud.
 
-Data flow: what an owner reads of a refusal comes from some questions: the one that is asked, and
-the same with something of the owner's changed (:func:`changes`). Each is a :class:`CandidateQuery`,
-for which Placement is asked. A part is known where all hosts that Placement has for it were seen,
-and where those that were seen have room for all that could be counted (:func:`is_enough`): no other
-host raises its number then. :func:`is_proof` is about the look at all of these hosts.
+A tenant's report (:mod:`~senlin_affinity.preflight.disclosure`) depends on a few numbers: the
+capacity of the question, and that of the question with each change that the owner could make
+(:func:`changes`). For each of them, Placement gets one :class:`CandidateQuery`. A number is known
+if the answer to its query was not truncated, or if the fetched hosts have free capacity for all
+servers that could count (:func:`is_enough`), since no other host can raise the number then.
+:func:`is_proof` checks that the fetched hosts give the report that the whole cloud would give.
 
-A rule that reads the aggregates of a host is asked about the sets that there are, and Placement for
-hosts in at least those that it may let in. It then judges each host, as in a whole look. Any other
-rule that Placement does not answer for has to have nothing to say.
+A constraint that reads the aggregates of a host is evaluated for the sets of aggregates that hosts
+are in, the query covers at least those sets that it may accept, and then the constraint checks each
+returned host. Any other constraint must be enforced by Placement, or skip the request.
 
-Units: ``limit`` is a number of Placement's allocation requests, as in the certificate of a yes.
+Units: ``limit`` is a number of allocation requests; most hosts have one.
 
-Errors: InvalidSpec for a question that is not right.
+Raises: InvalidSpec for an invalid question.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.preflight import lower_bound, question
 from senlin_affinity.preflight.question import CloudView, Narrow
 
-#: The rules of an owner's that the changes do without.
+#: Constraints on hosts that the owner could drop, as one of the changes does.
 _WITHOUT = ('server_group', 'availability_zone')
-#: Rules by aggregates of which Nova asks Placement for the members.
+#: Constraints whose aggregates are a part of Nova's query.
 _IN_QUERY = ('availability_zone', 'reservations')
-#: A remedy names one of so many other zones.
+#: If the cloud has more zones, this module does not try them all.
 _MOST_ZONES = 10
-#: The zone and the aggregates of hosts.
+#: The zone and the aggregates of each host.
 Places = Collection[tuple[str | None, frozenset[str]]]
 
 
 class CandidateQuery(NamedTuple):
-    """What Placement is asked for one question, and for how much of its answer.
+    """A query for all allocation candidates of the question with one change.
 
-    ``name`` is the query that the rules know the grants by. ``is_open``: more servers than the
-    quotas leave are asked for, so that some of the hosts may be enough. ``is_of_tree``: of one host
-    alone. ``aggregates``: of hosts in one of these, as Nova has them, if there are any.
+    ``name`` is Nova's query, which the ``grants`` of a host refer to. ``is_open``: the request
+    exceeds a quota, so a truncated answer may be enough. ``is_of_tree``: the query is restricted to
+    one host. ``aggregates``: the query is restricted to hosts in any of these, unless it is empty.
     """
 
     text: str
@@ -67,9 +68,9 @@ class CandidateQuery(NamedTuple):
 
 
 def changes(asked: Narrow, view: CloudView, known_zones: Collection[str] = ()) -> Iterator[Data]:
-    """The question as it is, and all that an owner could change in it, as remedies have it.
+    """Yield the empty change, and then each change of the question that its owner could make.
 
-    :param known_zones: those of all hosts; none where no zone is asked for.
+    :param known_zones: the zones of all hosts; empty if no zone is requested.
     """
     resolved = _resolved(asked, view)
     yield {}
@@ -92,10 +93,10 @@ def part(
     sets: Collection[frozenset[str]] = (),
     tree: str | None = None,
 ) -> CandidateQuery | None:
-    """What Placement is asked about the question with a change; None where it can not tell.
+    """Return the query for the question with a change; None if no query surely covers its hosts.
 
-    :param sets: the aggregates that hosts are in together.
-    :param tree: the provider of the one host that may take more servers of the group, if it is so.
+    :param sets: the sets of aggregates that hosts are in.
+    :param tree: the root provider of the host that all members of an affinity group run on.
     """
     resolved = carry_out(data, _resolved(asked, view))
     group, demand, wanted = resolved.server_group, resolved.demand, wanted_zone(resolved)
@@ -103,12 +104,12 @@ def part(
     if is_bound and tree is None:
         return None
     if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(resolved):
-        return None  # Nova may ask for something else
+        return None  # Nova's query may differ
     known = resolved.snapshot.aggregates
     if known is None and candidate_query.are_aggregates_asked(resolved):
         return None
     if not data and wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
-        return None  # nothing holds Nova to it
+        return None  # no aggregate carries the zone: the query does not contain it
     name = candidate_query.query(resolved)
     chosen = keeping({*sets, frozenset()}, lambda each: _may_admit(asked, resolved, each))
     if name is None or chosen is None:
@@ -123,33 +124,33 @@ def part(
 
 
 def is_enough(asked: Narrow, view: CloudView, data: Data) -> bool:
-    """Is there room for all that could be counted, with a change?"""
+    """Check whether the hosts of the view take all servers that the quotas leave, with a change."""
     said = evaluate(carry_out(data, _resolved(asked, view)), asked.constraints)
     return (said.capacity or 0) >= _most(said)
 
 
 def fits(asked: Narrow, view: CloudView) -> bool:
-    """Do all servers fit on these hosts?"""
+    """Check whether all servers fit on the hosts of the view."""
     return evaluate(_resolved(asked, view), asked.constraints).fits is True
 
 
 def is_proof(asked: Narrow, view: CloudView, places: Places, *, is_whole: bool) -> bool:
-    """Is all that an owner reads by these hosts what he reads by the whole cloud?
+    """Check whether the tenant's report is the same for these hosts and for the whole cloud.
 
-    :param places: those of all hosts, where a zone is asked for.
-    :param is_whole: whether these are all hosts that Placement has for the question itself.
+    :param places: the zone and the aggregates of all hosts; read only if a zone is requested.
+    :param is_whole: whether these are all hosts that Placement returns for the question itself.
     """
     resolved = _resolved(asked, view)
     said = evaluate(resolved, asked.constraints)
     if not all(_is_answered_for(each, said) for each in asked.constraints):
         return False
     if any(row.code == 'resources.not_granted' for row in said.matrix.host_rows):
-        return False  # Placement knows more than the figures say, perhaps of other hosts as well
+        return False  # the figures disagree with Placement's answer, perhaps for other hosts too
     granted = [
         row for host, row in zip(said.hosts, said.matrix.host_rows, strict=True) if host.grants
     ]
     if any(not row.verdicts.get(name, True) for row in granted for name in _IN_QUERY):
-        return False  # Nova's aggregates reject a host that Placement grants
+        return False  # a host that Placement returns is not in these aggregates in Nova
     rooms = zip(said.hosts, said.matrix.upper, strict=True)
     if is_whole and not all(host.grants for host, room in rooms if room):
         return False
@@ -161,9 +162,10 @@ def is_proof(asked: Narrow, view: CloudView, places: Places, *, is_whole: bool) 
 
 
 def proved(asked: Narrow, view: CloudView) -> CloudView:
-    """Return a look that is a proof, as one whose aggregates were compared with Placement's.
+    """Return a view that passed :func:`is_proof`, with its aggregates marked as compared.
 
-    Placement's answers tell it, since Nova's aggregates reject none of their hosts.
+    The aggregates of Nova and Placement agree, because Nova's reject no host that Placement
+    returned.
     """
     compared = frozenset(asked_of_placement(_resolved(asked, view)))
     snapshot = dataclasses.replace(view.snapshot, compared_aggregates=compared)
@@ -171,7 +173,11 @@ def proved(asked: Narrow, view: CloudView) -> CloudView:
 
 
 def _is_answered_for(rule: Constraint, said: Evaluation) -> bool:
-    """Is what the rule says of these hosts, and without it, what it says of all?"""
+    """Check whether hosts outside the view cannot change what the constraint adds to the report.
+
+    Whether more servers fit without a constraint is known only for a constraint that a change
+    drops, or that rejects nothing.
+    """
     if not (_is_reader(rule) or lower_bound.is_settled(rule, said)):
         return False
     owner_sees_hosts = is_of_hosts(rule) and is_for_owner(rule.reasons)
@@ -179,27 +185,27 @@ def _is_answered_for(rule: Constraint, said: Evaluation) -> bool:
 
 
 def is_bound(asked: Narrow, view: CloudView) -> bool:
-    """Check whether the servers of the group are on one host, to which all others must go."""
+    """Check whether new servers must join the members of an affinity group on their host."""
     return _is_bound(_resolved(asked, view))
 
 
 def is_hinted(asked: Narrow, view: CloudView) -> bool:
-    """Check whether a scheduler hint has a filter that runs: a few hosts prove nothing then."""
+    """Check whether an enabled filter enforces a scheduler hint; some hosts then prove nothing."""
     return bool(enforced(_resolved(asked, view)))
 
 
 def is_zone_asked(asked: Narrow, view: CloudView) -> bool:
-    """Is there a zone that the servers are held to?"""
+    """Check whether Nova restricts the servers to a zone."""
     return wanted_zone(_resolved(asked, view)) is not None
 
 
 def are_few_zones(known: Collection[str]) -> bool:
-    """Is each of these zones one that a remedy may name?"""
+    """Check whether there are few enough zones to try each of them."""
     return len(known) <= _MOST_ZONES
 
 
 def _resolved(asked: Narrow, view: CloudView) -> ResolvedRequest:
-    """The question, with the rules of the group that are remembered."""
+    """Resolve the question in the view, with the group rules that the binding stores."""
     snapshot, rules = view.snapshot, asked.rules
     groups = snapshot.server_groups or ()
     if rules:
@@ -214,7 +220,7 @@ def _is_bound(resolved: ResolvedRequest) -> bool:
 
 
 def _most(said: Evaluation) -> int:
-    """How many servers are asked for, as far as the quotas and the like leave them."""
+    """Return the requested number, capped by the verdicts about the request (the quotas)."""
     rooms = (each.room if each else each.room or 0 for each in said.request.values())
     count = said.resolved.request.count
     return min((count, *(room for room in rooms if room is not None)))
@@ -225,12 +231,12 @@ def _readers(asked: Narrow) -> Sequence[Constraint]:
 
 
 def _is_reader(rule: Constraint) -> bool:
-    """Is it about the aggregates of a host, by which its hosts can be asked for?"""
+    """Check whether the constraint reads the aggregates of hosts, and neither domains nor names."""
     is_alone = is_of_hosts(rule) and not (is_of_domains(rule) or rule.is_host_specific)
     return is_alone and 'aggregates' in rule.needs
 
 
 def _may_admit(asked: Narrow, resolved: ResolvedRequest, aggregates: frozenset[str]) -> bool:
-    """May a host in these aggregates be let in?"""
+    """Check whether no constraint on aggregates rejects a host in these aggregates."""
     host = Host('any', 'any', aggregates=aggregates)
     return all(each.check_host(resolved, host) for each in _readers(asked))

@@ -1,20 +1,19 @@
-"""Which zone each node of a spread over the zones gets, by what the planner decided.
+"""Assign a zone to each new node of a cluster that is spread over availability zones.
 
-Data flow: a soft spread names the zones that the planner chose (:meth:`ZoneAssignment.soft`), a
-hard one these, and for the nodes that were not placed the emptiest of the eligible zones each time
-(:meth:`ZoneAssignment.hard`). The zones are those of the hosts; where no hosts are known, those
-that Nova lists for everybody and that are open.
+Nodes that the planner placed get the zone of their planned host. The other nodes get:
 
-A node that names a zone fails where the zone has no room, and a soft spread refuses nothing. So it
-names none where no room is known of. A node without a zone may take the room of one with: where not
-all are sure to fit, but may, Nova chooses the zones of all.
+* in a hard spread, the eligible zone with the fewest servers of the group, one node after another.
+  This keeps the skew within ``max_skew``, because a zone never gets more than one server more than
+  the emptiest zone. The zones are those of the hosts; if no hosts are known, the available zones
+  that Nova lists for every user.
+* in a soft spread, no zone, because a soft spread rejects nothing and a node with a zone fails if
+  that zone is full. A node without a zone may take the capacity that was planned for a node with
+  one. If it is unknown whether all nodes fit, or if a node is planned for the default zone, which
+  Nova does not restrict it to, no node gets a zone, and Nova chooses all of them.
 
-Filling the emptiest zone each time keeps the skew within ``max_skew``: a zone gets one more than
-the emptiest then holds, at most, and the planner reckons with what it could not read as empty.
+Example: ``('az-1', 'az-2', None)`` are the zones of three nodes. None: Nova chooses the zone.
 
-Shapes: ``('az-1', 'az-2', None)``, the zones of three nodes. None: Nova chooses.
-
-Errors: CloudError where a zone must be chosen, and none is known.
+Raises: CloudError if a zone must be chosen, and no eligible zone is known.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ NOT_SPREAD = (
 
 @dataclass(frozen=True)
 class ZoneAssignment:
-    """What the zones of the nodes follow from."""
+    """The decision about the new nodes of a cluster, from which their zones are derived."""
 
     spread: Spread
     decision: Decision
     resolved: ResolvedRequest
 
     def soft(self) -> tuple[str | None, ...]:
-        """The zones in which there is room; empty where Nova chooses for all nodes."""
+        """Return the planned zone of each node; empty if Nova chooses the zones of all nodes."""
         decision = self.decision
         planned = tuple(placed.zone for placed in decision.placements)
         left = decision.wanted - len(planned)
@@ -65,9 +64,10 @@ class ZoneAssignment:
         return bool(aggregate_membership.unmirrored_in_zone(self.resolved, host, placed.zone))
 
     def hard(self, constraints: Sequence[Constraint]) -> tuple[str, ...] | Refusal:
-        """A zone for every node; empty where there are hosts, and none that may take a node.
+        """Return a zone for every node, or a rejection if ``max_per_domain`` leaves too few slots.
 
-        A zone is out where these constraints refuse all of its hosts for anything but room.
+        Empty: the hosts are known, and none of them is in an eligible zone. A zone is not eligible
+        if these constraints reject each of its hosts for a reason other than its capacity.
         """
         decision, most = self.decision, self.spread.max_per_domain
         planned = [placed.zone for placed in decision.placements if placed.zone is not None]
@@ -112,7 +112,10 @@ class ZoneAssignment:
         } - default
 
     def _too_many(self, zones: set[str], held: Counter[str], most: int) -> str:
-        """Why not every node gets a zone, in numbers of the group and the zones alone."""
+        """Return why ``max_per_domain`` does not allow all nodes, and which value would.
+
+        The sentence contains no fact about hosts, so tenants may read it.
+        """
         wanted = self.decision.wanted
         enough = most
         while _left(zones, held, enough) < wanted:
@@ -125,5 +128,5 @@ class ZoneAssignment:
 
 
 def _left(zones: set[str], held: Counter[str], most: int) -> int:
-    """How many servers more the zones may hold."""
+    """Return the number of free slots of the zones, with ``most`` slots in each."""
     return sum(max(0, most - held[zone]) for zone in zones)
