@@ -1,12 +1,12 @@
-"""The flavors of a Nova, with their extra specs: all of them, or one.
+"""Fetch the flavors of a Nova with their extra specs: all of them, or one.
 
-Units: ``swap`` is in MiB, '' for none in Nova's answer; ``disk`` and ``ephemeral`` in GiB.
+Units: ``swap`` is in MiB, '' for none in Nova's response; ``disk`` and ``ephemeral`` are in GiB.
 
-Source: the compute API reference. The extra specs are in the list from 2.61, for users whom Nova's
-policy shows them. ``is_public=None`` is how an administrator asks for the private ones, too; for
-everybody else Nova ignores it, and lists the public ones and those that their project may use.
-Names are unique. An id holds no slash, a name may (``schemas/flavors.py`` of Nova), and Nova's
-router does not pass one on: such a name is not asked for as an id.
+Source: the compute API reference. From 2.61, the list contains the extra specs, if Nova's policy
+shows them to the user. With ``is_public=None``, an administrator also gets the private flavors;
+Nova ignores it for other users, and lists the public flavors and those that their project may use.
+Names are unique. A name may contain a slash, an id may not (``schemas/flavors.py`` of Nova). Nova's
+router finds no path with such a slash, so a name with a slash is only searched for in the list.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from senlin_affinity.model.snapshot import Flavor
 
 EXTRA_SPECS: Microversion = (2, 61)
 _FLAVORS = 'list the flavors'
-#: Only administrators may list the access (403); the flavor is now public, or deleted (404).
+#: Only an administrator may list the projects of a flavor (403), and only of a private one (404).
 _HIDDEN = (403, 404)
-#: After /flavors/, these lead to something else than a flavor.
+#: Path segments that, after /flavors/, are not the id of a flavor.
 _NO_IDS = ('.', '..', 'detail')
 
 
 def flavors(compute: OwnerRest, *, is_own: bool = True) -> tuple[Flavor, ...] | None:
-    """Return every flavor that the user may list; None if the extra specs are hidden.
+    """Fetch every flavor that the user may list; return None if the extra specs are hidden.
 
-    :param is_own: whether the snapshot is of the user's own project, which may use all of them.
+    :param is_own: whether the snapshot is of the user's own project, which may use every flavor
+        listed.
     """
     found = list(_listed(compute, EXTRA_SPECS, is_public='None'))
     if any('extra_specs' not in item for item in found):
@@ -46,7 +47,7 @@ def flavors(compute: OwnerRest, *, is_own: bool = True) -> tuple[Flavor, ...] | 
 
 
 def is_shared(compute: OwnerRest, flavor_id: str, project_id: str) -> bool | None:
-    """Return whether a private flavor is shared with a project; None if that may not be read."""
+    """Fetch whether a project has access to a private flavor; return None if that is hidden."""
     what = f'list the projects of the flavor {flavor_id!r}'
     try:
         body = compute.get(f'{_path(flavor_id)}/os-flavor-access', what, compute.pick(BASE))
@@ -59,9 +60,9 @@ def is_shared(compute: OwnerRest, flavor_id: str, project_id: str) -> bool | Non
 
 
 def flavor(compute: OwnerRest, name_or_id: str, *, are_specs_needed: bool = False) -> Flavor | None:
-    """The one with this id, or else this name.
+    """Fetch the flavor with this id, or else this name; return None if there is none.
 
-    One that hides its extra specs shows none; where they are needed, it is not there.
+    If its extra specs are hidden, return it without any, or None if ``are_specs_needed``.
     """
     what = f'read the flavor {name_or_id!r}'
     microversion = compute.pick(EXTRA_SPECS)

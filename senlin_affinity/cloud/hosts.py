@@ -1,12 +1,13 @@
-"""The compute hosts: hypervisors, their services' zones, aggregates and resources, put together.
+"""Fetch hypervisors, services and aggregates, and combine them into the hosts of a snapshot.
 
-Units: memory in MiB, disk in GiB. ``max_unit`` is the size of the hypervisor, which is what Nova's
-drivers report to Placement; for vSphere it is the largest ESXi host of the cluster, which no list
-tells: not known.
+Units: memory in MiB, disk in GiB. ``max_unit`` is the size of the hypervisor, which Nova's drivers
+report to Placement. For vSphere, it is the size of the largest ESXi host of the cluster, which no
+list contains: it is unknown.
 
-Source: the compute API reference. The ids of hypervisors are UUIDs from 2.53, equal to those of
-their resource providers; their sizes are gone from 2.88, where a list may make Nova ask every host
-for its uptime. So the list is asked for at 2.53 exactly. Aggregates have a UUID from 2.41.
+Source: the compute API reference. From 2.53, the ids of hypervisors are UUIDs and equal those of
+their resource providers. From 2.88, the sizes are missing, and the list may make Nova query every
+host for its uptime. So the hypervisors are listed at exactly 2.53. Aggregates have a UUID from
+2.41.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from senlin_affinity.model.member_of import all_spelt
 UUIDS: Microversion = (2, 53)
 AGGREGATE_UUIDS: Microversion = (2, 41)
 
-#: What a hypervisor calls its size.
+#: Resource classes, and the fields of a hypervisor that contain their size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
 _ONE_EACH = ('QEMU', 'KVM')
@@ -44,10 +45,11 @@ _SERVICES = 'list the compute services'
 
 
 class Hypervisor(NamedTuple):
-    """What is kept of a hypervisor.
+    """The facts about a hypervisor that the decisions need.
 
-    ``largest`` is the greatest amount of each class that one server can get, as far as it is known;
-    ``servers`` are those of its servers that were asked about, ``running`` is the number of all.
+    ``largest`` is the greatest amount of each resource class that one server can get; an unknown
+    one is left out. ``servers`` are those of its servers that the caller named; ``running`` is the
+    number of all, or None if unknown.
     """
 
     id: str
@@ -63,7 +65,7 @@ class Hypervisor(NamedTuple):
 
 
 def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[Hypervisor, ...]:
-    """All hypervisors, and which of some servers are on each. One request a page."""
+    """Fetch all hypervisors, each with those of ``servers`` that it has. One request per page."""
     query = {'with_servers': 'true'} if servers else {}
     with reading(_HYPERVISORS):
         return tuple(
@@ -73,7 +75,7 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
 
 
 def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
-    """The one whose root provider this is; None where it is no hypervisor's. One request."""
+    """Fetch the hypervisor with this root provider; return None if there is none. One request."""
     path = f'/os-hypervisors/{quote(root, safe="")}'
     body = compute.get(path, _HYPERVISORS, UUIDS, may_be_missing=True)
     with reading(_HYPERVISORS):
@@ -85,7 +87,10 @@ def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
 
 
 def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
-    """The only one of a service host; None where it is not seen by its name. One request."""
+    """Fetch the only hypervisor of a service host, of QEMU or KVM; return None if unsure.
+
+    The hypervisor is searched for by the name of the service host. One request.
+    """
     query = {'hypervisor_hostname_pattern': host}
     body = compute.get(PATH, _HYPERVISORS, UUIDS, params=query, may_be_missing=True)
     with reading(_HYPERVISORS):
@@ -93,7 +98,7 @@ def hypervisor_of(compute: OperatorRest, host: str) -> Hypervisor | None:
         check_unique(listed, 'id', _HYPERVISORS)
         every = [_hypervisor(item, ()) for item in listed]
     found = [each for each in every if each.service_host == host]
-    # A service of libvirt's has one; another one's may have some that are called otherwise.
+    # Services of other drivers may have more hypervisors, with names that do not match.
     return found[0] if len(found) == 1 and found[0].kind in _ONE_EACH else None
 
 
@@ -117,12 +122,12 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
 
 
 def zones(compute: OperatorRest) -> dict[str, str]:
-    """Return the availability zone of every service host. One request."""
+    """Fetch the availability zone of every service host. One request."""
     return zones_of(compute)[0]
 
 
 def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:
-    """Return the zone of every service host, and whether each zone has an enabled service.
+    """Fetch the zone of every service host, and whether each zone has an enabled service.
 
     One request. Nova accepts requests for a zone with an enabled service, even if it is down.
     """
@@ -137,7 +142,7 @@ def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:
 
 
 def services(compute: OperatorRest) -> list[dict[str, Any]]:
-    """The compute services, as raw JSON. One request."""
+    """Fetch the compute services as raw JSON. One request."""
     query = {'binary': 'nova-compute'}
     return list_of(
         compute.get('/os-services', _SERVICES, BASE, params=query), 'services', _SERVICES
@@ -145,7 +150,10 @@ def services(compute: OperatorRest) -> list[dict[str, Any]]:
 
 
 def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, frozenset[str]]]:
-    """All aggregates; and the UUIDs of each service host's, one object where they are equal."""
+    """Fetch all aggregates, and the UUIDs of each service host's aggregates. One request.
+
+    Service hosts with equal aggregates share one set.
+    """
     body = compute.get('/os-aggregates', _AGGREGATES, AGGREGATE_UUIDS)
     found = []
     by_host: dict[str, tuple[str, ...]] = {}
@@ -168,7 +176,7 @@ def aggregates(compute: OperatorRest) -> tuple[tuple[Aggregate, ...], dict[str, 
 
 
 def in_order(hypervisors: Iterable[Hypervisor]) -> tuple[Hypervisor, ...]:
-    """By the names of the service host and the hypervisor."""
+    """Sort the hypervisors by service host, then by name."""
     return tuple(sorted(hypervisors, key=lambda each: (each.service_host, each.name)))
 
 
@@ -178,7 +186,11 @@ def hosts(
     aggregates_of: Mapping[str, frozenset[str]],
     rooms: Mapping[str, Room],
 ) -> tuple[Host, ...]:
-    """One host for each hypervisor; ``rooms`` by its id, as far as they are known."""
+    """Build a host for each hypervisor.
+
+    :param rooms: the resources by hypervisor id; those of a hypervisor without an entry are
+        unknown.
+    """
     with_rooms = ((each, rooms.get(each.id) or Room(None)) for each in hypervisors)
     return tuple(
         Host(

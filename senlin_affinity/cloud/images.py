@@ -1,11 +1,9 @@
-"""An image, as Glance has it: reservations and traits may be among its properties.
+"""Fetch an image from Glance; its properties may contain reservations and traits.
 
-Requests: one by id, one by name.
+Raises: InvalidSpec if there is no such image, or more than one with the name; CloudError if Glance
+does not answer.
 
-Errors: InvalidSpec where there is no such image, or more than one of the name; CloudError where
-Glance does not say.
-
-Source: Glance's image schema, whose own attributes are no properties to Nova.
+Source: Glance's image schema, whose own attributes are not image properties in Nova.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ _ATTRIBUTES = frozenset(_SCHEMA.split())
 
 
 def find(owner: OwnerClient, name_or_id: str, timeout: float | None = None) -> Image:
-    """The image with this name or id."""
+    """Fetch the image with this UUID, or else with this name. One request."""
     what = f"read the image '{name_or_id}'"
     glance = image(owner, timeout)
     if wanted := canonical(name_or_id):

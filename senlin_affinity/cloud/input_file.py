@@ -1,11 +1,11 @@
-"""Reads the files that a person names, and standard input, up to a limit.
+"""Read the files that a user names, and standard input, up to a size limit.
 
-Units: a limit is in MiB. 100,000 hosts with traits and resources are 217 MiB of a snapshot.
+Units: a limit is in MiB. A snapshot of 100,000 hosts with traits and resources has 217 MiB.
 
 A pipe, such as the shell's ``<(command)``, is read like a file. A named pipe without a writer and a
 terminal are rejected, because a read would never return.
 
-Errors: InvalidSpec for a larger file, also for an endless pipe or device, for a named pipe without
+Raises: InvalidSpec for a larger file, also for an endless pipe or device, for a named pipe without
 data, and for a terminal; OSError for a file that cannot be read.
 """
 
@@ -18,12 +18,12 @@ from typing import IO
 
 from senlin_affinity.model.errors import InvalidSpec
 
-#: A snapshot, where nobody says otherwise; a spec, or a file of options.
+#: The default limits: of a snapshot, and of a spec or a file of options.
 LARGEST, LARGEST_TEXT = 256, 1
 _MEBIBYTE, _PIECE = 1 << 20, 1 << 16
-#: Milliseconds until a named pipe must have something to read.
+#: Milliseconds to wait until a named pipe has data.
 _WAIT = 1000
-#: The paths of files that the shell has already opened.
+#: Paths of files that the shell has already opened.
 _OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 
 
@@ -53,7 +53,10 @@ def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
 
 
 def check(path: str | os.PathLike[str], largest: int = LARGEST_TEXT) -> None:
-    """Refuse a file that somebody else is about to read all of; one that is not there is theirs."""
+    """Reject a file that a library must not read whole: a larger one, a device or a pipe.
+
+    A missing file and a directory pass, because the library reports them.
+    """
     try:
         found = os.stat(path)
     except OSError:

@@ -1,10 +1,12 @@
-"""What Nova has, as :class:`~senlin_affinity.model.ports.Inventory`: never a request for each host.
+"""Fetch what a decision needs of Nova, as :class:`~senlin_affinity.model.ports.Inventory`.
+
+No function sends a request per host.
 
 Units: a limit of -1 is Nova's "no limit", None here; a flavor's swap of '' is 0.
 
 Source: the compute API reference. ``hypervisor_hostname_pattern`` (2.53) is a substring match that
-ignores case and answers 404 when nothing matches; it can not see the service host, so the services
-are read, too. Below 2.53 the whole detail list is read, which is one unpaged answer below 2.33.
+ignores case and answers 404 if nothing matches. It does not match service hosts, so the services
+are listed, too. Below 2.53, all hypervisors are listed; below 2.33, in one unpaged response.
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ from senlin_affinity.nova.quotas import (
 PATTERN_QUERY: Microversion = (2, 53)
 _BAD_REQUEST, _FORBIDDEN = 400, 403
 
-#: A user's quotas that may not be seen, or of a user that Nova does not know.
+#: The user's quotas are hidden, or Nova does not know the user.
 _HIDDEN = (403, 404)
-#: A flavor, an image and a host that there are not.
+#: The id of a flavor, an image and a host that do not exist.
 _NOTHING = '5e7f1a00-0000-4000-8000-000000000000'
 #: Limits of a single group or server, for which a project has no usage.
 _UNUSED = (SERVER_GROUP_MEMBERS, METADATA_ITEMS)
-#: The quotas of the servers themselves, and the names that Nova gives limit and use.
+#: The quotas of servers, with Nova's names of limit and usage.
 _OF_SERVERS = (
     (INSTANCES, 'maxTotalInstances', 'totalInstancesUsed'),
     (CORES, 'maxTotalCores', 'totalCoresUsed'),
@@ -48,9 +50,9 @@ _OF_SERVERS = (
 
 
 class NovaInventory:
-    """What the owner may see of the cloud, and of the hosts and aggregates what its eyes see.
+    """The inventory of one owner; hosts and aggregates are read with operator credentials.
 
-    :param clouds: gives the cloud's eyes, when something is asked of them.
+    :param clouds: returns the operator's API of Nova; called only by methods that need it.
     """
 
     def __init__(self, compute: OwnerRest, clouds: Callable[[], OperatorRest]) -> None:
@@ -62,7 +64,7 @@ class NovaInventory:
         return frozenset(self.zones())
 
     def zones(self) -> dict[str, bool]:
-        """The names of all zones, and whether one is available: has a host that is enabled."""
+        """Fetch the names of all zones, and whether each is available (has an enabled host)."""
         what = 'list the availability zones'
         body = self._compute.get('/os-availability-zone', what, self._compute.pick(BASE))
         zones = list_of(body, 'availabilityZoneInfo', what)
@@ -91,10 +93,10 @@ class NovaInventory:
             return quotas
 
     def quotas_of(self, project_id: str) -> Mapping[str, Quota]:
-        """Those of any project, which Nova tells administrators and the project's own readers.
+        """Fetch the quotas of any project, as an administrator or one of the project's own readers.
 
-        ``GET /limits?tenant_id=`` has the same numbers, but is for administrators only, and has
-        the defaults for a project that there is not, where this is a 400.
+        ``GET /limits?tenant_id=`` has the same numbers, but is for administrators only, and returns
+        the defaults for a nonexistent project, where this request fails with a 400.
         """
         what = f'read the quotas of project {project_id}'
         path = f'/os-quota-sets/{quote(project_id, safe="")}/detail'
@@ -114,10 +116,10 @@ class NovaInventory:
     def with_user(
         self, quotas: Mapping[str, Quota], project_id: str | None, user_id: str | None
     ) -> Mapping[str, Quota]:
-        """The quotas of a project, with what one of its users may have of them.
+        """Return the quotas with ``of_user``: the limit and the usage of one user of the project.
 
-        Nova says the project's where the user has none, and tells a user the own ones. Those that
-        may not be seen, or of a user that Nova does not know, are left out.
+        Nova returns the project's limit for a user who has none, and shows users their own. If the
+        user's quotas are hidden, or Nova does not know the user, return the quotas unchanged.
         """
         if project_id is None or user_id is None:
             return quotas
@@ -148,7 +150,7 @@ class NovaInventory:
         return flavors.flavor(self._compute, name_or_id)
 
     def shows_hosts(self) -> bool:
-        """Does Nova show the owner the hosts? One request, which lists one of them."""
+        """Check whether the owner may list hypervisors. One request, for a single one."""
         what = 'list the hypervisors'
         microversion = self._compute.pick(hosts.UUIDS)
         try:
@@ -201,7 +203,7 @@ class NovaInventory:
 
 
 def _hypervisors(compute: OperatorRest, pattern: str) -> list[Host]:
-    """Those with the pattern in the hypervisor's name."""
+    """Fetch the hypervisors whose name contains ``pattern``, in any case. One request."""
     what = 'list the hypervisors'
     is_query = compute.pick(PATTERN_QUERY) >= PATTERN_QUERY
     body = compute.get(
@@ -213,7 +215,7 @@ def _hypervisors(compute: OperatorRest, pattern: str) -> list[Host]:
     )
     made = []
     found = [] if body is None else list_of(body, 'hypervisors', what)
-    if is_query:  # older ids are numbers, of which two cells may have the same
+    if is_query:  # older ids are numbers, and two cells may use the same one
         check_unique(found, 'id', what)
     for item in found:
         name, service = str(item.get('hypervisor_hostname', '')), item.get('service')
@@ -231,7 +233,7 @@ def _host(host: str, name: str, kind: str, item: Mapping[str, Any]) -> Host:
 
 
 def _used(quota: Mapping[str, Any]) -> int:
-    """What is in use; what old clouds have reserved for servers on their way counts as well."""
+    """Return the usage, with what old clouds reserve for servers that are being created."""
     return int(quota['in_use']) + int(quota['reserved'])
 
 

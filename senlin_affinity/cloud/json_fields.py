@@ -1,16 +1,16 @@
-"""Reads, checks and writes things as JSON objects, by one table of fields for each class.
+"""Read, check and write values as JSON objects, by one table of fields per class.
 
-Shapes::
+Example::
 
     FLAVOR = Schema(Flavor, Field('id', text), Field('vcpus', amount), Field('swap', amount))
     FLAVOR.read({'id': '1', 'vcpus': 2}) == Flavor('1', 2)
     FLAVOR.write(Flavor('1', 2)) == '{"id": "1", "vcpus": 2, "swap": 0}'
 
-What a field is where it is left out, the class says.
+A field that is left out has the default of the class.
 
-Errors: InvalidSpec with the path inside of the thing; :func:`below` puts the place of the thing
-before it. An unknown key is an error: a mistyped one would silently mean "not known". So is a key
-that an object has twice (:class:`Twice`), of which the json module would keep the last.
+Raises: InvalidSpec with the path inside of the value; :func:`below` prepends the place of the
+value. An unknown key is an error, because a mistyped key would silently mean "unknown". A duplicate
+key is an error, too (:class:`Twice`); the json module would keep the last value.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.terminal_text import is_plain
 
 T = TypeVar('T')
-#: Halves of characters, which JSON can spell, and UTF-8 can not.
+#: Lone surrogates, which JSON can express and UTF-8 cannot.
 _SURROGATE = re.compile('[\ud800-\udfff]')
-#: So much of a wrong value is shown.
+#: The number of characters that an error shows of a value.
 _LONGEST = 80
 _NO_LIST = 'must be a list of strings'
-#: A value as JSON; what has no order is sorted.
+#: Returns the JSON text of a value; keys and sets are sorted.
 encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=sorted).encode
 
 
 class Twice(NamedTuple):
-    """What stands for an object that has a key twice: every check refuses it, with its path."""
+    """A placeholder for an object with a duplicate key; every check rejects it with its path."""
 
     key: str
 
@@ -52,14 +52,14 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Twice:
     return Twice(next(name for number, name in enumerate(names) if name in names[:number]))
 
 
-#: Decodes JSON; an object that has a key twice becomes a :class:`Twice`.
+#: Decodes a JSON text; an object with a duplicate key becomes a :class:`Twice`.
 decode = json.JSONDecoder(object_pairs_hook=_checked).decode
 
 
 class Field(NamedTuple):
-    """A key, what checks its value, and what makes JSON of it.
+    """A key, the function that checks and converts its value, and the one that returns its JSON.
 
-    One that ``is_rare`` is written only where it is not what it is when it is left out.
+    A field that ``is_rare`` is not written if it has the default of the class.
     """
 
     key: str
@@ -74,16 +74,16 @@ def alike(
     write: Callable[[Any], Any] = encode,
     is_rare: bool = False,
 ) -> Iterator[Field]:
-    """Fields that are read, and written, in the same way."""
+    """Return a field for each key; all are read and written in the same way."""
     return (Field(key, read, write, is_rare) for key in keys)
 
 
 class Schema(Generic[T]):
-    """The fields of a class, a dataclass or a named tuple, in the order of the file."""
+    """The fields of a dataclass or a named tuple, in the order of the file."""
 
     def __init__(self, made: Callable[..., T], *fields: Field) -> None:
         self.fields = {field.key: field for field in fields}
-        #: The values of what may be left out.
+        #: The values of fields that are left out.
         self.defaults = defaults_of(made)
         self._made = made
         self._needed = [key for key in self.fields if key not in self.defaults]
@@ -93,7 +93,7 @@ class Schema(Generic[T]):
         ]
 
     def read(self, item: Any) -> T:
-        """Return the thing of decoded JSON; a value that may be None may be null."""
+        """Convert decoded JSON to an instance; null is valid where the default is None."""
         if type(item) is not dict:
             raise wrong(f'must be an object with {", ".join(self.fields)}', item)
         if not self.fields.keys() >= item.keys():
@@ -111,7 +111,7 @@ class Schema(Generic[T]):
         return self._made(**values)
 
     def write(self, thing: T) -> str:
-        """The thing as JSON."""
+        """Return the JSON text of an instance."""
         text = ''
         for key, get, default, write in self._written:
             value = get(thing)
@@ -134,7 +134,7 @@ def defaults_of(made: Any) -> Mapping[str, Any]:
 def each(
     items: Any, read: Callable[[Any], T], *keys: str, words: str = 'must be a list'
 ) -> tuple[T, ...]:
-    """Read a list of things, which must differ in these keys together."""
+    """Convert the items of a list; no two items may agree in all ``keys``, if there are any."""
     if type(items) is not list:
         raise wrong(words, items)
     made: list[T] = []
@@ -155,7 +155,11 @@ def each(
 def by_name(
     words: str, name: Callable[[str], str], read: Callable[[Any], T]
 ) -> Callable[[Any], dict[str, T]]:
-    """Reads an object that may have any keys, as far as ``name`` lets them."""
+    """Return a function that converts an object with arbitrary keys and values of one type.
+
+    :param name: checks a key and returns its canonical form.
+    :param read: converts a value.
+    """
 
     def read_all(item: Any) -> dict[str, T]:
         if type(item) is not dict:
@@ -176,7 +180,7 @@ def by_name(
 
 
 def text(value: Any, words: str = 'must be a string') -> str:
-    """A string that a terminal can show as it is: a name or an id."""
+    """Return the value if it is a string without control characters or lone surrogates."""
     if type(value) is not str:
         raise wrong(words, value)
     if not value.isprintable() and not is_plain(value):
@@ -185,7 +189,7 @@ def text(value: Any, words: str = 'must be a string') -> str:
 
 
 def stored(value: Any) -> str:
-    """A string of whatever Nova stores."""
+    """Return the value if it is a string without lone surrogates; Nova may store any other."""
     if type(value) is not str:
         raise wrong('must be a string', value)
     if not value.isprintable() and _SURROGATE.search(value):
@@ -194,7 +198,7 @@ def stored(value: Any) -> str:
 
 
 def flag(value: Any) -> bool:
-    """A boolean."""
+    """Return the value if it is a boolean."""
     if type(value) is not bool:
         raise wrong('must be true or false', value)
     return value
@@ -213,7 +217,7 @@ amount, size = _at_least(0), _at_least(1)
 
 
 def wrong(message: str, value: object) -> InvalidSpec:
-    """The error about a value."""
+    """Return the error for an invalid value: the message, and the value itself."""
     if isinstance(value, Twice):
         return InvalidSpec('is there twice', value.key)
     found = reprlib.repr(value)
@@ -223,13 +227,13 @@ def wrong(message: str, value: object) -> InvalidSpec:
 
 
 def unknown_key(item: Iterable[str], known: Collection[str]) -> InvalidSpec:
-    """The error about a key that is none, with the nearest that is one."""
+    """Return the error for the first unknown key, with the most similar known key."""
     key = next(key for key in item if key not in known)
     return InvalidSpec(f'unknown key: {suggestion.meant(key, known)}', key)
 
 
 def below(place: str, error: InvalidSpec) -> InvalidSpec:
-    """The error, with its path below a place."""
+    """Return the error with ``place`` in front of its path."""
     dot = '.' if error.path and not error.path.startswith('[') else ''
     return InvalidSpec(error.message, f'{place}{dot}{error.path}')
 

@@ -1,17 +1,18 @@
-"""Logs in: a session with a token, before any service is looked for.
+"""Log in to Keystone, before any service is discovered.
 
-The token is asked for first (every service needs it), so that a Keystone that does not answer, or
-refuses, is reported as such, and not as a Nova that is not there.
+Every service needs a token. The token comes first, so that a Keystone that does not answer, or
+rejects the log-in, is reported as such, and not as a missing Nova.
 
-Where ``GET auth_url`` answers 401, keystoneauth asks again with a token, which is what it is about
-to get, under a lock that it then waits for itself (``get_access`` of
-``keystoneauth1/identity/base.py``). That second request is refused before it is made, by a session
-of our own: the session of a connection may be used by others.
+If ``GET auth_url`` answers 401, keystoneauth repeats the request with the token that it is about to
+get, and then waits forever for a lock that it holds itself (``get_access`` of
+``keystoneauth1/identity/base.py``). A session of our own prevents this second request, because
+other threads may use the session of the connection.
 
-Units: a timeout is in seconds, for the silence of Keystone, which is then not asked again, at this
-URL or at another. The search for a service after it has the deadline of a call.
+Units: a timeout is the number of seconds for which Keystone may be silent. After a timeout, no
+other request is sent to Keystone, at this URL or another. The discovery of a service has a deadline
+of its own.
 
-Errors: CloudError.
+Raises: CloudError.
 """
 
 from __future__ import annotations
@@ -28,21 +29,24 @@ from senlin_affinity.cloud import transport, words
 from senlin_affinity.cloud.deadline import GivenUp, within
 from senlin_affinity.model.errors import CloudError
 
-#: Everything that keeps an answer from coming back.
+#: What the libraries raise if they get no usable response.
 NO_ANSWER = (keystoneauth.ClientException, sdk.SDKException, requests.RequestException)
-#: keystoneauth's words where a password is missing, which it raises as a bare Exception.
+#: The message of the bare Exception that keystoneauth raises if there is no password.
 _NO_PASSWORD = 'password is a required attribute'
 
 
 def log_in(connection: Connection, timeout: float) -> None:
-    """Get a token, if there is none yet; ``timeout`` is for a connection that brings none."""
+    """Get a token, unless the session has a valid one.
+
+    :param timeout: the timeout of a connection that has none.
+    """
     try:
         session = connection.session
-        if session.timeout is None:  # else a token and the discovery would wait for ever
+        if session.timeout is None:  # without one, log-in and discovery could wait forever
             session.timeout = timeout
         transport.bound(session)
         within(session.timeout, impatient(session).get_token, session)
-    except (*NO_ANSWER, GivenUp, OSError) as error:  # also a file of certificates that is not there
+    except (*NO_ANSWER, GivenUp, OSError) as error:  # OSError: a missing file of certificates
         raise _refused(connection, words.of(error), error) from error
     except Exception as error:
         if type(error) is not Exception or str(error) != _NO_PASSWORD:
@@ -79,7 +83,7 @@ class _Impatient:
         try:
             return self._shared.request(*arguments, **more)
         except keystoneauth.ConnectTimeout as error:
-            # No exception that keystoneauth and openstacksdk know ends their guessing of URLs.
+            # keystoneauth and openstacksdk try other URLs after each exception that they know.
             raise GivenUp(words.of(error)) from error
 
 

@@ -1,20 +1,21 @@
-"""Where the members of server groups are: never a request for each of them.
+"""Fetch the hosts of the members of server groups, without a request per member.
 
-An administrator who wants all groups gets the servers of each host with the hypervisors, and those
-without a host by their states. Who wants one group lists the servers of its project, which are few
-beside the cloud's. A plain user lists those of the own project, and sees a ``hostId`` in place of
-the host: equal for servers on one host. It is a hash of the project and the host (``hostId`` in the
-compute API reference), so where the cloud's eyes list the hosts, it names one of them. Servers of
-another project, which only an administrator can put into a group, the group does not show the user.
+For all groups, an administrator gets the servers of each host with the hypervisors, and lists those
+without a host by status. For one group, the servers of its project are listed, which are few
+compared with the cloud's. A non-admin lists the servers of the own project, with ``hostId`` instead
+of the host. It is a hash of the project and the host (``hostId`` in the compute API reference), so
+it identifies the host if the operator's client lists the hosts. An administrator can add a server
+of another project to a group; the group does not show that server to other users.
 
-Nova counts some servers elsewhere, too, where the policy is anti-affinity: what moves on both
-hosts, and what is soft-deleted though no group shows it. One list of each tells an administrator.
+For anti-affinity, Nova counts some servers on further hosts: a migrating server on both of its
+hosts, and a soft-deleted server, although no group shows it. An administrator gets each of the two
+kinds by one list.
 
-Source: the compute API reference; ``with_servers`` from 2.53. The servers are asked for at 2.1,
-where a server is shortest. A server that has no host yet (or none any more) has the ``hostId`` ''.
-Migrations come the newest first, in pages, from 2.59. What Nova takes for one in progress is any
-that has not ended. The project of a migration (from 2.80) is that of who started it, mostly an
-administrator's, and tells nothing of the server's.
+Source: the compute API reference; ``with_servers`` from 2.53. Servers are listed at 2.1, where they
+have the fewest fields. A server without a host has the ``hostId`` ''. From 2.59, migrations are
+paged, the newest first. Nova considers every migration in progress that has not ended. The project
+of a migration (from 2.80) is that of the user who started it, mostly an administrator's, and not
+the server's.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from senlin_affinity.model.server_group import (
 
 _SERVERS, _DELETED = 'list the servers', 'list the soft-deleted servers'
 _MIGRATIONS, _SERVER = 'list the migrations', 'read a server that a scheduler hint names'
-#: Servers that are read one by one.
+#: The maximum number of servers that are read one by one.
 MOST_NAMED = 20
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _ZONE = 'OS-EXT-AZ:availability_zone'
-#: From here on migrations are paged.
+#: The first microversion that pages migrations.
 _PAGED: Microversion = (2, 59)
 _ENDED = ('confirmed', 'reverted', 'error', 'failed', 'completed', 'cancelled', 'done')
 #: The migrations of which nova-compute does not inform nova-scheduler, by type and status, and the
@@ -55,12 +56,12 @@ _UNREPORTED: Mapping[tuple[str | None, str], str] = {
 }
 #: The seconds for which a migration that has ended counts as recent.
 _DAY = 86400
-#: In these a server may be without a host. No other state of Nova's says so.
+#: The statuses in which a server may be without a host.
 _HOSTLESS = ('ERROR', 'SHELVED_OFFLOADED', 'BUILD')
 
 
 def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
-    """The members with their hosts, from what was listed with the hypervisors."""
+    """Return the servers that were listed with the hypervisors, with their hosts, by id."""
     return {
         server: Member(server, hypervisor.service_host)
         for hypervisor in found
@@ -69,7 +70,7 @@ def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
 
 
 def without_host(compute: OperatorRest) -> dict[str, Member]:
-    """The servers of all projects that no hypervisor has, for an administrator."""
+    """Fetch the servers of all projects that may be without a host, by id, as an administrator."""
     return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
 
 
@@ -104,17 +105,17 @@ def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
 
 
 def traced(compute: OwnerRest, hosts: Collection[str]) -> dict[str, Member]:
-    """The servers of a plain user's project, each on one of the hosts that the cloud's eyes see."""
+    """Fetch the servers of a non-admin's project, by id, with those of ``hosts`` they run on."""
     return named(own(compute), hosts)
 
 
 def own(compute: OwnerRest) -> list[dict[str, Any]]:
-    """The servers of a plain user's project, as raw JSON."""
+    """Fetch the servers of a non-admin's project as raw JSON."""
     return _servers(compute, _SERVERS)
 
 
 def named(servers: Iterable[Mapping[str, Any]], hosts: Collection[str]) -> dict[str, Member]:
-    """Each of them on one of these hosts, by what the user sees of it."""
+    """Convert raw servers, by id; the host is the one of ``hosts`` that matches the ``hostId``."""
     with reading(_SERVERS):
         projects = {server['tenant_id'] for server in servers}
         names = {_host_id(project, host): host for project in projects for host in hosts}
@@ -122,7 +123,7 @@ def named(servers: Iterable[Mapping[str, Any]], hosts: Collection[str]) -> dict[
 
 
 def _host_id(project: str, host: str) -> str:
-    """What Nova calls a host where a user of the project sees a server on it."""
+    """Return the ``hostId`` that Nova shows for servers of the project on the host."""
     return hashlib.sha224(f'{project}{host}'.encode()).hexdigest()
 
 
@@ -156,7 +157,11 @@ def _by_id_of(compute: OperatorRest, server: str) -> Member:
 
 
 def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[Member, ...]:
-    """Those that may be members of the groups, for an administrator. One request a page."""
+    """Fetch the soft-deleted servers that may be members, as an administrator.
+
+    Those are all servers of the groups' project, or of all projects if there are several. One
+    request per page.
+    """
     query = {'all_tenants': '1', 'deleted': 'true', 'status': SOFT_DELETED, **_project(groups)}
     found = by_marker(compute, '/servers/detail', 'servers', _DELETED, BASE, **query)
     with reading(_DELETED):
@@ -165,7 +170,7 @@ def soft_deleted(compute: OperatorRest, groups: Iterable[ServerGroup]) -> tuple[
 
 
 def are_hidden(groups: Iterable[ServerGroup]) -> bool:
-    """Does it matter to one of the groups what is soft-deleted?"""
+    """Check whether soft-deleted servers count for one of the groups."""
     return any(group.policy == ANTI_AFFINITY for group in groups)
 
 
@@ -198,7 +203,7 @@ def moved(compute: OperatorRest, groups: tuple[ServerGroup, ...]) -> tuple[Serve
 
 
 def located(groups: Iterable[ServerGroup], known: Mapping[str, Member]) -> tuple[ServerGroup, ...]:
-    """The groups in order, their members in order, with what is known of these."""
+    """Sort the groups and their members, and replace each member by its entry in ``known``."""
     return tuple(
         dataclasses.replace(
             group,
@@ -220,7 +225,7 @@ def _migrated(
     and cold migrations, of the last day, with the seconds since the end of each.
     """
     offered = compute.pick(_PAGED)
-    # A resize that waits to be confirmed may be old; whatever else is in progress is new.
+    # A resize that waits to be confirmed may be old; other migrations in progress are recent.
     query = {'status': 'finished'} if offered < _PAGED else {'limit': str(LIMIT)}
     found = _migrations(compute, offered, **query)
     places: dict[str, set[str]] = {}
@@ -271,14 +276,14 @@ def _servers(compute: Rest, what: str, **query: Any) -> list[dict[str, Any]]:
 
 
 def _project(groups: Iterable[ServerGroup]) -> dict[str, str]:
-    """A query for what is of the groups' project; for all where it is not just one."""
+    """Return the query for the groups' project; an empty one if it is unknown or not unique."""
     projects = {group.project_id for group in groups}
     is_one = len(projects) == 1 and None not in projects
     return {'project_id': str(projects.pop())} if is_one else {}
 
 
 def _member(server: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Member:
-    """A server; ``names`` are those of hosts by what a user sees of them."""
+    """Convert a raw server; ``names`` are the names of hosts by ``hostId``."""
     host_id = server.get('hostId') or None
     host = server.get(_HOST) or (names or {}).get(host_id or '') or None
     host_id = None if host else host_id

@@ -33,7 +33,7 @@ def see(
 ) -> CloudSnapshot:
     """Return the snapshot with the differences between the aggregates of Nova and Placement.
 
-    :param asked: sets of aggregates.
+    :param asked: the sets of aggregates to compare.
     """
     sets = [*asked]
     if not sets:
