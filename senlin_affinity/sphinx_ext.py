@@ -1,16 +1,17 @@
-"""A Sphinx extension: pages made of the definitions of extra specs, and a role that leads to them.
+"""Document extra specs in Sphinx, with two directives and a role.
 
 ``extensions = ['senlin_affinity.sphinx_ext']`` in ``conf.py`` adds:
 
 ``.. extra-specs:: hw``
-   Everything that is defined in a namespace (``no-namespace`` for names without one; no argument:
-   in all of them), those of installed packages among it. ``:summary:`` makes it a short list.
+   Describes the extra specs of a namespace, including those of installed packages. The namespace
+   ``no-namespace`` has the names without one; no argument means all namespaces. ``:summary:``
+   lists each extra spec with the first sentence of its description.
 ``.. extra-spec:: hw:cpu_policy``
-   The place that describes one extra spec, for definitions that are written by hand.
+   Describes one extra spec by hand.
 ``:extra-spec:`hw:numa_cpus.0```
-   A reference to the definition of this name, from any page; a warning where it has none.
+   Links to the definition that matches this name, from any page; without one, Sphinx warns.
 
-Errors: a namespace that there is not is an error of the page.
+Raises: an error of the page for an unknown namespace.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ ROLE = 'extra-spec'
 
 
 class ExtraSpecs(SphinxDirective):
-    """The definitions of one namespace, or of all."""
+    """The directive ``extra-specs``, which describes one namespace or all."""
 
     optional_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {'summary': directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Write the lines that a person could have written, and have them read."""
+        """Generate reStructuredText, and return it as parsed nodes."""
         found = {render.slug(each): each for each in render.namespaces(installed())}
         asked = self.arguments or [*found]
         if asked[0] not in found:
@@ -50,12 +51,12 @@ class ExtraSpecs(SphinxDirective):
 
 
 class ExtraSpecRole(XRefRole):
-    """A reference by any name that a definition matches."""
+    """The role ``extra-spec``, which links any name that a definition matches."""
 
     def process_link(
         self, env: Any, refnode: Any, has_explicit_title: bool, title: str, target: str
     ) -> tuple[str, str]:
-        """Lead to the definition, which may be a template."""
+        """Return the title, and the name of the definition, which may contain a placeholder."""
         validator = installed().find(target)
         return title, target if validator is None else validator.name
 
@@ -79,7 +80,7 @@ def _summary(namespace: Namespace) -> Iterator[str]:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Add the directives and the role."""
+    """Register the directives and the role with Sphinx."""
     app.add_directive('extra-specs', ExtraSpecs)
     app.add_object_type(ROLE, ROLE, 'pair: %s; extra spec', objname='extra spec')
     role = ExtraSpecRole(warn_dangling=True, innernodeclass=nodes.literal)

@@ -48,12 +48,12 @@ class _Look:
         return list(audit.statuses(self.groups, seen.ledger, seen.hints, seen.specs))
 
     def warning(self) -> str:
-        """Return a warning if orphans may be in use unseen; '' otherwise."""
+        """Return a warning if an unreadable cluster may use an orphan; '' otherwise."""
         is_sure = self.seen.is_complete or not any(each.is_orphan for each in self.statuses())
         return '' if is_sure else _UNCHECKED
 
     def orphans(self) -> list[GroupStatus]:
-        """Return the orphans, those that are known by name only last."""
+        """Return the orphans; those that are orphans only by their name come last."""
         found = [each for each in self.statuses() if each.is_orphan]
         return sorted(found, key=lambda each: each.made_by == audit.PERHAPS)
 

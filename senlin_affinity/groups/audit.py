@@ -1,7 +1,7 @@
 """Report who uses each server group, and which members violate its policy.
 
-Input are Nova's groups with their members, and the bindings and notes of a project (``ledger``).
-Output are a status per group, and findings. The module performs no I/O.
+The input is Nova's groups with their members, and the bindings and ownership records of a project
+(``ledger``). The output is a status per group, and findings. The module performs no I/O.
 
 Example::
 
@@ -20,13 +20,13 @@ from senlin_affinity.model.server_group import AFFINITY, ServerGroup
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import Properties
 
-#: Who created a group: a policy; probably a policy, according to a note with its name; others.
+#: Who created a group: a policy; probably a policy, according to a record with its name; others.
 MADE, PERHAPS, OTHERS = 'policy', 'policy, by its name', '-'
 
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """A group, who created it, and its ``users``, the names of clusters."""
+    """A group, who created it, and its ``users``: the names of the clusters that use it."""
 
     group: ServerGroup
     made_by: str
@@ -45,7 +45,7 @@ def statuses(
     An orphan was created by a policy, has no members, and belongs to no binding and no kept group.
 
     :param hints: names and ids of groups in profiles, whose servers need these groups.
-    :param specs: the properties of policies by id, as far as known. A note of a policy does not
+    :param specs: the properties of policies by id, as far as known. A record of a policy does not
         refer to a group that the policy would not have created.
     """
     users = {group.id: tuple(ledger.users(group.id)) for group in groups}

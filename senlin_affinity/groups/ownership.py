@@ -1,7 +1,7 @@
 """Decide who owns a server group: the last cluster deletes it, or the next policy adopts it.
 
-A policy owns a group if a binding or a note (``ownership_records``) records that a policy created
-it. A name alone is never a reason to delete a group.
+A policy owns a group if a binding or an ownership record shows that a policy created it. A name
+alone is never a reason to delete a group.
 
 Example: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. They override
 ``servergroup.on_detach`` of the spec, because the spec of a policy in use cannot be changed.
@@ -35,7 +35,7 @@ KEY = 'senlin_affinity_on_detach'
 
 
 def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
-    """Check whether a group that the policy owns stays; the metadata override the spec."""
+    """Check whether a detach keeps the group; the cluster's metadata override the spec."""
     said = metadata.get(KEY)
     if said is None:
         return properties().on_detach == KEEP

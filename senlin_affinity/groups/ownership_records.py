@@ -1,14 +1,14 @@
-"""Read and write notes about server groups in the ``data`` of a policy in Senlin.
+"""Read and write ownership records in the ``data`` of a policy in Senlin.
 
-They record groups that no binding refers to. They outlive the cluster, unlike the data of a
-cluster.
+An ownership record names a server group that a policy created, or was about to create, and that no
+binding refers to. Unlike the data of a cluster, the records outlive the cluster.
 
-Example: by the cluster's id, ``creating`` has the name of a group that Nova is about to create,
+Example: for each cluster id, ``creating`` has names of groups that Nova is about to create, and
 ``made`` and ``kept`` have ids of groups that a policy of this project created::
 
     {'senlin_affinity': {'<cluster id>': {'creating': ['web'], 'made': ['<group id>']}}}
 
-Raises: nothing. Data of another form contain no notes.
+Raises: nothing. Data of another form contain no records.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 KEY = 'senlin_affinity'
-#: The kinds of notes: a name; an id; the id of a group that waits for the cluster's next policy.
+#: The kinds of records: a name; an id; the id of a group that is kept for the next policy.
 CREATING, MADE, KEPT = 'creating', 'made', 'kept'
 _KINDS = (CREATING, MADE, KEPT)
 
 
 @dataclass(frozen=True)
 class Note:
-    """A record that the policy of a cluster created a group.
+    """An ownership record: the policy of a cluster created a group.
 
     ``group`` is its id, or its name (``CREATING``). ``cluster`` may no longer exist.
     """
@@ -36,12 +36,12 @@ class Note:
 
     @property
     def names_it_well(self) -> bool:
-        """Return whether the note holds an id, or a name that contains the cluster's id."""
+        """Return whether the record has an id, or a name that contains the cluster's id."""
         return self.kind != CREATING or self.cluster in self.group
 
 
 def read(data: object) -> tuple[Note, ...]:
-    """Return the notes in the data of a policy."""
+    """Return the ownership records in the data of a policy."""
     clusters = data.get(KEY) if isinstance(data, Mapping) else None
     found = []
     for cluster, kinds in clusters.items() if isinstance(clusters, Mapping) else ():
@@ -54,7 +54,7 @@ def read(data: object) -> tuple[Note, ...]:
 
 
 def write(data: object, notes: Iterable[Note]) -> dict[str, Any]:
-    """Return the data of a policy with these notes instead of its former ones."""
+    """Return the data of a policy with these ownership records instead of its former ones."""
     clusters: dict[str, dict[str, list[str]]] = {}
     for note in dict.fromkeys(notes):
         clusters.setdefault(note.cluster, {}).setdefault(note.kind, []).append(note.group)

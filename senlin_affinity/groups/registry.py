@@ -1,4 +1,4 @@
-"""Bindings and notes of all projects: the users and the creator of each server group.
+"""Find the users and the creator of each server group in bindings and ownership records.
 
 The engine builds a :class:`GroupRegistry` from its database, a command from Senlin's API. The
 registry itself performs no I/O.
@@ -34,11 +34,12 @@ class Bound:
 
 @dataclass(frozen=True)
 class GroupRegistry:
-    """The bindings, and the notes of policies by the policy's id, of one project or of all.
+    """The bindings and the ownership records (``notes``) of one project, or of all.
 
     ``clusters`` maps the ids of all clusters to their names, or to ``FOREIGN`` for a cluster of
-    another project than the reader's. ``kept`` are the notes in the data of clusters.
-    ``is_attaching`` returns whether a policy is being attached to a cluster.
+    another project than the reader's. ``notes`` are by the id of their policy; ``kept`` are those
+    in the data of clusters. ``is_attaching`` returns whether a policy is being attached to a
+    cluster.
     """
 
     clusters: Mapping[str, str]
@@ -48,11 +49,11 @@ class GroupRegistry:
     is_attaching: Callable[[str], bool] = field(default=lambda _cluster: False, compare=False)
 
     def all_notes(self) -> Iterator[Note]:
-        """Yield the notes of all policies and clusters."""
+        """Yield the ownership records of all policies and clusters."""
         yield from itertools.chain(self.kept, *self.notes.values())
 
     def is_made(self, group_id: str) -> bool:
-        """Return whether a binding or a note records that a policy created the group."""
+        """Return whether a binding or an ownership record shows that a policy created the group."""
         return self.is_bound(group_id) or any(
             note.group == group_id and note.kind != CREATING for note in self.all_notes()
         )
@@ -72,9 +73,9 @@ class GroupRegistry:
     def users(self, group_id: str, cluster: str = '', policy: str = '') -> list[str]:
         """Return the names of the clusters that use a group.
 
-        The binding of the given cluster and policy, and the notes of that cluster, are ignored. A
-        cluster that is being attached to the group uses it already; a kept group belongs to its
-        cluster.
+        The binding of the given cluster and policy, and the ownership records of that cluster, are
+        ignored. A cluster that is being attached to the group uses it already; a kept group belongs
+        to its cluster.
         """
         found = {
             each.cluster_name
@@ -106,7 +107,7 @@ class GroupRegistry:
 
 
 def kept(cluster: str, data: object) -> Iterator[Note]:
-    """Yield a note for the group that the data of a cluster record as kept."""
+    """Yield an ownership record for the kept group in the data of a cluster, if there is one."""
     if group := noted(data):
         yield Note(cluster, KEPT, group)
 

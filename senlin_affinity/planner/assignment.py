@@ -31,11 +31,11 @@ from senlin_affinity.planner.domains import DomainCapacity
 from senlin_affinity.planner.matrix import VerdictMatrix, numbered
 
 _ZONE = attrgetter('availability_zone')
-#: All that tells in which domains a host lies.
+#: The fields of a host that determine its domains.
 _WHERE = attrgetter('availability_zone', 'aggregates')
-#: The hosts that are in no one domain come after all others.
+#: The sort key of hosts without a single domain, which come after all others.
 _LAST = 2**62
-#: The domains of a cell, in the order of the criteria; '' is none, or not just one.
+#: The domains of a cell, in the order of the criteria; '' stands for none or several.
 Cell = tuple[str, ...]
 _Key = tuple[int, int, str, int]
 
@@ -96,7 +96,7 @@ class _Choice:
     ) -> None:
         policy = '' if resolved.server_group is None else resolved.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
-        #: With affinity the most members come first, and else the fewest.
+        #: With affinity, the host with the most members comes first, otherwise with the fewest.
         self._sign = -1 if is_together else 1
         self._names = resolved.snapshot.host_names
         self._rooms = list(matrix.expected)
@@ -171,7 +171,7 @@ class _Choice:
         while (layer or waiting) and len(chosen) < number:
             held = held if layer else min(waiting)
             more = waiting.pop(held, [])
-            if more:  # those that are there stay in their order
+            if more:  # the sort is stable: the hosts of the layer keep their order
                 layer = self._emptiest(layer + more, number - len(chosen))
             chosen += layer
             held += 1
@@ -188,7 +188,7 @@ class _Choice:
             least = sorted([free[index] for index in hosts], reverse=True)[most - 1]
             hosts = [index for index in hosts if free[index] >= least]
         hosts = sorted(hosts, key=names.__getitem__)
-        return sorted(hosts, key=free.__getitem__, reverse=True)  # those as empty stay in order
+        return sorted(hosts, key=free.__getitem__, reverse=True)  # stable: equal hosts by name
 
     def next(self) -> int | None:
         """Return the host of the next server; None if no host takes one."""

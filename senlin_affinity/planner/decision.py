@@ -30,9 +30,9 @@ from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.planner.host_reports import HostReport, Standing
 from senlin_affinity.planner.row import Row
 
-#: What is printed of a remedy as it is.
+#: The fields of a remedy that its JSON contains unchanged.
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
-#: Codes of remedies: what fits now, and two changes where none alone is enough.
+#: Codes of remedies: fewer servers, which fit now; and two changes that only together are enough.
 FEWER, TWO = 'fewer_servers', 'two_changes'
 _HEADS: Mapping[bool | None, str] = {
     True: 'fits',
@@ -43,7 +43,7 @@ _BY_BOUND = 'fits by an upper bound only'
 
 
 class PlacedServer(NamedTuple):
-    """Where one new server goes."""
+    """The planned host of one new server."""
 
     host: str
     zone: str | None = None
@@ -52,14 +52,13 @@ class PlacedServer(NamedTuple):
 
 @dataclass(frozen=True)
 class Remedy:
-    """One change that would help, and the capacity that was planned with it.
+    """One change that would help, and the capacity with it.
 
-    ``size`` is how much is changed: servers, hosts or values. Where ``capacity_is_upper_bound``,
-    Nova may place fewer than the capacity with the change, too. ``data`` says all of the change in
-    plain values (:mod:`~senlin_affinity.planner.changes`), ``commands`` are the lines that
-    carry it out, where there are such. ``for_tenant``: it names nothing but the asker's own, and
-    the asker could try it within the quotas that there are. ``is_held_back``: an operator
-    has recorded a reason against it, so it comes after all others.
+    ``size`` is the number of servers, hosts or values that change. If ``capacity_is_upper_bound``,
+    Nova may place fewer servers than the capacity. ``data`` describes the change in plain values
+    (:mod:`~senlin_affinity.planner.changes`); ``commands`` carry it out (empty: no command exists).
+    ``for_tenant``: it names only objects of the user, who could make it within the current quotas.
+    ``is_held_back``: an operator has recorded a reason against it, so it ranks last.
     """
 
     code: str
@@ -86,14 +85,14 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to one request, a plain value. ``fits`` is None where it cannot be known.
+    """The answer to one request, a plain value. ``fits`` is None if that is unknown.
 
-    ``at_most`` says in words why Nova may place fewer than ``capacity``. ``placements`` are where
-    the servers go: of those wanted, as many as are expected to fit. ``remedies`` are what
-    would help, the smallest change first; empty where the request fits. ``tried`` are the changes
-    that the owner of the request could make, whether they help or not. ``assumptions`` are about
-    unspecified inputs that could change the capacity. ``violated`` is where the members of the
-    group already break its policy.
+    ``at_most`` are the reasons why Nova may place fewer servers than ``capacity``. ``placements``
+    are the planned hosts of those requested servers that are expected to fit. ``remedies`` are the
+    changes that would help, the smallest first; empty if the request fits. ``tried`` are the
+    changes that the user could make, whether they help or not. ``assumptions`` are those that could
+    change the capacity. ``violated`` are the hosts whose members already violate the group's
+    policy.
     """
 
     fits: bool | None

@@ -1,7 +1,7 @@
 """Evaluate all constraints for a request, and derive how many servers fit.
 
-No server is placed here, and nothing is put into words: the search for remedies evaluates many
-requests, and needs only the number.
+This module places no server and renders no text: the search for remedies evaluates many requests,
+and needs only the number.
 
 Raises: ConstraintError for a constraint that fails.
 """
@@ -28,7 +28,7 @@ from senlin_affinity.planner.capacity import Capacity, has_unknown_home, measure
 from senlin_affinity.planner.domains import DomainCapacity
 from senlin_affinity.planner.matrix import VerdictMatrix, evaluate_hosts
 
-#: Where criteria cross, at most this many servers are tried one by one.
+#: If criteria cross, the expected number is found by placing at most this many servers.
 _MOST_TRIED = 100_000
 
 
@@ -73,10 +73,10 @@ def evaluate(
     constraints: Sequence[Constraint],
     known: Evaluation | None = None,
 ) -> Evaluation:
-    """Evaluate every constraint, and count.
+    """Evaluate every constraint that the request does not give up, and compute the capacity.
 
     :param known: the evaluation of a similar request. If the two differ only in some hosts and in
-        numbers, the verdicts about the other hosts are taken over.
+        numbers, its verdicts about the other hosts are used again.
     """
     hosts = resolved.snapshot.hosts
     constraints = [item for item in constraints if item.name not in resolved.rules.given_up]

@@ -24,11 +24,11 @@ from senlin_affinity.planner.row import Row
 
 
 class HostReport(NamedTuple):
-    """One host after the placements: what every constraint says, by the constraint's name.
+    """One host after the placements, with the verdict of each constraint by its name.
 
-    ``code`` is that of the first REJECT, None where there is none, and ``by`` the constraint that
-    gave it. ``members`` are the servers of the group that it held before, ``placed`` those of this
-    request.
+    ``code`` is the code of the first REJECT (None: no constraint rejects the host), and ``by`` the
+    name of its constraint. ``members`` is the number of servers of the group on the host before the
+    request, ``placed`` that of new servers.
     """
 
     host: str
@@ -42,11 +42,11 @@ class HostReport(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """Every host after the placements, in the snapshot's order.
+    """All hosts after the placements, in the snapshot's order.
 
-    ``rows`` are the distinct rows, and ``row_of`` the row of each host. ``columns``
-    and ``rooms`` are host by host. ``members`` are counts by the name of the service host,
-    ``placed`` by the place among the hosts.
+    ``rows`` are the distinct rows, and ``row_of`` the index of the row of each host. ``columns``
+    and ``rooms`` have a value for each host. ``members`` are numbers of servers by service host,
+    ``placed`` by the index of the host.
     """
 
     names: tuple[str, ...]

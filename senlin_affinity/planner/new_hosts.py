@@ -28,9 +28,9 @@ from senlin_affinity.nova.root_traits import OWNER
 from senlin_affinity.planner.matrix import numbered, specific_hosts
 from senlin_affinity.planner.what_if import WhatIf, WhatIfResult
 
-#: The largest number of new hosts, or as many as there are hosts: each number is evaluated.
+#: The largest number of new hosts, unless the cloud has more hosts.
 MOST_NEW_HOSTS = 1000
-#: One kind is tried in so many domains.
+#: The number of domains in which one kind of host is tried.
 _MOST_DOMAINS = 3
 #: A ratio from here up to 1 may be the effect of a reserve.
 _LEAST_RATIO = 0.9
@@ -104,7 +104,7 @@ def _fewest(planner: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
 
     number, then = planner.smallest(most, guess, attempt, room.__mul__)
     if number == most and not then.fits:
-        return None  # one more would help more: this is not the number to name
+        return None  # more hosts than the limit could still help more
     change = f'{number} more {"host" if number == 1 else "hosts"}'
     return change + _in_words(planner.resolved, best), number, then
 

@@ -1,11 +1,11 @@
 """Decide whether N more servers fit, where they would go, and what rejects the others.
 
-Data flow: the names of a request are resolved in a snapshot (``resolution``). All constraints are
-evaluated, which gives the number of servers that fit (``evaluation``). The servers are placed one
-by one (``assignment``), and the hosts are reported as they are afterwards (``host_reports``). If
-the request does not fit, changes that would help are searched (``search``). A decision also has
-its assumptions (``assumptions``), and a lower bound where nova.conf may enable more than its
-defaults (``unspecified``).
+1. ``resolution`` resolves the names of a request in a snapshot.
+2. ``evaluation`` evaluates all constraints, which gives the number of servers that fit.
+3. ``assumptions`` finds the assumptions of that number, and ``unspecified`` its lower bound if
+   nova.conf may enable filters and options that are off by default.
+4. ``assignment`` chooses the host of each server; ``host_reports`` reports the resulting hosts.
+5. ``search`` finds changes that would help, if the request does not fit.
 
 For an affinity group without members, Nova chooses the host: the capacity is that of the host with
 the most free capacity, as an upper bound. "Host" means a service host, which may have several

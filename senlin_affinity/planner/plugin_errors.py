@@ -18,7 +18,7 @@ from senlin_affinity.model.constraint import Constraint, Domain
 from senlin_affinity.model.errors import ConstraintError, in_words
 from senlin_affinity.model.verdict import Verdict
 
-#: So many domains are named at most.
+#: The number of domains that a message names.
 _MOST_NAMED = 3
 
 

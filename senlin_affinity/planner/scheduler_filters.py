@@ -57,7 +57,8 @@ def _reads_image(prefixes: tuple[str, ...], resolved: ResolvedRequest) -> bool:
     return any(key.startswith(prefixes) for key in resolved.image_properties or ())
 
 
-#: Also what nova-compute counts (``num_vm_active``), and what is private.
+#: Scopes and attributes that ComputeCapabilitiesFilter reads; nova-compute's counters begin with
+#: ``num_`` (``num_vm_active``), private attributes with ``_``.
 _CAPABILITIES = ('capabilities:', 'num_', '_')
 _IMAGE_KEYS = ('architecture', 'hw_architecture', 'hypervisor_', 'img_hv_', 'vm_mode', 'hw_vm_mode')
 _ATTRIBUTES = """
@@ -68,7 +69,7 @@ _ATTRIBUTES = """
     supported_instances total_usable_disk_gb total_usable_ram_mb update updated uuid vcpus_total
     vcpus_used
 """
-#: What nova-scheduler knows of a host, by the names that an extra spec could have.
+#: The attributes of nova-scheduler's HostState, which an extra spec without a scope can name.
 _HOST_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _READING: Mapping[str, Callable[[ResolvedRequest], bool]] = {
     'ComputeCapabilitiesFilter': _reads_capabilities,
@@ -78,5 +79,5 @@ _READING: Mapping[str, Callable[[ResolvedRequest], bool]] = {
     'PciPassthroughFilter': partial(_reads_specs, ('pci_passthrough:', 'resources')),
 }
 
-#: All that are listed here.
+#: The filters whose inputs this module knows.
 KNOWN = frozenset((*_MODELLED, *_BY_HINT, *_READING))

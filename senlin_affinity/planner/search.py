@@ -1,15 +1,16 @@
 """Search for the smallest changes that make a request fit.
 
-Data flow: each constraint proposes changes as data. Each proposal is applied, evaluated, and
-bisected if it has a number. The changes that are enough go out, smallest first. If no change alone
-is enough, those that raise the capacity go out, the most helpful first, and pairs that are enough
-before them; of equal size, exact ones rank before upper bounds. A change against which an
-operator has recorded a reason comes last.
+Each constraint proposes changes as data. The search applies each proposal, evaluates the request
+again, and bisects a proposal that has a number. It returns the sufficient changes, the smallest
+first. If no change alone is sufficient, it returns sufficient pairs, and then the changes that
+raise the capacity, the most helpful first. Of equal changes, exact ones rank before upper bounds.
+A change against which an operator has recorded a reason ranks last.
 
-Units: ``size`` counts what is changed: steps of ``max_server_per_host``, hosts, servers of a quota,
-one zone. A soft policy, or a constraint that is given up, weighs as much as all requested servers.
+Units: ``size`` is the number of things that change: steps of ``max_server_per_host``, hosts,
+servers of a quota, one zone. For a soft policy, and for a constraint that is given up, it is the
+number of requested servers.
 
-Errors: ConstraintError for a constraint whose ``proposals`` fail, or cannot be applied.
+Raises: ConstraintError for a constraint whose ``proposals`` fail, or cannot be applied.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _MOST_FIRSTS = 2
 _MOST_JOINT = 2
 #: The number of notes in a remedy.
 _MOST_NOTES = 3
-#: As many as a range can have.
+#: The greatest length that ``bisect_left`` accepts for a range.
 _MOST_STEPS = 2**31 - 1
 
 
