@@ -1,19 +1,20 @@
-"""A look at as little of the cloud as can show whether the servers fit: its cost does not grow.
+"""Fetch a small part of the cloud that may be enough to accept or reject, at constant cost.
 
-Data flow: the owner's eyes see his group, flavor, image and quotas; by that the cloud's eyes ask
-Placement once for a few candidates (:mod:`senlin_affinity.preflight.lower_bound` says for what, and
-whether they are enough). A yes comes out, or a no for the quota of instances, where they have room
-for all that it leaves: who may not see the hosts is told of nothing else then. Else all hosts that
-Placement has are looked at, if they are few (:mod:`few`), for another no. None: only the whole look
-tells.
+Data flow: the owner's client reads the group, flavor, image and quotas. By these, the operator's
+client queries Placement once for a few candidates (:mod:`senlin_affinity.preflight.lower_bound`
+builds the query and decides whether they are enough to accept). A quota of instances that is
+exceeded is enough to reject, if the candidates have capacity for all servers within the quota: an
+owner who may not list hosts then learns nothing else. Otherwise, all hosts that Placement has are
+fetched, if they are few (:mod:`few`). If they do not suffice either, there is no view, and the
+whole cloud must be fetched.
 
-What was read of all that is in ``Sample.read``, so that the whole look does not ask for it again.
+``Sample.read`` contains the results so far, so that no request is repeated then.
 
-Units: 5 requests for a yes, and one more each for a flavor that is called by its name, an image,
-and for the aggregates, where a zone or a rule needs them.
+Units: 5 requests to accept, and one more each for a flavor that is given by name, for an image, and
+for the aggregates, if a zone or a constraint needs them.
 
-Errors: CloudError where Nova or Placement does not answer. What they refuse is None, and so is an
-image that can not be read: the whole look says so.
+Raises: CloudError if Nova or Placement does not answer. If they reject a request, or the image
+cannot be read, there is no view; the fetch of the whole cloud reports the reason.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from senlin_affinity.preflight.question import CloudView, FetchScope, Narrow
 
 
 class Sample(NamedTuple):
-    """A view that is enough to accept or to reject; None if it is enough for neither."""
+    """A view that is enough to accept or to reject (None if there is none), and all results."""
 
     view: CloudView | None = None
     read: Read = Read()
@@ -57,7 +58,7 @@ def see(clients: Clients, needed: FetchScope, timeout: float | None = None) -> S
 
 
 class _Looking:
-    """One look; ``read`` is what was read so far."""
+    """The state of one fetch; ``read`` contains the results so far."""
 
     def __init__(self, clients: Clients, timeout: float | None) -> None:
         self.read = Read()
@@ -66,7 +67,7 @@ class _Looking:
         self._timeout = timeout
 
     def view(self, needed: FetchScope, asked: Narrow) -> CloudView | None:
-        """A yes, or a no."""
+        """Fetch a view that is enough to accept or reject; return None if there is none."""
         view = self._owners(needed, asked)
         if view is None:
             return None
@@ -80,11 +81,11 @@ class _Looking:
         return replace(view, owner_sees_hosts=False, is_part=True, enough=seen)
 
     def _shows_hosts(self) -> bool:
-        """May the owner see the hosts? He is told what would help of all of them."""
+        """Check whether the owner may list hosts; the remedies then concern all hosts."""
         return clouds.ports(self._clients, self._timeout).inventory.shows_hosts()
 
     def _owners(self, needed: FetchScope, asked: Narrow) -> CloudView | None:
-        """What is the owner's: the group, the flavor, the image and the quotas."""
+        """Fetch the group, flavor, image and quotas; return None if one of them is missing."""
         compute = clouds.compute(self._clients.owner, self._timeout)
         user, project = clouds.ids(self._clients.owner)
         name = profile.flavor(asked.question.profile or {})
@@ -108,7 +109,7 @@ class _Looking:
         return CloudView(snapshot, images=self.read.images)
 
     def _has_image(self, name: str | None) -> bool:
-        """Is there no image to be read, or can it be?"""
+        """Fetch the image, if there is a name; return False if it cannot be read."""
         if name is None:
             return True
         try:
@@ -120,7 +121,7 @@ class _Looking:
         return True
 
     def _certified(self, asked: Narrow, view: CloudView) -> CloudView | None:
-        """The look with its hosts, if they are enough."""
+        """Fetch a few candidates; return a view with them if they are enough to accept."""
         sets: set[frozenset[str]] = set()
         if lower_bound.are_aggregates_needed(asked, view):
             owners = clouds.compute(self._clients.owner, self._timeout)
@@ -144,14 +145,15 @@ class _Looking:
         return replace(view, snapshot=replace(view.snapshot, hosts=found), is_yes=True)
 
     def _is_placement_new(self) -> bool:
-        """Is it as new as what Nova asks with?"""
+        """Check whether Placement offers the microversion that Nova uses."""
         placement = clouds.placement(self._clients.operator, self._timeout)
         return placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
 
     def _proved(self, asked: Narrow, view: CloudView) -> CloudView | None:
-        """The look with all hosts that Placement has, if these are few and prove what it says.
+        """Fetch all hosts that Placement has, if they are few; return None if they prove nothing.
 
-        Who may see all hosts is told of all of them, unless the servers have to be on one.
+        The remedies of an owner who may list hosts concern all hosts, so the few are not enough,
+        unless all servers must be on one host.
         """
         owners = clouds.compute(self._clients.owner, self._timeout)
         is_told_all = not self._clients.has_operator and not upper_bound.is_bound(asked, view)

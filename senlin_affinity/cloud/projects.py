@@ -1,12 +1,13 @@
-"""Which project is meant: by its id, by the name of the connection's own, or as Keystone knows it.
+"""Find the id of a project that is given by id or by name.
 
-No request for an id, or for the own project (which goes before one of its name in another domain);
-one to Keystone for any other name, besides what a client asks once to find Keystone's API.
+No request for an id, or for the connection's own project, which takes precedence over a project of
+the same name in another domain. One request to Keystone for any other name, besides its discovery.
 
-Errors: InvalidSpec where the name is not that of one project, or may not be looked up; CloudError.
+Raises: InvalidSpec if no project or several have the name, or if the user may not list projects;
+CloudError.
 
-Source: the identity API reference, ``GET /v3/projects?name=``: a name is unique in its domain only,
-and a plain user may not list projects.
+Source: the identity API reference, ``GET /v3/projects?name=``. A name is unique in its domain only,
+and a non-admin may not list projects.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FORBIDDEN = 403
 
 
 def find(owner: OwnerClient, named: str, timeout: float | None = None) -> str:
-    """The id of the project with this name or id; an id is not looked up."""
+    """Return the id of the project with this name or id; an id is not verified."""
     own, own_name = clouds.project(owner, timeout)
     if own is not None and named in (own, own_name):
         return own

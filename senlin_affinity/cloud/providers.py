@@ -1,25 +1,28 @@
-"""What Placement has: the resources and traits of every host, from a few unit queries.
+"""Fetch the resources and traits of every host from Placement, by a few queries for one unit.
 
-``GET /allocation_candidates`` for a unit of one resource class answers with all providers of every
-tree that has a unit left, with capacity and use of all their classes; each tree becomes one
-:class:`Room`, which does for every flavor. It is two requests in most clouds, and four at most:
+``GET /allocation_candidates`` for one unit of a resource class returns all providers of every tree
+that has a unit left, with the capacity and usage of all their classes. Each tree becomes one
+:class:`Room`, which serves for every flavor. Most clouds need two requests; four are the maximum:
 
 1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? They
-   may give a host what it has none of, and no other answer tells of one that shares another class.
-2. ``MEMORY_MB:1``. Without a MiB of memory left, no virtual machine can come.
-3. ``MEMORY_MB:1,DISK_GB:1``, where there are sharing providers: which of them gives disk to whom.
-   Else ``VCPU:1``, where hosts are missing in the second answer: what those without memory have.
-4. ``GET /resource_providers?resources=MEMORY_MB:1``, where hosts are missing still: is it true that
-   no memory is left there, or was an answer cut (Placement's max_allocation_candidates)?
+   may supply a class that the host itself lacks, and no other response reveals a provider that
+   shares a class other than disk.
+2. ``MEMORY_MB:1``. A host without a MiB of memory left takes no server.
+3. ``MEMORY_MB:1,DISK_GB:1``, if there are sharing providers: which of them supplies disk to which
+   host? Otherwise ``VCPU:1``, if the second response lacks hosts: what do hosts without memory
+   have?
+4. ``GET /resource_providers?resources=MEMORY_MB:1``, if hosts are still missing: do they have no
+   memory left, or was a response truncated (Placement's max_allocation_candidates)?
 
-A class of which a host has none itself, and which one sharing provider gives it, is exact: the
-provider is a pool. The sum of several providers is "at most", and so is what another host shares.
-What is not told is not known (``is_partial``); CPUs and memory are taken to be a host's own.
+If a single sharing provider supplies a class that the host itself lacks, the numbers are exact: the
+provider is a pool. The sum of several providers is an upper bound, and so is what another host
+shares. A class that no response contains is unknown (``is_partial``); CPUs and memory are assumed
+to be a host's own.
 
-Units: Placement's; the capacity is what its ratio and reserve leave. ``max_unit`` is not in these
-answers: it is taken from the sizes of the hypervisors.
+Units: Placement's; the capacity is the total minus the reserve, times the allocation ratio.
+``max_unit`` is not in these responses; it is the size of the hypervisor.
 
-Source: the placement API reference; trees and all classes are in the summaries from 1.29.
+Source: the Placement API reference. From 1.29, the summaries contain trees and all classes.
 """
 
 from __future__ import annotations
@@ -35,26 +38,27 @@ from senlin_affinity.cloud.rest import Microversion, OperatorRest
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, PCPU, VCPU
 from senlin_affinity.model.host import Resource
 
-#: Trees, and every resource class, in the summaries.
+#: The first microversion whose summaries contain trees and all resource classes.
 TREES: Microversion = (1, 29)
-#: The most requests that it takes.
+#: The maximum number of requests of :func:`rooms`.
 MOST_REQUESTS = 4
 #: The trait of a provider that shares its resources with the members of its aggregates.
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 CANDIDATES = 'list the allocation candidates'
 _PROVIDERS = 'list the resource providers'
-#: What no provider shares with a host; and of which it is known where a host has none.
+#: Classes that no provider shares with a host; and classes of which a host has none if no response
+#: shows any.
 _OWN = (VCPU, PCPU, MEMORY_MB)
 _ASKED = (*_OWN, DISK_GB)
 
 
 @dataclass(frozen=True)
 class Room:
-    """What the providers of one tree have together; ``is_nested``: there are several.
+    """The resources and traits of one provider tree, including what sharing providers supply.
 
-    ``resources`` of None are not known; ``is_partial``: of a class that is not in them nothing is
-    known. ``pools`` are the providers that the resources name, with all they have. A tree of one
-    provider that takes whatever others give it from pools alone is not nested.
+    If ``resources`` is None, they are unknown; if ``is_partial``, classes that are not in them are
+    unknown. ``pools`` are the providers that the resources name, with all of their classes.
+    ``is_nested`` is False for a tree of one provider to which others supply nothing but pools.
     """
 
     resources: Mapping[str, Resource] | None
@@ -65,10 +69,10 @@ class Room:
 
 
 class ProviderRooms(NamedTuple):
-    """The rooms, by the UUIDs of their root providers.
+    """The resources of hosts, by the UUID of the root provider.
 
-    ``longest`` is the number of allocation requests of the longest answer: none that is shorter can
-    have been cut.
+    ``longest`` is the number of allocation requests in the longest response. A shorter response was
+    not truncated.
     """
 
     rooms: Mapping[str, Room] = {}
@@ -76,12 +80,12 @@ class ProviderRooms(NamedTuple):
 
 
 _NOTHING = Resource(0, 0)
-#: A host that has no memory left, and answered to nothing else.
+#: The resources of a host that has no memory left and is in no response.
 FULL = Room({MEMORY_MB: _NOTHING}, is_partial=True)
 
 
 class _Provider(NamedTuple):
-    """What is kept of a summary."""
+    """The facts of a provider summary that the resources of hosts depend on."""
 
     uuid: str
     root: str
@@ -89,13 +93,13 @@ class _Provider(NamedTuple):
     traits: frozenset[str]
 
     def resource(self, name: str, **more: Any) -> Resource:
-        """What it has of a class. What is used beyond the capacity does not count."""
+        """Return the capacity and the usage of a class; usage above the capacity is cut off."""
         amount = self.amounts[name]
         return Resource(amount['capacity'], min(amount['used'], amount['capacity']), **more)
 
 
 class _Answers:
-    """What was learnt so far: the providers and their trees."""
+    """The providers in all responses so far, and their trees."""
 
     def __init__(self) -> None:
         self.providers: dict[str, _Provider] = {}
@@ -104,7 +108,7 @@ class _Answers:
         self._as_set: Any = cache(frozenset)
 
     def add(self, body: Any) -> None:
-        """The summaries of an answer; equal traits become one object."""
+        """Add the summaries of a response; equal sets of traits share one object."""
         self.longest = max(self.longest, len(body['allocation_requests']))
         for uuid, summary in body['provider_summaries'].items():
             if uuid not in self.providers:
@@ -114,7 +118,7 @@ class _Answers:
                 self.trees.setdefault(root, []).append(uuid)
 
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> Room:
-        """One tree, and what sharing providers give it."""
+        """Combine the providers of a tree with those that share with it."""
         own = [self.providers[uuid] for uuid in self.trees[root]]
         strangers = shared.given_to(root) if shared is not None else []
         if len(own) == 1 and not strangers:
@@ -144,11 +148,12 @@ class _Answers:
 
 
 class _Shared:
-    """Which provider gives a tree what it has none of, as far as the answers tell.
+    """The sharing providers of each tree, as far as the responses reveal them.
 
-    The second query has a request for every pair of memory and disk. A sharing provider with a GB
-    left is in a pair with each tree that it shares with and that has memory left. One that is full,
-    or shares another class, is ``hidden``: it may give any host anything but disk.
+    The second query has an allocation request for every pair of memory and disk. A sharing provider
+    with a GB left is in a pair with each tree that it shares with and that has memory left. A
+    sharing provider that is full, or that shares another class, is hidden: it may supply anything
+    but disk to any host.
     """
 
     def __init__(
@@ -169,7 +174,7 @@ class _Shared:
                         self._givers.setdefault(root, set()).add(uuid)
         summaries = first['provider_summaries'].values()
         self._with_memory = {summary['root_provider_uuid'] for summary in summaries}
-        # An answer that is shorter than another one can not have been cut.
+        # A response that is shorter than another one was not truncated.
         lengths = [len(body['allocation_requests']) for body in (first, second)]
         self._is_perhaps_cut = lengths[1] >= lengths[0]
         seen = [providers[uuid] for uuid in sharing if uuid in providers]
@@ -178,13 +183,13 @@ class _Shared:
         self._classes = {name for provider in seen for name in provider.amounts}
 
     def given_to(self, root: str) -> list[_Provider]:
-        """The providers that share with a tree."""
+        """Return the providers that share with a tree, sorted by UUID."""
         return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
 
     def pooled(
         self, own: Iterable[_Provider], strangers: Iterable[_Provider]
     ) -> Mapping[str, _Provider]:
-        """The classes that one provider alone gives, which is no host and uses nothing itself."""
+        """Return, by class, its only provider, if that shares the class and is not a host."""
         every = Counter(name for provider in (*own, *strangers) for name in provider.amounts)
         return {
             name: provider
@@ -195,11 +200,11 @@ class _Shared:
         }
 
     def is_known(self, root: str) -> bool:
-        """Is there nothing more that the tree might be given?"""
+        """Check whether no further provider can share with the tree."""
         return not self._is_hidden and self._is_disk_known(root)
 
     def is_whole(self, root: str, name: str) -> bool:
-        """Is that all of this class which the tree might be given?"""
+        """Check whether the responses show all that the tree can use of a class."""
         if name in _OWN:
             return True
         if name == DISK_GB:
@@ -207,19 +212,19 @@ class _Shared:
         return not self._is_hidden and name not in self._classes
 
     def _is_disk_known(self, root: str) -> bool:
-        """Did the second answer come to this tree, or tell by its silence that it has no disk?"""
+        """Check whether the second response shows the disk of the tree, or that it has none."""
         return root in self._with_memory and (root in self._with_disk or not self._is_perhaps_cut)
 
 
 def rooms(
     placement: OperatorRest, hosts: Mapping[str, Mapping[str, int]], most: int = MOST_REQUESTS
 ) -> ProviderRooms:
-    """The room of each host, by the UUID of its root provider (which is the hypervisor's id).
+    """Fetch the resources of each host, by the UUID of its root provider (the hypervisor's id).
 
-    A host that Placement's answers do not come to is not among them.
+    A host that the responses lack is left out, unless it is known to have no memory left.
 
     :param hosts: by that UUID, the greatest amount of each class that one server can get there.
-    :param most: the requests that it may take, 3 or 4.
+    :param most: the maximum number of requests, 3 or 4.
     """
     if not hosts:
         return ProviderRooms()
@@ -254,7 +259,7 @@ def _candidates(placement: OperatorRest, resources: str) -> Any:
 
 
 def _listed(placement: OperatorRest, key: str, **query: str) -> frozenset[str]:
-    """Of each provider in a list, which is never cut, one value."""
+    """List resource providers, and return one value of each. The list is never truncated."""
     body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
     with reading(_PROVIDERS):
         return frozenset(item[key] for item in body['resource_providers'])
@@ -266,10 +271,10 @@ def _sum(
     largest: Mapping[str, int],
     pooled: Mapping[str, _Provider],
 ) -> dict[str, Resource]:
-    """What several providers have together: those of the tree, and those that share with it.
+    """Add up the resources of a tree and of the providers that share with it.
 
-    What is used of a provider beyond its capacity is not taken from the others. What is pooled is
-    no sum.
+    The usage of a provider above its capacity does not reduce the sum. A class in ``pooled`` is not
+    added up, and names its pool.
     """
     resources: dict[str, Resource] = {}
     for providers, is_stranger in ((own, False), (strangers, True)):
@@ -291,7 +296,7 @@ def _sum(
 def _is_pool(
     stranger: _Provider, resources: Mapping[str, Resource], own: Iterable[_Provider]
 ) -> bool:
-    """Is all that it gives pooled, and has it no trait that the tree lacks?"""
+    """Check whether the provider supplies only pools, and no trait that the tree lacks."""
     its_own = frozenset().union(*(provider.traits for provider in own))
     return stranger.traits <= its_own | {SHARING} and all(
         resources[name].pool == stranger.uuid for name in stranger.amounts

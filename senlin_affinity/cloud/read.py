@@ -1,6 +1,7 @@
-"""What a look at a few hosts read before it was not enough, for the whole look that follows.
+"""The results of a sample that was not enough, for the fetch of the whole cloud that follows.
 
-It is a value of one look, and no cache: what was refused is asked for again, for the words of why.
+They belong to one operation and are not a cache. A rejected request has no result here: the fetch
+sends it again, and reports the reason.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from senlin_affinity.model.snapshot import Flavor, Quota
 
 @dataclass(frozen=True)
 class Read:
-    """The group, the quotas of the owner's own project, the image (or why it was not read), the
-    flavors, and the aggregates, with those of each service host. What is None, or not there, was
-    not read.
+    """What was fetched of the owner's objects, and the aggregates; None or absent: not fetched.
+
+    ``quotas`` are those of the owner's own project. ``image_error`` is the reason why the image
+    could not be read. ``aggregates`` has all aggregates, and the UUIDs of those of each service
+    host.
     """
 
     group: ServerGroup | None = None
@@ -30,7 +33,7 @@ class Read:
     aggregates: tuple[tuple[Aggregate, ...], Mapping[str, frozenset[str]]] | None = None
 
     def image(self, name: str) -> Image | None:
-        """The image, if it was read. Raises what there was in place of it."""
+        """Return the image, or None if it was not fetched; raise the error of a failed fetch."""
         if self.image_error is not None:
             raise self.image_error
         return self.images.get(name)

@@ -1,18 +1,18 @@
-"""One service of the cloud as raw JSON: requests, errors in the service's own words, versions.
+"""Send requests to one service of the cloud, and return raw JSON.
 
 Data flow: a path, a microversion and perhaps a body go out through openstacksdk's adapter; parsed
 JSON comes back. Long lists never become SDK objects.
 
-Units: the timeout is in seconds, for the silence of the service; a request has the deadline of
-:mod:`~senlin_affinity.cloud.deadline`. A microversion is a pair: (2, 64).
+Units: the timeout is the number of seconds for which the service may be silent; a request has the
+deadline of :mod:`~senlin_affinity.cloud.deadline`. A microversion is a pair: (2, 64).
 
-Errors: CloudError for everything else than the expected answer; ``is_uncertain`` where a write may
-have happened all the same. A request that writes is never repeated: a repeated POST could create
-twice. "It is not there" is believed in Nova's own words only, a 404 whose body is
-``{"itemNotFound": {...}}``: the page of a proxy that does not find Nova is a 404, too.
+Raises: CloudError with the service's own message for any unexpected response; ``is_uncertain`` if a
+write may have happened nevertheless. A write is never repeated, because a repeated POST could
+create two objects. An object is missing only if Nova itself answers so, by a 404 whose body is
+``{"itemNotFound": {...}}``, because a proxy that does not find Nova answers 404, too.
 
-A read that is refused with a 429 or a 503 and ``Retry-After`` is sent again after that time, if it
-would be over before the deadline: three times more at most.
+A read that is rejected with a 429 or a 503 and ``Retry-After`` is repeated after that time, if the
+deadline permits: at most three times.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ from senlin_affinity.model.errors import CloudError, TooLarge
 
 T = TypeVar('T')
 Microversion = tuple[int, int]
-#: Where the microversions of Nova begin.
+#: The first microversion of Nova.
 BASE: Microversion = (2, 1)
-#: What Nova calls the error in the body of a 404 about a thing that does not exist. Its router's
-#: 404, of a path that Nova does not have, holds no such key.
+#: The key in the body of a 404 if Nova does not have the object. The 404 of Nova's router, for an
+#: unknown path, does not have this key.
 NOT_FOUND = 'itemNotFound'
-#: They may say when to ask again; a read is asked again so many times.
+#: The statuses with which a service may send Retry-After, and the number of retries of a read.
 _LATER = (requests.codes.too_many_requests, requests.codes.service_unavailable)
 _MOST_AGAIN = 3
-#: The headers by which a service says under which id its log has the request.
+#: The headers that contain the id under which the service logs the request.
 _IDS = ('x-openstack-request-id', 'x-compute-request-id')
-#: The words about it for the last answer, for who finds the answer odd later.
+#: The end of a message about the last response, for a caller that finds it malformed later.
 _LAST: contextvars.ContextVar[str] = contextvars.ContextVar('last', default='')
 
 
 class Rest:
-    """A service's API, by its adapter (``connection.compute``).
+    """The API of one service.
 
-    :param service: the name that errors give it ("Nova").
-    :param timeout: seconds that the service may be silent.
+    :param adapter: openstacksdk's adapter (``connection.compute``).
+    :param service: the name in errors ("Nova").
+    :param timeout: seconds for which the service may be silent.
     """
 
     def __init__(self, adapter: Proxy, service: str, timeout: float | None = None) -> None:
@@ -61,7 +62,7 @@ class Rest:
         self._offered: tuple[Microversion, Microversion] | None = None
 
     def pick(self, wanted: Microversion) -> Microversion:
-        """The wanted microversion, or the nearest one that the cloud offers."""
+        """Return the wanted microversion, or the nearest one that the cloud offers."""
         if self._offered is None:
             self._offered = self._discover()
         lowest, highest = self._offered
@@ -75,10 +76,11 @@ class Rest:
         params: Mapping[str, str | int | Sequence[str]] | None = None,
         may_be_missing: bool = False,
     ) -> Any:
-        """GET: the parsed body; None where it ``may_be_missing`` and Nova says that it is.
+        """Send a GET request, and return the parsed body.
 
-        :param what: what is tried, for the error: "list the server groups".
+        :param what: the operation, for the error: "list the server groups".
         :param params: the query; a key with a list is sent once for each of its values.
+        :param may_be_missing: return None if Nova answers that the object does not exist.
         """
         response = self._send('GET', path, what, microversion, params=dict(params or {}))
         if may_be_missing and self._is_missing(response, what):
@@ -86,11 +88,11 @@ class Rest:
         return self._json(response, what)
 
     def post(self, path: str, what: str, microversion: Microversion, body: object) -> Any:
-        """POST: the parsed body. Never repeated."""
+        """Send a POST request once, and return the parsed body."""
         return self._json(self._send('POST', path, what, microversion, json=body), what)
 
     def delete(self, path: str, what: str, microversion: Microversion) -> bool:
-        """DELETE: False where Nova says that there was nothing."""
+        """Send a DELETE request; return False if Nova answers that the object does not exist."""
         response = self._send('DELETE', path, what, microversion)
         if self._is_missing(response, what):
             return False
@@ -104,8 +106,8 @@ class Rest:
     def _discover(self) -> tuple[Microversion, Microversion]:
         data = self._endpoint_data()
         if data.status is None:
-            # Where discovery fails, keystoneauth goes on as if the service had no microversions,
-            # which would read as "this cloud is too old". Ask again, for the reason.
+            # If discovery fails, keystoneauth continues as if the service had no microversions,
+            # which looks like an old cloud. Send the request again, for the reason.
             what = f'find out the microversions of {self.name}'
             self._json(self._send('GET', data.url, what), what)
             data = self._endpoint_data()
@@ -156,9 +158,9 @@ class Rest:
         if self._timeout is not None:
             request['timeout'] = self._timeout
         if is_read:
-            # A cache that clouds.yaml sets up would show groups as they were.
+            # A cache that clouds.yaml configures would return outdated groups.
             request['skip_cache'] = True
-        # Over what clouds.yaml may say (compute_status_code_retries), and openstacksdk for Glance.
+        # Overrides clouds.yaml (compute_status_code_retries), and openstacksdk's own for Glance.
         request['status_code_retries'] = 0
         headers, retries = {'Accept': 'application/json'}, int(is_read)
         try:
@@ -180,7 +182,7 @@ class Rest:
             ) from error
 
     def _is_missing(self, response: requests.Response, what: str) -> bool:
-        """Nova says that there is no such thing; another 404 says nothing about it."""
+        """Return whether Nova answers that the object does not exist; raise for any other 404."""
         is_missing = response.status_code == requests.codes.not_found
         if is_missing and not _has_fault(response, NOT_FOUND):
             whose = f"the answer 404 is not {self.name}'s own ({NOT_FOUND})"
@@ -196,7 +198,7 @@ class Rest:
             raise _error(what, said, response, may_be_done=is_broken or is_foreign)
 
     def _json(self, response: requests.Response, what: str) -> Any:
-        """The parsed body; never None, which :meth:`get` has a meaning for."""
+        """Return the parsed body; raise CloudError for an error, for null, or if it is not JSON."""
         self._check(response, what)
         body = _parsed(response)
         if body is None:
@@ -205,8 +207,8 @@ class Rest:
         return body
 
 
-#: One that a connection of the owner's eyes was made into, and of the cloud's
-#: (:mod:`~senlin_affinity.cloud.clients`): mypy lets neither be taken for the other.
+#: The API with the owner's credentials, and with the operator's
+#: (:mod:`~senlin_affinity.cloud.clients`). mypy rejects one in place of the other.
 OwnerRest = NewType('OwnerRest', Rest)
 OperatorRest = NewType('OperatorRest', Rest)
 
@@ -220,12 +222,12 @@ def _error(
 
 
 def odd(what: str, why: str) -> CloudError:
-    """The error for the last answer, which is not what the API says."""
+    """Return the error for a malformed response, which must be the last one."""
     return CloudError(f'could not {what}: {why}{_LAST.get()}')
 
 
 def _request_id(response: requests.Response) -> str:
-    """Words for the end of an error, if the service says it."""
+    """Return the request id as the end of a message; '' if the service sent none."""
     for name in _IDS:
         if name in response.headers:
             return f' (request {words.cut(response.headers[name])})'
@@ -233,7 +235,7 @@ def _request_id(response: requests.Response) -> str:
 
 
 def _wait(response: requests.Response) -> float | None:
-    """Seconds after which the service may be asked again, if it says so."""
+    """Return the seconds until the service permits a retry; None if it permits none."""
     after = response.headers.get('Retry-After')
     if response.status_code not in _LATER or after is None:
         return None
@@ -246,25 +248,25 @@ def _wait(response: requests.Response) -> float | None:
 
 
 def shown(microversion: Microversion) -> str:
-    """As people and services write it: 2.64."""
+    """Return the microversion as text: '2.64'."""
     return '.'.join(map(str, microversion))
 
 
 def unreachable(service: str, error: BaseException) -> CloudError:
-    """The error where Keystone's catalogue does not lead to the service."""
+    """Return the error for a service that Keystone's catalog does not lead to."""
     return CloudError(
         f'could not find {service}: {words.of(error)}', getattr(error, 'http_status', None)
     )
 
 
 def _has_fault(response: requests.Response, fault: str) -> bool:
-    """Is the body an error in the shape of Nova's: ``{fault: {'code': 404, 'message': '...'}}``?"""
+    """Check whether the body is an error of Nova: ``{fault: {'code': 404, 'message': '...'}}``."""
     body = _parsed(response)
     return isinstance(body, Mapping) and isinstance(body.get(fault), Mapping)
 
 
 def _message(response: requests.Response) -> str:
-    """The service's own words, wherever in the body they are."""
+    """Return the message in the body, at any depth; else the body, or the reason of the status."""
     stack = [_parsed(response)]
     while stack:
         value = stack.pop()
@@ -279,7 +281,7 @@ def _message(response: requests.Response) -> str:
 
 
 def _parsed(response: requests.Response) -> Any:
-    """The body; None where it is null, or no JSON."""
+    """Return the parsed body; None if it is null or not JSON."""
     try:
         return response.json()
     except (ValueError, RecursionError):

@@ -1,12 +1,12 @@
-"""What Senlin's API shows of clusters, policies, bindings and nodes, for who looks from outside.
+"""Fetch clusters, policies, bindings and nodes from Senlin's API, outside of its engine.
 
-Requests: one a page of clusters, policies, nodes and profiles, one for each cluster that has a
-policy, one for the attaches that are under way, and the clusters once more where one is gone; one
-more for a tenant who needs the users in all projects.
+Requests: one per page of clusters, policies, nodes and profiles, one per cluster with a policy, one
+for the attaches in progress, and the clusters again if one was deleted meanwhile; one more for a
+tenant who needs the users of groups in all projects.
 
-Source: Senlin's API reference, version 1. The lists show the ``data`` of clusters, policies, nodes
-and bindings. ``global_project`` is for administrators, who get all projects without it as well;
-Senlin answers 403 to others.
+Source: Senlin's API reference, version 1. The lists contain the ``data`` of clusters, policies,
+nodes and bindings. ``global_project`` is for administrators, who get all projects without it as
+well; Senlin answers 403 to others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from senlin_affinity.policy.properties import TYPE, Properties
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
-#: The states of an action that is not over: it waits, runs, or will run again.
+#: The statuses of an action that has not ended.
 _GOES_ON = (
     'INIT', 'READY', 'RUNNING', 'SUSPENDED', 'WAITING', 'WAITING_LIFECYCLE_COMPLETION',
 )  # fmt: skip
@@ -37,7 +37,7 @@ _GOES_ON = (
 
 @dataclass(frozen=True)
 class Node:
-    """A node that has a server; ``cluster`` is '' for one that is in none."""
+    """A node with a server; ``cluster`` is '' if the node is in no cluster."""
 
     id: str
     name: str
@@ -47,10 +47,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Records:
-    """What the API shows. ``hints`` are the groups that profiles name, by name or id.
+    """The records in Senlin's API.
 
-    ``specs`` are those of the policies with notes, by their ids, as far as they can be read.
-    ``is_complete`` says whether the users of groups in all projects are known.
+    ``hints`` are the groups that profiles name, by name or id. ``specs`` are those of the policies
+    with ownership records, by policy id, without invalid ones. ``is_complete``: the clusters of all
+    projects that use a group are known.
     """
 
     ledger: GroupRegistry
@@ -61,10 +62,11 @@ class Records:
 
 
 def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False) -> Records:
-    """Read one project, or as an administrator all of them (None).
+    """Fetch the records of one project, or, as an administrator, of all projects (None).
 
-    :param with_foreign_users: also read which clusters of other projects use a group, if Senlin
-        permits it. They are not named, and what they refer to by a name is a group of theirs.
+    :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
+        permits it. Their names are not returned, and a group name in their records means a group of
+        their own project.
     """
     wide = None if with_foreign_users else project
     try:
@@ -80,7 +82,7 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
         ours = {key for key, kind in kinds.items() if kind.rpartition('-')[0] == TYPE}
         noted = {key: _notes(policies[key], project) for key in ours}
     specs = dict(_specs({key: policies[key] for key in ours if noted[key]}))
-    # Before the bindings: an attach that ends in between has stored its own.
+    # Fetched before the bindings: an attach that ends in between has stored its binding.
     attaching = _attaching(senlin) if any(noted.values()) else frozenset()
     bound: list[Bound] = []
     kept: list[ownership_records.Note] = []
@@ -103,7 +105,7 @@ def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
 
 
 def _notes(policy: Mapping[str, Any], project: str | None) -> tuple[ownership_records.Note, ...]:
-    """Return the notes of a policy; a name that another project notes is a group of that one."""
+    """Return the ownership records of a policy; the intents of another project are left out."""
     found = ownership_records.read(policy.get('data'))
     return tuple(each for each in found if each.kind != CREATING or _is_own(policy, project))
 
@@ -119,7 +121,7 @@ def _bindings(senlin: OwnerRest, cluster: str, name: str, project: str | None) -
     try:
         body = senlin.get(f'/clusters/{cluster}/policies', what)
     except CloudError as error:
-        # A proxy says 404, too: only the list tells that the cluster was deleted meanwhile.
+        # A proxy may answer 404, too; only the list proves that the cluster was deleted.
         if error.status != 404 or cluster in _ids(senlin, project):
             raise
         return
@@ -138,7 +140,7 @@ def _ids(senlin: OwnerRest, project: str | None) -> set[str]:
 
 
 def _attaching(senlin: OwnerRest) -> frozenset[str]:
-    """The clusters to which a policy is being attached, or is about to be."""
+    """Fetch the ids of the clusters to which a policy is being attached, or will be."""
     found = _all(senlin, 'actions', None, action=_ATTACH, status=_GOES_ON)
     with reading('list the actions of Senlin'):
         return frozenset(str(each['target']) for each in found)
@@ -163,9 +165,10 @@ def _hints(senlin: OwnerRest, project: str | None, wide: str | None) -> Iterator
 def _all(
     senlin: OwnerRest, key: str, project: str | None, **query: str | Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Everything of a project under ``key``. No answer says whether there is more.
+    """Yield all objects of a project under ``key``, page by page.
 
-    An administrator gets those of all projects, asked for or not; actions are not sorted out.
+    No response says whether there is more. An administrator gets the objects of all projects; those
+    of other projects are skipped, unless the project is None.
     """
     if project is None and not query:
         query = {'global_project': 'True'}

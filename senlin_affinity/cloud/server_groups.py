@@ -1,7 +1,7 @@
-"""Nova's server groups as :class:`~senlin_affinity.model.ports.ServerGroups`.
+"""Read, create and delete server groups, as :class:`~senlin_affinity.model.ports.ServerGroups`.
 
-No answer says whether there are more groups, and a cloud caps its pages at any number
-(``[api] max_limit``): the last page is the first that is empty, or shorter than the one before it.
+No response says whether there are more groups, and a cloud may limit its pages to any size (``[api]
+max_limit``). So the last page is the first one that is empty, or shorter than one before.
 
 Source: the compute API reference, ``os-server-groups``: ``policy`` and ``rules`` from 2.64, a list
 ``policies`` below, soft policies from 2.15.
@@ -22,7 +22,7 @@ from senlin_affinity.policy.group_lookup import is_uuid
 PATH = '/os-server-groups'
 PAGE = 1000
 LIST = 'list the server groups'
-#: From here on a group says which project it is of.
+#: The first microversion in which a group has its project.
 PROJECTS: Microversion = (2, 13)
 
 
@@ -51,11 +51,11 @@ class NovaServerGroups:
         return tuple(_parse(body, LIST) for body in self._pages() if body.get('name') == name)
 
     def own(self) -> tuple[ServerGroup, ...]:
-        """All groups of the project."""
+        """Fetch all groups of the project. One request per page."""
         return tuple(_parse(body, LIST) for body in self._pages())
 
     def of_every_project(self) -> tuple[ServerGroup, ...]:
-        """All groups that an administrator sees; a plain user gets those of the project."""
+        """Fetch all groups as an administrator; for other users, those of the project."""
         return tuple(_parse(body, LIST) for body in self._pages(all_projects='true'))
 
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
@@ -97,9 +97,11 @@ class NovaServerGroups:
 def called(
     nova: NovaServerGroups, wanted: set[str], project: str | None = None
 ) -> tuple[ServerGroup, ...]:
-    """Those of the project by id or name, and those of others by id, as an attach finds them.
+    """Fetch the wanted groups: those of the project by name or id, others by id.
 
-    :param project: another project than the connection's. Nova lists those of all or none.
+    An attach finds groups in the same way.
+
+    :param project: another project than the connection's; the groups of all projects are listed.
     """
     found: dict[str, ServerGroup] = {}
     if are_named(wanted):
@@ -117,7 +119,7 @@ def called(
 
 
 def are_named(wanted: Collection[str] | None) -> bool:
-    """Is one of these groups called by a name, and not by its id?"""
+    """Check whether one of these is the name of a group, and not an id; False for None."""
     return not all(map(is_uuid, wanted or ()))
 
 
@@ -127,7 +129,7 @@ def _sort(group: ServerGroup) -> tuple[str, str, int | None, bool]:
 
 
 def _parse(body: Any, what: str, *, is_uncertain: bool = False) -> ServerGroup:
-    """The group in an answer, or a CloudError about an odd one."""
+    """Convert the body of a response to a group; raise CloudError if it is malformed."""
     try:
         return ServerGroup.from_api(body)
     except CloudError as error:

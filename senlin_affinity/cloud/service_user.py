@@ -1,9 +1,9 @@
-"""The connection of the cloud's eyes, logged in as an operator's configuration says.
+"""Connect with the operator's credentials, from Senlin's configuration.
 
-Data flow: keystoneauth's own options of one group become its log-in and its session; the session is
-bound to reading, and becomes a Connection. Nothing is asked before somebody uses it.
+Data flow: keystoneauth's options in one group define the auth plugin and the session. The session
+becomes read-only, and then a Connection. No request is sent before the connection is used.
 
-Shapes::
+Example::
 
     [senlin_affinity_cloud]
     auth_type = password
@@ -15,7 +15,7 @@ Shapes::
 ``[keystone_authtoken]``, or Senlin's ``[authentication]``, whose options have other names. The
 options of the session (``cafile``) and ``region_name`` are always those of the group itself.
 
-Errors: CloudError for options that make no log-in.
+Raises: CloudError for options that define no log-in.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ GROUP = cfg.OptGroup(
     'for plain users nothing is known of hosts. auth_section = authentication is the service user '
     "of Senlin's own group of this name.",
 )
-#: Senlin's group of this name has options of its own for a log-in.
+#: Senlin's group of this name has its own options for a log-in.
 _SENLINS = 'authentication'
 _OF_ADAPTERS = ('region_name', 'valid_interfaces')
 
 
 def options() -> list[Any]:
-    """The options of the group: for a log-in, for its session, and for finding the services."""
+    """Return the options of the group: for the log-in, the session and service discovery."""
     of_adapters = loading.get_adapter_conf_options(include_deprecated=False)
     return [
         *loading.get_auth_common_conf_options(),
@@ -56,23 +56,23 @@ def options() -> list[Any]:
 
 
 def list_opts() -> list[tuple[Any, Sequence[Any]]]:
-    """Answer oslo-config-generator: the options, and those of a log-in by password."""
+    """Return the options for oslo-config-generator, with those of a log-in by password."""
     return [(GROUP, [*options(), *loading.get_auth_plugin_conf_options('password')])]
 
 
 def section(conf: Any) -> str | None:
-    """The group that has the log-in; None where nobody says one."""
+    """Register the options; return the name of the group with the log-in, or None."""
     conf.register_opts(options(), group=GROUP.name)
     named = conf[GROUP.name].auth_section
     return named or (GROUP.name if conf[GROUP.name].auth_type else None)
 
 
 def connect(conf: Any, timeout: float, largest: int, region: str | None = None) -> Connection:
-    """The connection.
+    """Return a read-only connection with the log-in of the configuration.
 
-    :param timeout: seconds that a service may be silent, where the group does not say.
-    :param largest: MiB that one answer may have.
-    :param region: the region, where the group does not say.
+    :param timeout: seconds for which a service may be silent, if the group has no timeout.
+    :param largest: the maximum size of a response in MiB.
+    :param region: the region, if the group has none.
     """
     named = section(conf)
     try:
@@ -95,7 +95,7 @@ def _keystoneauths(conf: Any) -> Any:
 
 
 def _senlins(conf: Any) -> Any:
-    """The log-in of Senlin's service user."""
+    """Return the log-in of Senlin's service user."""
     said = conf[_SENLINS]
     return identity.V3Password(
         said.auth_url,
@@ -108,7 +108,7 @@ def _senlins(conf: Any) -> Any:
 
 
 def _region(said: Any, session: Session, region: str | None) -> Any:
-    """Where the services are looked for, as openstacksdk has it; a log-in's URL is for errors."""
+    """Return openstacksdk's configuration of the region; ``auth_url`` is for messages only."""
     more: dict[str, Any] = {'auth': {'auth_url': getattr(session.auth, 'auth_url', None)}}
     if said.valid_interfaces:
         more['interface'] = said.valid_interfaces

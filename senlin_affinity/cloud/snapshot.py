@@ -1,14 +1,14 @@
-"""The whole cloud at one moment, from a constant number of requests plus pages.
+"""Fetch a snapshot of the whole cloud, by a constant number of requests plus pages.
 
-What may not be seen (a 403), or what the cloud is too old to tell, is "not known", and
-:attr:`Taken.unavailable` says why.
+A part that the user may not read (403), or that the cloud is too old to have, is unknown;
+:attr:`Taken.unavailable` gives the reason.
 
 Units: at most 15 requests besides further pages, one after the other (a table of them is in the
-user's guide). Where groups are named, and for a plain user, the servers of the project are
-listed; Placement is then asked three times at most.
+user's guide). If groups are named, the servers of the project are listed, and Placement gets at
+most three requests. The servers are also listed if the hosts are hidden from the user.
 
-Errors: CloudError for everything that fails in another way than with a 403; InvalidSpec for a
-project that Nova says there is not.
+Raises: CloudError for any failure other than a 403; InvalidSpec for a project that does not exist
+according to Nova.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
 T = TypeVar('T')
 _FORBIDDEN, _BAD_REQUEST = 403, 400
-#: The time, as the file has it: 2026-01-01T00:00:00Z.
+#: The format of the time in the file: 2026-01-01T00:00:00Z.
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot, and why what is not in it is not known, by its part.
+    """A snapshot, and the reason for each part that is unknown.
 
-    ``roots`` are the root providers of the hosts, ``longest`` the number of allocation requests of
-    the longest of Placement's answers. ``owner_sees_hosts``: the owner may read the hosts.
+    ``roots`` are the UUIDs of the hosts' root providers, ``longest`` the number of allocation
+    requests in the longest of Placement's responses. ``owner_sees_hosts``: the owner may list the
+    hosts.
     """
 
     snapshot: CloudSnapshot
@@ -62,17 +63,18 @@ def take(
     read: Read | None = None,
     servers: Collection[str] = (),
 ) -> Taken:
-    """Take a snapshot.
+    """Fetch a snapshot.
 
-    :param server_groups: the only groups that will be asked about, by id or name: cheaper than
-        None, which is all that the owner sees. An empty collection is none.
-    :param project_id: whose snapshot it is: whose quotas are read, and among whose groups a name is
-        looked up. None is the owner's own project.
-    :param is_project_of_group: in place of None, read the quotas of the project that the groups
-        are of, where they are called by their ids.
-    :param timeout: seconds that a service may be silent; None is the connection's own, or a minute.
-    :param read: what was read of this already, and is not asked for again.
-    :param servers: the ids of the servers that scheduler hints name, whose hosts are to be read.
+    :param server_groups: the only groups that questions will be about, by id or name; cheaper than
+        None, which means all that the owner may list. An empty collection means none.
+    :param project_id: the project whose quotas are read, and in which group names are looked up;
+        None is the owner's own.
+    :param is_project_of_group: if ``project_id`` is None, read the quotas of the project of the
+        groups, if these are given by id.
+    :param timeout: seconds for which a service may be silent; None is the connection's own, or a
+        minute.
+    :param read: the results of earlier requests, which are not repeated.
+    :param servers: the ids of the servers that scheduler hints name; their hosts are fetched.
     """
     wanted = (server_groups,) if isinstance(server_groups, str) else server_groups
     taking = _SnapshotBuilder(clients, timeout, project_id, read or Read())
@@ -82,7 +84,10 @@ def take(
 def answered(
     cloud: OperatorClient, taken: Taken, query: str, timeout: float | None = None
 ) -> CloudSnapshot:
-    """The snapshot with what Placement grants of a query on each host. One request."""
+    """Return the snapshot with the candidate capacity of each host for a query. One request.
+
+    If Placement is older than the query, return the snapshot unchanged.
+    """
     placement, snapshot = clouds.placement(cloud, timeout), taken.snapshot
     known = snapshot.hosts or ()
     if not known or placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
@@ -96,7 +101,7 @@ def answered(
 
 
 class _SnapshotBuilder:
-    """One snapshot being taken."""
+    """The state of one fetch."""
 
     def __init__(
         self, clients: Clients, timeout: float | None, project: str | None, read: Read
@@ -113,10 +118,13 @@ class _SnapshotBuilder:
     def take(
         self, wanted: Collection[str] | None, hinted: Collection[str], *, is_any: bool
     ) -> Taken:
-        """All parts, one after the other; ``is_any``: those of the project of the groups."""
+        """Fetch all parts, one after the other.
+
+        :param is_any: prefer the quotas of the project of the groups, see ``is_project_of_group``.
+        """
         inventory = NovaInventory(self._owners, lambda: self._clouds)
         groups = self._server_groups(wanted)
-        # A name is looked up in one project; an id may lead to a group of any.
+        # A name is looked up in one project; an id may be that of a group in any project.
         of_groups = _project(groups) if is_any and not are_named(wanted) else None
         project = self._named or of_groups or self._own
         servers = {member.server for group in groups or () for member in group.members}
@@ -145,7 +153,7 @@ class _SnapshotBuilder:
         else:
             zones = self._part('availability_zones', inventory.zones)
         if groups == () and not is_administrator and self._is_elsewhere(wanted):
-            groups = None  # Nova lists a plain user's own, whatever is asked for
+            groups = None  # Nova ignores all_projects for a non-admin
             self._unknown['server_groups'] = "Nova lists another project's for administrators only"
         soft_deleted, known = None, None
         if groups is not None:
@@ -191,7 +199,7 @@ class _SnapshotBuilder:
         needed: Microversion = BASE,
         service: Rest | None = None,
     ) -> T | None:
-        """What ``read`` gives; None, with the reason kept, where it may not be seen or had."""
+        """Return what ``read`` returns; None, and record why, if forbidden or unsupported."""
         service = service or self._owners
         offered = service.pick(needed)
         if offered < needed:
@@ -220,11 +228,11 @@ class _SnapshotBuilder:
         return self._part('server_groups', lambda: called(nova, set(wanted), project), needed)
 
     def _is_elsewhere(self, wanted: Collection[str] | None) -> bool:
-        """Is a group wanted by its name, and is it another project's?"""
+        """Check whether a group of another project is wanted by its name."""
         return self._named not in (None, self._own) and are_named(wanted)
 
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
-        """Those of the connection's own project, or of another."""
+        """Fetch the quotas of a project; None is the connection's own."""
         if project is None or project == self._own:
             if self._read.quotas is not None:
                 return self._read.quotas
@@ -277,7 +285,10 @@ class _SnapshotBuilder:
     def _elsewhere(
         self, groups: tuple[ServerGroup, ...]
     ) -> tuple[tuple[ServerGroup, ...], tuple[Member, ...] | None]:
-        """The groups with what moves, and what is soft-deleted: where it matters to one of them."""
+        """Return the groups with their members' migrations, and the soft-deleted servers.
+
+        Each is fetched only if it counts for one of the groups.
+        """
         read = partial(members.moved, self._clouds, groups)
         located = self._part('members', read) or groups
         if not members.are_hidden(groups):
@@ -297,6 +308,6 @@ class _SnapshotBuilder:
 
 
 def _project(groups: Collection[ServerGroup] | None) -> str | None:
-    """The project that the groups are of; None where they are of several, or it is not known."""
+    """Return the project of the groups; None if there are several, or if it is unknown."""
     projects = {group.project_id for group in groups or ()}
     return projects.pop() if len(projects) == 1 else None

@@ -1,10 +1,10 @@
-"""What a snapshot's file holds: the fields of each thing, how they are read and written.
+"""Define the fields of a snapshot file: how each is checked, read and written.
 
-The fields are those of the classes in :mod:`senlin_affinity.model.snapshot`. Fields that few things
-have (``max_unit``, ``is_nested``, ``pool``, ...) are written where they say something; what has no
-order is sorted, so that the same snapshot is the same text.
+The fields are those of the classes in :mod:`senlin_affinity.model.snapshot`. Rare fields
+(``max_unit``, ``is_nested``, ``pool``, ...) are written only if they differ from the default.
+Unordered values are sorted, so that equal snapshots have equal text.
 
-Errors: InvalidSpec with the path inside of the file (``hosts[3].resources.VCPU.capacity``).
+Raises: InvalidSpec with the path inside of the file (``hosts[3].resources.VCPU.capacity``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 from senlin_affinity.nova import quotas
 
 NO_LIMIT = -1
-#: The names of the quotas that a file may have.
+#: The names of quotas that are valid in a file.
 QUOTAS = (
     quotas.INSTANCES,
     quotas.CORES,
@@ -55,18 +55,18 @@ short = lru_cache(1024)(encode)
 
 
 def _sorted(mapping: Mapping[str, Any], write: Callable[[Any], str]) -> str:
-    """The mapping as JSON, in the order of its names."""
+    """Return the JSON text of a mapping, sorted by name."""
     texts = [f'{short(name)}: {write(mapping[name])}' for name in sorted(mapping)]
     return f'{{{", ".join(texts)}}}'
 
 
 def list_of(table: Schema[Any]) -> Callable[[Iterable[Any]], str]:
-    """Return a function that writes a list of things as JSON."""
+    """Return a function that returns the JSON text of a list."""
     return lambda things: f'[{", ".join(map(table.write, things))}]'
 
 
 def resource_class(name: str) -> str:
-    """Return the name if it is one of a resource class."""
+    """Return the name if it is a valid name of a resource class."""
     if not _CLASS.fullmatch(name):
         raise InvalidSpec('is no resource class: write one such as VCPU, MEMORY_MB or CUSTOM_GPU')
     return name
@@ -79,12 +79,12 @@ def _limit(value: Any) -> int | None:
 
 
 def _policy(value: Any) -> str:
-    """One of Nova's policies; groups from before there were any have ''."""
+    """Return the value if it is a policy of Nova, or '', which very old groups have."""
     return '' if value == '' else check_policy(value, '')
 
 
 def _rules(value: Any) -> Any:
-    """As they are: they are checked with the policy."""
+    """Return the value unchanged; ``_Groups`` checks it together with the policy."""
     if isinstance(value, Twice):
         raise wrong('', value)
     return value
@@ -102,7 +102,7 @@ RESOURCE = Schema(
     Field('is_sum', fields.flag, is_rare=True),
     Field('pool', aggregate_uuid, is_rare=True),
 )
-#: A resource of a pool is no sum, and names no pool.
+#: The resource of a pool has neither ``is_sum`` nor ``pool``.
 _OF_POOL = Schema(Resource, *[*RESOURCE.fields.values()][:4])
 GRANT = Schema(CandidateCapacity, Field('query', text), *alike(fields.amount, 'room', 'certain'))
 AGGREGATE = Schema(
@@ -180,12 +180,12 @@ def _pools(item: Any) -> dict[str, dict[str, Resource]]:
 
 
 def resources_written(resources: Mapping[str, Resource] | None) -> str:
-    """Return the resources of a host as JSON."""
+    """Return the JSON text of a host's resources."""
     return 'null' if resources is None else _sorted(resources, RESOURCE.write)
 
 
 class Snapshots(Schema[CloudSnapshot]):
-    """The parts of the file beside its format; all of them may be left out."""
+    """The fields of the file without ``format``; each of them may be absent."""
 
     def __init__(self, hosts: Schema[Host]) -> None:
         super().__init__(
@@ -207,7 +207,7 @@ class Snapshots(Schema[CloudSnapshot]):
 
 
 def _things(key: str, table: Schema[Any], *keys: str, words: str = '') -> Field:
-    """Return the field of a list of things, which are written one by one."""
+    """Return the field of a list; its ``write`` yields the JSON text of one item after another."""
     return Field(
         key,
         lambda items: each(items, table.read, *keys, words=f'must be a list{words}'),

@@ -1,10 +1,10 @@
-"""The snapshot as a file: JSON, for a replay without the cloud.
+"""Write a snapshot to a JSON file, and read it again without the cloud.
 
-The format is 1, and 2 where what Placement answers to a question is in it. :func:`load` reads back
-what :func:`save` wrote, or a person, and checks every value. What is equal in hosts is one object
-afterwards: a large file becomes a small snapshot.
+The format is 2 if the file contains Placement's answer to a question, else 1. :func:`load` reads
+what :func:`save` or a person wrote, and checks every value. Equal values of hosts become one
+object, so that a large file becomes a small snapshot.
 
-Shapes::
+Example::
 
     {"format": 1,
      "taken_at": "2026-01-01T00:00:00Z",
@@ -12,11 +12,11 @@ Shapes::
     {"host": "cmp-1", "hypervisor_hostname": "cmp-1", "resources": {"VCPU": {"capacity": 64, ...}}},
     ...
 
-Units: those of :mod:`senlin_affinity.model.snapshot`. A limit of -1 is "no limit". A part that is
-absent or null is not known, which is not the same as empty.
+Units: those of :mod:`senlin_affinity.model.snapshot`. A limit of -1 means unlimited. A part that is
+absent or null is unknown, which is not the same as empty.
 
-Errors: InvalidSpec with the path of what is wrong (``hosts[3].resources.VCPU.capacity``), and for a
-file that cannot be read; OSError where one can not be written.
+Raises: InvalidSpec with the path of the mistake (``hosts[3].resources.VCPU.capacity``), and for a
+file that cannot be read; OSError for a file that cannot be written.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.placement_answer import queries
 
-#: Without Placement's own answers, and with them.
+#: The format without Placement's answers, and with them.
 FORMATS = 1, 2
-#: How files of gzip, bzip2, xz, zstd and zip begin.
+#: The first bytes of files of gzip, bzip2, xz, zstd and zip.
 _COMPRESSED = (b'\x1f\x8b', b'BZh', b'\xfd7zXZ', b'(\xb5/\xfd', b'PK\x03\x04')
 
 
-#: The characters of a text whose hosts are decoded one by one, in half of the time.
-#: msgspec does not notice a key that a host has twice; programs write such files, not people.
+#: From this number of characters on, msgspec decodes the hosts one by one, in half of the time. It
+#: does not detect a duplicate key in a host, but programs write such files, not people.
 _LARGE = 1 << 20
 _PARTS, _HOSTS = Decoder(dict[str, Raw]), Decoder(list[Raw] | None)
 
 
 def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> CloudSnapshot:
-    """Read and check the snapshot in a file, of so many MiB at most."""
+    """Read and check the snapshot in a file of at most ``largest`` MiB."""
     try:
         text = decoded(input_file.read(path, largest))
     except OSError as error:
@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str], largest: int = input_file.LARGEST) -> Clo
 
 
 def decoded(data: bytes | bytearray) -> str:
-    """The text in the bytes of a file; a byte order mark before it is passed over."""
+    """Decode the content of a file to text, without a byte order mark."""
     if data.startswith(_COMPRESSED):
         raise InvalidSpec('is compressed: unpack it first')
     try:
@@ -87,20 +87,20 @@ def parse(text: str) -> CloudSnapshot:
         said = f'is cut off, or not valid JSON ({where})'
         raise InvalidSpec(said if is_at_end else f'is not valid JSON in {where}') from error
     except (ValueError, RecursionError) as error:
-        # What json lets through: a number that Python refuses to convert, a nest too deep.
+        # A number with too many digits for int(), or a document that is nested too deeply.
         raise InvalidSpec(f'is not valid JSON: {error}') from error
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Fail as :func:`save` would where no file can be, and leave nothing there."""
+    """Raise the error of :func:`save` if it cannot create the file; leave no file behind."""
     target = _target(path)
-    # Its name is as long as that of the file into which save() writes first.
+    # This name is as long as that of the temporary file of save().
     with tempfile.NamedTemporaryFile(prefix=f'.{target.name}.', dir=target.parent):
         pass
 
 
 def save(snapshot: CloudSnapshot, path: str | os.PathLike[str]) -> None:
-    """Write the snapshot, all of it or nothing; only its owner may read the file."""
+    """Write the snapshot atomically; only the owner of the file may read it."""
     target = _target(path)
     handle, name = tempfile.mkstemp(prefix=f'.{target.name}.', dir=target.parent)
     try:
@@ -125,7 +125,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def render(snapshot: CloudSnapshot) -> Iterator[str]:
-    """The text of the snapshot, piece by piece: a line for each host, flavor and group."""
+    """Yield the text of the file in pieces, with a line per host, flavor and group."""
     table = Snapshots(Hosts())
     yield f'{{"format": {FORMATS[bool(queries(snapshot))]}'
     for name, field in table.fields.items():
@@ -158,7 +158,7 @@ def _read(text: str) -> CloudSnapshot:
 
 
 def _decoded(text: str) -> Any:
-    """Decode a text; the hosts of a large one stay text until each of them is read."""
+    """Decode the JSON; the hosts of a large text remain raw until each is read."""
     if len(text) >= _LARGE:
         with contextlib.suppress(MsgspecError, ValueError, RecursionError):
             return {
@@ -180,7 +180,10 @@ def _check_format(value: Any) -> None:
 
 
 def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) -> None:
-    """A host has its aggregates by their UUIDs; Placement may have some that Nova has not."""
+    """Reject a host that has the name of an aggregate instead of its UUID.
+
+    Any other UUID is valid, because Placement may have aggregates that Nova does not have.
+    """
     uuids = {aggregate.name: aggregate.uuid for aggregate in aggregates}
     named = uuids.keys() - set(uuids.values())
     if named.isdisjoint(chain.from_iterable(map(attrgetter('aggregates'), hosts))):
@@ -194,7 +197,7 @@ def _check_aggregates(hosts: Sequence[Host], aggregates: Sequence[Aggregate]) ->
 
 
 def _check_pools(hosts: Sequence[Host], pools: Mapping[str, Mapping[str, Resource]]) -> None:
-    """What a host has from a pool, that pool has."""
+    """Reject a host with a resource class from a pool that lacks it."""
     for number, host in enumerate(hosts):
         for name, has in (host.resources or {}).items():
             if has.pool is not None and name not in pools.get(has.pool, ()):

@@ -1,8 +1,8 @@
 """Read and write the hosts of a snapshot file.
 
-There are many hosts: equal values of several hosts become one object. msgspec decodes a host of a
-large file in the form in which most are written; any other is decoded with care, which also names
-the mistake and its place.
+There are many hosts, so equal values of several hosts become one object. In a large file, msgspec
+decodes each host that has the usual form. Any other host is decoded by the slower :class:`Schema`,
+which also reports the mistake and its path.
 
 Example::
 
@@ -44,7 +44,7 @@ _Size = Annotated[int, Meta(ge=1)]
 _SERVICE_HOST = 'must be the name of the compute service host'
 _TEXTS = ('host', 'hypervisor_hostname', 'hypervisor_type', 'availability_zone')
 _texts = itemgetter(*_TEXTS)
-#: A named tuple's own constructor would check the number of values, in Python.
+#: The constructor of the named tuple would also check the number of values, in Python.
 _made: Callable[..., Resource] = tuple.__new__
 
 
@@ -67,7 +67,7 @@ _KINDS: dict[str, Any] = {
 
 
 def _decoder() -> json.Decoder[Any]:
-    """Return the decoder of a host; what many hosts have in common stays text."""
+    """Return msgspec's decoder of a host; fields that are not in ``_KINDS`` remain raw."""
     kinds = {**dict.fromkeys(get_type_hints(Host), Raw), **_KINDS}
     defaults = {key: [value] for key, value in fields.defaults_of(Host).items()}
     members = [(name, kind, *defaults.get(name, ())) for name, kind in kinds.items()]
@@ -78,7 +78,7 @@ _HOST = _decoder()
 
 
 class Hosts(Schema[Host]):
-    """The fields of hosts; equal values of the hosts that one object reads become one object."""
+    """The fields of hosts; equal values of hosts that one instance reads become one object."""
 
     def __init__(self) -> None:
         words = 'must be an object such as {"VCPU": {...}}, or null'
@@ -109,7 +109,7 @@ class Hosts(Schema[Host]):
         ]
 
     def read(self, item: Any) -> Host:
-        """Return the host of decoded JSON, or of the text of it."""
+        """Convert decoded or raw JSON to a host."""
         if isinstance(item, Raw):
             try:
                 return self._typed(asdict(_HOST.decode(item)))
@@ -124,7 +124,7 @@ class Hosts(Schema[Host]):
         return super().read(item)
 
     def _typed(self, values: dict[str, Any]) -> Host:
-        """Return the host of decoded values."""
+        """Convert what ``_HOST`` decoded to a host; raise InvalidSpec for an unusual one."""
         texts = host, _name, kind, zone = _texts(values)
         if not host or not ''.join(filter(None, texts)).isprintable():
             raise InvalidSpec('is read with care')
@@ -150,7 +150,7 @@ def _pooled(has: _Resource) -> Resource:
 
 
 def _of_text(read: Callable[[Any], Any], default: Any) -> Callable[[bytes], Any]:
-    """Return a reader of JSON; equal texts become one object."""
+    """Return a function that converts JSON text; equal texts become one object."""
 
     @cache
     def value_of(data: bytes) -> Any:
@@ -167,11 +167,11 @@ def _service_host(value: Any) -> str:
 
 
 def _one_object(words: str) -> Callable[[Any], str]:
-    """Read a string that many hosts have."""
+    """Return a function that checks a string; equal strings become one object."""
     return lambda value: intern(text(value, words))
 
 
 def _grants() -> Callable[[Any], tuple[CandidateCapacity, ...]]:
-    """Read what Placement grants; equal grants become one object."""
+    """Return a function that converts candidate capacities; equal ones become one object."""
     one = cache(lambda grants: grants)
     return lambda items: one(tuple(map(one, each(items, GRANT.read, 'query'))))

@@ -1,14 +1,15 @@
-"""Bounds what one answer may bring, on whatever connection it comes, a log-in's too.
+"""Limit the size of responses, and limit a read-only connection to requests that read.
 
-And what a connection may ask, where it is for reading: GET, and the POST of a log-in to Keystone.
+Those are GET requests, and the POST of a log-in to Keystone. The limit of the size applies to all
+responses of a session, including those of a log-in.
 
-The way of the data: each of a session's adapters is wrapped. The wrapped one sends, and reads the
-body piece by piece, as it is after decompression; what is too large is given up in the middle.
+Data flow: each HTTP adapter of a session is wrapped. The wrapper sends the request and reads the
+body in pieces, after decompression; it stops as soon as the body is too large.
 
 Units: MiB, after decompression.
 
-Errors: GivenUp for an answer that is too large, and before anything is sent for a request that
-is not for reading. What requests raises comes out as it is.
+Raises: GivenUp for a response that is too large, and, before sending, for a request that does not
+read. Exceptions of requests propagate unchanged.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ from senlin_affinity.cloud.deadline import GivenUp
 from senlin_affinity.model.errors import TooLarge
 
 _MEBIBYTE = 1 << 20
-#: No answer is larger, unless an option says so: 30,000 hosts with their traits are that much.
+#: The default limit: 30,000 hosts with their traits have this size.
 LARGEST = 128
 _PIECE = 1 << 14
 _DIGITS = 20
 
 
 def bound(session: Any, largest: int = LARGEST, *, is_read_only: bool = False) -> None:
-    """Bound all that a session of keystoneauth receives; the first to say so says how much."""
+    """Limit the responses of a keystoneauth session, unless an earlier call has limited them.
+
+    :param largest: in MiB.
+    :param is_read_only: reject requests that do not read.
+    """
     adapters = session.session.adapters
     for prefix, adapter in [*adapters.items()]:
         if not isinstance(adapter, _Bounded):
@@ -41,7 +46,7 @@ class AnswerTooLarge(GivenUp, TooLarge):
 
 
 class _Bounded(BaseAdapter):
-    """An adapter around another one."""
+    """An HTTP adapter that limits the responses of another one."""
 
     def __init__(self, inner: BaseAdapter, largest: int, is_read_only: bool) -> None:
         super().__init__()
@@ -52,17 +57,17 @@ class _Bounded(BaseAdapter):
     def send(  # type: ignore[override]
         self, request: requests.PreparedRequest, stream: bool = False, **more: Any
     ) -> requests.Response:
-        """Send it, and read the answer, unless who asks reads it piece by piece himself."""
+        """Send the request, and read the response, unless the caller reads it as a stream."""
         if self._is_read_only and request.method != 'GET' and not _is_log_in(request):
             raise GivenUp(f'{request.method} is refused: this connection only reads')
         response = self._inner.send(request, stream=True, **more)
         if not stream:
-            # What requests itself keeps of a body that was read.
+            # Here requests stores a body that was read.
             response._content = self._read(response)
         return response
 
     def close(self) -> None:
-        """Close the other one."""
+        """Close the inner adapter."""
         self._inner.close()
 
     def _read(self, response: requests.Response) -> bytes:

@@ -1,6 +1,6 @@
-"""What an error on the way to the cloud says, for people: short, and with the cause at its end.
+"""Describe an error of a request to the cloud in one short line, with the cause at its end.
 
-Shapes: 'Unable to establish connection to http://[::1]:9/v3: HTTPConnectionPool(...): Max retries
+Example: 'Unable to establish connection to http://[::1]:9/v3: HTTPConnectionPool(...): Max retries
 ...' becomes 'Unable to establish connection to http://[::1]:9/v3: Connection refused'.
 """
 
@@ -14,7 +14,7 @@ _LONGEST = 300
 
 
 def of(error: BaseException) -> str:
-    """The error in one line; where the system refused it, in the system's words."""
+    """Return the error in one line; the message of an OSError that caused it comes last."""
     text = str(error)
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.strerror:
@@ -34,7 +34,7 @@ def cut(text: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """What led to the error, the last first; libraries keep it in different places."""
+    """Yield the error, then its causes and theirs; libraries store a cause in different places."""
     waiting, seen = [error], set()
     while waiting:
         found = waiting.pop(0)
