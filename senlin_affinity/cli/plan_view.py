@@ -20,7 +20,7 @@ from senlin_affinity.model import terminal_text
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.nova import host_status
 from senlin_affinity.nova.group_policy import FILTERS, holding, why_not_enforced
-from senlin_affinity.planner.decision import FEWER, TWO, Decision
+from senlin_affinity.planner.decision import TWO, Decision
 
 _COLOURS = {True: 'bold green', False: 'bold red', None: 'bold yellow'}
 #: The maximum number of command lines below a remedy.
@@ -87,12 +87,13 @@ def _parts(answer: plan_notes.Answer, console: Console) -> Iterator[RenderableTy
 def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]:
     """Yield the remedies with their commands if these are short, or the constraints' advice."""
     decision = answer.decision
-    helping = [remedy for remedy in decision.remedies if remedy.code != FEWER]
-    single = [remedy for remedy in helping if remedy.code != TWO]
+    if decision.fits is False and not decision.remedies:
+        yield from ('', 'No known change would help.')
+        yield from _list('What the rules advise:', decision.advice())
+        return
+    single = [remedy for remedy in decision.remedies if remedy.code != TWO]
     title = 'What would help, the smallest change first:'
-    if not helping:
-        title = 'Nothing is known that would help. What fits:'
-    elif not any(remedy.capacity >= decision.wanted for remedy in single):
+    if not any(remedy.capacity >= decision.wanted for remedy in single):
         title = 'No single change is enough. What would help most:'
     if decision.remedies:
         yield from ('', title)
@@ -103,8 +104,6 @@ def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]
             yield from (Text(f'      {line}', no_wrap=True) for line in shown)
     if note := answer.note_of_remedies():
         yield indented(Text(note, style='dim'))
-    if decision.fits is False and not helping:
-        yield from _list('What the rules advise:', decision.advice())
 
 
 def _wrapped(command: str, width: int) -> list[str]:

@@ -5,7 +5,7 @@ Each key of a remedy's ``data`` is an action; several are applied together::
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
                       'project_id': '...'}}                            whose it is, where known
-    {'count': 4}   {'availability_zone': 'az-2'}   {'member_of': []}
+    {'availability_zone': 'az-2'}   {'member_of': []}
     {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
     {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}
     {'removed_extra_specs': ['trait:CUSTOM_A']}, ``removed_image_properties`` beside it
@@ -139,14 +139,8 @@ def _quotas(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     return replace(resolved, snapshot=replace(resolved.snapshot, quotas=raised))
 
 
-def _asked(name: str) -> _Action:
-    """Return the action that sets a field of the request, which is a plain value."""
-
-    def action(resolved: ResolvedRequest, value: Any) -> ResolvedRequest:
-        value = tuple(value) if isinstance(value, list) else value
-        return replace(resolved, request=replace(resolved.request, **{name: value}))
-
-    return action
+def _availability_zone(resolved: ResolvedRequest, value: str | None) -> ResolvedRequest:
+    return replace(resolved, request=replace(resolved.request, availability_zone=value))
 
 
 def _member_of(resolved: ResolvedRequest, value: list[str]) -> ResolvedRequest:
@@ -197,8 +191,7 @@ def _given_up(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedReques
 
 _ACTIONS: Mapping[str, _Action] = {
     'aggregate_hosts': _aggregate_hosts,
-    'availability_zone': _asked('availability_zone'),
-    'count': _asked('count'),
+    'availability_zone': _availability_zone,
     'enable_drs_extension': _drs,
     'enabled_hosts': _enabled_hosts,
     'flavor': _flavor,

@@ -32,8 +32,8 @@ from senlin_affinity.planner.row import Row
 
 #: The fields of a remedy that its JSON contains unchanged.
 _SHOWN = ('code', 'change', 'capacity', 'capacity_is_upper_bound')
-#: Codes of remedies: fewer servers, which fit now; and two changes that only together are enough.
-FEWER, TWO = 'fewer_servers', 'two_changes'
+#: The code of a remedy of two changes that only together are enough.
+TWO = 'two_changes'
 _HEADS: Mapping[bool | None, str] = {
     True: 'fits',
     False: 'does not fit',

@@ -39,7 +39,7 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.alternatives import with_existing_flavor
 from senlin_affinity.planner import new_hosts, plugin_errors
 from senlin_affinity.planner.changes import carry_out
-from senlin_affinity.planner.decision import FEWER, TWO, Remedy
+from senlin_affinity.planner.decision import TWO, Remedy
 from senlin_affinity.planner.evaluation import Evaluation
 from senlin_affinity.planner.host_reports import Standing
 from senlin_affinity.planner.row import Row
@@ -63,10 +63,9 @@ def planned(now: Evaluation, standing: Standing | None) -> tuple[PlannedRemedy, 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return what helps, the smallest change first."""
-    planner = WhatIf(now)
     enough = [change.remedy for change in changes if change.then.fits]
     if enough:
-        return (*sorted(enough, key=_effort), *_fewer(planner))
+        return (*sorted(enough, key=_effort),)
     some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
     some.sort(
         key=lambda each: (
@@ -75,27 +74,18 @@ def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...
             *_effort(each.remedy),
         )
     )
+    planner = WhatIf(now)
     pairs = [*_pairs(planner, changes, some)]
     if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
         pairs += _joint(planner)
     pairs.sort(key=_effort)
-    return (*pairs, *(change.remedy for change in some), *_fewer(planner))
+    return (*pairs, *(change.remedy for change in some))
 
 
 def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
     """Return the sort key: fewer changes first, then certain ones, then those of the user."""
     kind = list(Kind).index(remedy.kind)
     return remedy.is_held_back, remedy.size, remedy.capacity_is_upper_bound, kind
-
-
-def _fewer(planner: WhatIf) -> Iterator[Remedy]:
-    """Yield the number of servers that fits now, which ranks last because it changes nothing."""
-    expected = planner.now.room.bounds.expected or 0
-    if expected:
-        change = f'{expected} server{"s" * (expected > 1)} in place of {planner.wanted}'
-        size = planner.wanted - expected
-        proposal = Change(FEWER, change, {'count': expected}, size, Kind.GIVEN_UP)
-        yield planner.remedy(proposal, planner.plan(proposal.data)).remedy
 
 
 def _given_up(planner: WhatIf, standing: Standing | None) -> Iterator[PlannedRemedy]:

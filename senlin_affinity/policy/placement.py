@@ -25,7 +25,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.model.terminal_text import escaped
-from senlin_affinity.planner.decision import FEWER, Decision
+from senlin_affinity.planner.decision import Decision
 from senlin_affinity.policy.properties import Properties
 
 NO_DRS_HOST = 'No suitable vSphere host is available.'
@@ -156,8 +156,7 @@ def words(decision: Decision, unknown: Mapping[str, str] | None = None) -> str:
     line = decision.line()
     if decision.fits is None and unknown:
         return f'{line}; {"; ".join(unknown.values())}'
-    helping = [remedy for remedy in decision.remedies if remedy.code != FEWER]
-    if helping:
-        helps = ', '.join(map(str, helping[:_MOST_REMEDIES]))
+    if decision.remedies:
+        helps = ', '.join(map(str, decision.remedies[:_MOST_REMEDIES]))
         return f'{line}; would help: {helps}'
     return line

@@ -19,7 +19,7 @@ _Change = Callable[[Stage, Case, Ask, Any], Ask]
 
 
 def can(case: Case, data: Mapping[str, Any]) -> bool:
-    """Is it more than to ask for fewer, and can it be done here: there are no more hosts."""
+    """Check whether the sandbox can carry it out; it has no more than these hosts."""
     number = data.get('new_hosts', {}).get('number', 0)
     return set() < set(data) <= set(_CHANGES) and number <= len(HOSTS) - len(case.hosts)
 

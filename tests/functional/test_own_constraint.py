@@ -42,7 +42,7 @@ def test_it_limits(run, given):
     answer = json.loads(done.stdout)
     assert (done.returncode, done.stderr, answer['capacity'], answer['at_most']) == (3, '', 4, [])
     assert answer['line'].endswith('0/4 hosts left: rack_limit.full on 4 (r1, r2)')
-    remedy, _fewer = answer['remedies']
+    (remedy,) = answer['remedies']
     assert remedy == {
         'code': 'most_per_rack', 'change': 'most_per_rack: 3',
         'capacity': 6, 'capacity_is_upper_bound': False,

@@ -64,7 +64,6 @@ CASES = {
     'max_skew': ('asked', 2, {'spread': (Spread('availability_zone'),)}, {'full': 'az-2:cmp-2'}),
     'no_reservation': ('theirs', 3, {}, {'rules': RESERVED}),
     'two_changes of hosts': ('fast', 3, {'availability_zone': 'az-1'}, {}),
-    'fewer_servers': ('asked', 99, {'availability_zone': 'az-2'}, {}),
 }
 
 

@@ -19,7 +19,7 @@ from senlin_affinity import api
 from senlin_affinity.cloud import snapshot_file
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.model.image import Image
-from senlin_affinity.planner.decision import FEWER, TWO
+from senlin_affinity.planner.decision import TWO
 from tests.recordings import plan_cases
 from tests.support.our_constraints import OURS, remedies_of
 
@@ -61,7 +61,7 @@ def wanted() -> frozenset[str]:
     judges = (item.name for item in load_constraints() if item.name not in _NEVER_JUDGES)
     outcomes = {f'{name} {outcome}' for name in judges for outcome in ('PASS', 'REJECT')}
     remedies = {code for constraint in OURS for code in remedies_of(constraint)}
-    return frozenset(outcomes | {f'remedy {code}' for code in (*remedies, FEWER, TWO)})
+    return frozenset(outcomes | {f'remedy {code}' for code in (*remedies, TWO)})
 
 
 def occurring(answered: dict[str, Any]) -> set[str]:

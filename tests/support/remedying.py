@@ -23,7 +23,7 @@ _TRAITS = re.compile(
     r'(?P<added>( --trait \w+)*) "\$provider"'
 )
 #: What an asker changes, by its name in a request.
-_ASKED = ('availability_zone', 'count', 'member_of', 'spread')
+_ASKED = ('availability_zone', 'member_of', 'spread')
 
 
 class Operator:

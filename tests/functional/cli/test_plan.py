@@ -528,6 +528,7 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
         (3, '', {'hosts': []}, 'does not fit: 0 of 3 placed; 0/0 hosts left'),
         (3, '', {'hosts': []}, '  the snapshot has no hosts'),
         (30, '', {'hosts': [DOWN, host('b')]}, 'No single change is enough. What would help most:'),
+        (9999, '', {'hosts': [host('a', 1)], 'quotas': {}}, 'No known change would help.'),
         (1, '', {'hosts': [host('a', 0)]}, '  free or add hosts, or use a smaller flavor'),
         (1, '', {'hosts': [host('[red]a[/red]'), host('b')]}, '  [red]a[/red]   □·······      7'),
         (2, '', {'quotas': FEW}, 'capacity: 3 (1 more after these)'),

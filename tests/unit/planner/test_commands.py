@@ -116,7 +116,7 @@ NEW_GROUP = {
             ],
         ),
         ({'removed_extra_specs': []}, []),
-        ({'availability_zone': None, 'count': 3, 'given_up': ['fence']}, []),
+        ({'availability_zone': None, 'given_up': ['fence']}, []),
     ],
     ids=lambda value: '-'.join(value) or 'none' if isinstance(value, dict) else None,
 )

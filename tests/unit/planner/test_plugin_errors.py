@@ -114,9 +114,11 @@ def test_of_a_rule_that_plans_again_with_another_one_that_one_is_named():
     odd, late = Odd(), Odd()
     late.name = 'late'
     late.check_request = lambda resolved: (
-        fails() if resolved.request.count == 1 else Verdict.passed('odd.ok', room=1)
+        fails()
+        if resolved.request.availability_zone == 'az-1'
+        else Verdict.passed('odd.ok', room=1)
     )
-    odd.proposals = lambda *_: [Change('odd', 'fewer', {'count': 1})]
+    odd.proposals = lambda *_: [Change('odd', 'zone', {'availability_zone': 'az-1'})]
     with pytest.raises(ConstraintError, match='constraint late: check_request failed: KeyError'):
         plan(request_of(ROW), snapshot_of(ROW), [odd, late])
 

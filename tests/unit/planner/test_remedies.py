@@ -36,15 +36,9 @@ def test_remedies(row):
     decision = answer(row)
     found = [[remedy.code, remedy.change, capacity_of(remedy)] for remedy in decision.remedies]
     assert found == row['remedies']
-    others = 'fewer_servers', 'two_changes'
-    single = [remedy for remedy in decision.remedies if remedy.code not in others]
+    single = [remedy for remedy in decision.remedies if remedy.code != 'two_changes']
     for codes, kind in ((GIVEN_UP, Kind.GIVEN_UP), (ASKERS, Kind.ASKERS)):
         assert all((remedy.code in codes) is (remedy.kind is kind) for remedy in single)
-    fewer = [remedy for remedy in decision.remedies if remedy.code == 'fewer_servers']
-    certain = len(decision.placements)
-    refused = bool(row['remedies'] and certain)
-    assert [remedy.data for remedy in fewer] == [{'count': certain}] * refused
-    assert list(decision.remedies[-1:]) == fewer or not fewer
     if row['outcome'] == 'enough':
         assert all(remedy.capacity >= decision.wanted for remedy in single)
         sizes = [(remedy.is_held_back, remedy.size) for remedy in single]
@@ -80,8 +74,6 @@ def changed(row, code, change):
     if code in OF_SPREAD:
         (spread,) = asked['spread']
         return row | {'request': asked | {'spread': [spread | {code: int(value)}]}}
-    if code == 'fewer_servers':
-        return row | {'request': asked | {'count': int(change.split()[0])}}
     if code == 'flavor':
         return row | {'flavor': row['flavors'][value]}
     if code == 'no_reservation':
@@ -185,7 +177,7 @@ def test_a_number_is_the_smallest_that_is_enough_and_is_guessed(row, monkeypatch
 def test_the_size_of_a_larger_quota_is_the_servers_that_it_lacks(used, size):
     """RX-07: none of them has a place where the quota is used up."""
     row = {'hosts': {'cmp-1': {}}, 'quotas': {'instances': [3, used]}, 'request': {'count': 5}}
-    (remedy, *_fewer) = answer(row).remedies
+    (remedy,) = answer(row).remedies
     assert (remedy.code, remedy.size) == ('quota', size)
 
 
