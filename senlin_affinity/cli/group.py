@@ -34,7 +34,7 @@ _UNCHECKED = (
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Listing:
     """The groups of Nova, and the bindings that Senlin shows; ``compute`` is Nova's client."""
 
     compute: Any
@@ -61,14 +61,14 @@ class _Look:
 class _OfGroups(base.Command):
     """A command that reads groups from Nova and bindings from Senlin."""
 
-    def _look(
+    def _fetch(
         self,
         timeout: float | None,
         *,
         is_everywhere: bool = False,
         is_senlin_needed: bool = True,
         with_foreign_users: bool = True,
-    ) -> _Look:
+    ) -> _Listing:
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
         from senlin_affinity.cloud import clients, connection, senlin
@@ -82,10 +82,10 @@ class _OfGroups(base.Command):
         project = None if is_everywhere else connection.ids(owner)[1]
         if not is_senlin_needed and not connection.has_clustering(owner, timeout):
             nothing = senlin.Records(GroupRegistry({}, (), {}))
-            return _Look(compute, known, nothing, is_everywhere, has_senlin=False)
+            return _Listing(compute, known, nothing, is_everywhere, has_senlin=False)
         clustering = connection.clustering(owner, timeout)
         seen = senlin.see(clustering, project, with_foreign_users=with_foreign_users)
-        return _Look(compute, known, seen, is_everywhere)
+        return _Listing(compute, known, seen, is_everywhere)
 
 
 class ListGroups(_OfGroups, base.Lister):
@@ -103,13 +103,13 @@ class ListGroups(_OfGroups, base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each group."""
-        look = self._look(
+        listing = self._fetch(
             parsed_args.timeout,
             is_everywhere=parsed_args.all_projects,
             is_senlin_needed=parsed_args.orphans,
         )
-        found = look.orphans() if parsed_args.orphans else look.statuses()
-        self.app.stderr.write(look.warning())
+        found = listing.orphans() if parsed_args.orphans else listing.statuses()
+        self.app.stderr.write(listing.warning())
         if parsed_args.orphans:
             self.exit_status = 3 if found else 0
         return view.COLUMNS, [view.of_status(each) for each in found]
@@ -136,9 +136,9 @@ class DeleteGroups(_OfGroups):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Delete each orphaned group, and report those that are kept."""
         say = self.app.stdout.write
-        look = self._look(parsed_args.timeout)
-        orphans = look.orphans()
-        self.app.stderr.write(look.warning())
+        listing = self._fetch(parsed_args.timeout)
+        orphans = listing.orphans()
+        self.app.stderr.write(listing.warning())
         found = [each for each in orphans if _may_be_deleted(each, parsed_args)]
         for each in orphans:
             say(f'{escaped(each.group.name)} ({each.group.id}), made by: {each.made_by}\n')
@@ -157,11 +157,11 @@ class DeleteGroups(_OfGroups):
     def _is_agreed(self, number: int) -> bool:
         self.app.stdout.write(f'Delete {number} server group(s)? [y/N] ')
         self.app.stdout.flush()
-        said = self.app.stdin.readline() if self.app.stdin else ''  # None: stdin is closed
-        if not said:
+        answer = self.app.stdin.readline() if self.app.stdin else ''  # None: stdin is closed
+        if not answer:
             self.app.stdout.write('\n')
             raise base.UsageError('nothing is deleted: no answer; --yes deletes without asking')
-        return said.strip().lower() in ('y', 'yes')
+        return answer.strip().lower() in ('y', 'yes')
 
     def _delete(self, agreed: set[str], parsed_args: argparse.Namespace) -> None:
         from senlin_affinity.cloud.server_groups import NovaServerGroups
@@ -170,15 +170,15 @@ class DeleteGroups(_OfGroups):
         for group_id in sorted(agreed):
             # An attach may have adopted the group while the user was prompted.
             self.end_operation()
-            look = self._look(parsed_args.timeout)
-            left = {each.group.id: each for each in look.orphans()}
+            listing = self._fetch(parsed_args.timeout)
+            left = {each.group.id: each for each in listing.orphans()}
             each = left.get(group_id)
             if each is None or not _may_be_deleted(each, parsed_args):
                 self.app.stderr.write(f'server group {group_id} is no longer left behind: kept\n')
                 self.exit_status = 3
                 continue
             try:
-                NovaServerGroups(look.compute).delete(group_id)
+                NovaServerGroups(listing.compute).delete(group_id)
             except CloudError as error:
                 self.app.stderr.write(f'{base.one_line(error)}\n')
                 self.exit_status = 1
@@ -191,7 +191,7 @@ class DeleteGroups(_OfGroups):
     def _check(self, deleted: set[str], parsed_args: argparse.Namespace) -> None:
         """Report the groups that an attach adopted between the last read and the deletion."""
         self.end_operation()
-        ledger = self._look(parsed_args.timeout).seen.ledger
+        ledger = self._fetch(parsed_args.timeout).seen.ledger
         for group_id in sorted(deleted):
             if users := ledger.users(group_id):
                 self.app.stderr.write(
@@ -220,35 +220,35 @@ class AuditGroups(_OfGroups, base.Lister):
         """Return a row for each host of each group, and for each finding."""
         if parsed_args.group is not None and parsed_args.cluster is not None:
             raise base.UsageError('name a server group, or a cluster with --cluster, not both')
-        look = self._look(
+        listing = self._fetch(
             parsed_args.timeout,
             is_everywhere=parsed_args.all_projects,
             is_senlin_needed=parsed_args.cluster is not None,
             with_foreign_users=False,
         )
-        clusters = _clusters(parsed_args.cluster, look)
-        bound = [each for each in look.seen.ledger.bound if each.cluster in clusters]
+        clusters = _clusters(parsed_args.cluster, listing)
+        bound = [each for each in listing.seen.ledger.bound if each.cluster in clusters]
         wanted = {each.binding.servergroup_id for each in bound}
         if parsed_args.group is not None:
-            named = _named(parsed_args.group, look.groups)
+            named = _named(parsed_args.group, listing.groups)
             wanted = {group.id for group in named}
-        elif not look.has_senlin:
-            wanted = {group.id for group in look.groups}
+        elif not listing.has_senlin:
+            wanted = {group.id for group in listing.groups}
         groups, names = view.located(
-            [each for each in look.groups if each.id in wanted],
-            look.compute,
-            is_administrator=look.is_everywhere,
+            [each for each in listing.groups if each.id in wanted],
+            listing.compute,
+            is_administrator=listing.is_everywhere,
         )
         rows: list[tuple[Any, ...]] = []
         for group in groups:
-            rows += self._findings(group, look, names)
+            rows += self._findings(group, listing, names)
             here = {each.cluster for each in bound if each.binding.servergroup_id == group.id}
-            servers = [node.server for node in look.seen.nodes if node.cluster in here]
-            rows += view.outside(group, servers, names, look.compute)
+            servers = [node.server for node in listing.seen.nodes if node.cluster in here]
+            rows += view.outside(group, servers, names, listing.compute)
         missing = sorted(wanted - {group.id for group in groups})
         rows += [view.without_group(group_id, view.GONE) for group_id in missing]
         if parsed_args.group is None:
-            ledger = dataclasses.replace(look.seen.ledger, bound=tuple(bound))
+            ledger = dataclasses.replace(listing.seen.ledger, bound=tuple(bound))
             for name, policies in audit.doubled(ledger):
                 rows.append(view.without_group(policies, view.DOUBLED, name))
         is_wrong = any(row[view.STATE] not in (view.FINE, view.NOWHERE) for row in rows)
@@ -256,7 +256,7 @@ class AuditGroups(_OfGroups, base.Lister):
         return view.FINDINGS, rows
 
     def _findings(
-        self, group: ServerGroup, look: _Look, names: Mapping[str, str]
+        self, group: ServerGroup, listing: _Listing, names: Mapping[str, str]
     ) -> Iterator[tuple[Any, ...]]:
         from senlin_affinity.cloud import arrivals
 
@@ -264,7 +264,7 @@ class AuditGroups(_OfGroups, base.Lister):
         violated = [place for place in found if place.is_violated]
         asked = audit.fitting(violated, arrivals.MOST)
         servers = [each for place in asked for each in place.servers]
-        times = arrivals.arrived(look.compute, servers)
+        times = arrivals.arrived(listing.compute, servers)
         for place in found:
             since = audit.since(group, place, times) if place in asked else None
             is_cut = place.is_violated and place not in asked
@@ -276,8 +276,8 @@ def _may_be_deleted(status: GroupStatus, parsed_args: argparse.Namespace) -> boo
     return status.made_by == audit.MADE or parsed_args.by_name
 
 
-def _clusters(word: str | None, look: _Look) -> set[str]:
-    known = look.seen.ledger.clusters
+def _clusters(word: str | None, listing: _Listing) -> set[str]:
+    known = listing.seen.ledger.clusters
     found = {key for key, name in known.items() if word is None or word in (key, name)}
     if word is not None and not found:
         raise base.UsageError(f'there is no cluster {word!r}: {meant(word, known.values())}')

@@ -65,7 +65,7 @@ class HostMap:
         self._against = [
             name
             for name in ranked[0].verdicts
-            if any(_is_told(report.verdicts[name]) for report in self._shown)
+            if any(_is_notable(report.verdicts[name]) for report in self._shown)
         ]
 
     def rows(self) -> RenderableType:
@@ -89,7 +89,7 @@ class HostMap:
             if row[0].cell_len > widths[0]:
                 lines.append(row[0])
                 row[0] = Text()
-            lines += (self._line(row, widths), *self._told(report))
+            lines += (self._line(row, widths), *self._rejections(report))
         return Group(*lines)
 
     def _line(self, row: Sequence[Text], widths: Sequence[int]) -> Text:
@@ -99,19 +99,19 @@ class HostMap:
             cell.align('right' if number == room else 'left', width)
         return _GAPS.join(row)
 
-    def _told(self, report: HostReport | None) -> Iterator[RenderableType]:
+    def _rejections(self, report: HostReport | None) -> Iterator[RenderableType]:
         """Yield the rejections of a host, or its unknown verdicts if no constraint rejects it."""
         if report is None:
             return
         is_open = report.code is None
-        told = [
+        codes = [
             f'{verdict.code}{self._detail(verdict)}'
             for verdict in report.verdicts.values()
             if (not verdict.bounds.is_known if is_open else not verdict)
         ]
-        if told:
+        if codes:
             sign = '?' if is_open else self._signs.refused
-            yield indented(Text(f'{sign} {", ".join(told)}', style='dim'))
+            yield indented(Text(f'{sign} {", ".join(codes)}', style='dim'))
 
     @property
     def _titles(self) -> Sequence[str]:
@@ -158,8 +158,8 @@ class HostMap:
 
     def _mark(self, name: str, verdict: Verdict) -> Text:
         if not verdict:
-            said = verdict.code.removeprefix(f'{name}.')
-            return Text(f'{self._signs.refused} {said}{self._detail(verdict)}', style='red')
+            code = verdict.code.removeprefix(f'{name}.')
+            return Text(f'{self._signs.refused} {code}{self._detail(verdict)}', style='red')
         if verdict.outcome is Outcome.PASS:
             return Text(self._signs.passed, style='green')
         return Text('-' if verdict.bounds.is_known else '?', style='dim')
@@ -180,7 +180,7 @@ def _is_limited(decision: Decision) -> bool:
     return bool(rooms) and on_hosts > max(0, min(rooms) - len(decision.placements))
 
 
-def _is_told(verdict: Verdict) -> bool:
+def _is_notable(verdict: Verdict) -> bool:
     return not verdict or not verdict.bounds.is_known
 
 

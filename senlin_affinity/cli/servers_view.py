@@ -91,8 +91,8 @@ def _uncounted(resolved: ResolvedRequest, spread: Spread, decision: Decision) ->
             why.setdefault(name, []).append(next(against, None))
     for name, codes in sorted(why.items()):
         if None not in codes:
-            said = ', '.join(sorted({code for code in codes if code is not None}))
-            yield f'{name} does not count: no host in it may take a server ({said})'
+            reasons = ', '.join(sorted({code for code in codes if code is not None}))
+            yield f'{name} does not count: no host in it may take a server ({reasons})'
 
 
 def rule(group: ServerGroup) -> str:

@@ -95,10 +95,10 @@ class AggregateMetadataConstraint(Constraint):
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
         """Return the verdict of each host; check only those whose metadata may not agree."""
-        told = resolved.once(_told)
-        if told is None:
+        agreement = resolved.once(_agreement)
+        if agreement is None:
             return super().check_hosts(resolved, hosts)
-        is_told = told.are_told([host.aggregates for host in hosts])
+        is_told = agreement.are_told([host.aggregates for host in hosts])
         agreed = [self.check_host(resolved, host) for host in islice(compress(hosts, is_told), 1)]
         return [
             agreed[0] if is_agreed else self.check_host(resolved, host)
@@ -142,7 +142,7 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
     return aggregate.metadata if zone is None else {ZONE: zone, **aggregate.metadata}
 
 
-def _told(resolved: ResolvedRequest) -> Agreement | None:
+def _agreement(resolved: ResolvedRequest) -> Agreement | None:
     """Return the agreement with all aggregates if this project's filter alone counts, or None."""
     rules, known = resolved.once(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):

@@ -183,15 +183,15 @@ class ServerGroupConstraint(Constraint):
         group, snapshot = resolved.server_group, resolved.snapshot
         if group is None or snapshot.hosts is None or resolved.once(holding) is None:
             return
-        is_late_check_told = resolved.rules.is_explicit(NO_LATE_CHECK)
-        if is_only_checked_late(resolved) and not is_late_check_told:
+        is_late_check_set = resolved.rules.is_explicit(NO_LATE_CHECK)
+        if is_only_checked_late(resolved) and not is_late_check_set:
             yield ONLY_LATE_CHECK
         if group.max_server_per_host is None:
             return
         if snapshot.soft_deleted is None and not resolved.rules.is_explicit(RECLAIM):
             yield NO_SOFT_DELETED
-        is_told = is_late_check_told and resolved.rules.is_explicit(ATTEMPTS)
-        if not is_only_checked_late(resolved) and resolved.once(checked_late) and not is_told:
+        is_set = is_late_check_set and resolved.rules.is_explicit(ATTEMPTS)
+        if not is_only_checked_late(resolved) and resolved.once(checked_late) and not is_set:
             yield LATE_CHECK
 
     def without(self, resolved: ResolvedRequest) -> Data:

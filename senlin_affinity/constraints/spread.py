@@ -146,13 +146,13 @@ class SpreadConstraint(Constraint):
         for _server in range(hidden if ends else 0):
             heapq.heapreplace(ends, ends[0] + 1)
         floor = ends[0] if ends else None
-        said = {domain: _verdict(spread, domain, held[domain.name], floor) for domain in rooms}
+        verdicts = {domain: _verdict(spread, domain, held[domain.name], floor) for domain in rooms}
         if hidden:
-            for domain, verdict in said.items():
+            for domain, verdict in verdicts.items():
                 least = _verdict(spread, domain, held[domain.name] + hidden, sure).room
                 if verdict:
-                    said[domain] = verdict.with_caveat(least or 0)
-        return said
+                    verdicts[domain] = verdict.with_caveat(least or 0)
+        return verdicts
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield changes: a larger ``max_skew`` or ``max_per_domain``."""

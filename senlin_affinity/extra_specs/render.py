@@ -80,8 +80,8 @@ def _fields(
 ) -> Iterator[tuple[str, str]]:
     yield 'Value', value(validator)
     for parameter in validator.parameters:
-        said = f'{parameter.description.strip()} ' if parameter.description.strip() else ''
-        yield f'Parameter {{{parameter.name}}}', f'{said}(of the form {literal(parameter.pattern)})'
+        text = f'{parameter.description.strip()} ' if parameter.description.strip() else ''
+        yield f'Parameter {{{parameter.name}}}', f'{text}(of the form {literal(parameter.pattern)})'
     if validator.image_property:
         yield 'Image property', literal(validator.image_property)
     if validator.drivers:
@@ -102,8 +102,8 @@ def value(validator: ExtraSpecValidator) -> str:
         kind = f'of the form {literal(wanted.pattern)}'
     else:
         kind = wanted.wanted()
-    said = wanted.description.strip()
-    return f'{kind}. {said}' if said else kind
+    text = wanted.description.strip()
+    return f'{kind}. {text}' if text else kind
 
 
 def plain(text: str) -> str:

@@ -160,8 +160,8 @@ def is_mistake(error: BaseException) -> bool:
 
 def in_words(error: BaseException) -> str:
     """Return the error in one printable line; a foreign error begins with its type."""
-    said = error.for_users if isinstance(error, ConstraintError) else str(error)
-    text = escaped(' '.join(said.split()))
+    message = error.for_users if isinstance(error, ConstraintError) else str(error)
+    text = escaped(' '.join(message.split()))
     return text if isinstance(error, AffinityError) else f'{type(error).__name__}: {text}'
 
 

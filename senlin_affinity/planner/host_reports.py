@@ -69,9 +69,9 @@ class Standing:
         )
 
     def _report(self, index: int, name: str, row: Row) -> HostReport:
-        said = verdicts(row, self.columns, index)
+        found = verdicts(row, self.columns, index)
         members, placed = self.members.get(name, 0), self.placed.get(index, 0)
-        return HostReport(name, self.rooms[index], row.code, said, members, placed, row.by)
+        return HostReport(name, self.rooms[index], row.code, found, members, placed, row.by)
 
 
 def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:

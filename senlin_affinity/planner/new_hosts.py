@@ -77,10 +77,10 @@ def _in_domains(planner: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
     """Return the first host, and the first in each of the domains that have the least room."""
     if planner.now.found is None:
         return ranked[:1]
-    rules = [item for item in planner.constraints if is_of_domains(item)]
+    limiting = [item for item in planner.constraints if is_of_domains(item)]
 
     def domains(host: Host) -> tuple[Domain, ...]:
-        return tuple(each for rule in rules for each in rule.domains(planner.resolved, host))
+        return tuple(each for item in limiting for each in item.domains(planner.resolved, host))
 
     left: Counter[tuple[Domain, ...]] = Counter()
     for host, room in zip(planner.hosts, planner.now.matrix.upper, strict=True):

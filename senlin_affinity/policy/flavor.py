@@ -38,5 +38,5 @@ def check(properties: Properties, name: str | None, inventory: Inventory) -> str
     except InvalidExtraSpec as error:
         of_flavor = (f"flavor '{flavor.name}': {each}" for each in error.errors)
         raise InvalidExtraSpec(of_flavor) from error
-    said = '; '.join(map(str, let_through))
-    return said and f"flavor '{flavor.name}': {said}"
+    findings = '; '.join(map(str, let_through))
+    return findings and f"flavor '{flavor.name}': {findings}"

@@ -161,7 +161,7 @@ def _check_zones(spreads: tuple[Spread, ...], zone: str | None, is_drs_enabled: 
 
 
 def _pins_hosts(
-    expression: tuple[str, ...], spreads: tuple[Spread, ...], is_said: bool | None
+    expression: tuple[str, ...], spreads: tuple[Spread, ...], is_given: bool | None
 ) -> bool:
     """Return whether the policy must choose the hosts.
 
@@ -169,13 +169,13 @@ def _pins_hosts(
     """
     needing = ['member_of'] if expression else []
     needing += [f'a spread by {item.by}' for item in spreads if item.by != ZONE]
-    if needing and is_said is False:
+    if needing and is_given is False:
         raise InvalidSpec(
             f'must not be false beside {needing[0]}, which Nova keeps to only where the policy '
             f'chooses the hosts: leave pin_hosts out, or {needing[0]}',
             f'{PROPERTIES}.pin_hosts',
         )
-    return bool(needing) or bool(is_said)
+    return bool(needing) or bool(is_given)
 
 
 def _version(value: object) -> str:

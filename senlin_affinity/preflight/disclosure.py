@@ -81,10 +81,10 @@ def shown(
         if not verdict and decision.reasons[verdict.code].for_owner is not None:
             bounds.append(verdict.room or 0)
             reasons.append(sentence(verdict, decision.reasons))
-    rules = []
+    causes = []
     if number < min(bounds):  # otherwise, a trial stops before the hosts are full
-        rules = [*dict.fromkeys(_rules(resolved, constraints, number, wanted))] or [NOBODY]
-    return TenantReport(wanted, number, (*reasons, *rules), _changes(decision, number))
+        causes = [*dict.fromkeys(_limiting(resolved, constraints, number, wanted))] or [NOBODY]
+    return TenantReport(wanted, number, (*reasons, *causes), _changes(decision, number))
 
 
 def refusal(
@@ -93,9 +93,9 @@ def refusal(
     """Return a tenant's rejection of a request that does not fit, or whose answer is unknown."""
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
-    trial = shown(decision, resolved, constraints)
-    is_drs = resolved.rules.is_drs_required and not trial.number
-    return Refusal(NO_DRS_HOST, trial.line()) if is_drs else Refusal(trial.line())
+    report = shown(decision, resolved, constraints)
+    is_drs = resolved.rules.is_drs_required and not report.number
+    return Refusal(NO_DRS_HOST, report.line()) if is_drs else Refusal(report.line())
 
 
 def hidden(error: Exception) -> AffinityError:
@@ -114,28 +114,28 @@ def hidden(error: Exception) -> AffinityError:
     return CloudError(NOT_KNOWN)
 
 
-def _rules(
+def _limiting(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], number: int, wanted: int
 ) -> Iterator[str]:
     """Yield a sentence for each constraint without which more than this number of servers fit."""
     own = _own(resolved)
-    for rule in constraints:
-        if not (is_of_hosts(rule) and is_for_owner(rule.reasons)):
+    for item in constraints:
+        if not (is_of_hosts(item) and is_for_owner(item.reasons)):
             continue
-        said = [
+        sentences = [
             reason.for_owner.format_map(own)
-            for reason in rule.reasons.values()
+            for reason in item.reasons.values()
             if reason.for_owner is not None and _is_own(reason.for_owner, own)
         ]
-        if said and _without(rule, resolved, constraints, wanted) > number:
-            yield said[0]
+        if sentences and _without(item, resolved, constraints, wanted) > number:
+            yield sentences[0]
 
 
 def _without(
-    rule: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
+    item: Constraint, resolved: ResolvedRequest, constraints: Sequence[Constraint], wanted: int
 ) -> int:
     """Return how many of the wanted servers fit without the constraint."""
-    then = evaluate(carry_out(rule.without(resolved), resolved), constraints)
+    then = evaluate(carry_out(item.without(resolved), resolved), constraints)
     return min(then.capacity or 0, wanted)
 
 

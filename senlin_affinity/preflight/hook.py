@@ -151,12 +151,12 @@ def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
         return HookResult(unpinned(scale_request), warning)
     if asked.is_pinned:
         answer = placement.pinned(decision, view.unavailable, binding.servergroup_id, properties)
-        return _said(scale_request, view, decision, answer)
+        return _disclosed(scale_request, view, decision, answer)
     if decision.fits is False and is_enforced and not _is_image_hidden(asked):
-        return _said(scale_request, view, decision, Refusal(placement.words(decision)))
+        return _disclosed(scale_request, view, decision, Refusal(placement.words(decision)))
     answer, why = _zoned(scale_request, view, decision)
     if isinstance(answer, Refusal) and decision.is_hosts_known:
-        return _said(scale_request, view, decision, answer)
+        return _disclosed(scale_request, view, decision, answer)
     if properties.preflight == 'off' or isinstance(answer, Refusal):
         return HookResult(answer, why)
     if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
@@ -170,7 +170,7 @@ def _is_image_hidden(asked: Question) -> bool:
     return reads_images(asked.rules) and profile.image(asked.profile or {}) is None
 
 
-def _said(
+def _disclosed(
     scale_request: ScaleRequest, view: CloudView, decision: Decision, answer: Placement | Refusal
 ) -> HookResult:
     """Return the answer; a rejection becomes the tenant's report if the owner sees no hosts."""
@@ -179,17 +179,17 @@ def _said(
         return HookResult(answer, note=f'fits{assumed}' if assumed else None)
     if view.owner_sees_hosts:
         return HookResult(answer)
-    said = disclosure.refusal(decision, _ask(scale_request, view), scale_request.constraints)
+    report = disclosure.refusal(decision, _ask(scale_request, view), scale_request.constraints)
     if not view.is_part:
-        return HookResult(said, refusal=answer.reason)
+        return HookResult(report, refusal=answer.reason)
     hosts = view.snapshot.hosts
-    seen = 'the hosts were not looked at'
+    known = 'the hosts were not looked at'
     if view.enough:
-        seen = f'what the quota leaves {_fits(view.enough)}'
+        known = f'what the quota leaves {_fits(view.enough)}'
     if hosts is not None:  # remedies would need all hosts
         line = replace(decision, remedies=()).line()
-        seen = f'of the {len(hosts)} host(s) that Placement has for it: {line}'
-    return HookResult(said, refusal=f'{said.reason}; {seen}')
+        known = f'of the {len(hosts)} host(s) that Placement has for it: {line}'
+    return HookResult(report, refusal=f'{report.reason}; {known}')
 
 
 def _fits(number: int) -> str:

@@ -101,8 +101,8 @@ def left_by_quota(asked: Narrow, view: CloudView) -> int | None:
     None: that quota does not reject the request as a whole, or another verdict does. A tenant
     cannot change such a quota, so no remedy has to be searched.
     """
-    said = evaluate(_resolved(asked, view, None), asked.constraints)
-    refusals = [verdict for verdict in said.request.values() if not verdict]
+    now = evaluate(_resolved(asked, view, None), asked.constraints)
+    refusals = [verdict for verdict in now.request.values() if not verdict]
     if [verdict.code in _INSTANCES for verdict in refusals] != [True]:
         return None
     return refusals[0].room
@@ -128,13 +128,13 @@ def _readers(asked: Narrow, view: CloudView, resolved: ResolvedRequest) -> list[
     """Return the constraints that read the aggregates of a host and may reject it."""
     name = candidate_query.query(resolved) or ''
     host = Query('', 1, name, asked, wanted_zone(resolved)).host('any', 1)
-    said = evaluate(_resolved(asked, view, [host]), asked.constraints)
+    now = evaluate(_resolved(asked, view, [host]), asked.constraints)
     return [
         each
         for each in asked.constraints
         if 'aggregates' in each.needs
         and is_of_hosts(each)
-        and not (is_of_domains(each) or each.is_host_specific or is_settled(each, said))
+        and not (is_of_domains(each) or each.is_host_specific or is_settled(each, now))
     ]
 
 
@@ -167,8 +167,8 @@ def is_enough(asked: Narrow, view: CloudView, hosts: Sequence[Host]) -> bool:
     """
     needed = sorted(hosts, key=_room, reverse=True)[SPARE:]
     resolved = _resolved(asked, view, needed)
-    said = evaluate(resolved, asked.constraints)
-    return said.fits is True and all(is_settled(each, said) for each in asked.constraints)
+    now = evaluate(resolved, asked.constraints)
+    return now.fits is True and all(is_settled(each, now) for each in asked.constraints)
 
 
 def _text(asked: Narrow, view: CloudView) -> str | None:
@@ -221,24 +221,24 @@ def _room(host: Host) -> int:
     return sum(grant.certain for grant in host.grants or ())
 
 
-def is_settled(constraint: Constraint, said: Evaluation) -> bool:
+def is_settled(constraint: Constraint, now: Evaluation) -> bool:
     """Check whether the sample contains all that the constraint reads for this request."""
     if constraint.enforced_by_placement:
         return True
-    if is_of_domains(constraint) and constraint.has_domains(said.resolved):
+    if is_of_domains(constraint) and constraint.has_domains(now.resolved):
         return False
     if not is_of_hosts(constraint) and _SEEN.issuperset(constraint.needs):
         return True
-    return is_skipped(constraint, said)
+    return is_skipped(constraint, now)
 
 
-def is_skipped(constraint: Constraint, said: Evaluation) -> bool:
+def is_skipped(constraint: Constraint, now: Evaluation) -> bool:
     """Check whether every verdict of the constraint is SKIP with known bounds."""
-    said_of_it = _verdicts(constraint.name, said)
-    return all(each.outcome is Outcome.SKIP and each.bounds.is_known for each in said_of_it)
+    its_verdicts = _verdicts(constraint.name, now)
+    return all(each.outcome is Outcome.SKIP and each.bounds.is_known for each in its_verdicts)
 
 
-def _verdicts(name: str, said: Evaluation) -> Iterator[Verdict]:
+def _verdicts(name: str, now: Evaluation) -> Iterator[Verdict]:
     """Yield the verdicts of the constraint with this name about the hosts and the request."""
-    every = chain((row.verdicts for row in said.matrix.used_rows), (said.request,))
+    every = chain((row.verdicts for row in now.matrix.used_rows), (now.request,))
     return (verdicts[name] for verdicts in every if name in verdicts)

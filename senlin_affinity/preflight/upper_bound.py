@@ -125,8 +125,8 @@ def part(
 
 def is_enough(asked: Narrow, view: CloudView, data: Data) -> bool:
     """Check whether the hosts of the view take all servers that the quotas leave, with a change."""
-    said = evaluate(carry_out(data, _resolved(asked, view)), asked.constraints)
-    return (said.capacity or 0) >= _most(said)
+    now = evaluate(carry_out(data, _resolved(asked, view)), asked.constraints)
+    return (now.capacity or 0) >= _most(now)
 
 
 def fits(asked: Narrow, view: CloudView) -> bool:
@@ -141,17 +141,17 @@ def is_proof(asked: Narrow, view: CloudView, places: Places, *, is_whole: bool) 
     :param is_whole: whether these are all hosts that Placement returns for the question itself.
     """
     resolved = _resolved(asked, view)
-    said = evaluate(resolved, asked.constraints)
-    if not all(_is_answered_for(each, said) for each in asked.constraints):
+    now = evaluate(resolved, asked.constraints)
+    if not all(_is_answered_for(each, now) for each in asked.constraints):
         return False
-    if any(row.code == 'resources.not_granted' for row in said.matrix.host_rows):
+    if any(row.code == 'resources.not_granted' for row in now.matrix.host_rows):
         return False  # the figures disagree with Placement's answer, perhaps for other hosts too
     granted = [
-        row for host, row in zip(said.hosts, said.matrix.host_rows, strict=True) if host.grants
+        row for host, row in zip(now.hosts, now.matrix.host_rows, strict=True) if host.grants
     ]
     if any(not row.verdicts.get(name, True) for row in granted for name in _IN_QUERY):
         return False  # a host that Placement returns is not in these aggregates in Nova
-    rooms = zip(said.hosts, said.matrix.upper, strict=True)
+    rooms = zip(now.hosts, now.matrix.upper, strict=True)
     if is_whole and not all(host.grants for host, room in rooms if room):
         return False
     snapshot = view.snapshot
@@ -172,16 +172,16 @@ def proved(asked: Narrow, view: CloudView) -> CloudView:
     return dataclasses.replace(view, snapshot=snapshot)
 
 
-def _is_answered_for(rule: Constraint, said: Evaluation) -> bool:
+def _is_answered_for(item: Constraint, now: Evaluation) -> bool:
     """Check whether hosts outside the view cannot change what the constraint adds to the report.
 
     Whether more servers fit without a constraint is known only for a constraint that a change
     drops, or that rejects nothing.
     """
-    if not (_is_reader(rule) or lower_bound.is_settled(rule, said)):
+    if not (_is_reader(item) or lower_bound.is_settled(item, now)):
         return False
-    owner_sees_hosts = is_of_hosts(rule) and is_for_owner(rule.reasons)
-    return not owner_sees_hosts or rule.name in _WITHOUT or lower_bound.is_skipped(rule, said)
+    owner_sees_hosts = is_of_hosts(item) and is_for_owner(item.reasons)
+    return not owner_sees_hosts or item.name in _WITHOUT or lower_bound.is_skipped(item, now)
 
 
 def is_bound(asked: Narrow, view: CloudView) -> bool:
@@ -219,10 +219,10 @@ def _is_bound(resolved: ResolvedRequest) -> bool:
     return group is not None and bool(group.members) and holding(resolved) == AFFINITY
 
 
-def _most(said: Evaluation) -> int:
+def _most(now: Evaluation) -> int:
     """Return the requested number, capped by the verdicts about the request (the quotas)."""
-    rooms = (each.room if each else each.room or 0 for each in said.request.values())
-    count = said.resolved.request.count
+    rooms = (each.room if each else each.room or 0 for each in now.request.values())
+    count = now.resolved.request.count
     return min((count, *(room for room in rooms if room is not None)))
 
 
@@ -230,10 +230,10 @@ def _readers(asked: Narrow) -> Sequence[Constraint]:
     return [each for each in asked.constraints if is_of_hosts(each) and _is_reader(each)]
 
 
-def _is_reader(rule: Constraint) -> bool:
+def _is_reader(item: Constraint) -> bool:
     """Check whether the constraint reads the aggregates of hosts, and neither domains nor names."""
-    is_alone = is_of_hosts(rule) and not (is_of_domains(rule) or rule.is_host_specific)
-    return is_alone and 'aggregates' in rule.needs
+    is_alone = is_of_hosts(item) and not (is_of_domains(item) or item.is_host_specific)
+    return is_alone and 'aggregates' in item.needs
 
 
 def _may_admit(asked: Narrow, resolved: ResolvedRequest, aggregates: frozenset[str]) -> bool:

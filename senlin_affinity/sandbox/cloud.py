@@ -70,12 +70,12 @@ class SandboxCloud:
 
         ``senlin_options`` are added to those of the file; the values in the file take precedence.
         """
-        said = reader.read_file(path)
-        own = reader.options(said.pop('senlin_options', None), 'senlin_options')
+        content = reader.read_file(path)
+        own = reader.options(content.pop('senlin_options', None), 'senlin_options')
         others = more.pop('senlin_options', {})
         names = {**others, **own}
         options = {name: {**others.get(name, {}), **own.get(name, {})} for name in names}
-        return cls(senlin=senlin, senlin_options=options, **said, **more)
+        return cls(senlin=senlin, senlin_options=options, **content, **more)
 
     def __enter__(self) -> SandboxCloud:
         """Start the cloud, and wait until it is ready."""

@@ -118,7 +118,7 @@ class ExtraSpecValidation:
                     return self._application(environ, start_response)
                 found = validate_all(specs, mode)
             except InvalidSpec as error:
-                return _refuse(_told(error), microversion)(environ, start_response)
+                return _refuse(_text(error), microversion)(environ, start_response)
         inner = {**environ, 'QUERY_STRING': _without_parameter(query)}
         if mode == STRICT:
             return self._application(inner, start_response)
@@ -202,13 +202,13 @@ def _specs(environ: dict[str, Any], call: str) -> dict[str, str] | None:
     return specs
 
 
-def _told(error: InvalidSpec) -> str:
+def _text(error: InvalidSpec) -> str:
     return _some(error.errors) if isinstance(error, InvalidExtraSpec) else str(error)
 
 
-def _some(told: Iterable[str]) -> str:
+def _some(texts: Iterable[str]) -> str:
     """Join the first texts, and append the number of the others."""
-    parts = [*told]
+    parts = [*texts]
     more = len(parts) - MOST_TOLD
     return '; '.join([*parts[:MOST_TOLD], f'and {more} more'] if more > 0 else parts)
 

@@ -218,12 +218,12 @@ def settle(project: str, policy: str, but: str | None = None) -> None:
     held = {(each.cluster, each.binding.servergroup_id) for each in bound}
     attached = {each.cluster for each in bound if each.policy == policy}
 
-    def is_said(note: Note) -> bool:
+    def is_replaced(note: Note) -> bool:
         if note.kind == CREATING:
             return note.cluster in attached
         return (note.cluster, note.group) in held
 
-    change(policy, lambda found: itertools.filterfalse(is_said, found))
+    change(policy, lambda found: itertools.filterfalse(is_replaced, found))
 
 
 def is_running(cluster: str, action: str) -> bool:
