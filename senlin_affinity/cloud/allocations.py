@@ -207,25 +207,25 @@ def _is_whole(
     found: Mapping[str, Sequence[object]],
     summaries: Mapping[str, Any],
 ) -> bool:
-    """Check whether the response must contain every allocation request of every host."""
+    """Check whether the response provably contains every allocation request of every host."""
     asked = parse_qs(query)
     groups = list(_groups(asked))
     member_of = MemberOf.parse(asked.get('member_of', ()))
     trees: dict[str, list[Mapping[str, Any]]] = {}
-    lenders = [each for each in summaries.values() if SHARING in each['traits']]
+    sharing = [each for each in summaries.values() if SHARING in each['traits']]
     for summary in summaries.values():
         trees.setdefault(summary['root_provider_uuid'], []).append(summary)
     for host, root in zip(hosts, roots, strict=True):
         if found[root]:
-            strangers = [each for each in lenders if each['root_provider_uuid'] != root]
-            if len(found[root]) < _most(groups, trees[root], _lent(host, strangers)):
+            others = [each for each in sharing if each['root_provider_uuid'] != root]
+            if len(found[root]) < _most(groups, trees[root], _lent(host, others)):
                 return False
         elif host.enabled and member_of.admits(host.aggregates) and _may_have(host, groups):
             return False
     return True
 
 
-def _lent(host: Host, strangers: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _lent(host: Host, sharing: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the summaries of the sharing providers that may share with the host.
 
     Those are all of them if the resources of the host are not completely known.
@@ -233,7 +233,7 @@ def _lent(host: Host, strangers: Iterable[Mapping[str, Any]]) -> list[Mapping[st
     resources = host.resources or {}
     shared = {name for name, has in resources.items() if has.is_sum or has.pool is not None}
     is_open = host.resources is None or host.is_partial
-    return [each for each in strangers if is_open or not shared.isdisjoint(each['resources'])]
+    return [each for each in sharing if is_open or not shared.isdisjoint(each['resources'])]
 
 
 def _groups(asked: Mapping[str, Sequence[str]]) -> Iterator[_Group]:

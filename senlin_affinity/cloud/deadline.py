@@ -44,7 +44,7 @@ _ENDS: contextvars.ContextVar[float | None] = contextvars.ContextVar('ends', def
 
 
 class GivenUp(CloudError):
-    """The error of a call that this package ends, where the libraries would not.
+    """The error of a request that this package prevents or ends, where the libraries would not.
 
     ``is_uncertain`` is True if a request was sent, or may have been sent.
     """

@@ -153,7 +153,11 @@ class _Seeing:
         )
 
     def _ask(self, part: CandidateQuery) -> bool:
-        """Fetch the candidates of a query; return False if they are too many or too complex."""
+        """Fetch the candidates of a query; return False if they are too many or unsuitable.
+
+        Hosts are unsuitable if they have several providers or share resources, or if their
+        aggregates differ between Nova and Placement.
+        """
         answer, limit = self._known.answer, self._known.limit
         needed = min(part.limit, MOST + 1)  # MOST + 1 hosts are too many
         if part.text != self._known.text or len(answer['allocation_requests']) == limit < needed:
@@ -194,7 +198,7 @@ class _Seeing:
         return True
 
     def _see_others(self) -> None:
-        """Fetch the zones and the members with their migrations, where they matter."""
+        """Fetch the zones and the members with their migrations, as far as they count."""
         if upper_bound.is_zone_asked(self._asked, self._bare) and not self._zone_of:
             self._zone_of = self._every_zone
         groups = self._bare.snapshot.server_groups or ()
@@ -250,7 +254,10 @@ class _Seeing:
         return dataclasses.replace(member, host=host, also_on=moved.also_on, left=moved.left)
 
     def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
-        """Check whether the aggregates have the same hosts in Nova and in Placement."""
+        """Check whether the aggregates have the same hosts in Nova and in Placement.
+
+        Return False if they have too many hosts to compare.
+        """
         known = self._known.aggregates_of.items()
         names = {host for host, its in known if not aggregates.isdisjoint(its)}
         if len(names) > _MOST_MIRRORED:

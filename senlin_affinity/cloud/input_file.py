@@ -28,7 +28,7 @@ _OPEN = ('/dev/fd/', '/dev/stdin', '/proc/')
 
 
 def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
-    """Return the content of a file."""
+    """Return the content of a file of at most ``largest`` MiB."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
         kind = os.fstat(file.fileno()).st_mode
         if stat.S_ISFIFO(kind) and not os.fspath(path).startswith(_OPEN):
@@ -43,7 +43,7 @@ def read(path: str | os.PathLike[str], largest: int = LARGEST) -> bytearray:
 
 
 def all_of(file: IO[bytes], largest: int = LARGEST) -> bytearray:
-    """Return the content of an open file."""
+    """Return the content of an open file of at most ``largest`` MiB."""
     data = bytearray()
     while piece := file.read(_PIECE):
         data += piece

@@ -70,21 +70,28 @@ def on_hypervisors(found: Iterable[Hypervisor]) -> dict[str, Member]:
 
 
 def without_host(compute: OperatorRest) -> dict[str, Member]:
-    """Fetch the servers of all projects that may be without a host, by id, as an administrator."""
+    """Fetch the servers, by id, in a status without a host, of all projects.
+
+    Only an administrator gets them.
+    """
     return _by_id(compute, _SERVERS, all_tenants='1', status=_HOSTLESS)
 
 
 def listed(
     compute: OwnerRest, groups: Iterable[ServerGroup], *, is_administrator: bool
 ) -> dict[str, Member]:
-    """Fetch the servers of the groups' project, by id; of all projects if there are several."""
+    """Fetch the servers of the groups' project, by id.
+
+    An administrator gets the servers of all projects if the groups are of several; a non-admin gets
+    those of the own project.
+    """
     return listed_with_names(compute, groups, is_administrator=is_administrator)[0]
 
 
 def listed_with_names(
     compute: OwnerRest, groups: Iterable[ServerGroup], *, is_administrator: bool
 ) -> tuple[dict[str, Member], dict[str, str]]:
-    """Fetch the members of the groups as in :func:`listed`, and their names, by server id."""
+    """Fetch the servers as in :func:`listed`, and their names, by server id."""
     query = {'all_tenants': '1', **_project(groups)} if is_administrator else {}
     servers = _servers(compute, _SERVERS, **query)
     with reading(_SERVERS):

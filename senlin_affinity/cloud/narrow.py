@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
 
 def see(clients: Clients, needed: FetchScope, timeout: float | None = None) -> Sample:
-    """Fetch a sample, or all candidates, if that can be enough."""
+    """Fetch a sample, or else all candidates; there is no view if neither is enough."""
     if needed.narrow is None:
         return Sample()
     looking = _Looking(clients, timeout)

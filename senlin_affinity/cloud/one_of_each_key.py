@@ -19,7 +19,7 @@ _NODES, _DIGITS = 100_000, 100
 
 
 class Loader(yaml.SafeLoader):
-    """The loader of ``yaml.safe_load`` that rejects duplicate keys and too large documents."""
+    """A ``yaml.SafeLoader`` that rejects duplicate keys, and documents too large by aliases."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         """Compose a mapping, and reject duplicate keys before merge keys are expanded."""

@@ -120,8 +120,8 @@ class _Answers:
     def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> Room:
         """Combine the providers of a tree with those that share with it."""
         own = [self.providers[uuid] for uuid in self.trees[root]]
-        strangers = shared.given_to(root) if shared is not None else []
-        if len(own) == 1 and not strangers:
+        sharing = shared.given_to(root) if shared is not None else []
+        if len(own) == 1 and not sharing:
             (provider,) = own
             traits = provider.traits
             resources = {
@@ -129,19 +129,19 @@ class _Answers:
                 for name, amount in provider.amounts.items()
             }
         else:
-            given = (provider.traits - {SHARING} for provider in strangers)
+            given = (provider.traits - {SHARING} for provider in sharing)
             traits = frozenset().union(*(provider.traits for provider in own), *given)
-            pooled = shared.pooled(own, strangers) if shared is not None else {}
-            resources = _sum(own, strangers, largest, pooled)
-        is_nested = len(own) > 1 or not all(_is_pool(each, resources, own) for each in strangers)
+            pooled = shared.pooled(own, sharing) if shared is not None else {}
+            resources = _sum(own, sharing, largest, pooled)
+        is_nested = len(own) > 1 or not all(_is_pool(each, resources, own) for each in sharing)
         is_partial = not (shared is None or shared.is_known(root))
         if shared is not None and is_partial:
             names = (name for name in (*resources, *_ASKED) if shared.is_whole(root, name))
             resources = {name: resources.get(name, _NOTHING) for name in names}
-        named = {has.pool for has in resources.values()} if strangers else ()
+        named = {has.pool for has in resources.values()} if sharing else ()
         pools = {
             each.uuid: {name: each.resource(name) for name in each.amounts}
-            for each in strangers
+            for each in sharing
             if each.uuid in named
         }
         return Room(resources, traits, is_nested, is_partial, pools)
@@ -187,13 +187,13 @@ class _Shared:
         return [self._providers[uuid] for uuid in sorted(self._givers.get(root, ()))]
 
     def pooled(
-        self, own: Iterable[_Provider], strangers: Iterable[_Provider]
+        self, own: Iterable[_Provider], sharing: Iterable[_Provider]
     ) -> Mapping[str, _Provider]:
         """Return, by class, its only provider, if that shares the class and is not a host."""
-        every = Counter(name for provider in (*own, *strangers) for name in provider.amounts)
+        every = Counter(name for provider in (*own, *sharing) for name in provider.amounts)
         return {
             name: provider
-            for provider in strangers
+            for provider in sharing
             if provider.root not in self._hosts
             for name in provider.amounts
             if every[name] == 1
@@ -267,7 +267,7 @@ def _listed(placement: OperatorRest, key: str, **query: str) -> frozenset[str]:
 
 def _sum(
     own: Iterable[_Provider],
-    strangers: Iterable[_Provider],
+    sharing: Iterable[_Provider],
     largest: Mapping[str, int],
     pooled: Mapping[str, _Provider],
 ) -> dict[str, Resource]:
@@ -277,7 +277,7 @@ def _sum(
     added up, and names its pool.
     """
     resources: dict[str, Resource] = {}
-    for providers, is_stranger in ((own, False), (strangers, True)):
+    for providers, is_shared in ((own, False), (sharing, True)):
         for provider in providers:
             for name in provider.amounts:
                 if name in pooled:
@@ -287,17 +287,17 @@ def _sum(
                 before = resources.get(name)
                 if before is not None:
                     capacity, used = before.capacity + capacity, before.used + used
-                is_sum = is_stranger or before is not None
+                is_sum = is_shared or before is not None
                 max_unit = None if is_sum else largest.get(name)
                 resources[name] = Resource(capacity, used, max_unit, is_sum=is_sum)
     return resources
 
 
 def _is_pool(
-    stranger: _Provider, resources: Mapping[str, Resource], own: Iterable[_Provider]
+    provider: _Provider, resources: Mapping[str, Resource], own: Iterable[_Provider]
 ) -> bool:
     """Check whether the provider supplies only pools, and no trait that the tree lacks."""
-    its_own = frozenset().union(*(provider.traits for provider in own))
-    return stranger.traits <= its_own | {SHARING} and all(
-        resources[name].pool == stranger.uuid for name in stranger.amounts
+    its_own = frozenset().union(*(each.traits for each in own))
+    return provider.traits <= its_own | {SHARING} and all(
+        resources[name].pool == provider.uuid for name in provider.amounts
     )

@@ -18,7 +18,7 @@ from senlin_affinity.model.snapshot import Flavor, Quota
 
 @dataclass(frozen=True)
 class Read:
-    """What was fetched of the owner's objects, and the aggregates; None or absent: not fetched.
+    """The owner's objects and the aggregates, as far as they were fetched; else None or absent.
 
     ``quotas`` are those of the owner's own project. ``image_error`` is the reason why the image
     could not be read. ``aggregates`` has all aggregates, and the UUIDs of those of each service

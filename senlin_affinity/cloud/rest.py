@@ -99,8 +99,8 @@ class Rest:
         self._check(response, what)
         if response.status_code != requests.codes.no_content:
             status = response.status_code
-            said = f'{self.name} answered {status} in place of 204: {words.cut(response.text)!r}'
-            raise _error(what, said, response)
+            message = f'{self.name} answered {status} in place of 204: {words.cut(response.text)!r}'
+            raise _error(what, message, response)
         return True
 
     def _discover(self) -> tuple[Microversion, Microversion]:
@@ -194,16 +194,16 @@ class Rest:
         if status >= requests.codes.bad_request:
             is_foreign = status == requests.codes.not_found and not _has_fault(response, NOT_FOUND)
             is_broken = status >= requests.codes.internal_server_error
-            said = f'{self.name} answered {status}: {_message(response)}'
-            raise _error(what, said, response, may_be_done=is_broken or is_foreign)
+            message = f'{self.name} answered {status}: {_message(response)}'
+            raise _error(what, message, response, may_be_done=is_broken or is_foreign)
 
     def _json(self, response: requests.Response, what: str) -> Any:
         """Return the parsed body; raise CloudError for an error, for null, or if it is not JSON."""
         self._check(response, what)
         body = _parsed(response)
         if body is None:
-            said = f'the answer of {self.name} is no JSON: {words.cut(response.text)!r}'
-            raise _error(what, said, response)
+            message = f'the answer of {self.name} is no JSON: {words.cut(response.text)!r}'
+            raise _error(what, message, response)
         return body
 
 
@@ -214,10 +214,10 @@ OperatorRest = NewType('OperatorRest', Rest)
 
 
 def _error(
-    what: str, said: str, response: requests.Response, *, may_be_done: bool = True
+    what: str, message: str, response: requests.Response, *, may_be_done: bool = True
 ) -> CloudError:
     is_uncertain = may_be_done and response.request.method != 'GET'
-    words_of_all = f'could not {what}: {said}{_request_id(response)}'
+    words_of_all = f'could not {what}: {message}{_request_id(response)}'
     return CloudError(words_of_all, response.status_code, is_uncertain=is_uncertain)
 
 

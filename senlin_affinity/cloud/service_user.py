@@ -96,20 +96,20 @@ def _keystoneauths(conf: Any) -> Any:
 
 def _senlins(conf: Any) -> Any:
     """Return the log-in of Senlin's service user."""
-    said = conf[_SENLINS]
+    group = conf[_SENLINS]
     return identity.V3Password(
-        said.auth_url,
-        username=said.service_username,
-        password=said.service_password,
-        project_name=said.service_project_name,
-        user_domain_name=said.service_user_domain,
-        project_domain_name=said.service_project_domain,
+        group.auth_url,
+        username=group.service_username,
+        password=group.service_password,
+        project_name=group.service_project_name,
+        user_domain_name=group.service_user_domain,
+        project_domain_name=group.service_project_domain,
     )
 
 
-def _region(said: Any, session: Session, region: str | None) -> Any:
+def _region(group: Any, session: Session, region: str | None) -> Any:
     """Return openstacksdk's configuration of the region; ``auth_url`` is for messages only."""
     more: dict[str, Any] = {'auth': {'auth_url': getattr(session.auth, 'auth_url', None)}}
-    if said.valid_interfaces:
-        more['interface'] = said.valid_interfaces
-    return cloud_region.from_session(session, region_name=said.region_name or region, **more)
+    if group.valid_interfaces:
+        more['interface'] = group.valid_interfaces
+    return cloud_region.from_session(session, region_name=group.region_name or region, **more)

@@ -232,7 +232,7 @@ class _SnapshotBuilder:
         return self._named not in (None, self._own) and are_named(wanted)
 
     def _quotas(self, inventory: NovaInventory, project: str | None) -> Mapping[str, Quota] | None:
-        """Fetch the quotas of a project; None is the connection's own."""
+        """Fetch the quotas of a project (None: the own one); return None if they are hidden."""
         if project is None or project == self._own:
             if self._read.quotas is not None:
                 return self._read.quotas

@@ -84,8 +84,8 @@ def parse(text: str) -> CloudSnapshot:
     except json.JSONDecodeError as error:
         where = f'line {error.lineno}, column {error.colno}: {error.msg}'
         is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith('Unterminated')
-        said = f'is cut off, or not valid JSON ({where})'
-        raise InvalidSpec(said if is_at_end else f'is not valid JSON in {where}') from error
+        message = f'is cut off, or not valid JSON ({where})'
+        raise InvalidSpec(message if is_at_end else f'is not valid JSON in {where}') from error
     except (ValueError, RecursionError) as error:
         # A number with too many digits for int(), or a document that is nested too deeply.
         raise InvalidSpec(f'is not valid JSON: {error}') from error
