@@ -1,1 +1,1 @@
-"""Decides where the new servers of a cluster may go, and can say why."""
+"""Decide where new servers may run, and explain why."""

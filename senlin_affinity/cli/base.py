@@ -43,10 +43,10 @@ class Command(command.Command):
     """Read by ``openstack``: whether it logs in before the command runs."""
 
     invalid_spec_status: ClassVar[int] = 2
-    """What an InvalidSpec means here: a usage error (2), or the answer "invalid" (3)."""
+    """The exit status of an InvalidSpec: a usage error (2), or the answer "invalid" (3)."""
 
     exit_status: int = 0
-    """Set by ``take_action`` where the answer is not a plain yes."""
+    """The status that ``take_action`` sets unless the answer is positive and unconditional."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Create a parser that reports an error in one line."""

@@ -47,7 +47,7 @@ def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the policy reads of a cluster, and functions that read and record who uses a group.
+    """The facts about a cluster, and functions that read and record which group it uses.
 
     ``group_hint`` is the scheduler hint of its profile, ``flavor`` the name or id of its profile's
     flavor. ``kept`` is the id of a group that an earlier detach kept. ``own_servers`` are the ids

@@ -95,7 +95,7 @@ class Host:
         return other
 
     def grant(self, query: str | None) -> CandidateCapacity | None:
-        """Return what Placement allocates for a query; None if nothing, or if unknown."""
+        """Return Placement's grant for a query; None if there is none, or if it is unknown."""
         for each in self.grants or ():
             if each.query == query:
                 return each

@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 
 
 class Kind(enum.Enum):
-    """Who makes a change: the user or an operator; or the user gives up a requirement.
+    """A kind of change: the user makes it, an operator makes it, or a requirement is given up.
 
     Changes of one size are ranked in this order.
     """
@@ -100,7 +100,7 @@ class OneOf(Change):
 
 
 class Evaluated(Protocol):
-    """What a constraint reads of the evaluation of a request that does not fit."""
+    """The evaluation of a request that does not fit, as one constraint reads it."""
 
     @property
     def verdict(self) -> Verdict | None:

@@ -162,7 +162,7 @@ def _groups(
 
 
 def _together(groups: Iterable[Group]) -> Group:
-    """Return the sum of the groups."""
+    """Return one group with the sum of the amounts, and with the traits of all groups."""
     amounts: Counter[str] = Counter()
     required: frozenset[str] = frozenset()
     forbidden = required
@@ -174,7 +174,7 @@ def _together(groups: Iterable[Group]) -> Group:
 
 
 def _in_both(one: Group, other: Group) -> Group:
-    """Return what both requests have in common."""
+    """Return the smaller amount of each shared resource class, and the shared traits."""
     least = Counter(one.amounts) & Counter(other.amounts)
     required, forbidden = one.required & other.required, one.forbidden & other.forbidden
     return Group('', dict(least), required, forbidden)
@@ -197,17 +197,20 @@ def _is_harmless(key: str, value: str) -> bool:
 
 
 def _unmodelled(asked: features.Asked, named: Iterable[_ResourceOrTrait]) -> Iterator[str]:
-    """Yield what Placement does not decide; PCPU implies a NUMA topology."""
+    """Yield a description of each feature that Placement does not decide.
+
+    One of them is the resource class PCPU, which implies a NUMA topology.
+    """
     yield from (words for key, words in _keys(asked) if key not in features.COVERED)
     if any(item.name == PCPU and item.value and item.kind == _RESOURCES for item in named):
         yield f'resource class {PCPU}'
 
 
 def _only_placement(asked: features.Asked, groups: Collection[Group]) -> Iterator[str]:
-    """Yield what only Placement can decide.
+    """Yield a description of each feature that only Placement's answer decides exactly.
 
-    Numbered groups are added up here, as if one provider supplied all of them. A single group is
-    exact: it comes from the host, or from a tree whose capacity is an upper bound in any case.
+    Numbered groups are added up, as if one provider supplied all of them. A single group is exact:
+    it comes from the host, or from a tree whose capacity is an upper bound in any case.
     """
     yield from (words for key, words in _keys(asked) if key in features.COVERED)
     numbered = [group for group in groups if group.suffix]

@@ -73,7 +73,7 @@ class Features:
 
 
 class Pinning(NamedTuple):
-    """How CPUs are pinned: the policy, the amounts instead of the flavor's VCPU, and the traits."""
+    """A CPU policy, with the amounts that replace the flavor's VCPU, and with its traits."""
 
     policy: str | None
     amounts: Mapping[str, int]

@@ -248,8 +248,8 @@ class _Choice:
     def _eligible(self, found: DomainCapacity | None) -> Mapping[int, set[str]]:
         """Return the domains that the skew of each hard spread counts, by the spread's index.
 
-        Empty where no placement needs a check: with a single spread whose domains cross no others,
-        the emptiest domain always comes first.
+        Empty if no placement needs a check: with a single spread whose domains cross no others, the
+        emptiest domain always comes first.
         """
         eligible: dict[int, set[str]] = {}
         if found is None or not (found.crossing or len(self.spreads) > 1):

@@ -59,7 +59,7 @@ def _of_question(resolved: ResolvedRequest) -> Iterator[Assumption]:
 def declared(
     resolved: ResolvedRequest, constraints: Iterable[Constraint]
 ) -> Iterator[Assumption | Switch]:
-    """Yield what the constraints assume."""
+    """Yield the assumptions, filters and options that the constraints declare for the request."""
     for constraint in constraints:
         with plugin_errors.blaming(constraint, 'assumptions'):
             for item in constraint.assumptions(resolved):

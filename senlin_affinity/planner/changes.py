@@ -4,7 +4,7 @@ Each key of a remedy's ``data`` is an action; several are applied together::
 
     {'server_group': {'name': 'web-2', 'policy': 'anti-affinity',
                       'rules': {'max_server_per_host': 2},             a new group, without servers
-                      'project_id': '...'}}                            whose it is, where known
+                      'project_id': '...'}}                            its owner, if known
     {'availability_zone': 'az-2'}   {'member_of': []}
     {'spread': [{'by': 'rack', 'max_skew': 2, 'mode': 'hard'}]}          all of them; [] is none
     {'enable_drs_extension': False}   {'flavor': {'id': '2', 'name': 'm1.small'}}

@@ -99,7 +99,7 @@ def evaluate(
 def _matrix(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], known: Evaluation | None
 ) -> VerdictMatrix:
-    """Return the matrix of all hosts; evaluate only the changed ones where that is enough."""
+    """Return the matrix of all hosts; evaluate only the changed ones if that is sufficient."""
     hosts = resolved.snapshot.hosts or ()
     if known is None or len(hosts) < len(known.hosts) or not _is_alike(resolved, known.resolved):
         return evaluate_hosts(resolved, constraints, hosts, resolved.snapshot.host_classes)
@@ -133,7 +133,7 @@ def _of_request(resolved: ResolvedRequest, constraint: Constraint) -> Verdict:
 def _unmodelled(
     resolved: ResolvedRequest, constraints: Sequence[Constraint], matrix: VerdictMatrix
 ) -> Iterator[str]:
-    """Yield what may reject a host although no constraint covers it."""
+    """Yield a phrase for each filter, feature and caveat that may reduce the number of servers."""
     modelled = {name for item in constraints for name in item.filters}
     yield from scheduler_filters.unmodelled(resolved, modelled)
     if resolved.demand is not None:
@@ -146,7 +146,7 @@ def _unmodelled(
 
 
 def _is_granted(resolved: ResolvedRequest, matrix: VerdictMatrix) -> bool:
-    """Check whether Placement gives the number of servers of each host that takes any."""
+    """Check whether Placement's answer covers each host that takes servers."""
     query = resolved.once(answered).query
     hosts = zip(resolved.snapshot.hosts or (), matrix.upper, strict=True)
     return all(host.grant(query) is not None for host, upper in hosts if upper != 0)

@@ -41,7 +41,7 @@ class Row(NamedTuple):
 class Kinds(NamedTuple):
     """The names of the constraints on capacity, and of those that use resources.
 
-    ``counted`` are those of which each host has a number of its own, outside of its row.
+    ``counted`` are the constraints whose number differs from host to host, and is not in the row.
     """
 
     on_capacity: frozenset[str]

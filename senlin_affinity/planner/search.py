@@ -62,7 +62,7 @@ def planned(now: Evaluation, standing: Standing | None) -> tuple[PlannedRemedy, 
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
-    """Return what helps, the smallest change first."""
+    """Return the remedies, the smallest change first."""
     enough = [change.remedy for change in changes if change.then.fits]
     if enough:
         return (*sorted(enough, key=_effort),)
@@ -175,7 +175,7 @@ def _against(row: Row) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ProposalInput:
-    """What one constraint reads of an evaluation (:class:`~...model.proposal.Evaluated`)."""
+    """An evaluation, as one constraint reads it (:class:`~...model.proposal.Evaluated`)."""
 
     now: Evaluation
     name: str

@@ -1,9 +1,9 @@
 """Compute the capacity again with the filters and options that nova.conf may enable.
 
-A constraint names the scheduler filters and the options of nova.conf for which the flavor, the
-image or the aggregates have something to read (``assumptions`` of a constraint). Where nothing
-specifies them, the request is evaluated again as if all of them were enabled. They can only reject
-hosts. If fewer servers fit then, the capacity is "at most", and that lower number is guaranteed.
+A constraint names the scheduler filters and the options of nova.conf that would read something of
+the flavor, the image or the aggregates (``Constraint.assumptions``). If nothing specifies them, the
+request is evaluated again as if all of them were enabled. They can only reject hosts. If fewer
+servers fit then, the capacity is "at most", and the lower number is guaranteed.
 
 Example: a flavor with ``aggregate_instance_extra_specs:ssd``, whose hosts are full::
 

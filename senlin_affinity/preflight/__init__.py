@@ -1,1 +1,1 @@
-"""Decide before servers are created: which facts are needed, and what a tenant may learn."""
+"""Decide before servers are created whether they fit, and limit what a tenant learns."""

@@ -53,7 +53,7 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """How many servers would start, why not more, and how many would start after each change."""
+    """The number of servers that would start, the reasons, and the number after each change."""
 
     wanted: int
     number: int

@@ -147,7 +147,7 @@ class Narrow:
 
 @dataclass(frozen=True)
 class FetchScope:
-    """What to fetch of the cloud.
+    """The parts of a cloud to fetch.
 
     * ``server_groups`` are the ids or names of the groups to fetch (None: all), ``project_id`` is
       the project of the servers.
@@ -176,7 +176,7 @@ class FetchScope:
 
 @dataclass(frozen=True)
 class CloudView:
-    """What was fetched of a cloud.
+    """The fetched parts of a cloud.
 
     ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
     names or ids that the question uses. ``owner_sees_hosts``: the owner may read the hosts, so a

@@ -1,1 +1,1 @@
-"""What Senlin's engines load."""
+"""Provide the modules that Senlin's engines load."""
