@@ -32,13 +32,7 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
-from senlin_affinity.preflight.question import (
-    CloudView,
-    FetchScope,
-    Question,
-    ask,
-    scope_of,
-)
+from senlin_affinity.preflight.question import CloudView, FetchScope, Question, ask, scope_of
 
 __all__ = (
     'CloudView',

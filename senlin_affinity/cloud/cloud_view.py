@@ -17,14 +17,7 @@ from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
-from senlin_affinity.preflight.question import (
-    ANSWER,
-    IMAGE,
-    CloudView,
-    FetchScope,
-    Question,
-    ask,
-)
+from senlin_affinity.preflight.question import ANSWER, IMAGE, CloudView, FetchScope, Question, ask
 
 
 def fetch(

@@ -17,13 +17,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from senlin_affinity.cloud.answers import (
-    by_marker,
-    check_identity,
-    check_unique,
-    list_of,
-    reading,
-)
+from senlin_affinity.cloud.answers import by_marker, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.providers import Room
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest
 from senlin_affinity.model.aggregate import Aggregate

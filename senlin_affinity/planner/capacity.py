@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain, islice
 from operator import and_
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
@@ -55,6 +56,7 @@ def measure(
     request: Iterable[Verdict],
     unmodelled: Sequence[str],
     reasons: Mapping[str, Reason],
+    most_caveats: int | None = None,
 ) -> Capacity:
     """Return the capacity.
 
@@ -62,6 +64,7 @@ def measure(
     :param request: the verdicts about the request as a whole.
     :param unmodelled: what may reject a host although no constraint covers it.
     :param reasons: those of the constraints on hosts, by code.
+    :param most_caveats: the number of caveats about hosts that are enough; None: all.
     """
     of_request = [verdict.bounds for verdict in request]
     bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, found))
@@ -77,7 +80,8 @@ def measure(
         if is_less:  # the number depends on the host
             caveats['affinity without members (Nova chooses the host)'] = None
     elif _all(matrix, found).is_at_most and is_less:
-        caveats |= dict.fromkeys(_vague(resolved, hosts or (), _all(matrix, found), reasons))
+        vague = _vague(resolved, hosts or (), _all(matrix, found), reasons)
+        caveats |= dict.fromkeys(islice(vague, most_caveats))
     if upper is not None and expected < upper:
         if found is not None and found.crossing:
             caveats[f'domains that limit each other ({", ".join(found.crossing)})'] = None
@@ -147,16 +151,17 @@ def _vague(
     hosts: Sequence[Host],
     matrix: VerdictMatrix,
     reasons: Mapping[str, Reason],
-) -> list[str]:
-    """Return why hosts may take fewer servers than expected.
+) -> Iterator[str]:
+    """Yield why hosts may take fewer servers than expected.
 
     If every host takes what is expected of it, the caveat is about a domain: all caveats count.
     """
     every = zip(hosts, matrix.host_rows, matrix.upper, matrix.lower, strict=True)
     capped = [each for each in every if each[1].is_at_most and each[2] < math.inf]
-    fewer = [(host, row) for host, row, upper, lower in capped if upper != lower]
-    found = [*_caveats(resolved, fewer, reasons)]
-    return found or [*_caveats(resolved, (each[:2] for each in capped), reasons)]
+    fewer = ((host, row) for host, row, upper, lower in capped if upper != lower)
+    found = _caveats(resolved, fewer, reasons)
+    first = [*islice(found, 1)] or _caveats(resolved, (each[:2] for each in capped), reasons)
+    return chain(first, found)
 
 
 def _caveats(

@@ -12,11 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import is_not
 
-from senlin_affinity.model.constraint import (
-    Constraint,
-    is_of_hosts,
-    is_of_requests,
-)
+from senlin_affinity.model.constraint import Constraint, is_of_hosts, is_of_requests
 from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -92,7 +88,8 @@ def evaluate(
         found = replace(found, bounds=found.bounds._replace(expected=len(tried)))
     unmodelled = tuple(_unmodelled(resolved, constraints, matrix))
     reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
-    capacity = measure(resolved, hosts, matrix, found, request.values(), unmodelled, reasons)
+    most = None if known is None else 1  # of a change, only whether there is a caveat counts
+    capacity = measure(resolved, hosts, matrix, found, request.values(), unmodelled, reasons, most)
     return Evaluation(resolved, constraints, matrix, found, request, capacity)
 
 

@@ -111,13 +111,14 @@ def _fewest(planner: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfRes
 
 def _kinds(planner: WhatIf) -> tuple[list[Host], list[int]]:
     """Return an empty, enabled and renamed host of each kind, and the frequency of its size."""
-    hosts, rows = planner.hosts, planner.now.matrix.host_rows
+    hosts, matrix = planner.hosts, planner.now.matrix
     of_any = [
         item.name
         for item in planner.constraints
         if is_of_hosts(item) and specific_hosts(planner.resolved, item) is None
     ]
-    codes = [(*(row.verdicts[name].code for name in of_any),) for row in rows]
+    of_rows = [(*(row.verdicts[name].code for name in of_any),) for row in matrix.rows]
+    codes = map(of_rows.__getitem__, matrix.row_of)
     resources = [host.resources or {} for host in hosts]
     types = map(attrgetter('hypervisor_type'), hosts)
     sizes = [*zip(types, map(tuple, resources), map(_sizes, resources), strict=True)]

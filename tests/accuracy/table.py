@@ -10,15 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib import metadata
 
-from tests.accuracy.comparison import (
-    ASSUMED,
-    EQUAL,
-    EXACT,
-    FEWER,
-    HELD,
-    WRONG,
-    Result,
-)
+from tests.accuracy.comparison import ASSUMED, EQUAL, EXACT, FEWER, HELD, WRONG, Result
 
 SERVICES = ('nova', 'openstack-placement')
 _COLUMNS = {

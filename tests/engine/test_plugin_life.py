@@ -14,12 +14,7 @@ from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from senlin_affinity.plugins.senlin.schema import converted
 from senlin_affinity.policy.schema import Property
 from tests.engine.support import HEAT_PROFILE, PROJECT, Desk, binding, done, profile, refused, spec
-from tests.support.edge import (
-    SERVER_ERROR,
-    TIMEOUT,
-    UNAVAILABLE,
-    Edge,
-)
+from tests.support.edge import SERVER_ERROR, TIMEOUT, UNAVAILABLE, Edge
 from tests.support.fake_nova import FakeFlavor
 
 

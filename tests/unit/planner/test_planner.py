@@ -18,14 +18,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.planner.planner import plan
 from senlin_affinity.planner.resolution import resolve
-from tests.support.small_cloud import (
-    CONSTRAINTS,
-    Fence,
-    granted,
-    request_of,
-    rules_of,
-    snapshot_of,
-)
+from tests.support.small_cloud import CONSTRAINTS, Fence, granted, request_of, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
 
