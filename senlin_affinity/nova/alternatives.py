@@ -114,25 +114,23 @@ def joining(
     hosts = [host for host in hosts if host.aggregates.isdisjoint(kept)]
     offered = [known[uuid] for uuid in uuids if uuid in known and uuid not in kept]
     offered = sorted(offered, key=lambda each: each.name)[:_MOST_AGGREGATES]
-    best: Aggregate | None = None
-    found: tuple[Host, ...] = ()
-    for each in offered:
-        takes = tuple(host for host in hosts if _may_join(resolved.snapshot, host, each))
-        if len(takes) > len(found):
-            best, found = each, takes
-    if best is None:
+
+    def joiners(aggregate: Aggregate) -> tuple[Host, ...]:
+        return tuple(host for host in hosts if _may_join(resolved.snapshot, host, aggregate))
+
+    best = max(offered, key=lambda each: len(joiners(each)), default=None)
+    if best is None or not (found := joiners(best)):
         return ()
     named = {'name': best.name, 'uuid': best.uuid}
     path, names = ('aggregate_hosts', 'hosts'), frozenset(host.host for host in found)
-    return (
-        ChangedHosts(
-            'aggregate_hosts',
-            f'{{hosts}} put into aggregate {best.name}',
-            {'aggregate_hosts': {'aggregate': named, 'hosts': []}},
-            hosts=found,
-            lists=((path, names),),
-        ),
+    change = ChangedHosts(
+        'aggregate_hosts',
+        f'{{hosts}} put into aggregate {best.name}',
+        {'aggregate_hosts': {'aggregate': named, 'hosts': []}},
+        hosts=found,
+        lists=((path, names),),
     )
+    return (change,)
 
 
 def _may_join(snapshot: CloudSnapshot, host: Host, aggregate: Aggregate) -> bool:
