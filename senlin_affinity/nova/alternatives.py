@@ -8,7 +8,7 @@ has servers.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from operator import ge, le
+from operator import ge
 from typing import Any
 
 from senlin_affinity.model.aggregate import Aggregate
@@ -20,6 +20,9 @@ from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova.quotas import room_for_group
 
+#: A requested amount is at most this times the amount of a smaller flavor. A server with less than
+#: half of an amount rarely serves the same purpose, so a user would not create it.
+_MOST_REDUCTION = 2
 #: The number of aggregates that are compared.
 _MOST_AGGREGATES = 50
 
@@ -57,8 +60,9 @@ def flavor_change(flavor: Flavor) -> Change:
 
 
 def smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
-    """Return the flavors that only have smaller amounts, the largest first."""
-    return sorted((each for each in known if _is_beside(each, now, le)), key=_size, reverse=True)
+    """Return the flavors that only have smaller amounts, but at least half, the largest first."""
+    smaller = (each for each in known if _is_beside(each, now, _is_reduced))
+    return sorted(smaller, key=_size, reverse=True)
 
 
 def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
@@ -95,6 +99,10 @@ def _is_beside(one: Flavor, two: Flavor | None, order: Callable[[int, int], bool
     if two is None or one.extra_specs != two.extra_specs or _size(one) == _size(two):
         return False
     return all(map(order, _size(one), _size(two)))
+
+
+def _is_reduced(amount: int, now: int) -> bool:
+    return amount <= now <= amount * _MOST_REDUCTION
 
 
 def with_aggregate(host: Host, aggregate: Aggregate) -> Host:

@@ -36,7 +36,7 @@ MEMBER_OF = st.sampled_from(
 SPREADS = st.sampled_from(
     [(), (), (Spread('rack'),), (Spread('availability_zone', 2),), (Spread('rack', 1, 3),)]
 )
-MORE_FLAVORS = (Flavor('less', 'less', 1, 256, 0), Flavor('more', 'more', 4, 4096, 9))
+MORE_FLAVORS = (Flavor('less', 'less', 1, 256, 1), Flavor('more', 'more', 4, 4096, 9))
 
 
 @st.composite

@@ -6,10 +6,7 @@ import dataclasses
 import random
 
 from tests.accuracy.case import Case
-from tests.accuracy.kinds import parts, plain, tenants
-
-#: Why an operator disabled a host.
-_REASON = 'firmware, do not enable'
+from tests.accuracy.kinds import plain, tenants
 
 
 def case(seed: int) -> Case:
@@ -29,9 +26,10 @@ def case(seed: int) -> Case:
         if ask.is_told
     )
     # A flavor that fits where the others do not.
-    flavors = {**made.flavors, 'tiny': parts.flavor(32)}
+    asked = made.flavors['asked']
+    flavors = {**made.flavors, 'half': {**asked, 'ram': asked['ram'] // 2}}
     hosts = {name: dict(host) for name, host in made.hosts.items()}
     for host in hosts.values():
         if host.get('disabled') and dice.random() < 0.6:
-            host['disabled'] = _REASON
+            host['disabled'] = 'firmware, do not enable'
     return dataclasses.replace(made, kind='remedies', hosts=hosts, flavors=flavors, asks=asks)

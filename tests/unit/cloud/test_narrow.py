@@ -394,7 +394,7 @@ def test_a_smaller_flavor_may_have_other_hosts(cloud, monkeypatch, row):
     _name, others, number, requests = row
     monkeypatch.setattr('senlin_affinity.preflight.lower_bound.SPARE', 2)
     scale_request = rare(cloud, 14, flavor='large')
-    for flavor, ram in (('large', 512), ('small', 400)):
+    for flavor, ram in (('large', 512), ('small', 400), ('less', 390)):
         cloud.nova.add_flavor(flavor, extra_specs={f'trait:{RARE}': 'required'}, ram=ram)
     full(cloud, *range(4), left=512)
     full(cloud, *range(4, 14))
@@ -406,7 +406,7 @@ def test_a_smaller_flavor_may_have_other_hosts(cloud, monkeypatch, row):
 
 def test_a_smaller_flavor_that_fits_here_is_not_asked_about(cloud):
     scale_request = rare(cloud)
-    cloud.nova.add_flavor('smaller', extra_specs={f'trait:{RARE}': 'required'}, ram=1)
+    cloud.nova.add_flavor('smaller', extra_specs={f'trait:{RARE}': 'required'}, ram=32)
     assert 'flavor' not in same_words(cloud, scale_request)[0]
 
 
