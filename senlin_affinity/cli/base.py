@@ -140,11 +140,11 @@ class Cell(columns.FormattableColumn):  # type: ignore[misc]
         self._text = text
 
     def human_readable(self) -> str:
-        """Return the text."""
+        """Return the text for tables and other output for people."""
         return self._text
 
     def machine_readable(self) -> Any:
-        """Return the value."""
+        """Return the value for JSON and other output for programs."""
         return self._value
 
 

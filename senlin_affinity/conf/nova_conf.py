@@ -125,7 +125,7 @@ def with_nova_conf(conf: Any, constraints: Collection[Any] = ()) -> Settings:
 
 
 def broken(said: str, path: str) -> str:
-    """Return where a parser failed, without the text of the line, which may be a password."""
+    """Return a parser's error without the text of the line, which may be a password."""
     line = _LINE.search(said.removeprefix(f'at {path}'))
     where = f'line {line.group(1)}' if line else 'a line'
     return f'{where} is neither a group, a comment nor NAME = VALUE'

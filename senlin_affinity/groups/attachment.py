@@ -76,7 +76,7 @@ class Attached:
         return '; '.join(filter(None, (said, IN_DOUBT * self.is_in_doubt, self.of_flavor)))
 
     def report(self) -> str:
-        """Return what the owner of the cluster must know about the group; '' for nothing."""
+        """Return a warning for the owner if the group's origin is in doubt; '' otherwise."""
         said = f'server group {self.group.name} ({self.group.id}): {IN_DOUBT}'
         return said * self.is_in_doubt
 

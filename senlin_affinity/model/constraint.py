@@ -116,7 +116,7 @@ class Constraint:
         raise NotImplementedError
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterable[Assumption | Switch]:
-        """Return what the number assumes about unspecified inputs.
+        """Return the assumptions about unspecified inputs that the number depends on.
 
         * An ``Assumption`` about an input that could change the number.
         * The name of a scheduler filter, or an ``Option`` of nova.conf that is off by default, if

@@ -140,7 +140,7 @@ class ResolvedRequest:
 
     @cached_property
     def demand(self) -> Demand | None:
-        """Return what one server requests from Placement; None if the flavor is unknown."""
+        """Return the allocation request of one server; None if the flavor is unknown."""
         if self.flavor is None:
             return None
         is_volume_booted = self.request.is_volume_booted

@@ -137,7 +137,7 @@ class CloudSnapshot:
 
     @cached_property
     def zones(self) -> Zones:
-        """Return what the aggregates and the hosts reveal about the availability zones."""
+        """Return the availability zones, as far as the aggregates and the hosts show them."""
         carriers = None if self.aggregates is None else map(_CARRIED, self.aggregates)
         return zones.read(carriers, self.places)
 

@@ -62,7 +62,7 @@ def demand(
     *,
     is_volume_booted: bool = False,
 ) -> Demand:
-    """Return what one server requests; a root disk in a volume requests no DISK_GB."""
+    """Return the allocation request of one server; a root disk in a volume needs no DISK_GB."""
     specs = flavor.extra_specs
     asked = features.Asked(specs, image_properties)
     pins, more = features.pinning(asked, flavor.vcpus), features.read(asked)

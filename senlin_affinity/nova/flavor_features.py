@@ -132,7 +132,7 @@ def read(asked: Asked) -> Features:
 
 
 def pinning(asked: Asked, vcpus: int) -> Pinning:
-    """Return what pinned CPUs request instead of shared ones; no amounts for other policies."""
+    """Return the CPU policy, its amounts (none unless it pins CPUs), and its traits."""
     none: frozenset[str] = frozenset()
     if asked.is_plain:
         return Pinning(None, {}, none, none)

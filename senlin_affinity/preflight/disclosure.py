@@ -53,7 +53,7 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """The number of servers that would start, the reasons, and the number after each change."""
+    """The number of servers that would start, why not more, and the number after each change."""
 
     wanted: int
     number: int
@@ -109,7 +109,7 @@ def hidden(error: Exception) -> AffinityError:
     path = error.path.partition('.')[0] if isinstance(error, InvalidSpec) else ''
     if isinstance(error, InvalidSpec) and path in _OWN_PATHS:
         return error
-    if isinstance(error, InvalidSpec) and path == ZONE:  # without the names of others
+    if isinstance(error, InvalidSpec) and path == ZONE:  # without the names of zones
         return InvalidSpec(re.split('[:;]', error.message)[0], error.path)
     return CloudError(NOT_KNOWN)
 

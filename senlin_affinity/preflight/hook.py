@@ -85,7 +85,10 @@ class HookResult:
 
 
 def scope_of(scale_request: ScaleRequest) -> FetchScope | None:
-    """Return what to fetch; None if no request to the cloud is needed."""
+    """Return the parts of the cloud to fetch; None if no request is needed.
+
+    Raise BindingError if the cluster has no binding.
+    """
     asked, properties = scale_request.question, scale_request.properties
     if asked.count == 0:
         return None
@@ -104,7 +107,7 @@ def scope_of(scale_request: ScaleRequest) -> FetchScope | None:
 
 
 def _narrow(scale_request: ScaleRequest, binding: Binding) -> Narrow | None:
-    """Return what a sample must answer; None for pinned hosts, a spread, or no constraints."""
+    """Return the question for a sample; None for pinned hosts, a spread, or no constraints."""
     asked = scale_request.question
     if asked.is_pinned or asked.spreads or not scale_request.constraints:
         return None
@@ -112,7 +115,7 @@ def _narrow(scale_request: ScaleRequest, binding: Binding) -> Narrow | None:
 
 
 def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
-    """Decide where the nodes are placed, or reject them. Sends no requests."""
+    """Return the placement of the nodes, or their rejection. Send no requests."""
     asked, properties, binding = (
         scale_request.question,
         scale_request.properties,

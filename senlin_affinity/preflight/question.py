@@ -195,7 +195,7 @@ class CloudView:
 
 
 def scope_of(question: Question) -> FetchScope:
-    """Return what to fetch to answer the question."""
+    """Return the parts of a cloud that the answer to the question needs."""
     named = question.server_group or question.group_hint
     if named is None and question.properties is not None:
         named = question.properties.server_group_name
