@@ -86,16 +86,16 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
     cfg.ListOpt(
         FILTERS,
         default=list(DEFAULT_FILTERS),
-        help='What nova.conf has as enabled_filters in its [filter_scheduler]: the preflight '
-        'refuses nothing for a filter that does not run. Without it, they are assumed to be the '
-        "default of Nova's.",
+        advanced=True,
+        help='The value of enabled_filters in [filter_scheduler] of nova.conf: the preflight '
+        'rejects nothing for a filter that does not run. The default is that of Nova.',
     ),
     cfg.ListOpt(
         'nova_conf',
         default=[],
-        help='Files of nova-scheduler and nova-api, or directories of them, that the engine may '
-        'read, such as /etc/nova/nova.conf. They say what concerns where servers go, in place of '
-        "enabled_filters and of the options here that mirror Nova's; nothing else is read.",
+        help='Configuration files of nova-scheduler and nova-api, such as /etc/nova/nova.conf, or '
+        'directories of such files. They replace enabled_filters and all other options here that '
+        'repeat an option of Nova (listed as advanced). Nothing else is read from them.',
     ),
     cfg.BoolOpt(
         'serve_version_1_0',

@@ -29,7 +29,7 @@ def as_oslo(option: Option) -> Any:
     """Return the oslo.config option for an option of a constraint."""
     kind = _TYPES.get(type(option.default), cfg.StrOpt)
     default = list(option.default) if isinstance(option.default, tuple) else option.default
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {'advanced': bool(option.nova)}  # the option nova_conf replaces it
     if option.minimum is not None:
         more['min'] = option.minimum
     if option.pattern is not None:

@@ -217,7 +217,7 @@ def test_what_is_firm_fits_wherever_lost_members_are(cloud, lost):
 
 @pytest.mark.long
 @pytest.mark.parametrize('nested', [True, False], ids=['nested', 'crossing'])
-@settings(max_examples=10_000)
+@settings(max_examples=4_000)
 @given(st.data())
 def test_domains_are_counted_at_length(nested, data):
     holds(data.draw(clouds(nested=nested)), nested=nested)
