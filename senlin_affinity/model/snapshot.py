@@ -7,7 +7,7 @@ Units: memory in MiB, disk in GiB. None is unknown, which is not the same as emp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
@@ -101,6 +101,11 @@ class CloudSnapshot:
     def host_classes(self) -> HostClasses:
         """Return the classes of the hosts."""
         return HostClasses.of(self.hosts or ())
+
+    @cached_property
+    def rooms_by_demand(self) -> dict[Hashable, Sequence[int]]:
+        """Return the computed results of ``plain_rooms`` for all hosts, by requested amounts."""
+        return {}
 
     @cached_property
     def located(self) -> Mapping[str, Member]:

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat
-from operator import attrgetter, contains, itemgetter
+from operator import contains
 
 from senlin_affinity.model.flavor import PCPU, UNIT_CLASSES, Demand
-from senlin_affinity.model.host import Host, Resource, is_vsphere
+from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.request import ResolvedRequest
 
-_HAS, _GRANTS, _TYPE = map(attrgetter, ('resources', 'grants', 'hypervisor_type'))
-_IS_NESTED, _IS_PARTIAL = attrgetter('is_nested'), attrgetter('is_partial')
 _NOTHING = Resource(0, 0)
 
 
@@ -29,34 +27,21 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
     asked = resolved.demand
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
-    resources = [*map(_HAS, hosts)]
-    keys = [*map(id, resources)]
-    distinct = dict(zip(keys, resources, strict=True))
-    if 2 * len(distinct) > len(hosts):
-        rooms = _rooms(asked, resources)
-    else:  # hosts with equal resources share one object
-        rooms_of = dict(zip(distinct, _rooms(asked, [*distinct.values()]), strict=True))
-        rooms = [*map(rooms_of.__getitem__, keys)]
-    if _is_any_odd(hosts):
-        rooms = [0 if _is_odd(host) else room for room, host in zip(rooms, hosts, strict=True)]
-    return rooms
-
-
-def _is_any_odd(hosts: Sequence[Host]) -> bool:
-    """Check whether the figures of any host are insufficient; one field at a time is faster."""
-    if any(map(_IS_NESTED, hosts)) or any(map(_IS_PARTIAL, hosts)):
-        return True
-    is_granted = [*map(_GRANTS, hosts)].count(None) < len(hosts)
-    return is_granted or any(map(is_vsphere, {*map(_TYPE, hosts)}))
+    if hosts is not resolved.snapshot.hosts:
+        return _rooms(asked, hosts)
+    key, known = (*asked.amounts.items(), asked.may_be_pinned), resolved.snapshot.rooms_by_demand
+    if key not in known:
+        known[key] = _rooms(asked, hosts)
+    return known[key]
 
 
 def _is_odd(host: Host) -> bool:
     return host.is_nested or host.is_partial or host.grants is not None or host.is_vsphere
 
 
-def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) -> Sequence[int]:
-    """Return the free capacity of each inventory for all requested resource classes."""
-    known = [has or {} for has in resources]
+def _rooms(asked: Demand, hosts: Sequence[Host]) -> Sequence[int]:
+    """Return the free capacity of each host for all requested resource classes."""
+    known = [{} if _is_odd(host) else host.resources or {} for host in hosts]
     rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
     for other in others:
         rooms = [one if one < two else two for one, two in zip(rooms, other, strict=True)]
@@ -67,10 +52,6 @@ def _rooms(asked: Demand, resources: Sequence[Mapping[str, Resource] | None]) ->
 
 def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: int) -> list[int]:
     """Return the free capacity of each inventory for this amount of one resource class."""
-    try:
-        known = [*map(itemgetter(name), resources)]
-    except KeyError:
-        known = [has.get(name, _NOTHING) for has in resources]
     # An unknown max_unit of another class could be less than the amount, except for 1.
     is_any = amount == 1 or name in UNIT_CLASSES
     return [
@@ -79,5 +60,7 @@ def _of_class(resources: Sequence[Mapping[str, Resource]], name: str, amount: in
         and (is_any if max_unit is None else amount <= max_unit)
         and (step_size == 1 or not amount % step_size)
         else 0
-        for capacity, used, max_unit, step_size, is_sum, pool in known
+        for capacity, used, max_unit, step_size, is_sum, pool in (
+            has.get(name, _NOTHING) for has in resources
+        )
     ]
