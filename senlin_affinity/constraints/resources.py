@@ -226,7 +226,6 @@ class ResourcesConstraint(Constraint):
                 kind=Kind.ASKERS,
                 for_tenant=True,
                 choices=tuple(map(flavor_change, smaller)),
-                is_ascending=True,
             )
 
 

@@ -90,13 +90,9 @@ class NewHosts(Change):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Change):
-    """The best one of several changes.
-
-    ``is_ascending``: the capacity never falls from one choice to the next.
-    """
+    """The best one of several changes; of equal ones, the first."""
 
     choices: tuple[Change, ...]
-    is_ascending: bool = False
 
 
 class Evaluated(Protocol):

@@ -23,6 +23,8 @@ from senlin_affinity.nova.quotas import room_for_group
 #: A requested amount is at most this times the amount of a smaller flavor. A server with less than
 #: half of an amount rarely serves the same purpose, so a user would not create it.
 _MOST_REDUCTION = 2
+#: The number of smaller flavors that are compared: each of them is evaluated.
+_MOST_SMALLER = 5
 #: The number of aggregates that are compared.
 _MOST_AGGREGATES = 50
 
@@ -60,9 +62,9 @@ def flavor_change(flavor: Flavor) -> Change:
 
 
 def smaller_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:
-    """Return the flavors that only have smaller amounts, but at least half, the largest first."""
+    """Return a few flavors with smaller amounts, but at least half of each, the largest first."""
     smaller = (each for each in known if _is_beside(each, now, _is_reduced))
-    return sorted(smaller, key=_size, reverse=True)
+    return sorted(smaller, key=_size, reverse=True)[:_MOST_SMALLER]
 
 
 def larger_flavors(known: Iterable[Flavor], now: Flavor | None) -> list[Flavor]:

@@ -272,17 +272,10 @@ def _guess(planner: WhatIf, constraint: Constraint) -> int:
 
 
 def _one_of(planner: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
-    choices = proposal.choices
-    if not choices:
+    plans = [(each, planner.plan(each.data)) for each in proposal.choices]
+    if not plans:
         return None
-    if proposal.is_ascending:
-        number, then = planner.smallest(
-            len(choices), 1, lambda number: planner.plan(choices[number - 1].data)
-        )
-        choice = choices[number - 1]
-    else:
-        plans = [(each, planner.plan(each.data)) for each in choices]
-        choice, then = max(plans, key=lambda each: min(each[1].capacity, planner.wanted))
+    choice, then = max(plans, key=lambda each: min(each[1].capacity, planner.wanted))
     return planner.remedy(replace(proposal, change=choice.change), then)
 
 
