@@ -41,9 +41,9 @@ AGGREGATES = tuple(f'5bbcc3c4-1da2-4437-a48a-{number:012x}' for number in range(
 OWN_VALUES = 'most of the time goes into building our own values, in Python'
 #: Traits and aggregates of each host, of how many aggregates, and the goal.
 KINDS = {
-    'lean': (1, 1, 20, 1.5, OWN_VALUES),
-    '8 aggregates a host': (1, 8, 2_000, 2.5, OWN_VALUES),
-    'rich': (58, 3, 20, 4, None),
+    'lean': (1, 1, 20, 1.3, OWN_VALUES),
+    '8 aggregates a host': (1, 8, 2_000, 1.3, OWN_VALUES),
+    'rich': (58, 3, 20, 1.3, OWN_VALUES),
 }
 
 
