@@ -139,7 +139,7 @@ def check(server: Server) -> int:
                 names = ', '.join(ids[result.mutant.key])
                 wrong.append(f'{names}: {result.mutant.key} {result.outcome}')
 
-    tests = sorted({row['test'].partition('::')[0] for row in rows})
+    tests = sorted({row['test'] for row in rows})
     server.run(tests, work)
     tell(*wrong, f'{len(rows)} requirements, {len(wrong)} of them without their mutant')
     return int(bool(wrong))
