@@ -76,7 +76,7 @@ def test_story(story, row):
     )
     verdicts = {host.host: ReservationsConstraint().check_host(asked, host) for host in hosts}
     assert [name for name, verdict in verdicts.items() if verdict] == listed(left)
-    if query == 'refused':
+    if query == 'rejected':
         with pytest.raises(InvalidSpec):
             ask()
         assert {verdict.code for verdict in verdicts.values()} == {'reservations.no_reservation'}
