@@ -97,6 +97,8 @@ lint: .venv/.made-lint
 	@echo '== ruff'
 	@.venv/bin/python -m ruff check --quiet --output-format concise $(LINTED)
 	@.venv/bin/python -m ruff format --check --quiet $(LINTED) || { echo 'not formatted: run "make format"'; exit 1; }
+	@echo '== codespell'
+	@.venv/bin/python -m codespell_lib $(LINTED) etc doc/source releasenotes Makefile *.rst *.cfg *.toml
 	@echo '== mypy'
 	@.venv/bin/python -m mypy --no-error-summary
 	@.venv/bin/python -m mypy --no-error-summary --warn-unused-ignores tests/support/mixed_up_eyes.py

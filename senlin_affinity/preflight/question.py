@@ -38,7 +38,7 @@ IMAGE, ANSWER = 'image', 'answer'
 
 @dataclass(frozen=True)
 class Question:
-    """A question: do ``count`` more servers fit?
+    """The question whether ``count`` more servers fit.
 
     * ``flavor`` and ``server_group`` are an id or a name; ``project_id`` is an id. Without a
       ``flavor``, the profile's flavor is used.
