@@ -44,15 +44,15 @@ def choose(
     resolved: ResolvedRequest,
     hosts: Sequence[Host],
     matrix: VerdictMatrix,
-    found: DomainCapacity | None,
+    domains: DomainCapacity | None,
     number: int,
 ) -> list[int]:
     """Return the indexes of the hosts of this number of servers, or of as many as can be placed."""
     if not number:
         return []
-    choice = _Choice(resolved, hosts, matrix, found)
+    choice = _Choice(resolved, hosts, matrix, domains)
     is_alone = not resolved.snapshot.has_shared_services and len(choice.spreads) < 2
-    if found is None and is_alone:
+    if domains is None and is_alone:
         return choice.quickly(number)
     choice.begin()
     chosen: list[int] = []
@@ -92,7 +92,7 @@ class _Choice:
         resolved: ResolvedRequest,
         hosts: Sequence[Host],
         matrix: VerdictMatrix,
-        found: DomainCapacity | None,
+        domains: DomainCapacity | None,
     ) -> None:
         policy = '' if resolved.server_group is None else resolved.server_group.policy
         is_together = policy in (AFFINITY, SOFT_AFFINITY)
@@ -102,24 +102,24 @@ class _Choice:
         self._rooms = list(matrix.expected)
         self._free = list(matrix.free)
         self._held = Counter(resolved.members_on)
-        self._of_host = found.of_host if found is not None else {}
-        self._left = dict(found.limits) if found is not None else {}
-        home = None if found is None else found.home
+        self._of_host = domains.of_host if domains is not None else {}
+        self._left = dict(domains.limits) if domains is not None else {}
+        affinity_host = None if domains is None else domains.affinity_host
         spreads = resolved.request.spread
         if not (spreads or is_together):
             spreads = (Spread(ZONE),)
-        if found is not None and found.crossing:
+        if domains is not None and domains.crossing:
             spreads = tuple(sorted(spreads, key=lambda spread: not spread.is_hard))
         self.spreads = spreads
         self._resolved = resolved
         self._counts: list[Counter[str]] = []
         open_ = [index for index, room in enumerate(self._rooms) if room]
-        if home is not None:
-            open_ = [index for index in open_ if self._names[index] == home]
+        if affinity_host is not None:
+            open_ = [index for index in open_ if self._names[index] == affinity_host]
         self._open = _cells(resolved, hosts, open_, spreads)
         self._cells: dict[Cell, list[_Key]] = {}
         self._heap: list[tuple[tuple[tuple[int, ...], _Key], Cell]] = []
-        self._floors = self._eligible(found)
+        self._floors = self._eligible(domains)
 
     def begin(self) -> None:
         """Sort the hosts of each cell, and the cells."""
@@ -245,17 +245,17 @@ class _Choice:
                 return index
         return None
 
-    def _eligible(self, found: DomainCapacity | None) -> Mapping[int, set[str]]:
+    def _eligible(self, domains: DomainCapacity | None) -> Mapping[int, set[str]]:
         """Return the domains that the skew of each hard spread counts, by the spread's index.
 
         Empty if no placement needs a check: with a single spread whose domains cross no others, the
         emptiest domain always comes first.
         """
         eligible: dict[int, set[str]] = {}
-        if found is None or not (found.crossing or len(self.spreads) > 1):
+        if domains is None or not (domains.crossing or len(self.spreads) > 1):
             return eligible
         for place, spread in enumerate(self.spreads):
-            for _constraint, domain in found.limits if spread.is_hard else ():
+            for _constraint, domain in domains.limits if spread.is_hard else ():
                 if domain.by == spread.by:
                     eligible.setdefault(place, set()).add(domain.name)
         return eligible

@@ -40,9 +40,9 @@ def find(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> tuple[
     return tuple(dict.fromkeys((*_of_question(resolved), *found)))
 
 
-def mattering(found: Iterable[Assumption], room: Capacity) -> tuple[Assumption, ...]:
+def mattering(found: Iterable[Assumption], total: Capacity) -> tuple[Assumption, ...]:
     """Return the assumptions that could change the number of servers."""
-    return tuple(item for item in found if room.bounds.expected or isinstance(item, OpenAssumption))
+    return tuple(one for one in found if total.bounds.expected or isinstance(one, OpenAssumption))
 
 
 def _of_question(resolved: ResolvedRequest) -> Iterator[Assumption]:
@@ -61,7 +61,7 @@ def declared(
 ) -> Iterator[Assumption | Switch]:
     """Yield the assumptions, filters and options that the constraints declare for the request."""
     for constraint in constraints:
-        with plugin_errors.blaming(constraint, 'assumptions'):
+        with plugin_errors.attributing(constraint, 'assumptions'):
             for item in constraint.assumptions(resolved):
                 if not isinstance(item, Assumption | Option | str):
                     raise ValueError(f'each answer must be {_ANSWERS}, not {item!r}')

@@ -40,19 +40,19 @@ class Capacity:
 def is_open_affinity(resolved: ResolvedRequest) -> bool:
     """Check whether Nova may choose any host for an affinity group: no member is on a host."""
     group = resolved.server_group
-    return has_unknown_home(resolved) and not (group and group.has_lost_members)
+    return has_unknown_host(resolved) and not (group and group.has_lost_members)
 
 
-def has_unknown_home(resolved: ResolvedRequest) -> bool:
+def has_unknown_host(resolved: ResolvedRequest) -> bool:
     """Check whether an affinity group uses a single host that is not known."""
     return resolved.once(holding) == AFFINITY and not resolved.members_on
 
 
-def measure(
+def total_capacity(
     resolved: ResolvedRequest,
     hosts: Sequence[Host] | None,
     matrix: VerdictMatrix,
-    found: DomainCapacity | None,
+    domains: DomainCapacity | None,
     request: Iterable[Verdict],
     unmodelled: Sequence[str],
     reasons: Mapping[str, Reason],
@@ -60,31 +60,31 @@ def measure(
 ) -> Capacity:
     """Return the capacity.
 
-    :param found: the capacity of the domains, if any constraint limits domains.
+    :param domains: the capacity of the domains, if any constraint limits domains.
     :param request: the verdicts about the request as a whole.
     :param unmodelled: what may reject a host although no constraint covers it.
     :param reasons: those of the constraints on hosts, by code.
     :param most_caveats: the number of caveats about hosts that are enough; None: all.
     """
     of_request = [verdict.bounds for verdict in request]
-    bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, found))
+    bounds = reduce(and_, of_request, _of_hosts(hosts, matrix, domains))
     upper, expected = bounds.upper, bounds.expected or 0
     if upper == 0:
         return Capacity(NONE)
     caveats = dict.fromkeys(unmodelled)
     is_withheld = resolved.flavor is not None and resolved.flavor.is_shared is False
     is_uncertain = unmodelled or resolved.has_hidden_quotas or is_withheld
-    lower = 0 if is_uncertain else _lower(resolved, matrix, found)
+    lower = 0 if is_uncertain else _lower(resolved, matrix, domains)
     is_less = lower < limited(upper)
     if is_open_affinity(resolved):
         if is_less:  # the number depends on the host
             caveats['affinity without members (Nova chooses the host)'] = None
-    elif _all(matrix, found).is_at_most and is_less:
-        vague = _vague(resolved, hosts or (), _all(matrix, found), reasons)
+    elif _all(matrix, domains).is_at_most and is_less:
+        vague = _vague(resolved, hosts or (), _all(matrix, domains), reasons)
         caveats |= dict.fromkeys(islice(vague, most_caveats))
     if upper is not None and expected < upper:
-        if found is not None and found.crossing:
-            caveats[f'domains that limit each other ({", ".join(found.crossing)})'] = None
+        if domains is not None and domains.crossing:
+            caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
         else:
             caveats['parts of the snapshot that are not known'] = None
     counted = reduce(and_, (each for each in of_request if each.is_at_most), UNLIMITED)
@@ -100,37 +100,37 @@ def measure(
     return Capacity(Bounds(min(expected, lower) if texts else expected, expected, upper), texts)
 
 
-def _all(matrix: VerdictMatrix, found: DomainCapacity | None) -> VerdictMatrix:
+def _all(matrix: VerdictMatrix, domains: DomainCapacity | None) -> VerdictMatrix:
     """Return the matrix with the verdicts about domains."""
-    return matrix if found is None else found.matrix
+    return matrix if domains is None else domains.matrix
 
 
 def _of_hosts(
-    hosts: Sequence[Host] | None, matrix: VerdictMatrix, found: DomainCapacity | None
+    hosts: Sequence[Host] | None, matrix: VerdictMatrix, domains: DomainCapacity | None
 ) -> Bounds:
     """Return the bounds of all hosts together, without caveats."""
     if hosts is None:
         return Bounds.unknown()
-    if found is not None:
-        return found.bounds
+    if domains is not None:
+        return domains.bounds
     return Bounds(0, sum(matrix.expected), finite(sum(matrix.upper)))
 
 
-def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, found: DomainCapacity | None) -> int:
+def _lower(resolved: ResolvedRequest, matrix: VerdictMatrix, domains: DomainCapacity | None) -> int:
     """Return the number of servers that fit even if every caveat about hosts applies."""
     is_any = is_open_affinity(resolved)
-    if found is not None and found.of_host:
+    if domains is not None and domains.of_host:
         if is_any:
             return 0
-        lower, expected, _upper = found.bounds
-        return (lower if found.matrix.is_at_most else expected) or 0
+        lower, expected, _upper = domains.bounds
+        return (lower if domains.matrix.is_at_most else expected) or 0
     if is_any:
-        every = _all(matrix, found)
-        places = (index for index, row in enumerate(every.host_rows) if row.by is None)
+        every = _all(matrix, domains)
+        places = (index for index, row in enumerate(every.host_rows) if row.rejected_by is None)
         lower = min((_alone(every, index) for index in places), default=0)
         # The scheduler does not send the other servers to the host of the first one.
         return min(lower, 1) if is_only_checked_late(resolved) else lower
-    return sum(_all(matrix, found).lower)
+    return sum(_all(matrix, domains).lower)
 
 
 def _alone(matrix: VerdictMatrix, index: int) -> int:

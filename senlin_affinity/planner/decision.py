@@ -1,7 +1,7 @@
 """The planner's answer: how many servers fit, where they go, and why no more of them fit.
 
-The report of each host and all texts are created on demand from :class:`Standing`, which holds one
-row for all hosts with equal verdicts. A decision keeps only names of the snapshot.
+The report of each host and all texts are created on demand from :class:`HostsAfter`, which holds
+one row for all hosts with equal verdicts. A decision keeps only names of the snapshot.
 
 Example: :meth:`Decision.as_dict` is what ``plan -f json`` prints, and a line is::
 
@@ -27,7 +27,7 @@ from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.proposal import Kind
 from senlin_affinity.model.reason import Reason, sentence
 from senlin_affinity.model.verdict import Outcome, Verdict
-from senlin_affinity.planner.host_reports import HostReport, Standing
+from senlin_affinity.planner.host_reports import HostReport, HostsAfter
 from senlin_affinity.planner.row import Row
 
 #: The fields of a remedy that its JSON contains unchanged.
@@ -102,7 +102,7 @@ class Decision:
     placements: tuple[PlacedServer, ...]
     request: Mapping[str, Verdict] = field(hash=False)
     reasons: Mapping[str, Reason] = field(hash=False, repr=False)
-    standing: Standing | None = field(default=None, repr=False)
+    hosts_after: HostsAfter | None = field(default=None, repr=False)
     remedies: tuple[Remedy, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     capacity_certain: int = 0
@@ -127,17 +127,17 @@ class Decision:
     @property
     def is_hosts_known(self) -> bool:
         """Whether the hosts are known."""
-        return self.standing is not None
+        return self.hosts_after is not None
 
     @cached_property
     def hosts(self) -> tuple[HostReport, ...]:
         """The report of each host, in the order of the snapshot; empty if the hosts are unknown."""
-        return () if self.standing is None else self.standing.reports()
+        return () if self.hosts_after is None else self.hosts_after.reports()
 
     @cached_property
     def tally(self) -> Sequence[tuple[Row, int]]:
         """The rows, each with the number of its hosts."""
-        return () if self.standing is None else self.standing.tally()
+        return () if self.hosts_after is None else self.hosts_after.tally()
 
     def line(self) -> str:
         """Return the decision in one line, without the name of any host.
@@ -228,9 +228,9 @@ def _count(tally: Iterable[tuple[Row, int]]) -> list[tuple[str, int]]:
     counts: Counter[str] = Counter()
     order: dict[str, int] = {}
     for row, number in tally:
-        if row.by is not None and row.code is not None:
+        if row.rejected_by is not None and row.code is not None:
             counts[row.code] += number
-            order.setdefault(row.code, list(row.verdicts).index(row.by))
+            order.setdefault(row.code, list(row.verdicts).index(row.rejected_by))
     return sorted(counts.items(), key=lambda item: (-item[1], order[item[0]], item[0]))
 
 
@@ -242,8 +242,8 @@ def _details(code: str, decision: Decision) -> str:
     found = {
         word
         for row, _number in decision.tally
-        if row.code == code and row.by is not None
-        for word in str(row.verdicts[row.by].facts.get(reason.detail)).split(', ')
+        if row.code == code and row.rejected_by is not None
+        for word in str(row.verdicts[row.rejected_by].facts.get(reason.detail)).split(', ')
     }
     return f' ({", ".join(sorted(found))})'
 

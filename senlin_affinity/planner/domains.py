@@ -1,8 +1,8 @@
 """Count the servers that domains take: sets of hosts such as racks, zones and storage pools.
 
-Each constraint gives the domains of every host; the domains of one criterion form a
-:class:`Level`. From the inside out, the numbers of the hosts add up to those of their domains, and
-a domain takes no more than its constraint allows. The verdicts about the domains are added to the
+Each constraint gives the domains of every host; a :class:`Criterion` holds the domains of one
+criterion. From the inside out, the numbers of the hosts add up to those of their domains, and a
+domain takes no more than its constraint allows. The verdicts about the domains are added to the
 rows of their hosts.
 
 Criteria nest if each domain of one lies within one domain of the other, or outside of all of them.
@@ -37,7 +37,7 @@ Key = tuple[str, Domain]
 _LOWER, _EXPECTED, _UPPER = range(3)
 
 
-class Level(NamedTuple):
+class Criterion(NamedTuple):
     """The domains of one criterion of a constraint, and the indexes of the hosts in each."""
 
     constraint: Constraint
@@ -54,6 +54,10 @@ class Level(NamedTuple):
         return self.constraint.couples_domains
 
 
+#: Criteria that nest, from the inside out.
+Chain = list[Criterion]
+
+
 @dataclass(frozen=True)
 class DomainCapacity:
     """The hosts with the verdicts about their domains, and the number of servers that fit in all.
@@ -61,7 +65,7 @@ class DomainCapacity:
     ``of_host`` are the domains of each host that has some, ``limits`` the number of servers that
     each of them is expected to take (None: no limit). ``crossing`` are the criteria that limit each
     other; if there are any, the expected number is an upper bound, and the lower bound is 0.
-    ``home`` is the service host of all servers, if they share one.
+    ``affinity_host`` is the service host of all servers, if they share one.
     """
 
     matrix: VerdictMatrix
@@ -69,10 +73,10 @@ class DomainCapacity:
     of_host: Mapping[int, Sequence[Key]]
     limits: Mapping[Key, int | None]
     crossing: tuple[str, ...] = ()
-    home: str | None = None
+    affinity_host: str | None = None
 
 
-def measure(
+def domain_capacity(
     resolved: ResolvedRequest,
     constraints: Sequence[Constraint],
     hosts: Sequence[Host],
@@ -82,45 +86,43 @@ def measure(
 ) -> DomainCapacity | None:
     """Return the capacity of the domains of these hosts; None if no constraint limits a domain.
 
-    :param is_together: whether all servers share one service host (``home``), which may be any.
+    :param is_together: whether all servers share one service host, ``affinity_host``.
     """
-    levels = _levels(resolved, constraints, hosts)
-    if not levels and not is_together:
+    criteria = _criteria(resolved, constraints, hosts)
+    if not criteria and not is_together:
         return None
-    chains, crossing = _chains(levels)
+    chains, crossing = _chains(criteria)
     rows, upper = matrix.host_rows, matrix.upper
     expected: Sequence[float] = matrix.expected
-    home = None
+    affinity_host = None
     if is_together:
         by_name = _by_name(hosts)
-        upper = _only(_home(resolved, chains, rows, upper, by_name, _UPPER), upper, by_name)
-        home = _home(resolved, chains, rows, expected, by_name, _EXPECTED)
-        expected = _only(home, expected, by_name)
-    most = [_add_up(resolved, chain, rows, upper, _UPPER) for chain in chains]
-    fitting = [_add_up(resolved, chain, rows, expected, _EXPECTED) for chain in chains]
-    is_lower_known = not (crossing or home)
-    lower = _lower(resolved, chains[0], matrix, fitting[0]) if is_lower_known else 0
+        upper = _only_on(_best_host(resolved, chains, rows, upper, by_name, _UPPER), upper, by_name)
+        affinity_host = _best_host(resolved, chains, rows, expected, by_name, _EXPECTED)
+        expected = _only_on(affinity_host, expected, by_name)
+    uppers = [_add_up(resolved, chain, rows, upper, _UPPER) for chain in chains]
+    totals = [_add_up(resolved, chain, rows, expected, _EXPECTED) for chain in chains]
+    is_lower_known = not (crossing or affinity_host)
+    lower = _lower(resolved, chains[0], matrix, totals[0]) if is_lower_known else 0
     of_host: dict[int, list[Key]] = defaultdict(list)
-    for level in levels:
-        for domain, indexes in level.hosts.items():
+    for criterion in criteria:
+        for domain, indexes in criterion.hosts.items():
             for index in indexes:
-                of_host[index].append(level.key(domain))
-    found = {key: verdict for total in most for key, verdict in total.verdicts.items()}
-    limits = {key: verdict for total in fitting for key, verdict in total.verdicts.items()}
-    number = finite(min(total.number for total in most))
+                of_host[index].append(criterion.key(domain))
+    verdicts = {key: verdict for total in uppers for key, verdict in total.verdicts.items()}
+    limits = {key: verdict for total in totals for key, verdict in total.verdicts.items()}
+    number = finite(min(total.number for total in uppers))
     return DomainCapacity(
-        with_domains(constraints, matrix, of_host, found),
-        Bounds(lower, int(fitting[0].number), number),
+        with_domains(constraints, matrix, of_host, verdicts),
+        Bounds(lower, int(totals[0].number), number),
         of_host,
         {key: finite(_bound(verdict, _EXPECTED)) for key, verdict in limits.items()},
         crossing,
-        home,
+        affinity_host,
     )
 
 
-def _lower(
-    resolved: ResolvedRequest, chain: Iterable[Level], matrix: VerdictMatrix, fitting: _Total
-) -> int:
+def _lower(resolved: ResolvedRequest, chain: Chain, matrix: VerdictMatrix, fitting: _Total) -> int:
     """Return the guaranteed number of servers for criteria that nest."""
     is_at_most = any(verdict.bounds.is_at_most for verdict in fitting.verdicts.values())
     if matrix.is_at_most or is_at_most:
@@ -136,19 +138,19 @@ def _by_name(hosts: Iterable[Host]) -> Mapping[str, list[int]]:
     return found
 
 
-def _only(
-    home: str | None, numbers: Sequence[float], by_name: Mapping[str, list[int]]
+def _only_on(
+    host: str | None, numbers: Sequence[float], by_name: Mapping[str, list[int]]
 ) -> list[float]:
     """Return the numbers of the hosts if all servers share one service host."""
     kept: list[float] = [0] * len(numbers)
-    for index in by_name.get(home or '', ()):
+    for index in by_name.get(host or '', ()):
         kept[index] = numbers[index]
     return kept
 
 
-def _home(
+def _best_host(
     resolved: ResolvedRequest,
-    chains: Iterable[list[Level]],
+    chains: Iterable[Chain],
     rows: Sequence[Row],
     numbers: Sequence[float],
     by_name: Mapping[str, list[int]],
@@ -160,7 +162,7 @@ def _home(
     for name in sorted(sums, key=lambda name: (-sums[name], name)):
         if sums[name] <= most:
             break
-        kept = _only(name, numbers, by_name)
+        kept = _only_on(name, numbers, by_name)
         totals = [_add_up(resolved, chain, rows, kept, which) for chain in chains]
         number = min(total.number for total in totals)
         if number > most:
@@ -168,64 +170,64 @@ def _home(
     return best
 
 
-def _levels(
+def _criteria(
     resolved: ResolvedRequest, constraints: Iterable[Constraint], hosts: Sequence[Host]
-) -> list[Level]:
-    found: dict[tuple[str, str], Level] = {}
+) -> list[Criterion]:
+    found: dict[tuple[str, str], Criterion] = {}
     for constraint in constraints:
         if not is_of_domains(constraint):
             continue
-        with plugin_errors.blaming(constraint, 'has_domains'):
+        with plugin_errors.attributing(constraint, 'has_domains'):
             if not constraint.has_domains(resolved):
                 continue
         for index, host in enumerate(hosts):
             try:
                 for domain in constraint.domains(resolved, host):
-                    level = Level(constraint, domain.by, {})
-                    level = found.setdefault((constraint.name, domain.by), level)
-                    level.hosts.setdefault(domain, []).append(index)
+                    criterion = Criterion(constraint, domain.by, {})
+                    criterion = found.setdefault((constraint.name, domain.by), criterion)
+                    criterion.hosts.setdefault(domain, []).append(index)
             except Exception as error:
                 where = f'host {host.host}'
-                raise plugin_errors.blamed(constraint, 'domains', error, where) from error
+                raise plugin_errors.attributed(constraint, 'domains', error, where) from error
     return list(found.values())
 
 
-def _chains(levels: Sequence[Level]) -> tuple[list[list[Level]], tuple[str, ...]]:
-    """Return the levels from the inside out, and the criteria that limit each other.
+def _chains(criteria: Sequence[Criterion]) -> tuple[list[Chain], tuple[str, ...]]:
+    """Return the criteria from the inside out, and the criteria that limit each other.
 
-    Levels that nest form one chain. If some cross, there is one chain for each of those.
+    Criteria that nest form one chain. If some cross, there is one chain for each of those.
     """
-    every = range(len(levels))
-    within = {(one, two): _is_within(levels[one], levels[two]) for one in every for two in every}
+    every = range(len(criteria))
+    within = {(a, b): _is_within(criteria[a], criteria[b]) for a in every for b in every}
     crossing = [
         one for one in every if any(not (within[one, two] or within[two, one]) for two in every)
     ]
-    # In a chain, a level with more levels nested in it comes later.
+    # In a chain, a criterion with more criteria nested in it comes later.
     depth = [sum(within[inner, one] for inner in every) for one in every]
     nested = sorted(
         set(every).difference(crossing),
-        key=lambda one: (depth[one], levels[one].couples_domains, one),
+        key=lambda one: (depth[one], criteria[one].couples_domains, one),
     )
     if not crossing:
         bound = [
-            levels[each].by
+            criteria[each].by
             for place, one in enumerate(nested)
             for outer in nested[place + 1 :]
-            if levels[one].couples_domains and within[one, outer]
+            if criteria[one].couples_domains and within[one, outer]
             for each in (one, outer)
         ]
-        return [[levels[one] for one in nested]], tuple(dict.fromkeys(bound))
+        return [[criteria[one] for one in nested]], tuple(dict.fromkeys(bound))
     chains = [
-        [levels[inner] for inner in nested if within[inner, one]]
-        + [levels[one]]
-        + [levels[outer] for outer in nested if not within[outer, one]]
+        [criteria[inner] for inner in nested if within[inner, one]]
+        + [criteria[one]]
+        + [criteria[outer] for outer in nested if not within[outer, one]]
         for one in crossing
     ]
-    return chains, tuple(dict.fromkeys(levels[one].by for one in crossing))
+    return chains, tuple(dict.fromkeys(criteria[one].by for one in crossing))
 
 
-def _is_within(inner: Level, outer: Level) -> bool:
-    """Check whether each domain lies in one domain of the outer level, or outside of all."""
+def _is_within(inner: Criterion, outer: Criterion) -> bool:
+    """Check whether each domain lies in one domain of the outer criterion, or outside of all."""
     where: dict[int, Domain] = {}
     for domain, indexes in outer.hosts.items():
         for index in indexes:
@@ -243,12 +245,12 @@ class _Total(NamedTuple):
 
 def _add_up(
     resolved: ResolvedRequest,
-    chain: Iterable[Level],
+    chain: Chain,
     rows: Sequence[Row],
     numbers: Sequence[float],
     which: int,
 ) -> _Total:
-    """Return the number of servers that all hosts take together, by a chain of levels.
+    """Return the number of servers that all hosts take together, by a chain.
 
     :param numbers: those of the hosts.
     :param which: the index of the bounds of the verdicts about domains.
@@ -256,26 +258,26 @@ def _add_up(
     group_of = list(range(len(numbers)))
     amounts = dict(enumerate(numbers))
     found: dict[Key, Verdict] = {}
-    for level in chain:
+    for criterion in chain:
         groups: dict[Domain, list[int]] = {}
         known: dict[Domain, int | None] = {}
-        for domain, indexes in level.hosts.items():
+        for domain, indexes in criterion.hosts.items():
             eligible = {rows[index].is_eligible for index in indexes}
             if eligible != {False}:
                 groups[domain] = list(dict.fromkeys(group_of[index] for index in indexes))
                 is_known = which != _UPPER or True in eligible
                 total = sum(amounts[each] for each in groups[domain])
                 known[domain] = finite(total) if is_known else None
-        verdicts = _check(level.constraint, resolved, known)
+        verdicts = _check(criterion.constraint, resolved, known)
         counted: set[int] = set()
         for domain, parts in groups.items():
-            verdict = found[level.key(domain)] = verdicts[domain]
+            verdict = found[criterion.key(domain)] = verdicts[domain]
             if not counted.isdisjoint(parts):
                 continue  # it overlaps another domain, which bounds the number already
             counted.update(parts)
             total = sum(amounts.pop(each) for each in parts)
             amounts[parts[0]] = min(total, _bound(verdict, which))
-            for index in level.hosts[domain]:
+            for index in criterion.hosts[domain]:
                 group_of[index] = parts[0]
     return _Total(sum(amounts.values()), found)
 
@@ -288,10 +290,10 @@ def _bound(verdict: Verdict, which: int) -> float:
 def _check(
     constraint: Constraint, resolved: ResolvedRequest, rooms: Mapping[Domain, int | None]
 ) -> Mapping[Domain, Verdict]:
-    with plugin_errors.blaming(constraint, 'check_domains', plugin_errors.named(rooms)):
+    with plugin_errors.attributing(constraint, 'check_domains', plugin_errors.domain_names(rooms)):
         verdicts = constraint.check_domains(resolved, rooms)
         for domain in rooms:
             if domain not in verdicts:
                 raise ValueError(f'the answer has no Verdict for {domain.by} {domain.name}')
-            plugin_errors.answered(verdicts[domain])
+            plugin_errors.check_verdict(verdicts[domain])
         return verdicts

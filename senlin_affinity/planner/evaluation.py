@@ -18,10 +18,10 @@ from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.placement_answer import answered
-from senlin_affinity.planner import domains, plugin_errors, scheduler_filters
+from senlin_affinity.planner import plugin_errors, scheduler_filters
 from senlin_affinity.planner.assignment import choose
-from senlin_affinity.planner.capacity import Capacity, has_unknown_home, measure
-from senlin_affinity.planner.domains import DomainCapacity
+from senlin_affinity.planner.capacity import Capacity, has_unknown_host, total_capacity
+from senlin_affinity.planner.domains import DomainCapacity, domain_capacity
 from senlin_affinity.planner.matrix import VerdictMatrix, evaluate_hosts
 
 #: If criteria cross, the expected number is found by placing at most this many servers.
@@ -32,16 +32,16 @@ _MOST_TRIED = 100_000
 class Evaluation:
     """A request with the verdicts about it, and its capacity.
 
-    ``matrix`` is about the hosts by themselves; ``found`` adds the verdicts about their
+    ``matrix`` is about the hosts by themselves; ``domains`` adds the verdicts about their
     domains (None: no constraint limits a domain).
     """
 
     resolved: ResolvedRequest
     constraints: Sequence[Constraint]
     matrix: VerdictMatrix
-    found: DomainCapacity | None
+    domains: DomainCapacity | None
     request: Mapping[str, Verdict]
-    room: Capacity
+    total: Capacity
 
     @property
     def hosts(self) -> Sequence[Host]:
@@ -51,17 +51,17 @@ class Evaluation:
     @property
     def fits(self) -> bool | None:
         """Return whether the requested number fits; None if that is unknown."""
-        return self.room.bounds.fits(self.resolved.request.count)
+        return self.total.bounds.fits(self.resolved.request.count)
 
     @property
     def capacity(self) -> int | None:
         """Return the number of servers that fit at most; None if it is unknown."""
-        return self.room.bounds.upper
+        return self.total.bounds.upper
 
     def chosen(self) -> list[int]:
         """Return the indexes of the hosts of the requested servers, as far as these fit."""
-        number = min(self.resolved.request.count, self.room.bounds.expected or 0)
-        return choose(self.resolved, self.hosts, self.matrix, self.found, number)
+        number = min(self.resolved.request.count, self.total.bounds.expected or 0)
+        return choose(self.resolved, self.hosts, self.matrix, self.domains, number)
 
 
 def evaluate(
@@ -81,16 +81,17 @@ def evaluate(
     }
     of_hosts = [item for item in constraints if is_of_hosts(item)]
     matrix = _matrix(resolved, of_hosts, known)
-    is_together = has_unknown_home(resolved)
-    found = domains.measure(resolved, constraints, hosts or (), matrix, is_together=is_together)
-    if found is not None and found.crossing:
-        tried = choose(resolved, hosts or (), matrix, found, _MOST_TRIED)
-        found = replace(found, bounds=found.bounds._replace(expected=len(tried)))
-    unmodelled = tuple(_unmodelled(resolved, constraints, matrix))
+    is_together = has_unknown_host(resolved)
+    domains = domain_capacity(resolved, constraints, hosts or (), matrix, is_together=is_together)
+    if domains is not None and domains.crossing:
+        tried = choose(resolved, hosts or (), matrix, domains, _MOST_TRIED)
+        domains = replace(domains, bounds=domains.bounds._replace(expected=len(tried)))
+    phrases = tuple(_unmodelled(resolved, constraints, matrix))
     reasons = {code: why for item in of_hosts for code, why in item.reasons.items()}
     most = None if known is None else 1  # of a change, only whether there is a caveat counts
-    capacity = measure(resolved, hosts, matrix, found, request.values(), unmodelled, reasons, most)
-    return Evaluation(resolved, constraints, matrix, found, request, capacity)
+    of_request = request.values()
+    total = total_capacity(resolved, hosts, matrix, domains, of_request, phrases, reasons, most)
+    return Evaluation(resolved, constraints, matrix, domains, request, total)
 
 
 def _matrix(
@@ -123,8 +124,8 @@ def _is_alike(one: ResolvedRequest, two: ResolvedRequest) -> bool:
 
 
 def _of_request(resolved: ResolvedRequest, constraint: Constraint) -> Verdict:
-    with plugin_errors.blaming(constraint, 'check_request'):
-        return plugin_errors.answered(constraint.check_request(resolved))
+    with plugin_errors.attributing(constraint, 'check_request'):
+        return plugin_errors.check_verdict(constraint.check_request(resolved))
 
 
 def _unmodelled(

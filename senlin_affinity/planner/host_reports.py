@@ -17,7 +17,7 @@ from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.group_policy import holding
-from senlin_affinity.planner.domains import measure
+from senlin_affinity.planner.domains import domain_capacity
 from senlin_affinity.planner.evaluation import Evaluation
 from senlin_affinity.planner.matrix import evaluate_hosts, numbered, verdicts
 from senlin_affinity.planner.row import Row
@@ -26,9 +26,9 @@ from senlin_affinity.planner.row import Row
 class HostReport(NamedTuple):
     """One host after the placements, with the verdict of each constraint by its name.
 
-    ``code`` is the code of the first REJECT (None: no constraint rejects the host), and ``by`` the
-    name of its constraint. ``members`` is the number of servers of the group on the host before the
-    request, ``placed`` that of new servers.
+    ``code`` is the code of the first REJECT (None: no constraint rejects the host), and
+    ``rejected_by`` the name of its constraint. ``members`` is the number of servers of the group on
+    the host before the request, ``placed`` that of new servers.
     """
 
     host: str
@@ -37,11 +37,11 @@ class HostReport(NamedTuple):
     verdicts: Mapping[str, Verdict]
     members: int = 0
     placed: int = 0
-    by: str | None = None
+    rejected_by: str | None = None
 
 
 @dataclass(frozen=True)
-class Standing:
+class HostsAfter:
     """All hosts after the placements, in the snapshot's order.
 
     ``rows`` are the distinct rows, and ``row_of`` the index of the row of each host. ``columns``
@@ -70,13 +70,13 @@ class Standing:
 
     def _report(self, index: int, name: str, row: Row) -> HostReport:
         found = verdicts(row, self.columns, index)
-        members, placed = self.members.get(name, 0), self.placed.get(index, 0)
-        return HostReport(name, self.rooms[index], row.code, found, members, placed, row.by)
+        servers = self.members.get(name, 0), self.placed.get(index, 0)
+        return HostReport(name, self.rooms[index], row.code, found, *servers, row.rejected_by)
 
 
-def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
+def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
     """Return the state of the hosts after the placements on the hosts at these indexes."""
-    resolved, hosts, after, found = now.resolved, now.hosts, now.matrix, now.found
+    resolved, hosts, after, domains = now.resolved, now.hosts, now.matrix, now.domains
     names = resolved.snapshot.host_names
     placed = Counter(chosen)
     if placed:
@@ -85,15 +85,15 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
         changed = sorted(placed)
         if affinity or resolved.snapshot.has_shared_services:
             changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        load = loader(resolved.demand)
+        load = resource_user(resolved.demand)
         loaded = [load(hosts[index], placed[index]) for index in changed]
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         after = after.patched(changed, evaluate_hosts(later, of_hosts, loaded))
-        found = measure(later, now.constraints, hosts, after)
-    matrix = after if found is None else found.matrix
+        domains = domain_capacity(later, now.constraints, hosts, after)
+    matrix = after if domains is None else domains.matrix
     row_of, firsts = numbered(matrix.row_of)
-    return Standing(
+    return HostsAfter(
         names,
         tuple(matrix.rows[matrix.row_of[first]] for first in firsts),
         tuple(row_of),
@@ -104,7 +104,7 @@ def stand(now: Evaluation, chosen: Sequence[int]) -> Standing:
     )
 
 
-def loader(asked: Demand | None) -> Callable[[Host, int], Host]:
+def resource_user(asked: Demand | None) -> Callable[[Host, int], Host]:
     """Return a function that adds servers of the flavor to a host; equal resources are one object.
 
     The number that Placement grants on the host is reduced accordingly.

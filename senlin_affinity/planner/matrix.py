@@ -40,7 +40,7 @@ from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner import plugin_errors
-from senlin_affinity.planner.row import Kinds, Row, row_of
+from senlin_affinity.planner.row import ConstraintNames, Row, row_of
 
 _Each = TypeVar('_Each')
 _NAME = attrgetter('host')
@@ -169,7 +169,7 @@ def evaluate_hosts(
     reasons = {each.name: each.reasons for each in constraints}
     marks = [_marks(column, reasons[name]) for name, column in columns.items()]
     row_numbers, firsts = numbered(zip(combination_of, *marks, strict=True))
-    kinds = Kinds.of(constraints)._replace(counted=frozenset(columns))
+    kinds = ConstraintNames.of(constraints)._replace(counted=frozenset(columns))
     names = [each.name for each in constraints]
     rows = []
     for first in firsts:
@@ -235,7 +235,7 @@ class _Evaluation:
         examples = classes.examples
         if not examples or self.specific is None:  # each host is evaluated by itself
             return [Verdict.skipped('')] * len(examples)
-        with plugin_errors.blaming(self._constraint, 'host_fields'):
+        with plugin_errors.attributing(self._constraint, 'host_fields'):
             fields = frozenset(self._constraint.host_fields(self._resolved))
         keys: list[Iterable[Hashable]] = [
             map(attrgetter(each), classes.by_key) for each in fields & _OF_CLASS
@@ -255,21 +255,21 @@ class _Evaluation:
         """Return the verdict of each host."""
         if not overrides(self._constraint, 'check_hosts'):
             return [*map(self.of_host, hosts)]
-        with plugin_errors.blaming(self._constraint, 'check_hosts'):
+        with plugin_errors.attributing(self._constraint, 'check_hosts'):
             found = self._constraint.check_hosts(self._resolved, hosts)
             if len(found) != len(hosts):
                 raise ValueError(f'the answer has {len(found)} verdicts for {len(hosts)} hosts')
             for each in dict(zip(map(id, found), found, strict=True)).values():
-                plugin_errors.answered(each)
+                plugin_errors.check_verdict(each)
             return found
 
     def of_host(self, host: Host) -> Verdict:
         """Return the verdict of one host."""
         try:
-            found = plugin_errors.answered(self._constraint.check_host(self._resolved, host))
+            found = plugin_errors.check_verdict(self._constraint.check_host(self._resolved, host))
         except Exception as error:
             where = f'host {host.host}'
-            raise plugin_errors.blamed(self._constraint, 'check_host', error, where) from error
+            raise plugin_errors.attributed(self._constraint, 'check_host', error, where) from error
         facts = repr(found.facts) if found.facts else ''
         key = found.outcome, found.code, found.bounds, facts
         return self._known.setdefault(key, found)
@@ -279,7 +279,7 @@ def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozens
     """Return the names of the hosts that a constraint tells apart; None: any host."""
     if not constraint.is_host_specific:
         return frozenset()
-    with plugin_errors.blaming(constraint, 'specific_hosts'):
+    with plugin_errors.attributing(constraint, 'specific_hosts'):
         names = constraint.specific_hosts(resolved)
         return None if names is None else frozenset(names)
 
@@ -362,7 +362,7 @@ def with_domains(
 
     :param domains_of: the domains of each host, by index.
     """
-    names, kinds = [item.name for item in constraints], Kinds.of(constraints)
+    names, kinds = [item.name for item in constraints], ConstraintNames.of(constraints)
     known: dict[Hashable, Row] = {}
     rows = {}
     for index, domains in domains_of.items():

@@ -38,17 +38,17 @@ _LOOK = 'availability_zone aggregates traits hypervisor_type is_nested is_partia
 _view, _size = attrgetter(*_LOOK.split()), itemgetter(0, 2, 3, 4, 5)
 
 
-def fewest(planner: WhatIf) -> tuple[str, int, WhatIfResult] | None:
+def fewest(what_if: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     """Return the smallest sufficient number of new hosts of one kind, in words and in figures.
 
     The hosts have the most common size. If no number of such hosts is enough, they are copies of
     the host with the greatest capacity.
     """
-    if planner.missing < 1:
+    if what_if.missing < 1:
         return None
     found: list[tuple[str, int, WhatIfResult]] = []
-    for kinds in _candidates(planner):
-        each = (_fewest(planner, host, room) for host, room in kinds if room > 0)
+    for kinds in _candidates(what_if):
+        each = (_fewest(what_if, host, room) for host, room in kinds if room > 0)
         found += [one for one in each if one is not None]
         if any(one[2].fits for one in found):
             return min(found, key=lambda one: (not one[2].fits, one[1]))
@@ -56,34 +56,34 @@ def fewest(planner: WhatIf) -> tuple[str, int, WhatIfResult] | None:
     return max(found, key=lambda one: one[2].capacity, default=None)
 
 
-def _candidates(planner: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
+def _candidates(what_if: WhatIf) -> Iterator[Sequence[tuple[Host, int]]]:
     """Yield the best hosts of the most common size, then the host with the greatest capacity."""
-    empty, commonness = _kinds(planner)
+    empty, commonness = _kinds(what_if)
     if not empty:
         return
-    rooms = planner.rooms(empty)
+    rooms = what_if.rooms(empty)
     kinds = sorted(
         zip(empty, rooms, commonness, strict=True),
         key=lambda each: (each[1] < 1, -each[2], -each[1]),
     )
     ranked = [(host, room) for host, room, _number in kinds]
-    yield _in_domains(planner, ranked)
+    yield _in_domains(what_if, ranked)
     largest = max(ranked, key=itemgetter(1))
     if largest[1] > ranked[0][1]:
         yield [largest]
 
 
-def _in_domains(planner: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence[tuple[Host, int]]:
+def _in_domains(what_if: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence[tuple[Host, int]]:
     """Return the first host, and the first in each of the domains that have the least room."""
-    if planner.now.found is None:
+    if what_if.before.domains is None:
         return ranked[:1]
-    limiting = [item for item in planner.constraints if is_of_domains(item)]
+    limiting = [item for item in what_if.constraints if is_of_domains(item)]
 
     def domains(host: Host) -> tuple[Domain, ...]:
-        return tuple(each for item in limiting for each in item.domains(planner.resolved, host))
+        return tuple(each for item in limiting for each in item.domains(what_if.resolved, host))
 
     left: Counter[tuple[Domain, ...]] = Counter()
-    for host, room in zip(planner.hosts, planner.now.matrix.upper, strict=True):
+    for host, room in zip(what_if.hosts, what_if.before.matrix.upper, strict=True):
         left[domains(host)] += 0 if room == math.inf else int(room)
     of_domains = {domains(host): (host, room) for host, room in reversed(ranked)}
     least = sorted(of_domains, key=left.__getitem__)[:_MOST_DOMAINS]
@@ -91,31 +91,31 @@ def _in_domains(planner: WhatIf, ranked: Sequence[tuple[Host, int]]) -> Sequence
     return [*{id(one[0]): one for one in each}.values()]
 
 
-def _fewest(planner: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
+def _fewest(what_if: WhatIf, kind: Host, room: int) -> tuple[str, int, WhatIfResult] | None:
     """Return the smallest sufficient number of hosts of a kind, each with this much room."""
-    missing = planner.missing
-    best = _plain(planner, kind, room)
-    one = _described(best, planner.resolved.snapshot)
-    most = min(missing, max(MOST_NEW_HOSTS, len(planner.hosts)))
+    missing = what_if.missing
+    best = _plain(what_if, kind, room)
+    one = _described(best, what_if.resolved.snapshot)
+    most = min(missing, max(MOST_NEW_HOSTS, len(what_if.hosts)))
     guess = min(most, -(-missing // room))
 
     def attempt(number: int) -> WhatIfResult:
-        return planner.plan({'new_hosts': {'number': number, **one}})
+        return what_if.plan({'new_hosts': {'number': number, **one}})
 
-    number, then = planner.smallest(most, guess, attempt, room.__mul__)
-    if number == most and not then.fits:
+    number, after = what_if.smallest(most, guess, attempt, room.__mul__)
+    if number == most and not after.fits:
         return None  # more hosts than the limit could still help more
     change = f'{number} more {"host" if number == 1 else "hosts"}'
-    return change + _in_words(planner.resolved, best), number, then
+    return change + _in_words(what_if.resolved, best), number, after
 
 
-def _kinds(planner: WhatIf) -> tuple[list[Host], list[int]]:
+def _kinds(what_if: WhatIf) -> tuple[list[Host], list[int]]:
     """Return an empty, enabled and renamed host of each kind, and the frequency of its size."""
-    hosts, matrix = planner.hosts, planner.now.matrix
+    hosts, matrix = what_if.hosts, what_if.before.matrix
     of_any = [
         item.name
-        for item in planner.constraints
-        if is_of_hosts(item) and specific_hosts(planner.resolved, item) is None
+        for item in what_if.constraints
+        if is_of_hosts(item) and specific_hosts(what_if.resolved, item) is None
     ]
     of_rows = [(*(row.verdicts[name].code for name in of_any),) for row in matrix.rows]
     codes = map(of_rows.__getitem__, matrix.row_of)
@@ -171,14 +171,14 @@ def _described(host: Host, snapshot: CloudSnapshot) -> dict[str, Any]:
     }
 
 
-def _plain(planner: WhatIf, host: Host, room: int) -> Host:
+def _plain(what_if: WhatIf, host: Host, room: int) -> Host:
     """Remove the aggregates and traits that make no difference."""
-    resolved = planner.resolved
-    sets = [item for item in planner.constraints if is_of_domains(item)]
+    resolved = what_if.resolved
+    sets = [item for item in what_if.constraints if is_of_domains(item)]
 
     def is_as_good(other: Host) -> bool:
         of_both = ([item.domains(resolved, each) for item in sets] for each in (host, other))
-        return planner.rooms([other]) == [room] and eq(*of_both)
+        return what_if.rooms([other]) == [room] and eq(*of_both)
 
     for uuid in sorted(_beside_zone(resolved.snapshot, host)):
         other = host.but(aggregates=host.aggregates - {uuid})

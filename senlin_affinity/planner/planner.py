@@ -31,7 +31,7 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.planner import assumptions, search, unspecified
 from senlin_affinity.planner.decision import Decision, PlacedServer
 from senlin_affinity.planner.evaluation import evaluate
-from senlin_affinity.planner.host_reports import stand
+from senlin_affinity.planner.host_reports import hosts_after
 from senlin_affinity.planner.resolution import resolve
 
 
@@ -54,27 +54,27 @@ def decide(
     for item in constraints:
         if not isinstance(item, Constraint):
             raise PluginError(f'{item!r} is not an instance of a subclass of Constraint')
-    now = evaluate(resolved, constraints)
-    room, chosen, unsure = unspecified.weigh(now)
-    standing = None if resolved.snapshot.hosts is None else stand(now, chosen)
-    is_helped = remedies and now.fits is False
-    changed = search.planned(now, standing) if is_helped else ()
+    evaluation = evaluate(resolved, constraints)
+    total, chosen, unsure = unspecified.weigh(evaluation)
+    after = None if resolved.snapshot.hosts is None else hosts_after(evaluation, chosen)
+    is_helped = remedies and evaluation.fits is False
+    changed = search.planned(evaluation, after) if is_helped else ()
     group = None if resolved.server_group is None else resolved.server_group.id
     return Decision(
-        fits=now.fits,
+        fits=evaluation.fits,
         wanted=resolved.request.count,
-        capacity=now.capacity,
-        at_most=room.caveats,
-        placements=_placed(now.hosts, chosen, group),
-        request=now.request,
+        capacity=evaluation.capacity,
+        at_most=total.caveats,
+        placements=_placed(evaluation.hosts, chosen, group),
+        request=evaluation.request,
         reasons={code: reason for item in constraints for code, reason in item.reasons.items()},
-        standing=standing,
-        remedies=search.find(now, changed) if is_helped else (),
+        hosts_after=after,
+        remedies=search.find(evaluation, changed) if is_helped else (),
         assumptions=(
-            *assumptions.mattering(assumptions.find(resolved, constraints), room),
+            *assumptions.mattering(assumptions.find(resolved, constraints), total),
             *unsure,
         ),
-        capacity_certain=room.bounds.lower or 0,
+        capacity_certain=total.bounds.lower or 0,
         tried=tuple(each.remedy for each in changed if each.remedy.for_tenant),
         violated=member_locations.violated(resolved.server_group),
     )

@@ -23,7 +23,7 @@ _MOST_NAMED = 3
 
 
 @contextmanager
-def blaming(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
+def attributing(constraint: Constraint, method: str, where: str = '') -> Iterator[None]:
     """Convert an exception of the block into a ConstraintError that names the constraint.
 
     Code that runs once per host uses a plain ``except``, which costs less.
@@ -33,15 +33,15 @@ def blaming(constraint: Constraint, method: str, where: str = '') -> Iterator[No
     except ConstraintError:
         raise  # it names another constraint
     except Exception as error:
-        raise blamed(constraint, method, error, where) from error
+        raise attributed(constraint, method, error, where) from error
 
 
-def blamed(constraint: Constraint, method: str, error: Exception, where: str) -> ConstraintError:
+def attributed(item: Constraint, method: str, error: Exception, where: str) -> ConstraintError:
     """Return the error that names the constraint."""
-    return ConstraintError(constraint.name, method, in_words(error), where)
+    return ConstraintError(item.name, method, in_words(error), where)
 
 
-def answered(verdict: object) -> Verdict:
+def check_verdict(verdict: object) -> Verdict:
     """Return the answer if it is a Verdict whose room is a number of servers or None."""
     if not isinstance(verdict, Verdict):
         raise ValueError(f'the answer must be a Verdict, not {verdict!r}')
@@ -51,7 +51,7 @@ def answered(verdict: object) -> Verdict:
     return verdict
 
 
-def named(domains: Collection[Domain]) -> str:
+def domain_names(domains: Collection[Domain]) -> str:
     """Name the domains of one criterion, or the first few of them."""
     first = list(islice(domains, _MOST_NAMED))
     by = ''.join({f'{domain.by} ' for domain in first})

@@ -19,26 +19,27 @@ class Row(NamedTuple):
     """The verdicts that several hosts share, but for the numbers of the counted constraints.
 
     ``verdicts`` holds those of one host. ``bounds`` are those of the constraints that are not
-    counted. ``is_known`` and ``is_at_most`` refer to all verdicts. ``by`` is the first constraint
-    that rejects. ``is_eligible``: a skew counts the host, because it lacks nothing but capacity
-    (None: perhaps). ``unbounded`` are the constraints that use resources, pass, and give no number.
+    counted. ``is_known`` and ``is_at_most`` refer to all verdicts. ``rejected_by`` is the first
+    constraint that rejects. ``is_eligible``: a skew counts the host, because it lacks nothing but
+    capacity (None: perhaps). ``unbounded`` are the constraints that use resources, pass, and give
+    no number.
     """
 
     verdicts: Mapping[str, Verdict]
     bounds: Bounds
     is_known: bool
     is_at_most: bool
-    by: str | None
+    rejected_by: str | None
     is_eligible: bool | None
     unbounded: tuple[str, ...] = ()
 
     @property
     def code(self) -> str | None:
         """Return the code of the first REJECT; None if no constraint rejects."""
-        return None if self.by is None else self.verdicts[self.by].code
+        return None if self.rejected_by is None else self.verdicts[self.rejected_by].code
 
 
-class Kinds(NamedTuple):
+class ConstraintNames(NamedTuple):
     """The names of the constraints on capacity, and of those that use resources.
 
     ``counted`` are the constraints whose number differs from host to host, and is not in the row.
@@ -49,7 +50,7 @@ class Kinds(NamedTuple):
     counted: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, constraints: Sequence[Constraint]) -> Kinds:
+    def of(cls, constraints: Sequence[Constraint]) -> ConstraintNames:
         """Return the kinds of these constraints."""
         return cls(
             capacity_constraints(constraints),
@@ -64,15 +65,15 @@ def capacity_constraints(constraints: Collection[Constraint]) -> frozenset[str]:
     return frozenset(item.name for item in constraints if item.is_capacity_rule)
 
 
-def row_of(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
+def row_of(verdicts: Mapping[str, Verdict], kinds: ConstraintNames) -> Row:
     """Return the row with these verdicts."""
     bounds = UNLIMITED
     unbounded: list[str] = []
-    is_known, is_at_most, is_eligible, by = True, False, True, None
+    is_known, is_at_most, is_eligible, rejected_by = True, False, True, None
     for name, verdict in verdicts.items():
         is_known = is_known and verdict.bounds.is_known
         if verdict.outcome is REJECT:
-            by = by or name
+            rejected_by = rejected_by or name
             is_eligible = is_eligible and name in kinds.on_capacity
             continue
         is_at_most = is_at_most or verdict.bounds.is_at_most
@@ -82,8 +83,8 @@ def row_of(verdicts: Mapping[str, Verdict], kinds: Kinds) -> Row:
         if is_unbounded and name in kinds.using_resources:
             unbounded.append(name)
     eligible = (is_known or None) if is_eligible else False
-    if by is not None:
-        return Row(verdicts, NONE, is_known, False, by, eligible)
+    if rejected_by is not None:
+        return Row(verdicts, NONE, is_known, False, rejected_by, eligible)
     if unbounded:
         bounds, is_at_most = bounds._replace(lower=0), True
     return Row(verdicts, bounds, is_known, is_at_most, None, eligible, tuple(unbounded))

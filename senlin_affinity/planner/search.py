@@ -41,7 +41,7 @@ from senlin_affinity.planner import new_hosts, plugin_errors
 from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.decision import TWO, Remedy
 from senlin_affinity.planner.evaluation import Evaluation
-from senlin_affinity.planner.host_reports import Standing
+from senlin_affinity.planner.host_reports import HostsAfter
 from senlin_affinity.planner.row import Row
 from senlin_affinity.planner.what_if import PlannedRemedy, WhatIf, WhatIfResult
 
@@ -55,15 +55,15 @@ _MOST_NOTES = 3
 _MOST_STEPS = 2**31 - 1
 
 
-def planned(now: Evaluation, standing: Standing | None) -> tuple[PlannedRemedy, ...]:
+def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRemedy, ...]:
     """Return each change alone, whether it helps or not."""
-    planner = WhatIf(now)
-    return (*_proposed(planner, planner.constraints), *_given_up(planner, standing))
+    what_if = WhatIf(now)
+    return (*_proposed(what_if, what_if.constraints), *_given_up(what_if, hosts_after))
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
     """Return the remedies, the smallest change first."""
-    enough = [change.remedy for change in changes if change.then.fits]
+    enough = [change.remedy for change in changes if change.after.fits]
     if enough:
         return (*sorted(enough, key=_effort),)
     some = [change for change in changes if change.remedy.capacity > (now.capacity or 0)]
@@ -74,10 +74,10 @@ def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...
             *_effort(each.remedy),
         )
     )
-    planner = WhatIf(now)
-    pairs = [*_pairs(planner, changes, some)]
+    what_if = WhatIf(now)
+    pairs = [*_pairs(what_if, changes, some)]
     if all(pair.kind is Kind.GIVEN_UP or 'new_hosts' in pair.data for pair in pairs):
-        pairs += _joint(planner)
+        pairs += _joint(what_if)
     pairs.sort(key=_effort)
     return (*pairs, *(change.remedy for change in some))
 
@@ -88,28 +88,28 @@ def _effort(remedy: Remedy) -> tuple[bool, int, bool, int]:
     return remedy.is_held_back, remedy.size, remedy.capacity_is_upper_bound, kind
 
 
-def _given_up(planner: WhatIf, standing: Standing | None) -> Iterator[PlannedRemedy]:
+def _given_up(what_if: WhatIf, hosts_after: HostsAfter | None) -> Iterator[PlannedRemedy]:
     """Yield the request without each constraint that rejects hosts and is waivable."""
-    against = {row.by for row in standing.rows} if standing is not None else set()
-    for constraint in planner.constraints:
+    against = {row.rejected_by for row in hosts_after.rows} if hosts_after is not None else set()
+    for constraint in what_if.constraints:
         if constraint.name in against and constraint.is_waivable:
-            with plugin_errors.blaming(constraint, 'without'):
+            with plugin_errors.attributing(constraint, 'without'):
                 proposal = Change(
                     'rule_given_up',
                     f'without {constraint.name}',
-                    constraint.without(planner.resolved),
-                    planner.wanted,
+                    constraint.without(what_if.resolved),
+                    what_if.wanted,
                     Kind.GIVEN_UP,
                     is_for_owner(constraint.reasons),
                 )
-                yield _fixed(planner, proposal)
+                yield _fixed(what_if, proposal)
 
 
 # --- two changes
 
 
 def _pairs(
-    planner: WhatIf, changes: Sequence[PlannedRemedy], some: Sequence[PlannedRemedy]
+    what_if: WhatIf, changes: Sequence[PlannedRemedy], some: Sequence[PlannedRemedy]
 ) -> Iterator[Remedy]:
     """Yield two changes that are enough together: the best ones, each with a second one.
 
@@ -117,51 +117,51 @@ def _pairs(
     """
     quotas = [change for change in changes if change.remedy.code == 'quota']
     for first in quotas or some[:_MOST_FIRSTS]:
-        one, then = first.remedy, WhatIf(first.then)
-        seconds = _proposed(then, then.constraints[::-1])  # the cheap ones come first
-        for two, enough in (change for change in seconds if change.then.fits):
+        one, after = first.remedy, WhatIf(first.after)
+        seconds = _proposed(after, after.constraints[::-1])  # the cheap ones come first
+        for two, enough in (change for change in seconds if change.after.fits):
             if one.data.keys().isdisjoint(two.data):
-                yield _both(planner, one, two, enough)
+                yield _both(what_if, one, two, enough)
                 break
 
 
-def _both(planner: WhatIf, one: Remedy, two: Remedy, then: Evaluation) -> Remedy:
+def _both(what_if: WhatIf, one: Remedy, two: Remedy, after: Evaluation) -> Remedy:
     """Return one change and the other one after it as one remedy."""
     data = {**one.data, **two.data}
     kind = max(one.kind, two.kind, key=list(Kind).index)
     change, size = f'{one.change}, and {two.change}', one.size + two.size
     is_held_back = one.is_held_back or two.is_held_back
-    both = WhatIfResult(data, then)
+    both = WhatIfResult(data, after)
     proposal = Change(TWO, change, data, size, kind)
-    return planner.remedy(proposal, both, is_held_back=is_held_back).remedy
+    return what_if.remedy(proposal, both, is_held_back=is_held_back).remedy
 
 
-def _joint(planner: WhatIf) -> Iterator[Remedy]:
+def _joint(what_if: WhatIf) -> Iterator[Remedy]:
     """Yield pairs of changes for two constraints that together reject a host.
 
     The first is what one of them proposes as if the other did not apply; the second satisfies that.
     """
-    for rules in islice(_together_against(planner), _MOST_JOINT):
+    for rules in islice(_together_against(what_if), _MOST_JOINT):
         for one, two in permutations(rules):
-            bare = planner.plan({'given_up': [two.name]}).then
-            enough = (each for each in _proposed(WhatIf(bare), [one]) if each.then.fits)
+            bare = what_if.plan({'given_up': [two.name]}).after
+            enough = (each for each in _proposed(WhatIf(bare), [one]) if each.after.fits)
             if (first := next(enough, None)) is not None:
                 data = first.remedy.data
-                then = WhatIf(planner.plan(data).then)
-                for second, fitting in _proposed(then, [two]):
+                after = WhatIf(what_if.plan(data).after)
+                for second, fitting in _proposed(after, [two]):
                     if fitting.fits and data.keys().isdisjoint(second.data):
-                        yield _both(planner, first.remedy, second, fitting)
+                        yield _both(what_if, first.remedy, second, fitting)
                         return
 
 
-def _together_against(planner: WhatIf) -> Iterator[tuple[Constraint, ...]]:
+def _together_against(what_if: WhatIf) -> Iterator[tuple[Constraint, ...]]:
     """Yield two constraints with proposals that reject a host which no other one rejects."""
     known = {
         item.name: item
-        for item in planner.constraints
+        for item in what_if.constraints
         if overrides(item, 'proposals') and not item.uses_resources
     }
-    for names in dict.fromkeys(_against(row) for row in planner.now.matrix.used_rows):
+    for names in dict.fromkeys(_against(row) for row in what_if.before.matrix.used_rows):
         if len(names) == 2 and known.keys() >= {*names}:
             yield tuple(known[name] for name in names)
 
@@ -177,93 +177,93 @@ def _against(row: Row) -> tuple[str, ...]:
 class ProposalInput:
     """An evaluation, as one constraint reads it (:class:`~...model.proposal.Evaluated`)."""
 
-    now: Evaluation
+    before: Evaluation
     name: str
 
     @property
     def verdict(self) -> Verdict | None:
         """The constraint's verdict about the request."""
-        return self.now.request.get(self.name)
+        return self.before.request.get(self.name)
 
     @property
     def rejected(self) -> Sequence[Host]:
         """The hosts that the constraint rejects."""
-        matrix = self.now.matrix
+        matrix = self.before.matrix
         verdicts = [row.verdicts.get(self.name) for row in matrix.rows]
         is_rejected = [verdict is not None and not verdict for verdict in verdicts]
-        return [*compress(self.now.hosts, map(is_rejected.__getitem__, matrix.row_of))]
+        return [*compress(self.before.hosts, map(is_rejected.__getitem__, matrix.row_of))]
 
     @property
     def codes(self) -> frozenset[str]:
         """The codes of the first rejection of each host."""
-        return frozenset(row.code for row in self.now.matrix.used_rows if row.code is not None)
+        return frozenset(row.code for row in self.before.matrix.used_rows if row.code is not None)
 
     @property
     def is_limiting(self) -> bool:
         """Whether it, or the resources of a host, limit the number, or the request is rejected."""
-        matrix = self.now.matrix
+        matrix = self.before.matrix
         each = zip(matrix.host_rows, matrix.free, matrix.upper, strict=True)
-        return not all(self.now.request.values()) or any(
-            row.by == self.name or free == (room or -1) for row, free, room in each
+        return not all(self.before.request.values()) or any(
+            row.rejected_by == self.name or free == (room or -1) for row, free, room in each
         )
 
 
-def _proposed(planner: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
+def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[PlannedRemedy]:
     """Yield the evaluated proposals of each constraint."""
     for constraint in constraints:
         known: list[Data] = []
-        with plugin_errors.blaming(constraint, 'proposals'):
-            given = ProposalInput(planner.now, constraint.name)
-            for proposal in constraint.proposals(planner.resolved, given):
+        with plugin_errors.attributing(constraint, 'proposals'):
+            given = ProposalInput(what_if.before, constraint.name)
+            for proposal in constraint.proposals(what_if.resolved, given):
                 if not isinstance(proposal, Change):
                     raise ValueError(f'each answer must be a Change, not {proposal!r}')
-                found = _evaluated(planner, constraint, proposal)
+                found = _evaluated(what_if, constraint, proposal)
                 if found is None or found.remedy.data in known:
                     continue
                 known.append(found.remedy.data)
                 yield found
-                if proposal.is_sufficient and found.remedy.capacity >= planner.wanted:
+                if proposal.is_sufficient and found.remedy.capacity >= what_if.wanted:
                     break
 
 
-def _evaluated(planner: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
+def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
     """Return the smallest sufficient form of a proposal; None if there is none."""
     if isinstance(proposal, RaisedNumber):
-        return _raised(planner, constraint, proposal)
+        return _raised(what_if, constraint, proposal)
     if isinstance(proposal, ChangedHosts):
-        return _changed_hosts(planner, proposal)
+        return _changed_hosts(what_if, proposal)
     if isinstance(proposal, OneOf):
-        return _one_of(planner, proposal)
+        return _one_of(what_if, proposal)
     if isinstance(proposal, NewHosts):
-        if (found := new_hosts.fewest(planner)) is None:
+        if (found := new_hosts.fewest(what_if)) is None:
             return None
-        change, size, then = found
-        return planner.remedy(replace(proposal, change=change, size=size), then)
-    return _fixed(planner, proposal)
+        change, size, after = found
+        return what_if.remedy(replace(proposal, change=change, size=size), after)
+    return _fixed(what_if, proposal)
 
 
-def _fixed(planner: WhatIf, proposal: Change) -> PlannedRemedy:
-    data, flavor = with_existing_flavor(planner.resolved, proposal.data)
+def _fixed(what_if: WhatIf, proposal: Change) -> PlannedRemedy:
+    data, flavor = with_existing_flavor(what_if.resolved, proposal.data)
     named = replace(proposal, change=f'{proposal.change}{flavor}')
-    return planner.remedy(named, planner.plan(data))
+    return what_if.remedy(named, what_if.plan(data))
 
 
-def _raised(planner: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:
+def _raised(what_if: WhatIf, constraint: Constraint, proposal: RaisedNumber) -> PlannedRemedy:
     now = proposal.now
 
     def attempt(more: int) -> WhatIfResult:
-        return planner.plan(_put(proposal.data, proposal.path, now + more))
+        return what_if.plan(_put(proposal.data, proposal.path, now + more))
 
-    guess = _guess(planner, constraint) - now if proposal.is_per_host else 1
-    more, then = planner.smallest(proposal.most, guess, attempt)
+    guess = _guess(what_if, constraint) - now if proposal.is_per_host else 1
+    more, after = what_if.smallest(proposal.most, guess, attempt)
     change = proposal.change.replace('{number}', str(now + more))
-    return planner.remedy(replace(proposal, change=change, size=more), then)
+    return what_if.remedy(replace(proposal, change=change, size=more), after)
 
 
-def _guess(planner: WhatIf, constraint: Constraint) -> int:
+def _guess(what_if: WhatIf, constraint: Constraint) -> int:
     """Return the smallest limit per host that should do, by the room without the constraint."""
-    numbers = Counter(planner.rooms(planner.hosts, constraint.name))
-    target = min(planner.wanted, sum(room * times for room, times in numbers.items()))
+    numbers = Counter(what_if.rooms(what_if.hosts, constraint.name))
+    target = min(what_if.wanted, sum(room * times for room, times in numbers.items()))
 
     def is_enough(limit: int) -> bool:
         return sum(min(room, limit) * times for room, times in numbers.items()) >= target
@@ -271,22 +271,22 @@ def _guess(planner: WhatIf, constraint: Constraint) -> int:
     return bisect_left(range(_MOST_STEPS), True, key=is_enough)
 
 
-def _one_of(planner: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
-    plans = [(each, planner.plan(each.data)) for each in proposal.choices]
+def _one_of(what_if: WhatIf, proposal: OneOf) -> PlannedRemedy | None:
+    plans = [(each, what_if.plan(each.data)) for each in proposal.choices]
     if not plans:
         return None
-    choice, then = max(plans, key=lambda each: min(each[1].capacity, planner.wanted))
-    return planner.remedy(replace(proposal, change=choice.change), then)
+    choice, after = max(plans, key=lambda each: min(each[1].capacity, what_if.wanted))
+    return what_if.remedy(replace(proposal, change=choice.change), after)
 
 
-def _changed_hosts(planner: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
-    chosen, known = {*map(id, proposal.hosts)}, planner.hosts
+def _changed_hosts(what_if: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | None:
+    chosen, known = {*map(id, proposal.hosts)}, what_if.hosts
     places = [*compress(count(), map(chosen.__contains__, map(id, known)))]
     names = dict.fromkeys(host.host for host in proposal.hosts)
-    changed = carry_out(_listed(proposal, names), planner.resolved).snapshot.hosts or ()
+    changed = carry_out(_listed(proposal, names), what_if.resolved).snapshot.hosts or ()
     others = {place: changed[place] for place in places}
     rooms: Counter[str] = Counter()
-    for host, room in zip(others.values(), planner.rooms([*others.values()]), strict=True):
+    for host, room in zip(others.values(), what_if.rooms([*others.values()]), strict=True):
         rooms[host.host] += room
     ranked = sorted(
         (name for name in rooms if rooms[name]),
@@ -295,24 +295,24 @@ def _changed_hosts(planner: WhatIf, proposal: ChangedHosts) -> PlannedRemedy | N
     if not ranked:
         return None
     sums = list(accumulate(rooms[name] for name in ranked))
-    guess = 1 + bisect_left(sums, min(planner.missing, sums[-1]))
-    is_one_each = not planner.resolved.snapshot.has_shared_services
+    guess = 1 + bisect_left(sums, min(what_if.missing, sums[-1]))
+    is_one_each = not what_if.resolved.snapshot.has_shared_services
 
     def attempt(number: int) -> WhatIfResult:
         data = _listed(proposal, ranked[:number])
         if not is_one_each:  # the change applies to all hypervisors of these services
-            return planner.plan(data)
+            return what_if.plan(data)
         names = {*ranked[:number]}
-        return planner.plan_hosts(
+        return what_if.plan_hosts(
             data, {place: host for place, host in others.items() if host.host in names}
         )
 
-    number, then = planner.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
+    number, after = what_if.smallest(len(ranked), guess, attempt, lambda number: sums[number - 1])
     notes = [proposal.notes[name] for name in ranked[:number] if name in proposal.notes]
     hosts = f'{number} {"host" if number == 1 else "hosts"}'
     change = proposal.change.replace('{hosts}', hosts) + _in_words(notes)
-    return planner.remedy(
-        replace(proposal, change=change, size=number), then, is_held_back=bool(notes)
+    return what_if.remedy(
+        replace(proposal, change=change, size=number), after, is_held_back=bool(notes)
     )
 
 

@@ -37,28 +37,28 @@ class Weighed(NamedTuple):
     unspecified rejects.
     """
 
-    room: Capacity
+    total: Capacity
     chosen: Sequence[int]
     assumptions: tuple[Assumption, ...] = ()
 
 
 def weigh(now: Evaluation) -> Weighed:
     """Return the capacity, unchanged and without an assumption if nothing unspecified counts."""
-    room, switches = now.room, _switches(now)
+    total, switches = now.total, _switches(now)
     enabled = _with(now, switches)
-    other = enabled.room
-    if not _is_less(other, room):
-        return Weighed(room, now.chosen())
+    other = enabled.total
+    if not _is_less(other, total):
+        return Weighed(total, now.chosen())
     switches = _deciding(now, switches)
     *most, last = (each if isinstance(each, str) else each.dest for each in switches)
     names = f'{", ".join(most)} and {last}' if most else last
     are, they_are = ('are', 'they are') if most else ('is', 'it is')
-    fit = 'fits' if room.bounds.upper == 1 else 'fit'
-    without, number = _number(room), _number(other)
+    fit = 'fits' if total.bounds.upper == 1 else 'fit'
+    without, number = _number(total), _number(other)
     words = f'{without} {fit} if {names} {are} not enabled, {number} if {they_are}'
-    lower = (room.bounds & other.bounds).lower
-    caveats = (*room.caveats, f'what nova.conf may enable ({words})')
-    bounded = Capacity(room.bounds._replace(lower=lower), caveats)
+    lower = (total.bounds & other.bounds).lower
+    caveats = (*total.caveats, f'what nova.conf may enable ({words})')
+    bounded = Capacity(total.bounds._replace(lower=lower), caveats)
     best = enabled if _is_as_good(enabled, now) else now
     assumed = ASSUMED.of(names=names, without=without, number=number)
     return Weighed(bounded, best.chosen(), (assumed,))
@@ -66,7 +66,7 @@ def weigh(now: Evaluation) -> Weighed:
 
 def is_decisive(now: Evaluation) -> bool:
     """Check whether something unspecified changes the capacity."""
-    return _is_less(_with(now, _switches(now)).room, now.room)
+    return _is_less(_with(now, _switches(now)).total, now.total)
 
 
 def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
@@ -76,30 +76,30 @@ def _is_as_good(enabled: Evaluation, now: Evaluation) -> bool:
     """
     group, request = now.resolved.server_group, now.resolved.request
     is_soft = group is not None and group.policy in (SOFT_AFFINITY, SOFT_ANTI_AFFINITY)
-    if now.found is not None or request.spread or is_soft:
+    if now.domains is not None or request.spread or is_soft:
         return False
-    expected = now.room.bounds.expected or 0
-    return (enabled.room.bounds.expected or 0) >= min(request.count, expected)
+    expected = now.total.bounds.expected or 0
+    return (enabled.total.bounds.expected or 0) >= min(request.count, expected)
 
 
 def _deciding(now: Evaluation, switches: Sequence[Switch]) -> list[Switch]:
     """Return the switches that change the capacity, each alone or some of them only together."""
     if len(switches) == 1:
         return [*switches]
-    alone = [each for each in switches if _is_less(_with(now, [each]).room, now.room)]
+    alone = [each for each in switches if _is_less(_with(now, [each]).total, now.total)]
     together = [each for each in switches if each not in alone]
-    if not _is_less(both := _with(now, together).room, now.room):
+    if not _is_less(both := _with(now, together).total, now.total):
         return alone
     for each in tuple(together):
         fewer = [other for other in together if other != each]
-        if _with(now, fewer).room.bounds == both.bounds:
+        if _with(now, fewer).total.bounds == both.bounds:
             together = fewer
     return [*alone, *together]
 
 
 def _switches(now: Evaluation) -> list[Switch]:
     """Return the filters and options that matter, and are neither specified nor on by default."""
-    bounds = now.room.bounds
+    bounds = now.total.bounds
     if now.resolved.snapshot.hosts is None or not (bounds.upper or bounds.expected):
         return []
     return [*dict.fromkeys(_open(now.resolved, now.constraints))]
@@ -134,9 +134,9 @@ def _is_less(one: Capacity, two: Capacity) -> bool:
     return one.bounds & two.bounds != two.bounds
 
 
-def _number(room: Capacity) -> str:
+def _number(total: Capacity) -> str:
     """Return the number of servers as text, such as "at most 3" or "2 or more"."""
-    lower, expected, upper = room.bounds
+    lower, expected, upper = total.bounds
     if upper is None:
         return f'{expected} or more'
     return f'{"at most " * ((lower or 0) < upper)}{upper}'

@@ -23,41 +23,41 @@ class WhatIfResult(NamedTuple):
     """The data of a change, and the evaluation with it."""
 
     data: Data
-    then: Evaluation
+    after: Evaluation
 
     @property
     def capacity(self) -> int:
         """The number of servers that fit then; 0 if it is unknown."""
-        return self.then.capacity or 0
+        return self.after.capacity or 0
 
     @property
     def fits(self) -> bool | None:
         """Whether the requested servers fit then."""
-        return self.then.fits
+        return self.after.fits
 
 
 class PlannedRemedy(NamedTuple):
     """A remedy, and the evaluation with it."""
 
     remedy: Remedy
-    then: Evaluation
+    after: Evaluation
 
 
 @dataclass(frozen=True)
 class WhatIf:
     """A request that did not fit, which can be evaluated with changes."""
 
-    now: Evaluation
+    before: Evaluation
 
     @property
     def resolved(self) -> ResolvedRequest:
         """The request that did not fit."""
-        return self.now.resolved
+        return self.before.resolved
 
     @property
     def constraints(self) -> Sequence[Constraint]:
         """The constraints that it was evaluated with."""
-        return self.now.constraints
+        return self.before.constraints
 
     @property
     def wanted(self) -> int:
@@ -67,7 +67,7 @@ class WhatIf:
     @property
     def missing(self) -> int:
         """The number of servers that do not fit."""
-        return self.wanted - (self.now.capacity or 0)
+        return self.wanted - (self.before.capacity or 0)
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -77,13 +77,13 @@ class WhatIf:
     def plan(self, data: Data) -> WhatIfResult:
         """Evaluate the request with a change."""
         resolved = carry_out(data, self.resolved)
-        return WhatIfResult(data, evaluate(resolved, self.constraints, self.now))
+        return WhatIfResult(data, evaluate(resolved, self.constraints, self.before))
 
     def plan_hosts(self, data: Data, changed: Mapping[int, Host]) -> WhatIfResult:
         """Evaluate the request with a change that results in these hosts, by index."""
         snapshot = self.resolved.snapshot.with_hosts(changed)
         resolved = replace(self.resolved, snapshot=snapshot)
-        return WhatIfResult(data, evaluate(resolved, self.constraints, self.now))
+        return WhatIfResult(data, evaluate(resolved, self.constraints, self.before))
 
     def rooms(self, hosts: Sequence[Host], without: str = '') -> list[int]:
         """Return the known room on each of these hosts, without the constraint of this name."""
@@ -112,11 +112,11 @@ class WhatIf:
         def capacity(number: int) -> int:
             return plan(number).capacity
 
-        low, guess, now = 1, min(max(1, guess), high), self.now.capacity or 0
+        low, guess, now = 1, min(max(1, guess), high), self.before.capacity or 0
         enough = self.wanted
 
         def is_hopeless(number: int) -> bool:
-            if room is None or self.now.found is not None:
+            if room is None or self.before.domains is not None:
                 return False
             return now + room(number) < enough
 
@@ -139,17 +139,17 @@ class WhatIf:
         self, proposal: Change, planned: WhatIfResult, *, is_held_back: bool = False
     ) -> PlannedRemedy:
         """Return the remedy of a proposal that was evaluated with this result."""
-        then = planned.then
+        after = planned.after
         remedy = Remedy(
             proposal.code,
             proposal.change,
             planned.capacity,
             proposal.size,
-            bool(then.room.caveats) or is_decisive(then),
+            bool(after.total.caveats) or is_decisive(after),
             proposal.kind,
             planned.data,
             commands.of(planned.data, self.resolved),
             proposal.for_tenant,
             is_held_back,
         )
-        return PlannedRemedy(remedy, then)
+        return PlannedRemedy(remedy, after)

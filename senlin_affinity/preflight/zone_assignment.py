@@ -94,17 +94,17 @@ class ZoneAssignment:
 
         The default zone is left out, because Nova does not restrict servers to it.
         """
-        standing, snapshot = self.decision.standing, self.resolved.snapshot
+        hosts_after, snapshot = self.decision.hosts_after, self.resolved.snapshot
         default = {self.resolved.once(default_zone)}
-        if standing is None:
+        if hosts_after is None:
             return {*(snapshot.availability_zones or ())} - snapshot.unavailable_zones - default
         closing = {item.name for item in constraints if not is_of_domains(item)}
         closing -= capacity_constraints(constraints)
         is_open = [
             all(verdict for name, verdict in row.verdicts.items() if name in closing)
-            for row in standing.rows
+            for row in hosts_after.rows
         ]
-        hosts = zip(snapshot.hosts or (), standing.row_of, strict=True)
+        hosts = zip(snapshot.hosts or (), hosts_after.row_of, strict=True)
         return {
             host.availability_zone
             for host, kind in hosts

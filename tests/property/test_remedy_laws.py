@@ -88,7 +88,7 @@ def check(resolved):
     for remedy in decide(resolved, CONSTRAINTS).remedies:
         plain = json.loads(json.dumps(remedy.data))
         again = evaluate(apply(replace(remedy, data=plain), resolved), CONSTRAINTS)
-        assert (again.capacity, bool(weigh(again).room.caveats)) == (
+        assert (again.capacity, bool(weigh(again).total.caveats)) == (
             remedy.capacity,
             remedy.capacity_is_upper_bound,
         ), remedy

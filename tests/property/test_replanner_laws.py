@@ -22,7 +22,7 @@ def search(capacities, wanted, now, guess, room=None, found=None):
         return SimpleNamespace(capacity=capacities[number - 1])
 
     resolved = replace(QUESTION, request=PlacementRequest(wanted, 'f'))
-    replanner = WhatIf(SimpleNamespace(resolved=resolved, capacity=now, found=found))
+    replanner = WhatIf(SimpleNamespace(resolved=resolved, capacity=now, domains=found))
     number, decision = replanner.smallest(len(capacities), guess, attempt, room)
     assert decision.capacity == capacities[number - 1]
     assert len(planned) == len(set(planned))

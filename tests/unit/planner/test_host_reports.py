@@ -22,6 +22,6 @@ def test_changed_hosts_are_planned_like_the_change():
     data = {'enabled_hosts': ['cmp-2', 'cmp-4']}
     changed, whole = planner.plan_hosts(data, started), planner.plan(data)
     assert changed.capacity == 12
-    assert changed.then.resolved == whole.then.resolved
-    assert changed.then.room == whole.then.room
-    assert changed.then.matrix == whole.then.matrix
+    assert changed.after.resolved == whole.after.resolved
+    assert changed.after.total == whole.after.total
+    assert changed.after.matrix == whole.after.matrix

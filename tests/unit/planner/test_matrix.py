@@ -201,6 +201,6 @@ def test_what_follows_from_the_verdicts(verdicts, row):
     says = [Says(verdict.code[0], verdict) for verdict in verdicts]
     matrix = evaluate_hosts(QUESTION, says, [HOST])
     (found,) = matrix.rows
-    numbers = *matrix.room, *matrix.expected, found.is_at_most, found.by, *matrix.free
+    numbers = *matrix.room, *matrix.expected, found.is_at_most, found.rejected_by, *matrix.free
     assert numbers == row
-    assert found.code == (f'{found.by}.x' if found.by else None)
+    assert found.code == (f'{found.rejected_by}.x' if found.rejected_by else None)

@@ -161,7 +161,7 @@ def test_a_report_has_the_servers_of_the_group_and_the_new_ones():
     }
     row = {'hosts': {'cmp-1': {}, 'cmp-2': {}}, 'group': group, 'request': {'count': 3}}
     assert [
-        (report.host, report.members, report.placed, report.room, report.code, report.by)
+        (report.host, report.members, report.placed, report.room, report.code, report.rejected_by)
         for report in answer(row).hosts
     ] == [
         ('cmp-1', 2, 1, 0, 'server_group.host_full', 'server_group'),
