@@ -34,7 +34,7 @@ PAGE ?= doc/source/admin/reliability-results.rst
 
 help:
 	@echo 'make demo        a real Nova, Placement and Senlin on this machine, and what the policy does there'
-	@echo 'make quick       the rules, the laws and the adapters, in less than a minute: no socket, no process'
+	@echo 'make quick       the rules, the laws and the adapters, in one or two minutes: no socket, no process'
 	@echo 'make test        the tests: rules, properties, and the real services'
 	@echo 'make test-services  what is long and random, with the real services: after make test'
 	@echo 'make package     the sdist and the wheel, installed as users do, into a clean environment'
@@ -174,7 +174,7 @@ comma := ,
 	if [ -z "$$python" ]; then \
 	    echo 'make: no Python 3.11 or newer with its venv module (python3-venv); name one with PYTHON=...' >&2; exit 1; \
 	fi; \
-	if [ -e $@ ]; then echo 'bringing .venv up to date'; else echo "setting up .venv with $$python (about a minute, once)"; fi; \
+	if [ -e $@ ]; then echo 'bringing .venv up to date'; else echo "setting up .venv with $$python (one or two minutes, once; .venv/pip.log shows the progress)"; fi; \
 	$(call make_venv,.venv,$$python); \
 	$(call install,.venv,constraints.txt,sandbox$(comma)test$(comma)docs); \
 	touch $@
@@ -190,7 +190,7 @@ make_fresh = python=$$($(call find_python,$(2),$(3),$(4))); \
 	if [ -z "$$python" ]; then \
 	    echo 'make: no $(7) with its venv module (python3-venv, or pyenv); name one with PYTHON=...' >&2; exit 1; \
 	fi; \
-	echo "setting up $(1) with $$python (about a minute, once)"; \
+	echo "setting up $(1) with $$python (one or two minutes, once)"; \
 	rm -rf $(1); \
 	$(call make_venv,$(1),$$python); \
 	$(call install,$(1),$(5),$(6)); \

@@ -105,7 +105,7 @@ class Command(command.Command):
         if client_manager is not None:
             made = client_manager.affinity
         else:
-            made = connection.connect(getattr(self.app_args, 'os_cloud', None), timeout)
+            made = connection.connect(getattr(self.app_args, 'os_cloud', None) or None, timeout)
         if self._largest is not None:
             transport.bound(made.session, self._largest)
         return made

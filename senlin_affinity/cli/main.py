@@ -103,7 +103,7 @@ class SenlinAffinity(app.App):
         parser.add_argument(
             '--os-cloud',
             metavar='<cloud>',
-            default=os.environ.get('OS_CLOUD'),
+            default=os.environ.get('OS_CLOUD') or None,  # '' as openstack does
             help='the name of a cloud in clouds.yaml (default: the environment, OS_CLOUD)',
         )
         return base.tell_in_one_line(parser)

@@ -53,6 +53,11 @@ class SaveSnapshot(base.ShowOne):
             ask(question, taken)  # fails if the flavor does not exist
         with _writing(path):
             snapshot_file.save(taken.snapshot, path)
+        if taken.snapshot.hosts is None:
+            words = (
+                'the hosts are not in the file, so a plan with it cannot tell whether servers fit'
+            )
+            self.app.stderr.write(f'warning: {words}\n')
         facts = {'file': path, **_counts(taken.snapshot)}
         if question is not None:
             facts['answer for the flavor'] = _answer(taken.snapshot)

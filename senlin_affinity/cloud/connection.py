@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import openstack
+from keystoneauth1.exceptions import MissingRequiredOptions
 from openstack.config import OpenStackConfig
 from openstack.connection import Connection
 from openstack.proxy import Proxy
@@ -46,6 +47,8 @@ LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 #: The first microversion of Placement with forbidden aggregates in ``member_of``.
 FORBIDDEN: Microversion = (1, 32)
+_PLACES = 'OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack and /etc/openstack'
+_NO_CLOUDS = f'No clouds.yaml of {_PLACES} defines a cloud.'
 #: What openstacksdk raises for a number where it expects a string or a mapping.
 _ODD_VALUE = (AttributeError, TypeError, ValueError)
 
@@ -214,7 +217,8 @@ def connect(cloud: str | None = None, timeout: float | None = None) -> Connectio
             )
             _ = connection.session  # created on first access, which reads further options
         except (*NO_ANSWER, GivenUp) as error:
-            why = ' '.join((words.of(error), *(warned or _known(cloud))))
+            why = ' '.join((words.of(error), *(() if warned else _hint(cloud, error))))
+            why = '; '.join((*warned, why))
             raise CloudError(f'could not connect to the cloud: {why}') from error
         except _ODD_VALUE as error:
             why = f'clouds.yaml, or the environment, has a value of the wrong kind: {error}'
@@ -249,10 +253,12 @@ def _kept_warnings() -> Iterator[dict[str, None]]:
         logger.setLevel(level)
 
 
-def _known(cloud: str | None) -> Iterator[str]:
-    """Yield a hint with the defined clouds if ``cloud`` is not one of them."""
+def _hint(cloud: str | None, error: Exception) -> Iterator[str]:
+    """Yield how to set missing options, or the clouds if ``cloud`` is not one of them."""
+    if isinstance(error, MissingRequiredOptions):
+        yield '(set them in clouds.yaml, or as variables such as OS_AUTH_URL)'
     with contextlib.suppress(*NO_ANSWER):
         names = sorted({*OpenStackConfig().get_cloud_names()} - {'defaults', 'envvars'})
-        if cloud is not None and cloud not in names and names:
-            near = nearest(cloud, names)
-            yield f'Did you mean {near}?' if near else f'Known: {", ".join(names[:10])}.'
+        if cloud is not None and cloud not in names:
+            near, known = nearest(cloud, names), ', '.join(names[:10])
+            yield f'Did you mean {near}?' if near else f'Known: {known}.' if known else _NO_CLOUDS

@@ -66,7 +66,10 @@ def held() -> Iterator[None]:
                 break
             time.sleep(_LOOK_EVERY)  # another process may be checking the lock
         else:
-            raise CloudError('a sandbox is running already: use it, or end it with "sandbox down"')
+            use = f'OS_CLIENT_CONFIG_FILE={path("clouds.yaml")} OS_CLOUD=sandbox'
+            raise CloudError(
+                f'a sandbox is running already: use it with {use}, or end it with "sandbox down"'
+            )
         try:
             yield
         finally:

@@ -239,6 +239,7 @@ def test_the_command_tells_a_plain_user_what_is_not_known(group, named_cloud, tm
     told = json.loads(done.stdout)
     assert (told['hosts'], told['aggregates'], told['flavors']) == ('not known', 'not known', 2)
     assert 'hosts: could not list the hypervisors: Nova answered 403' in told['not known']
+    assert done.stderr.startswith('warning: the hosts are not in the file')
 
 
 def test_without_a_cloud_there_is_nothing_to_save(tmp_path):

@@ -169,11 +169,12 @@ def test_clouds_that_are_known(run, write):
 
 
 def test_clouds_that_can_not_be_read(run, write):
-    """The reason stands in the one line, and once."""
+    """The reason comes first in the one line, and once."""
     write('clouds.yaml', 'clouds:\n  mycloud: [')
     done = run('--os-cloud', 'mycloud', 'policy', 'validate', write('spec.yaml', SPEC))
     assert done.returncode == 1
-    assert done.stderr.startswith('error: could not connect to the cloud: Cloud mycloud was not')
+    assert done.stderr.startswith('error: could not connect to the cloud: Skipping config file')
+    assert done.stderr.endswith('; Cloud mycloud was not found.\n')
     assert (done.stderr.count('Skipping'), done.stderr.count('\n')) == (1, 1)
 
 
@@ -182,6 +183,7 @@ def test_clouds_that_can_not_be_read(run, write):
     [
         ({}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
         ({'OS_PASSWORD': ''}, 'could not log in at http://127.0.0.1:9/v3: the password is missing'),
+        ({'OS_CLOUD': ''}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
         ({'OS_AUTH_URL': 'nonsense'}, 'could not log in at nonsense: that is no URL: write one'),
         ({'OS_AUTH_TYPE': 'nonsense'}, 'could not connect to the cloud: '),
     ],

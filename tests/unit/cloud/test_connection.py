@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from types import SimpleNamespace
 
 import openstack
@@ -53,7 +54,15 @@ def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was
 
 
 @pytest.mark.parametrize(
-    ('known', 'said'), [('', ''), ('abcdefghijk', ' Known: a, b, c, d, e, f, g, h, i, j.')]
+    ('known', 'said'),
+    [
+        (
+            '',
+            ' No clouds.yaml of OS_CLIENT_CONFIG_FILE, ., ~/.config/openstack and /etc/openstack '
+            'defines a cloud.',
+        ),
+        ('abcdefghijk', ' Known: a, b, c, d, e, f, g, h, i, j.'),
+    ],
 )
 def test_a_cloud_that_is_not_known(write, monkeypatch, known, said):
     write(json.dumps({'clouds': {name: {} for name in known}}))
@@ -78,6 +87,13 @@ def test_a_value_of_the_wrong_kind(write, cloud):
     write(json.dumps({'clouds': {'far': cloud}}))
     said = 'could not connect to the cloud: clouds.yaml, or the environment, has a value of the'
     with pytest.raises(CloudError, match=f'^{said} wrong kind: .*'):
+        connect('far')
+
+
+def test_a_cloud_without_an_option_that_is_needed(write):
+    write(json.dumps({'clouds': {'far': {'auth': {'username': 'u'}}}}))
+    said = 'which were not given: auth_url (set them in clouds.yaml, or as variables'
+    with pytest.raises(CloudError, match=re.escape(said)):
         connect('far')
 
 
