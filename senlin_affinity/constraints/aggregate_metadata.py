@@ -72,7 +72,7 @@ class AggregateMetadataConstraint(Constraint):
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`Constraint.check_host`."""
-        rules = resolved.once(_rules)
+        rules = resolved.memo(_rules)
         if not rules:
             return Verdict.skipped('aggregate_metadata.not_enforced')
         if resolved.flavor is None or resolved.snapshot.aggregates is None:
@@ -84,18 +84,18 @@ class AggregateMetadataConstraint(Constraint):
         names = [aggregate.name for aggregate in aggregates]
         verdicts = [rule.check(metadata, names) for rule in rules]
         verdict = next((verdict for verdict in verdicts if not verdict), verdicts[0])
-        strict = resolved.once(_strict)
+        strict = resolved.memo(_strict)
         if verdict and strict is not None and not strict.check(metadata, names):
             return Verdict.unknown(UNCERTAIN)
         return verdict
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host that the verdict depends on."""
-        return ('aggregates',) if resolved.once(_rules) else ()
+        return ('aggregates',) if resolved.memo(_rules) else ()
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
         """Return the verdict of each host; check only those whose metadata may not agree."""
-        agreement = resolved.once(_agreement)
+        agreement = resolved.memo(_agreement)
         if agreement is None:
             return super().check_hosts(resolved, hosts)
         is_told = agreement.are_told([host.aggregates for host in hosts])
@@ -144,10 +144,10 @@ def _metadata(aggregate: Aggregate) -> Mapping[str, str]:
 
 def _agreement(resolved: ResolvedRequest) -> Agreement | None:
     """Return the agreement with all aggregates if this project's filter alone counts, or None."""
-    rules, known = resolved.once(_rules), resolved.snapshot.aggregates
+    rules, known = resolved.memo(_rules), resolved.snapshot.aggregates
     if known is None or len(rules) != 1 or not isinstance(rules[0], Requirements):
         return None
-    if resolved.once(_strict) is not None:
+    if resolved.memo(_strict) is not None:
         return None
     return Agreement.of(rules[0], {each.uuid: _metadata(each) for each in known})
 

@@ -102,7 +102,7 @@ class AvailabilityZoneConstraint(Constraint):
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`Constraint.check_host`."""
-        wanted = resolved.once(wanted_zone)
+        wanted = resolved.memo(wanted_zone)
         if lost := _unmirrored(resolved, host):
             names = aggregate_membership.names(resolved, lost)
             return Verdict.rejected('availability_zone.not_mirrored', aggregates=names)
@@ -128,14 +128,14 @@ class AvailabilityZoneConstraint(Constraint):
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Explain why a spread over zones may fail: Nova may send a server to another zone."""
-        if is_hard_spread(resolved) and resolved.once(_is_any_stale):
+        if is_hard_spread(resolved) and resolved.memo(_is_any_stale):
             yield 'hosts that Placement has in the aggregates of another zone'
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host that the verdict depends on."""
-        wanted = resolved.once(wanted_zone)
+        wanted = resolved.memo(wanted_zone)
         if wanted is None:
-            return _READ if resolved.once(_is_own_zone_named) else ()
+            return _READ if resolved.memo(_is_own_zone_named) else ()
         is_by_name = wanted not in resolved.snapshot.zones.carried_by
         return _READ[:1] if is_by_name or resolved.is_enforced(ZONE_FILTER) else _READ
 
@@ -199,8 +199,8 @@ def _unmirrored(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
     """Return the host's aggregates that carry the zone, if Placement has it in none of them."""
     if not host.unmirrored or resolved.is_enforced(ZONE_FILTER):
         return frozenset()
-    is_own = resolved.once(_is_own_zone_named)
-    zone = host.availability_zone if is_own else resolved.once(wanted_zone)
+    is_own = resolved.memo(_is_own_zone_named)
+    zone = host.availability_zone if is_own else resolved.memo(wanted_zone)
     return aggregate_membership.unmirrored_in_zone(resolved, host, zone)
 
 
@@ -218,7 +218,7 @@ def _stale(resolved: ResolvedRequest, host: Host) -> frozenset[str]:
 
     If hosts are pinned, this constraint enforces the zone, by Nova's aggregates.
     """
-    carrying = resolved.snapshot.zones.carried_by.get(resolved.once(wanted_zone) or '', frozenset())
+    carrying = resolved.snapshot.zones.carried_by.get(resolved.memo(wanted_zone) or '', frozenset())
     is_ours = resolved.rules.is_pinned or resolved.is_enforced(ZONE_FILTER)
     if is_ours or not carrying.isdisjoint(host.aggregates):
         return frozenset()
@@ -231,7 +231,7 @@ def _is_member(resolved: ResolvedRequest, host: Host) -> bool | None:
     Return None if aggregates do not decide, or if none carries the zone.
     """
     zones = resolved.snapshot.zones
-    carrying = zones.carried_by.get(resolved.once(wanted_zone) or '')
+    carrying = zones.carried_by.get(resolved.memo(wanted_zone) or '')
     if carrying is None or not zones.is_by_aggregate or resolved.is_enforced(ZONE_FILTER):
         return None
     return not carrying.isdisjoint(host.aggregates)

@@ -76,11 +76,11 @@ class CandidatesConstraint(Constraint):
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """See :meth:`Constraint.check_request`."""
-        return resolved.once(_verdict)
+        return resolved.memo(_verdict)
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield a phrase that explains why Nova may place fewer servers than fit."""
-        if resolved.once(_verdict).code == 'candidates.cut':
+        if resolved.memo(_verdict).code == 'candidates.cut':
             limit = f'{LIMIT.key} ({resolved.option(LIMIT)})'
             yield f'{limit}, which hosts that filters refuse may fill'
 
@@ -104,7 +104,7 @@ def _verdict(resolved: ResolvedRequest) -> Verdict:
 
 def _offered(resolved: ResolvedRequest, hosts: Iterable[Host]) -> Iterator[Host]:
     """Yield the hosts that Placement may return, judged by zone, service and resources."""
-    zone = resolved.once(wanted_zone)
+    zone = resolved.memo(wanted_zone)
     carrying = resolved.snapshot.zones.carried_by.get(zone or '', frozenset())
     is_default = zone == resolved.snapshot.zones.default
     amounts = [] if resolved.demand is None else [*resolved.demand.amounts.items()]

@@ -27,7 +27,7 @@ from senlin_affinity.constraints.base import (
     Verdict,
 )
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.nova.host_status import DISABLED, is_left_behind
+from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 
 #: The length of an operator's reason in a remedy.
 _LONGEST = 80
@@ -46,7 +46,7 @@ class HostStateConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'host_state.up': Reason(
             'the compute service is enabled and up',
-            doubt=f'a provider still has the trait {DISABLED}',
+            caveat=f'a provider still has the trait {DISABLED}',
         ),
         'host_state.disabled': Reason(
             'the compute service is disabled', advice='enable the compute service of the host'
@@ -68,7 +68,7 @@ class HostStateConstraint(Constraint):
 
     def check_request(self, resolved: ResolvedRequest) -> Verdict:
         """See :meth:`Constraint.check_request`: the zone must be available."""
-        zone = resolved.once(wanted_zone)
+        zone = resolved.memo(wanted_zone)
         if zone is None or resolved.rules.is_pinned:
             return Verdict.skipped('host_state.any_zone')
         if zone in resolved.snapshot.unavailable_zones:
@@ -82,9 +82,9 @@ class HostStateConstraint(Constraint):
             return Verdict.rejected('host_state.disabled', **({'reason': reason} if reason else {}))
         if not host.up:
             return Verdict.rejected('host_state.down')
-        if is_left_behind(host) and not host.is_nested:
+        if has_stale_trait(host) and not host.is_nested:
             return Verdict.rejected('host_state.disabled_in_placement', trait=DISABLED)
-        return Verdict.passed('host_state.up', is_at_most=is_left_behind(host))
+        return Verdict.passed('host_state.up', is_at_most=has_stale_trait(host))
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host that the verdict depends on."""
@@ -98,7 +98,7 @@ class HostStateConstraint(Constraint):
         hosts = resolved.snapshot.hosts or ()
         idle = tuple(host for host in hosts if not _takes_servers(host))
         plain = tuple(host for host in idle if not host.disabled_reason)
-        disabled = [host.host for host in idle if not host.enabled or is_left_behind(host)]
+        disabled = [host.host for host in idle if not host.enabled or has_stale_trait(host)]
         down = [host.host for host in idle if not host.up]
         notes = {
             host.host: f'{host.host} was disabled: {shorten(host.disabled_reason, _LONGEST)}'
@@ -120,4 +120,4 @@ class HostStateConstraint(Constraint):
 
 
 def _takes_servers(host: Host) -> bool:
-    return host.enabled and host.up and not is_left_behind(host)
+    return host.enabled and host.up and not has_stale_trait(host)

@@ -28,7 +28,7 @@ from senlin_affinity.constraints.base import (
     ResolvedRequest,
     Verdict,
 )
-from senlin_affinity.model.reason import own
+from senlin_affinity.model.reason import tenant_reason
 from senlin_affinity.nova.alternatives import flavor_change, larger_flavors
 
 _GIB = 1024**3
@@ -52,18 +52,18 @@ class ImageConstraint(Constraint):
     is_unresolvable = True
     reasons: ClassVar[Mapping[str, Reason]] = {
         'image.fits': Reason('the flavor is large enough for the image'),
-        'image.not_active': own(
+        'image.not_active': tenant_reason(
             'the image is {status}, and Nova answers 400', advice='use an image that is active'
         ),
-        'image.min_ram': own(
+        'image.min_ram': tenant_reason(
             'the image asks for {min_ram} MiB of memory, the flavor has {ram}: Nova answers 400',
             advice='use a flavor with the memory that the image asks for',
         ),
-        'image.min_disk': own(
+        'image.min_disk': tenant_reason(
             'the image asks for a disk of {min_disk} GB, the flavor has {disk}: Nova answers 400',
             advice='use a flavor with the disk that the image asks for, or boot from a volume',
         ),
-        'image.size': own(
+        'image.size': tenant_reason(
             'the image has {size} GB, the disk of the flavor {disk}: Nova answers 400',
             advice='use a flavor with a disk that holds the image, or boot from a volume',
         ),

@@ -85,7 +85,7 @@ class ImageAggregatesConstraint(Constraint):
             for key, text in each.metadata.items():
                 found[key] = found.get(key, frozenset()) | values(text)
         is_known = True
-        for key, asked in resolved.once(_properties).items():
+        for key, asked in resolved.memo(_properties).items():
             options = found.get(key)
             if options is None or asked == '' or asked in options:
                 continue
@@ -103,7 +103,7 @@ class ImageAggregatesConstraint(Constraint):
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield the filter if an aggregate has a property of the image, and no namespace."""
-        asked, known = resolved.once(_properties), resolved.snapshot.aggregates or ()
+        asked, known = resolved.memo(_properties), resolved.snapshot.aggregates or ()
         if not all(asked.keys().isdisjoint(each.metadata) for each in known):
             yield _FILTER
         is_read = resolved.is_enforced(_FILTER) and resolved.image_properties

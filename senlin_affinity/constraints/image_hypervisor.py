@@ -99,7 +99,7 @@ class ImageHypervisorConstraint(Constraint):
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`Constraint.check_host`."""
-        asked = resolved.once(_asked)
+        asked = resolved.memo(_asked)
         if not asked:
             return Verdict.skipped('image_hypervisor.nothing')
         is_known = resolved.is_enforced(_FILTER) and asked.keys().isdisjoint(_MORE)
@@ -121,7 +121,7 @@ class ImageHypervisorConstraint(Constraint):
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host that the verdict depends on."""
-        return ('hypervisor_type', 'traits') if resolved.once(_asked) else ()
+        return ('hypervisor_type', 'traits') if resolved.memo(_asked) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield the assumption of no default architecture if hosts have several."""
@@ -129,7 +129,7 @@ class ImageHypervisorConstraint(Constraint):
             return
         traits = {host.traits for host in resolved.snapshot.hosts or ()}
         native = {each for one in traits for each in one if each.startswith(_NATIVE)}
-        if len(native) > 1 and _ARCH not in resolved.once(_asked):
+        if len(native) > 1 and _ARCH not in resolved.memo(_asked):
             yield NO_ARCHITECTURE
 
 

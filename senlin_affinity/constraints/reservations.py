@@ -37,7 +37,7 @@ from senlin_affinity.nova import aggregate_membership as aggregates
 from senlin_affinity.nova import isolated_aggregates
 from senlin_affinity.nova.alternatives import joining
 from senlin_affinity.nova.options import ISOLATION, TENANT_AGGREGATE, TENANTS
-from senlin_affinity.nova.placement_answer import answered
+from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.nova.reservations import (
     ENFORCED_BY,
     FLAVORS_ONLY,
@@ -151,7 +151,7 @@ class ReservationsConstraint(Constraint):
         """See :meth:`Constraint.check_host`."""
         verdicts = [
             part if isinstance(part, Verdict) else part.check(resolved, host)
-            for part in resolved.once(_parts)
+            for part in resolved.memo(_parts)
         ]
         if not verdicts:
             return Verdict.skipped('reservations.none')
@@ -162,7 +162,7 @@ class ReservationsConstraint(Constraint):
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host that the verdict depends on."""
         names = ('aggregates', 'unmirrored', 'stale_aggregates', 'grants')
-        return names if resolved.once(_parts) else ()
+        return names if resolved.memo(_parts) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield assumptions about an unknown image, and options of Nova's request filters.
@@ -180,7 +180,7 @@ class ReservationsConstraint(Constraint):
 
         No host is added to an aggregate that is kept for others.
         """
-        parts = [part for part in resolved.once(_parts) if isinstance(part, _Part)]
+        parts = [part for part in resolved.memo(_parts) if isinstance(part, _Part)]
         own = frozenset().union(*(any_of for part in parts for any_of in part.member_of.required))
         yield from joining(resolved, evaluation.rejected, own, kept_for_others(resolved))
         if NO_RESERVATION in evaluation.codes:
@@ -205,7 +205,7 @@ def _is_granted(resolved: ResolvedRequest, host: Host) -> bool:
     """Check whether Placement grants the host to a query that excludes isolated aggregates."""
     if host.grants is None or resolved.image_properties is None:
         return False
-    grant = host.grant(resolved.once(answered).query)
+    grant = host.grant(resolved.memo(placement_answer).query)
     return grant is not None and grant.room > 0
 
 

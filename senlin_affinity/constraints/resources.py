@@ -52,9 +52,9 @@ from senlin_affinity.model.host import Resource
 from senlin_affinity.model.verdict import Outcome
 from senlin_affinity.nova.alternatives import flavor_change, smaller_flavors
 from senlin_affinity.nova.candidate_query import are_aggregates_asked
-from senlin_affinity.nova.host_status import is_left_behind
+from senlin_affinity.nova.host_status import has_stale_trait
 from senlin_affinity.nova.options import FALLBACK_OFF
-from senlin_affinity.nova.placement_answer import answered, may_take_of_pools
+from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
 from senlin_affinity.nova.plain_rooms import plain_rooms
 
 _FIELDS = 'hypervisor_type is_nested is_partial enabled availability_zone aggregates'
@@ -112,25 +112,25 @@ class ResourcesConstraint(Constraint):
         """See :meth:`Constraint.check_host`."""
         if host.grants is None:
             return self._by_model(resolved, host)
-        asked = resolved.once(answered)
+        asked = resolved.memo(placement_answer)
         grant = host.grant(asked.query)
         if grant is not None and grant.room:
             is_vague = host.is_vsphere or may_take_of_pools(resolved, host)
             is_at_most = is_vague or grant.room != grant.certain
             least = grant.certain if is_at_most and not is_vague else None
-            return resolved.once(_enough)(grant.room, is_at_most, least)
+            return resolved.memo(_enough)(grant.room, is_at_most, least)
         modelled = self._by_model(resolved, host)
         if modelled.outcome is Outcome.REJECT or asked.query is None:
             return modelled
         if grant is None and _is_excluded(resolved, host):
             return modelled.with_caveat() if modelled.outcome is Outcome.PASS else modelled
-        if grant is not None or asked.is_whole:
+        if grant is not None or asked.is_complete:
             return Verdict.rejected('resources.not_granted')
         return modelled.with_caveat() if modelled.room else modelled
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
         """Return the verdict of each host; hosts with an equal exact number share a verdict."""
-        enough, numbers = resolved.once(_enough), plain_rooms(resolved, hosts)
+        enough, numbers = resolved.memo(_enough), plain_rooms(resolved, hosts)
         by_number = {number: enough(number, False) for number in {*numbers} if number > 0}
         verdicts = [*map(by_number.get, numbers)]
         known: dict[Hashable, Verdict] = {}
@@ -167,17 +167,17 @@ class ResourcesConstraint(Constraint):
             capacity, used, max_unit, step_size, is_sum, pool = has
             here = (capacity - used) // amount
             if here < 1 or amount % step_size or (max_unit is not None and amount > max_unit):
-                return resolved.once(_too_little)(name, amount, has, 0)
+                return resolved.memo(_too_little)(name, amount, has, 0)
             room = here if room is None or here < room else room
             if is_sum or pool or name not in UNIT_CLASSES:
-                is_at_most = is_at_most or is_sum or has.is_limit_untold(name, amount)
+                is_at_most = is_at_most or is_sum or has.is_max_unit_unknown(name, amount)
                 is_at_most = is_at_most or (pool is not None and are_aggregates_asked(resolved))
         if not is_known:
             return Verdict.unknown('resources.unknown', room=room)
         # Placement's candidate names no host if a sharing provider gives everything.
         is_shared = all(host.resources[name].pool for name in asked.amounts)
         is_at_most = is_at_most or is_shared or host.is_nested or host.is_vsphere
-        return resolved.once(_enough)(room, is_at_most)
+        return resolved.memo(_enough)(room, is_at_most)
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Check whether some hosts share resources."""
@@ -209,7 +209,7 @@ class ResourcesConstraint(Constraint):
             planned = sum(resolved.placed.get(name, 0) for name in names[domain])
             room = (has.capacity - has.used) // amount - planned
             if room < 1:
-                verdicts[domain] = resolved.once(_too_little)(domain.by, amount, has, planned)
+                verdicts[domain] = resolved.memo(_too_little)(domain.by, amount, has, planned)
             else:
                 verdicts[domain] = Verdict.passed('resources.room', room=room)
         return verdicts
@@ -231,7 +231,7 @@ class ResourcesConstraint(Constraint):
 
 def _is_excluded(resolved: ResolvedRequest, host: Host) -> bool:
     """Check whether another constraint reports why the host is not an allocation candidate."""
-    if not host.enabled or (is_left_behind(host) and not host.is_nested):
+    if not host.enabled or (has_stale_trait(host) and not host.is_nested):
         return True
     return not all(each.check_host(resolved, host) for each in _IN_QUERY)
 

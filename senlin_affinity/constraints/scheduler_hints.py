@@ -74,7 +74,7 @@ class SchedulerHintsConstraint(Constraint):
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`Constraint.check_host`."""
-        hints = resolved.once(_hints)
+        hints = resolved.memo(_hints)
         if not hints:
             return Verdict.skipped('scheduler_hints.none')
         enforced = scheduler_hints.enforced(resolved)
@@ -93,12 +93,12 @@ class SchedulerHintsConstraint(Constraint):
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the hosts that have a server of the hints, or may have one."""
-        hints = resolved.once(_hints)
+        hints = resolved.memo(_hints)
         return frozenset().union(*(hint.hosts | hint.possible for hint in hints))
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Yield the filters that read the hints."""
-        return (OF_SERVERS[hint.name] for hint in resolved.once(_hints))
+        return (OF_SERVERS[hint.name] for hint in resolved.memo(_hints))
 
     def caveats(self, resolved: ResolvedRequest) -> Iterator[str]:
         """Return a description of each other hint that may reject hosts."""

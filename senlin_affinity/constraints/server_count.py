@@ -59,11 +59,11 @@ class ServerCountConstraint(Constraint):
         ),
         'server_count.not_counted': Reason(
             'may hold {most} servers, and how many it holds is not known',
-            doubt='how many servers a host holds is not known',
+            caveat='how many servers a host holds is not known',
         ),
         'server_count.unknown': Reason(
             'how many servers it may hold is not known',
-            doubt='how many servers a host may hold is not known',
+            caveat='how many servers a host may hold is not known',
         ),
         'server_count.not_enforced': Reason(
             'not enforced here: the scheduler counts no servers of a host'
@@ -72,7 +72,7 @@ class ServerCountConstraint(Constraint):
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`Constraint.check_host`."""
-        if not resolved.once(_is_enforced):
+        if not resolved.memo(_is_enforced):
             return Verdict.skipped('server_count.not_enforced')
         most = _limit(resolved, host)
         if most is None:
@@ -87,11 +87,11 @@ class ServerCountConstraint(Constraint):
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host, beside its servers, that the verdict depends on."""
-        return ('aggregates',) if resolved.once(_is_enforced) else ()
+        return ('aggregates',) if resolved.memo(_is_enforced) else ()
 
     def specific_hosts(self, resolved: ResolvedRequest) -> Collection[str] | None:
         """Return None (the servers of every host count), or () without the filters."""
-        return None if resolved.once(_is_enforced) else ()
+        return None if resolved.memo(_is_enforced) else ()
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption | Switch]:
         """Yield the filters whose limit something sets, or the default limit if one is enabled."""
@@ -99,7 +99,7 @@ class ServerCountConstraint(Constraint):
             yield _OF_HOSTS
         if any(KEY in each.metadata for each in resolved.snapshot.aggregates or ()):
             yield _OF_AGGREGATES
-        if resolved.once(_is_enforced) and not resolved.rules.is_explicit(MOST):
+        if resolved.memo(_is_enforced) and not resolved.rules.is_explicit(MOST):
             yield DEFAULT.of(most=resolved.option(MOST))
 
 

@@ -78,7 +78,7 @@ class ServerGroupConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'server_group.free_slots': Reason(
             'server group {group} has room here',
-            doubt="members may be hidden, or Nova's retries may run out",
+            caveat="members may be hidden, or Nova's retries may run out",
         ),
         'server_group.host_full': Reason(
             'holds {members} servers of group {group}, '
@@ -113,10 +113,10 @@ class ServerGroupConstraint(Constraint):
         return self._of_host(resolved, group, host.host)
 
     def _of_host(self, resolved: ResolvedRequest, group: ServerGroup, host: str) -> Verdict:
-        if group.policy in FILTERS and resolved.once(holding) is None:
+        if group.policy in FILTERS and resolved.memo(holding) is None:
             facts: dict[str, Any] = {'policy': group.policy, 'filter': FILTERS[group.policy]}
             return Verdict.skipped('server_group.not_enforced', **facts)
-        held, hidden = resolved.once(counted)
+        held, hidden = resolved.memo(counted)
         members = held.get(host, 0)
         slots = group.free_slots(members)
         if slots is not None:
@@ -127,8 +127,8 @@ class ServerGroupConstraint(Constraint):
             is_at_most = (
                 group.has_lost_members
                 or host in hidden
-                or resolved.once(is_any_hidden)
-                or resolved.once(may_run_out)
+                or resolved.memo(is_any_hidden)
+                or resolved.memo(may_run_out)
             )
             return Verdict.passed(
                 'server_group.free_slots', room=slots, is_at_most=is_at_most, **facts
@@ -137,7 +137,7 @@ class ServerGroupConstraint(Constraint):
             return Verdict.skipped('server_group.only_weighs', policy=group.policy or 'no policy')
         hosts = sorted(resolved.members_on)
         if members:
-            is_at_most = resolved.once(may_run_out)
+            is_at_most = resolved.memo(may_run_out)
             return Verdict.passed(
                 'server_group.members_here', is_at_most=is_at_most, group=group.name
             )
@@ -155,14 +155,14 @@ class ServerGroupConstraint(Constraint):
         """Return the hosts that have members, or may have some."""
         if resolved.server_group is None:
             return ()
-        held, hidden = resolved.once(counted)
+        held, hidden = resolved.memo(counted)
         return held.keys() | hidden
 
     def has_domains(self, resolved: ResolvedRequest) -> bool:
         """Check whether the group has a limit and a service host has several hypervisors."""
         group = resolved.server_group
         is_limited = group is not None and group.max_server_per_host is not None
-        is_limited = is_limited and resolved.once(holding) is not None
+        is_limited = is_limited and resolved.memo(holding) is not None
         return is_limited and resolved.snapshot.has_shared_services
 
     def domains(self, resolved: ResolvedRequest, host: Host) -> Collection[Domain]:
@@ -181,7 +181,7 @@ class ServerGroupConstraint(Constraint):
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[Assumption]:
         """Yield assumptions about hidden members and about Nova's late check."""
         group, snapshot = resolved.server_group, resolved.snapshot
-        if group is None or snapshot.hosts is None or resolved.once(holding) is None:
+        if group is None or snapshot.hosts is None or resolved.memo(holding) is None:
             return
         is_late_check_set = resolved.rules.is_explicit(NO_LATE_CHECK)
         if is_only_checked_late(resolved) and not is_late_check_set:
@@ -191,7 +191,7 @@ class ServerGroupConstraint(Constraint):
         if snapshot.soft_deleted is None and not resolved.rules.is_explicit(RECLAIM):
             yield NO_SOFT_DELETED
         is_set = is_late_check_set and resolved.rules.is_explicit(ATTEMPTS)
-        if not is_only_checked_late(resolved) and resolved.once(checked_late) and not is_set:
+        if not is_only_checked_late(resolved) and resolved.memo(checked_late) and not is_set:
             yield LATE_CHECK
 
     def without(self, resolved: ResolvedRequest) -> Data:

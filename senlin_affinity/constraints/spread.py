@@ -109,7 +109,7 @@ class SpreadConstraint(Constraint):
                 unknown = Verdict.unknown('spread.unknown', by=spread.by)
             elif not names:
                 return Verdict.rejected('spread.no_domain', by=spread.by)
-            elif spread.by == ZONE and names == {resolved.once(default_zone)}:
+            elif spread.by == ZONE and names == {resolved.memo(default_zone)}:
                 zone = host.availability_zone
                 return Verdict.rejected('spread.default_zone', by=spread.by, domain=zone)
             elif len(names) > 1:

@@ -38,7 +38,7 @@ from senlin_affinity.model.flavor import Demand
 from senlin_affinity.nova import root_traits
 from senlin_affinity.nova.isolated_aggregates import REQUIRED
 from senlin_affinity.nova.options import IMAGE_METADATA, IMAGE_TYPES
-from senlin_affinity.nova.placement_answer import answered
+from senlin_affinity.nova.placement_answer import placement_answer
 
 _KEY = re.compile(r'trait[a-zA-Z0-9_-]{0,64}:')
 NO_TYPES = Assumption(
@@ -70,7 +70,7 @@ class TraitsConstraint(Constraint):
     reasons: ClassVar[Mapping[str, Reason]] = {
         'traits.present': Reason(
             'has the traits {required}',
-            doubt='which provider has a trait, or what else Nova requires, is not known',
+            caveat='which provider has a trait, or what else Nova requires, is not known',
         ),
         'traits.missing': Reason(
             'lacks {missing}',
@@ -84,7 +84,7 @@ class TraitsConstraint(Constraint):
         ),
         'traits.no_owner': Reason(
             'lacks OWNER_NOVA, which other hosts have',
-            doubt='a host lacks OWNER_NOVA, which Nova requires once every compute service sets it',
+            caveat='a host lacks OWNER_NOVA, which Nova requires if every compute service sets it',
         ),
         'traits.none': Reason('no traits are asked for'),
         'traits.unknown': Reason('what the flavor requires here is not known'),
@@ -98,14 +98,14 @@ class TraitsConstraint(Constraint):
         return verdict
 
     def _of_traits(self, resolved: ResolvedRequest, host: Host) -> Verdict:
-        asked = resolved.once(_demand)
+        asked = resolved.memo(_demand)
         if asked is None:
             return Verdict.unknown('traits.unknown')
-        is_open = resolved.once(root_traits.is_open)
+        is_open = resolved.memo(root_traits.is_open)
         if not (asked.required or asked.forbidden or is_open):
             return Verdict.skipped('traits.none')
         required = ', '.join(sorted(asked.required)) or '(none)'
-        if host.grant(resolved.once(answered).query) is not None:
+        if host.grant(resolved.memo(placement_answer).query) is not None:
             return Verdict.passed('traits.present', is_at_most=is_open, required=required)
         missing = asked.required - host.traits
         unwanted = asked.forbidden & host.traits
@@ -129,13 +129,13 @@ class TraitsConstraint(Constraint):
 
     def host_fields(self, resolved: ResolvedRequest) -> Collection[str]:
         """Return the fields of a host that the verdict depends on."""
-        asked, is_owned = resolved.once(_demand), resolved.once(root_traits.are_some_owned)
+        asked, is_owned = resolved.memo(_demand), resolved.memo(root_traits.are_some_owned)
         is_asked = asked is not None and (asked.required or asked.forbidden)
         return _READ if is_asked or is_owned else ()
 
     def proposals(self, resolved: ResolvedRequest, evaluation: Evaluated) -> Iterator[Change]:
         """Yield the change of adding missing custom traits to hosts."""
-        asked = resolved.once(_demand)
+        asked = resolved.memo(_demand)
         required = frozenset() if asked is None else asked.required
         hosts = tuple(
             host

@@ -34,7 +34,7 @@ class Resource(NamedTuple):
     is_sum: bool = False
     pool: str | None = None
 
-    def is_limit_untold(self, name: str, amount: int) -> bool:
+    def is_max_unit_unknown(self, name: str, amount: int) -> bool:
         """Return whether an unknown ``max_unit`` may reject this amount.
 
         False for an amount of 1, and for VCPU, MEMORY_MB and DISK_GB.

@@ -25,26 +25,26 @@ class Reason:
     ``detail`` is the fact that a line of counts shows in brackets, such as the resource class.
     ``for_owner`` is the sentence for a cluster owner who may not list hosts: a format string for
     the owner's own inputs (``preflight.disclosure``), for a constraint that the owner could drop.
-    None: only operators read the code. ``doubt`` is a text without facts that explains why an upper
-    bound may be too high; it defaults to a ``sentence`` without facts.
+    None: only operators read the code. ``caveat`` is a text without facts that explains why an
+    upper bound may be too high; it defaults to a ``sentence`` without facts.
     """
 
     sentence: str
     advice: str = ''
     detail: str = ''
     for_owner: str | None = None
-    doubt: str = ''
+    caveat: str = ''
 
 
-def own(sentence: str, advice: str = '') -> Reason:
+def tenant_reason(sentence: str, advice: str = '') -> Reason:
     """Return the reason of a request constraint whose facts all come from the owner's own input."""
     return Reason(sentence, advice, for_owner=sentence)
 
 
-def doubt(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
+def caveat(verdict: Verdict, reasons: Mapping[str, Reason]) -> str:
     """Return why an upper bound may be too high; '' if the constraint declares no such text."""
     reason = reasons.get(verdict.code, Reason(''))
-    return reason.doubt or ('' if '{' in reason.sentence else reason.sentence)
+    return reason.caveat or ('' if '{' in reason.sentence else reason.sentence)
 
 
 def is_for_owner(reasons: Mapping[str, Reason]) -> bool:

@@ -166,7 +166,7 @@ class ResolvedRequest:
         """Return whether the cloud's scheduler runs this filter."""
         return name in self.request.enabled_filters
 
-    def once(self, work: Callable[[ResolvedRequest], _Worked]) -> _Worked:
+    def memo(self, work: Callable[[ResolvedRequest], _Worked]) -> _Worked:
         """Return ``work(self)``, which is computed on the first call only."""
         try:
             known: _Worked = self._worked_out[work]

@@ -127,5 +127,5 @@ def checked_late(resolved: ResolvedRequest) -> int:
 
 def may_run_out(resolved: ResolvedRequest) -> bool:
     """Check whether Nova may give up because it tried only hosts that the late check rejects."""
-    number = resolved.once(checked_late)
+    number = resolved.memo(checked_late)
     return not resolved.rules.is_pinned and number >= resolved.option(ATTEMPTS)

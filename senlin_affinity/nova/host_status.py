@@ -32,7 +32,7 @@ _MEMBERSHIP = (
 )
 
 
-def is_left_behind(host: Host) -> bool:
+def has_stale_trait(host: Host) -> bool:
     """Check whether the service is enabled, but its provider has the trait of a disabled one."""
     return host.enabled and DISABLED in host.traits
 

@@ -16,28 +16,28 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
 
 
-class Answered(NamedTuple):
-    """A query that Placement answered, or None; ``is_whole``: the answer is complete."""
+class PlacementAnswer(NamedTuple):
+    """A query that Placement answered, or None; ``is_complete``: the answer is complete."""
 
     query: str | None = None
-    is_whole: bool = False
+    is_complete: bool = False
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Return whether there is an answer that may be incomplete."""
-        return self.query is not None and not self.is_whole
+        return self.query is not None and not self.is_complete
 
 
-NOT_ASKED = Answered()
+NOT_ASKED = PlacementAnswer()
 
 
-def answered(resolved: ResolvedRequest) -> Answered:
-    """Return the query of the request, if it was answered. For :meth:`ResolvedRequest.once`."""
+def placement_answer(resolved: ResolvedRequest) -> PlacementAnswer:
+    """Return the query of the request, if it was answered. For :meth:`ResolvedRequest.memo`."""
     known = queries(resolved.snapshot)
     query = candidate_query.query(resolved) if known else None
     if query not in known:
         return NOT_ASKED
-    return Answered(query, query in resolved.snapshot.answered)
+    return PlacementAnswer(query, query in resolved.snapshot.answered)
 
 
 def queries(snapshot: CloudSnapshot) -> frozenset[str]:
@@ -51,7 +51,7 @@ def may_take_of_pools(resolved: ResolvedRequest, host: Host) -> bool:
     If the host has several providers of the class, Placement chooses one of them.
     """
     has = host.resources or {}
-    return any(name in has and has[name].is_sum for name in resolved.once(_scarce))
+    return any(name in has and has[name].is_sum for name in resolved.memo(_scarce))
 
 
 def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
@@ -59,13 +59,13 @@ def _scarce(resolved: ResolvedRequest) -> frozenset[str]:
     pools = resolved.snapshot.pools
     if not pools or resolved.demand is None:
         return frozenset()
-    asked, answer = resolved.demand.amounts, resolved.once(answered)
+    asked, answer = resolved.demand.amounts, resolved.memo(placement_answer)
     names = frozenset(asked).intersection(chain(*pools.values()))
     wanted: Counter[tuple[str | None, str]] = Counter()
     for host in resolved.snapshot.hosts or ():
         grant = host.grant(answer.query)
         if grant is None:
-            if not answer.is_whole:
+            if not answer.is_complete:
                 return names
             continue
         for name in names:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from senlin_affinity.model.bounds import Bounds
 from senlin_affinity.model.flavor import MEMORY_MB, PCPU, VCPU, Demand
-from senlin_affinity.model.reason import Reason, own
+from senlin_affinity.model.reason import Reason, tenant_reason
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import Flavor, Quota
 from senlin_affinity.model.verdict import Outcome, Verdict
@@ -37,40 +37,40 @@ SERVER_GROUP_MEMBERS = 'server_group_members'
 METADATA_ITEMS = 'metadata_items'
 
 REASONS: Mapping[str, Reason] = {
-    'quota.server_groups': own(
+    'quota.server_groups': tenant_reason(
         'the project has {used} of {limit} server groups: no room for one more',
         advice='delete a server group that is not in use, name an existing one, or raise the '
         'quota server_groups',
     ),
-    'quota.server_group_members': own(
+    'quota.server_group_members': tenant_reason(
         'server group {group} has {members} of {limit} members allowed: no room for {wanted} more',
         advice='raise the quota server_group_members, or split the cluster over two groups',
     ),
-    'quota.instances': own(
+    'quota.instances': tenant_reason(
         'the project has {used} of {limit} instances: no room for {wanted} more',
         advice='raise the quota instances, or delete servers',
     ),
-    'quota.cores': own(
+    'quota.cores': tenant_reason(
         'the project uses {used} of {limit} cores: no room for {wanted} times {each} more',
         advice='raise the quota cores, delete servers, or use a smaller flavor',
     ),
-    'quota.ram': own(
+    'quota.ram': tenant_reason(
         'the project uses {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
         advice='raise the quota ram, delete servers, or use a smaller flavor',
     ),
-    'quota.user_instances': own(
+    'quota.user_instances': tenant_reason(
         'the user has {used} of {limit} instances: no room for {wanted} more',
         advice="raise the user's quota instances, or delete servers",
     ),
-    'quota.user_cores': own(
+    'quota.user_cores': tenant_reason(
         'the user has {used} of {limit} cores: no room for {wanted} times {each} more',
         advice="raise the user's quota cores, delete servers, or use a smaller flavor",
     ),
-    'quota.user_ram': own(
+    'quota.user_ram': tenant_reason(
         'the user has {used} of {limit} MiB of ram: no room for {wanted} times {each} more',
         advice="raise the user's quota ram, delete servers, or use a smaller flavor",
     ),
-    'quota.metadata_items': own(
+    'quota.metadata_items': tenant_reason(
         'each server has {items} metadata items, and the quota metadata_items allows {limit}',
         advice='remove metadata from the profile, or raise the quota metadata_items',
     ),

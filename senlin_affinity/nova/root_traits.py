@@ -37,7 +37,7 @@ def required(resolved: ResolvedRequest) -> frozenset[str]:
 def may_lack_owner(resolved: ResolvedRequest, host: Host) -> bool:
     """Check whether Nova may require ``OWNER_NOVA``, which other hosts have and this one lacks."""
     is_lacking = bool(host.traits) and OWNER not in host.traits
-    return is_lacking and resolved.once(are_some_owned)
+    return is_lacking and resolved.memo(are_some_owned)
 
 
 def are_some_owned(resolved: ResolvedRequest) -> bool:

@@ -38,7 +38,7 @@ def domain_of(resolved: ResolvedRequest, by: str, host: Host) -> str | None:
     """
     if by == ZONE:
         zone = host.availability_zone
-        return None if zone == resolved.once(default_zone) else zone
+        return None if zone == resolved.memo(default_zone) else zone
     names = domains_of(resolved.snapshot, by, host)
     return next(iter(names)) if names is not None and len(names) == 1 else None
 
@@ -64,7 +64,7 @@ def servers(resolved: ResolvedRequest, by: str) -> Counter[str]:
         host = hosts.get(member.host or '')
         if host is not None:
             found[domain_of(resolved, by, host)] += 1
-        elif by == ZONE and member.zone != resolved.once(default_zone):
+        elif by == ZONE and member.zone != resolved.memo(default_zone):
             found[member.zone] += 1
     for name, number in resolved.placed.items():
         found[domain_of(resolved, by, hosts[name])] += number

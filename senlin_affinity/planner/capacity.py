@@ -15,12 +15,12 @@ from operator import and_
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
 from senlin_affinity.model.flavor import DISK_GB
 from senlin_affinity.model.host import Host
-from senlin_affinity.model.reason import Reason, doubt
+from senlin_affinity.model.reason import Reason, caveat
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.group_policy import holding, is_only_checked_late
-from senlin_affinity.nova.placement_answer import answered, may_take_of_pools
+from senlin_affinity.nova.placement_answer import may_take_of_pools, placement_answer
 from senlin_affinity.planner.domains import DomainCapacity
 from senlin_affinity.planner.matrix import VerdictMatrix
 from senlin_affinity.planner.row import Row
@@ -45,7 +45,7 @@ def is_open_affinity(resolved: ResolvedRequest) -> bool:
 
 def has_unknown_host(resolved: ResolvedRequest) -> bool:
     """Check whether an affinity group uses a single host that is not known."""
-    return resolved.once(holding) == AFFINITY and not resolved.members_on
+    return resolved.memo(holding) == AFFINITY and not resolved.members_on
 
 
 def total_capacity(
@@ -169,7 +169,7 @@ def _caveats(
 ) -> Iterator[str]:
     """Yield the caveats about hosts."""
     asked = {} if resolved.demand is None else resolved.demand.amounts
-    answer = resolved.once(answered)
+    answer = resolved.memo(placement_answer)
     known: set[int] = set()
     for host, row in hosts:
         if row.unbounded:
@@ -184,7 +184,7 @@ def _caveats(
             disk = (host.resources or {}).get(DISK_GB)
             is_shared = disk is not None and disk.is_sum and DISK_GB in asked
             yield 'shared resources' if is_shared else CHOICE
-        elif grant is None and host.grants is not None and answer.is_cut:
+        elif grant is None and host.grants is not None and answer.is_truncated:
             yield "Placement's answer, which may be cut"
         elif host.is_nested and not is_exact:
             yield 'hosts with nested resource providers'
@@ -192,7 +192,7 @@ def _caveats(
             yield 'shared resources'
         elif host.is_vsphere:
             yield 'vSphere clusters'
-        elif any(has.is_limit_untold(name, asked.get(name, 0)) for name, has in resources):
+        elif any(has.is_max_unit_unknown(name, asked.get(name, 0)) for name, has in resources):
             yield 'resource classes whose unit limits Placement does not tell'
         elif any(has.pool for _name, has in resources):
             yield 'shared resources'
@@ -204,5 +204,5 @@ def _caveats(
             known.add(id(row))
             for name, verdict in row.verdicts.items():
                 if verdict.bounds.is_at_most:
-                    why = doubt(verdict, reasons)
+                    why = caveat(verdict, reasons)
                     yield f'constraint {name}{why and f" ({why})"}'

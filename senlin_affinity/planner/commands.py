@@ -18,7 +18,7 @@ from senlin_affinity.model.server_group import (
     RULES_MICROVERSION,
     SOFT_POLICIES_MICROVERSION,
 )
-from senlin_affinity.nova.host_status import DISABLED, is_left_behind
+from senlin_affinity.nova.host_status import DISABLED, has_stale_trait
 from senlin_affinity.planner.changes import carry_out
 
 #: osc-placement has traits from this microversion on.
@@ -68,7 +68,7 @@ def _server_group(resolved: ResolvedRequest, value: Mapping[str, Any]) -> Iterat
 def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> Iterator[_Words]:
     """Enable services. If only the trait is stale, remove it: Nova would not write it again."""
     known, chosen = resolved.snapshot.hosts or (), set(value)
-    stale = [each for each in known if each.host in chosen and is_left_behind(each)]
+    stale = [each for each in known if each.host in chosen and has_stale_trait(each)]
     enabled = {each.host for each in stale}
     for name in (name for name in value if name not in enabled):
         yield ('compute', 'service', 'set', '--enable', *_named(name, 'nova-compute'))

@@ -17,7 +17,7 @@ from senlin_affinity.model.host import Host
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.verdict import Verdict
-from senlin_affinity.nova.placement_answer import answered
+from senlin_affinity.nova.placement_answer import placement_answer
 from senlin_affinity.planner import plugin_errors, scheduler_filters
 from senlin_affinity.planner.assignment import choose
 from senlin_affinity.planner.capacity import Capacity, has_unknown_host, total_capacity
@@ -145,6 +145,6 @@ def _unmodelled(
 
 def _is_granted(resolved: ResolvedRequest, matrix: VerdictMatrix) -> bool:
     """Check whether Placement's answer covers each host that takes servers."""
-    query = resolved.once(answered).query
+    query = resolved.memo(placement_answer).query
     hosts = zip(resolved.snapshot.hosts or (), matrix.upper, strict=True)
     return all(host.grant(query) is not None for host, upper in hosts if upper != 0)

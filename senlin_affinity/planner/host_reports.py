@@ -80,7 +80,7 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
     names = resolved.snapshot.host_names
     placed = Counter(chosen)
     if placed:
-        affinity = resolved.once(holding) == AFFINITY
+        affinity = resolved.memo(holding) == AFFINITY
         on_host = Counter([names[index] for index in chosen])
         changed = sorted(placed)
         if affinity or resolved.snapshot.has_shared_services:

@@ -52,7 +52,7 @@ class ZoneAssignment:
         planned = tuple(placed.zone for placed in decision.placements)
         left = decision.wanted - len(planned)
         # A node of the default zone may use the capacity of another zone.
-        is_anywhere = self.resolved.once(default_zone) in planned
+        is_anywhere = self.resolved.memo(default_zone) in planned
         is_anywhere |= any(map(self._is_unmirrored, decision.placements))
         if is_anywhere or not any(planned) or (left and decision.fits is not False):
             return ()
@@ -95,7 +95,7 @@ class ZoneAssignment:
         The default zone is left out, because Nova does not restrict servers to it.
         """
         hosts_after, snapshot = self.decision.hosts_after, self.resolved.snapshot
-        default = {self.resolved.once(default_zone)}
+        default = {self.resolved.memo(default_zone)}
         if hosts_after is None:
             return {*(snapshot.availability_zones or ())} - snapshot.unavailable_zones - default
         closing = {item.name for item in constraints if not is_of_domains(item)}

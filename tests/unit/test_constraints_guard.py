@@ -53,8 +53,8 @@ def test_it_has_a_file_of_its_own(constraint):
 
 def test_a_doubt_names_nothing_of_a_host(constraint):
     """It is in the line, which everybody may read."""
-    doubts = [reason.doubt for reason in constraint.reasons.values()]
-    assert [doubt for doubt in doubts if '{' in doubt or doubt.endswith('.')] == []
+    caveats = [reason.caveat for reason in constraint.reasons.values()]
+    assert [each for each in caveats if '{' in each or each.endswith('.')] == []
 
 
 def test_it_declares_all_that_is_asked_for(constraint):

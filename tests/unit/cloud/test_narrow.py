@@ -9,7 +9,7 @@ from senlin_affinity.cloud import clients, cloud_view, few, narrow
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import CloudError
-from senlin_affinity.model.reason import Reason, own
+from senlin_affinity.model.reason import Reason, tenant_reason
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.policy.binding import Binding
@@ -614,7 +614,7 @@ class Fenced(Constraint):
 
     name, order, summary, needs, filters = 'fenced', 5, 'fenced', ('hosts',), ()
     is_host_specific, enforced_by_placement = True, True
-    reasons: ClassVar = {'fenced.no': own('they stay behind the fence'), 'fenced.ok': Reason('')}
+    reasons: ClassVar = {'fenced.no': tenant_reason('they are fenced'), 'fenced.ok': Reason('')}
 
     def check_host(self, resolved, host):
         is_fenced = host.host == 'cmp-0'

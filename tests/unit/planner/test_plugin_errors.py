@@ -32,7 +32,7 @@ class Odd(Constraint):
     reasons: ClassVar = {
         'odd.ok': Reason('ok'),
         'odd.of': Reason('{host} is fine'),
-        'odd.why': Reason('{host} may be fine', doubt='who knows'),
+        'odd.why': Reason('{host} may be fine', caveat='who knows'),
     }
 
     def check_host(self, resolved, host):
