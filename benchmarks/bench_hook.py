@@ -64,7 +64,7 @@ ZONE, TOGETHER, FULL = 'az-small', 'together', 20
 #: With it, every aggregate of a host counts.
 FILTER = 'AggregateInstanceTypeFilter'
 NOVAS_LIMIT = 1000
-_WHOLE = "an administrator's refusal is that of the whole look, with its reasons and remedies"
+_WHOLE = "an administrator's rejection reads the whole cloud for its reasons and remedies"
 
 
 class Cloud(Canned):
