@@ -34,11 +34,11 @@ from senlin_affinity.model.errors import CloudError
 
 GROUP = cfg.OptGroup(
     'senlin_affinity_cloud',
-    title="The cloud's eyes",
-    help='The log-in that the policy in Senlin looks at hosts, services, aggregates and Placement '
-    "with, and only looks. Without auth_type or auth_section, it is each cluster owner's own, and "
-    'for plain users nothing is known of hosts. auth_section = authentication is the service user '
-    "of Senlin's own group of this name.",
+    title='Operator credentials',
+    help='The read-only credentials with which the policy in Senlin reads hosts, services, '
+    "aggregates and Placement. Without auth_type and auth_section, those of each cluster's owner "
+    'are used, and the hosts are not known for tenants. auth_section = authentication selects the '
+    "service user of Senlin's own group of this name.",
 )
 #: Senlin's group of this name has its own options for a log-in.
 _SENLINS = 'authentication'

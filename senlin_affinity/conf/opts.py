@@ -42,14 +42,14 @@ from senlin_affinity.policy.schema import PREFLIGHTS
 AFFINITY = cfg.OptGroup(
     'affinity',
     title='Affinity policy',
-    help='How the affinity policy of senlin-affinity talks to the cloud.',
+    help='Options of the affinity policy of senlin-affinity.',
 )
 
 SCHEDULER = cfg.OptGroup(
     'scheduler',
     title='Reserved, isolated and tenant aggregates',
-    help='Which aggregates are kept for some: the policy and the preflight keep to it. '
-    'The last three must be what nova.conf says in its own [scheduler].',
+    help='Reserved and isolated aggregates, and aggregates of tenants, for policy and preflight. '
+    'The last three options must have the values of [scheduler] in nova.conf.',
 )
 
 AFFINITY_OPTIONS: tuple[Any, ...] = (
@@ -57,38 +57,38 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
         'request_timeout',
         default=60,
         min=0.1,
-        help='Seconds that Keystone, Nova, Placement or Glance may be silent. A log-in, the search '
-        'for a service, and a request with all of its answer end after three times as long.',
+        help='Seconds for which Keystone, Nova, Placement or Glance may be silent. A login, the '
+        'discovery of a service, and a request with its answer fail after three times this value.',
     ),
     cfg.IntOpt(
         'max_answer_size',
         default=128,
         min=1,
-        help='MiB that one answer of a service may have, once it is unpacked.',
+        help='The size limit of one answer of a service in MiB, after decompression.',
     ),
     cfg.StrOpt(
         'preflight',
         default=PREFLIGHTS[0],
         choices=[
-            (PREFLIGHTS[0], 'whatever the spec of a policy says'),
-            (PREFLIGHTS[1], 'refuses nothing; what does not fit is a warning in the log'),
-            (PREFLIGHTS[2], 'asks nothing'),
+            (PREFLIGHTS[0], 'the spec of each policy decides'),
+            (PREFLIGHTS[1], 'rejects nothing, and logs a warning if nodes do not fit'),
+            (PREFLIGHTS[2], 'no preflight'),
         ],
-        help='The most that a preflight may do, whatever the spec of a policy says, which can ask '
-        'for less. Where the policy has to choose a host or a zone, it looks at the cloud all the '
-        'same.',
+        help='The limit for the property preflight of all policies: a spec can be less strict, '
+        'but not more. If a policy has to choose a host or a zone, it reads the cloud in '
+        'any case.',
     ),
     cfg.StrOpt(
         'group_name_prefix',
         default=GROUP_NAME_PREFIX,
-        help='How the name of a created server group begins when the spec names none.',
+        help='The prefix of the name of a created server group, if the spec contains no name.',
     ),
     cfg.ListOpt(
         FILTERS,
         default=list(DEFAULT_FILTERS),
         advanced=True,
-        help='The value of enabled_filters in [filter_scheduler] of nova.conf: the preflight '
-        'rejects nothing for a filter that does not run. The default is that of Nova.',
+        help='The value of enabled_filters in [filter_scheduler] of nova.conf: a filter that is '
+        'not enabled causes no rejection. The default is that of Nova.',
     ),
     cfg.ListOpt(
         'nova_conf',
@@ -100,9 +100,9 @@ AFFINITY_OPTIONS: tuple[Any, ...] = (
     cfg.BoolOpt(
         'serve_version_1_0',
         default=False,
-        help='Whether this policy also serves senlin.policy.affinity-1.0, in place of the policy '
-        'that Senlin brings: its specs, and the clusters that it is attached to. It must be the '
-        'same on all engines and conductors, which read it when they start.',
+        help="Whether this policy serves senlin.policy.affinity-1.0 in place of Senlin's own one, "
+        'including existing policies and their clusters. The value must be the same on all engines '
+        'and conductors, which read it when they start.',
     ),
 )
 

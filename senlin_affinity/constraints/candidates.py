@@ -44,7 +44,7 @@ from senlin_affinity.nova.options import ROUTED
 LIMIT = Option(
     'max_placement_results',
     1000,
-    "How many hosts Nova asks Placement for at most; as in nova.conf's [scheduler].",
+    "The largest number of hosts that Nova requests from Placement; as in nova.conf's [scheduler].",
     minimum=1,
     nova='scheduler',
 )

@@ -32,14 +32,14 @@ _FILTER = 'AggregateImagePropertiesIsolation'
 NAMESPACE = Option(
     'aggregate_image_properties_isolation_namespace',
     None,
-    f'How the metadata keys begin that {_FILTER} compares with the properties of images; all of '
-    "them without it. As in nova.conf's [filter_scheduler].",
+    f'The prefix of the metadata keys that {_FILTER} compares with the properties of images; '
+    "without it, all keys. As in nova.conf's [filter_scheduler].",
     nova='filter_scheduler',
 )
 SEPARATOR = Option(
     'aggregate_image_properties_isolation_separator',
     '.',
-    "What stands behind that namespace; as in nova.conf's [filter_scheduler].",
+    "The separator after that namespace; as in nova.conf's [filter_scheduler].",
     nova='filter_scheduler',
 )
 NO_NAMESPACE = Assumption(f'image_aggregates.{NAMESPACE.key}', f'no {NAMESPACE.key}')

@@ -32,7 +32,7 @@ _FILTER = 'ImagePropertiesFilter'
 ARCHITECTURE = Option(
     'image_properties_default_architecture',
     None,
-    f"The architecture that {_FILTER} takes images for that name none; as in nova.conf's "
+    f"The architecture that {_FILTER} assumes for images without one; as in nova.conf's "
     '[filter_scheduler].',
     nova='filter_scheduler',
 )

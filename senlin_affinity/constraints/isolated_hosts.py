@@ -28,19 +28,19 @@ _FILTER, _NOVA = 'IsolatedHostsFilter', 'filter_scheduler'
 HOSTS = Option(
     'isolated_hosts',
     (),
-    f"The hosts that {_FILTER} keeps for some images; as in nova.conf's [filter_scheduler].",
+    f"The hosts that {_FILTER} reserves for isolated images; as in nova.conf's [filter_scheduler].",
     nova=_NOVA,
 )
 IMAGES = Option(
     'isolated_images',
     (),
-    "The ids of the images that only these hosts may take; as in nova.conf's [filter_scheduler].",
+    "The ids of the images that need isolated hosts; as in nova.conf's [filter_scheduler].",
     nova=_NOVA,
 )
 IS_RESTRICTED = Option(
     'restrict_isolated_hosts_to_isolated_images',
     True,
-    "Whether these hosts take no other image; as in nova.conf's [filter_scheduler].",
+    "Whether these hosts reject all other images; as in nova.conf's [filter_scheduler].",
     nova=_NOVA,
 )
 NOTHING = Assumption('isolated_hosts.isolated_hosts', 'no isolated hosts or images')

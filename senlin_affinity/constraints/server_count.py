@@ -30,8 +30,8 @@ KEY = 'max_instances_per_host'
 MOST = Option(
     KEY,
     50,
-    'How many servers a host may hold where NumInstancesFilter or AggregateNumInstancesFilter '
-    "runs; as in nova.conf's [filter_scheduler].",
+    'How many servers a host may hold if NumInstancesFilter or AggregateNumInstancesFilter is '
+    "enabled; as in nova.conf's [filter_scheduler].",
     minimum=1,
     nova='filter_scheduler',
 )

@@ -25,15 +25,15 @@ _DEFAULT_SPACING = 60
 RECLAIM = Option(
     'reclaim_instance_interval',
     0,
-    'Seconds after which Nova reclaims what was deleted, as in nova.conf: until then it counts '
-    'in its server group, which does not show it. 0: it is deleted at once.',
+    'Seconds after which Nova reclaims a deleted server, as in nova.conf. Until then, the server '
+    'counts in its group, but is not listed there. 0: servers are deleted at once.',
     minimum=0,
     nova='DEFAULT',
 )
 ATTEMPTS = Option(
     'max_attempts',
     3,
-    "Hosts that Nova tries for one server, as in nova.conf's [scheduler].",
+    "The number of hosts that Nova tries for one server; as in nova.conf's [scheduler].",
     minimum=1,
     nova='scheduler',
 )

@@ -10,8 +10,8 @@ from senlin_affinity.model.option import Option
 ISOLATION = Option(
     'is_isolation_enforced',
     False,
-    'Whether Nova keeps aggregates with trait:<trait>=required free of servers that do '
-    'not require the trait.',
+    'Whether Nova excludes servers that do not require the trait from aggregates with '
+    'trait:<trait>=required.',
     'enable_isolated_aggregate_filtering',
     'scheduler',
     nova='scheduler',
@@ -19,8 +19,8 @@ ISOLATION = Option(
 TENANTS = Option(
     'are_tenants_limited',
     False,
-    'Whether Nova keeps the servers of a project in the aggregates that have the id of '
-    'the project in their metadata, under filter_tenant_id*.',
+    'Whether Nova restricts the servers of a project to the aggregates that have the id of the '
+    'project in their metadata, under filter_tenant_id*.',
     'limit_tenants_to_placement_aggregate',
     'scheduler',
     nova='scheduler',
@@ -28,7 +28,7 @@ TENANTS = Option(
 TENANT_AGGREGATE = Option(
     'is_tenant_aggregate_required',
     False,
-    'Whether a project without such an aggregate may have no servers at all.',
+    'Whether a project without such an aggregate cannot have servers.',
     'placement_aggregate_required_for_tenants',
     'scheduler',
     nova='scheduler',
@@ -36,7 +36,7 @@ TENANT_AGGREGATE = Option(
 IMAGE_TYPES = Option(
     'are_image_types_asked',
     False,
-    'Whether Nova asks Placement for hosts that support the disk format of the image; as in '
+    'Whether Nova requests only hosts that support the disk format of the image; as in '
     "nova.conf's [scheduler].",
     'query_placement_for_image_type_support',
     nova='scheduler',
@@ -44,15 +44,15 @@ IMAGE_TYPES = Option(
 IMAGE_METADATA = Option(
     'are_image_models_asked',
     False,
-    'Whether Nova asks Placement for hosts that support the buses, the models and the architecture '
-    "which the image names; as in nova.conf's [scheduler].",
+    'Whether Nova requests only hosts that support the buses, the models and the architecture '
+    "of the image; as in nova.conf's [scheduler].",
     'image_metadata_prefilter',
     nova='scheduler',
 )
 ROUTED = Option(
     'are_segments_asked',
     False,
-    "Whether Nova asks Placement for hosts in the segments of the servers' networks; as in "
+    "Whether Nova requests only hosts in the segments of the servers' networks; as in "
     "nova.conf's [scheduler].",
     'query_placement_for_routed_network_aggregates',
     nova='scheduler',
@@ -60,15 +60,15 @@ ROUTED = Option(
 FALLBACK_OFF = Option(
     'is_pinning_strict',
     False,
-    'Whether Nova does without its second question for servers with pinned CPUs, which takes VCPU '
-    "in place of PCPU; as in nova.conf's [workarounds].",
+    'Whether Nova does not send its second query for servers with pinned CPUs, with VCPU '
+    "instead of PCPU; as in nova.conf's [workarounds].",
     'disable_fallback_pcpu_query',
     nova='workarounds',
 )
 NO_LATE_CHECK = Option(
     'disable_group_policy_check_upcall',
     False,
-    "Whether compute hosts do without the late check of server groups, as in nova.conf's "
+    "Whether compute hosts do not perform the late check of server groups; as in nova.conf's "
     '[workarounds].',
     nova='workarounds',
 )

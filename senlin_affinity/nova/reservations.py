@@ -37,16 +37,16 @@ _GROUP = 'scheduler'
 REQUIRED_PREFIX = Option(
     'required_member_prefix',
     None,
-    'How the metadata keys of reservations begin. A flavor or an image with such a key '
-    'goes only to hosts of an aggregate that carries the same key.',
+    'The prefix of the metadata keys of reservations. A server with such a key in its flavor or '
+    'image can use only hosts of an aggregate with the same key.',
     'placement_req_required_member_prefix',
     _GROUP,
 )
 FORBIDDEN_PREFIXES = Option(
     'forbidden_member_prefixes',
     (),
-    'How the metadata keys begin that keep an aggregate free of every server whose '
-    'flavor and image have no key that begins like that.',
+    'The prefixes of the metadata keys that reserve an aggregate for servers with a key of the '
+    'same prefix in their flavor or image.',
     'placement_req_default_forbidden_member_prefix',
     _GROUP,
 )
@@ -62,9 +62,9 @@ PINNING, NOVA = 'pinning', 'nova'
 ENFORCED_BY = Option(
     'reservations_enforced_by',
     PINNING,
-    'Who keeps servers off the hosts of a reservation that is not theirs: pinning, where the '
-    'policy chooses the host of every node, or nova, where nova-scheduler does so for every server '
-    'of the cloud, by the request filter of senlin-affinity or by isolated aggregates.',
+    'What enforces reservations. pinning: the policy, which chooses the host of every node. '
+    'nova: nova-scheduler, for every server of the cloud, by the request filter of '
+    'senlin-affinity or by isolated aggregates.',
     pattern=f'^({PINNING}|{NOVA})$',
 )
 #: The options that the request filter reads in nova.conf.

@@ -21,7 +21,7 @@ def lines(text):
 
 def shown():
     """The lines of the README: some are left out, none is changed."""
-    _before, after = README.read_text(encoding='utf-8').split('part of what it shows::\n\n')
+    _before, after = README.read_text(encoding='utf-8').split('output::\n\n')
     return lines(re.match(r'(?:(?: {4}.*)?\n)+', after)[0].rstrip())
 
 

@@ -44,7 +44,7 @@ def test_all_of_them_are_found():
 
 def test_the_library_call_of_the_readme(capsys, monkeypatch):
     """In ten lines, as it stands there."""
-    block = README.partition('place of the file::\n\n')[2]
+    block = README.partition('question)``::\n\n')[2]
     code = textwrap.dedent(re.split(r'\n(?=\S)', block, maxsplit=1)[0]).strip()
     assert len(code.splitlines()) <= 10
     monkeypatch.chdir(ROOT)
