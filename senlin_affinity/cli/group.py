@@ -45,7 +45,7 @@ class _Listing:
 
     def statuses(self) -> list[GroupStatus]:
         seen = self.seen
-        return list(audit.statuses(self.groups, seen.ledger, seen.hints, seen.specs))
+        return list(audit.statuses(self.groups, seen.registry, seen.hints, seen.specs))
 
     def warning(self) -> str:
         """Return a warning if an unreadable cluster may use an orphan; '' otherwise."""
@@ -55,7 +55,7 @@ class _Listing:
     def orphans(self) -> list[GroupStatus]:
         """Return the orphans; those that are orphans only by their name come last."""
         found = [each for each in self.statuses() if each.is_orphan]
-        return sorted(found, key=lambda each: each.made_by == audit.PERHAPS)
+        return sorted(found, key=lambda each: each.made_by == audit.PERHAPS_BY_POLICY)
 
 
 class _OfGroups(base.Command):
@@ -191,9 +191,9 @@ class DeleteGroups(_OfGroups):
     def _check(self, deleted: set[str], parsed_args: argparse.Namespace) -> None:
         """Report the groups that an attach adopted between the last read and the deletion."""
         self.end_operation()
-        ledger = self._fetch(parsed_args.timeout).seen.ledger
+        registry = self._fetch(parsed_args.timeout).seen.registry
         for group_id in sorted(deleted):
-            if users := ledger.users(group_id):
+            if users := registry.users_of(group_id):
                 self.app.stderr.write(
                     f'server group {group_id} was deleted while a policy was attached to cluster '
                     f'{escaped(", ".join(users))}: detach the policy, and attach it again\n'
@@ -227,7 +227,7 @@ class AuditGroups(_OfGroups, base.Lister):
             with_foreign_users=False,
         )
         clusters = _clusters(parsed_args.cluster, listing)
-        bound = [each for each in listing.seen.ledger.bound if each.cluster in clusters]
+        bound = [each for each in listing.seen.registry.bound if each.cluster in clusters]
         wanted = {each.binding.servergroup_id for each in bound}
         if parsed_args.group is not None:
             named = _named(parsed_args.group, listing.groups)
@@ -248,8 +248,8 @@ class AuditGroups(_OfGroups, base.Lister):
         missing = sorted(wanted - {group.id for group in groups})
         rows += [view.without_group(group_id, view.GONE) for group_id in missing]
         if parsed_args.group is None:
-            ledger = dataclasses.replace(listing.seen.ledger, bound=tuple(bound))
-            for name, policies in audit.doubled(ledger):
+            registry = dataclasses.replace(listing.seen.registry, bound=tuple(bound))
+            for name, policies in audit.conflicting_policies(registry):
                 rows.append(view.without_group(policies, view.DOUBLED, name))
         is_wrong = any(row[view.STATE] not in (view.FINE, view.NOWHERE) for row in rows)
         self.exit_status = 3 if is_wrong else 0
@@ -262,22 +262,22 @@ class AuditGroups(_OfGroups, base.Lister):
 
         found = audit.places(group)
         violated = [place for place in found if place.is_violated]
-        asked = audit.fitting(violated, arrivals.MOST)
+        asked = audit.up_to(violated, arrivals.MOST)
         servers = [each for place in asked for each in place.servers]
         times = arrivals.arrived(listing.compute, servers)
         for place in found:
-            since = audit.since(group, place, times) if place in asked else None
+            since = audit.violated_since(group, place, times) if place in asked else None
             is_cut = place.is_violated and place not in asked
             when = base.Cell(since, since or (_NOT_ASKED if is_cut else ''))
             yield view.finding(group, place, names, when)
 
 
 def _may_be_deleted(status: GroupStatus, parsed_args: argparse.Namespace) -> bool:
-    return status.made_by == audit.MADE or parsed_args.by_name
+    return status.made_by == audit.BY_POLICY or parsed_args.by_name
 
 
 def _clusters(word: str | None, listing: _Listing) -> set[str]:
-    known = listing.seen.ledger.clusters
+    known = listing.seen.registry.clusters
     found = {key for key, name in known.items() if word is None or word in (key, name)}
     if word is not None and not found:
         raise base.UsageError(f'there is no cluster {word!r}: {meant(word, known.values())}')

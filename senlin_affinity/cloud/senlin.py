@@ -19,9 +19,8 @@ from typing import Any
 from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import OwnerRest
 from senlin_affinity.groups import ownership_records
-from senlin_affinity.groups import registry as ledger
-from senlin_affinity.groups.ownership_records import CREATING
-from senlin_affinity.groups.registry import FOREIGN, Bound, GroupRegistry
+from senlin_affinity.groups.ownership_records import CREATING, Record
+from senlin_affinity.groups.registry import FOREIGN, BindingRecord, GroupRegistry, kept_records
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.group_lookup import is_uuid
@@ -54,7 +53,7 @@ class Records:
     projects that use a group are known.
     """
 
-    ledger: GroupRegistry
+    registry: GroupRegistry
     nodes: tuple[Node, ...] = ()
     hints: frozenset[str] = frozenset()
     specs: Mapping[str, Properties] = field(default_factory=dict)
@@ -80,22 +79,21 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
     with reading('list the policies of Senlin'):
         kinds = {key: str(each['type']) for key, each in policies.items()}
         ours = {key for key, kind in kinds.items() if kind.rpartition('-')[0] == TYPE}
-        noted = {key: _notes(policies[key], project) for key in ours}
-    specs = dict(_specs({key: policies[key] for key in ours if noted[key]}))
+        records = {key: _records(policies[key], project) for key in ours}
+    specs = dict(_specs({key: policies[key] for key in ours if records[key]}))
     # Fetched before the bindings: an attach that ends in between has stored its binding.
-    attaching = _attaching(senlin) if any(noted.values()) else frozenset()
-    bound: list[Bound] = []
-    kept: list[ownership_records.Note] = []
+    attaching = _attaching(senlin) if any(records.values()) else frozenset()
+    bound: list[BindingRecord] = []
     with reading('list the clusters of Senlin'):
         names = {
             each['id']: str(each['name']) if _is_own(each, project) else FOREIGN
             for each in clusters
         }
+        kept = [one for each in clusters for one in kept_records(each['id'], each.get('data'))]
         for each in clusters:
-            kept.extend(ledger.kept(each['id'], each.get('data')))
             if ours and each.get('policies', True):  # ids of bindings
                 bound.extend(_bindings(senlin, each['id'], names[each['id']], wide))
-    found = GroupRegistry(names, tuple(bound), noted, tuple(kept), attaching.__contains__)
+    found = GroupRegistry(names, tuple(bound), records, tuple(kept), attaching.__contains__)
     nodes, hints = tuple(_nodes(senlin, project)), frozenset(_hints(senlin, project, wide))
     return Records(found, nodes, hints, specs, wide is None)
 
@@ -104,7 +102,7 @@ def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
     return project in (None, item.get('project'))
 
 
-def _notes(policy: Mapping[str, Any], project: str | None) -> tuple[ownership_records.Note, ...]:
+def _records(policy: Mapping[str, Any], project: str | None) -> tuple[Record, ...]:
     """Return the ownership records of a policy; the intents of another project are left out."""
     found = ownership_records.read(policy.get('data'))
     return tuple(each for each in found if each.kind != CREATING or _is_own(policy, project))
@@ -116,7 +114,9 @@ def _specs(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Pro
             yield key, properties.load(each.get('spec', {}))
 
 
-def _bindings(senlin: OwnerRest, cluster: str, name: str, project: str | None) -> Iterator[Bound]:
+def _bindings(
+    senlin: OwnerRest, cluster: str, name: str, project: str | None
+) -> Iterator[BindingRecord]:
     what = f'list the policies of cluster {name}'
     try:
         body = senlin.get(f'/clusters/{cluster}/policies', what)
@@ -131,7 +131,7 @@ def _bindings(senlin: OwnerRest, cluster: str, name: str, project: str | None) -
             with contextlib.suppress(BindingError):  # it holds no group
                 if (held := binding.read(each['data'])) is not None:
                     policy = (each['policy_id'], each['policy_name'], each['policy_type'])
-                    yield Bound(cluster, name, *policy, bool(each['enabled']), held)
+                    yield BindingRecord(cluster, name, *policy, bool(each['enabled']), held)
 
 
 def _ids(senlin: OwnerRest, project: str | None) -> set[str]:

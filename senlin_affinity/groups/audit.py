@@ -1,7 +1,7 @@
 """Report who uses each server group, and which members violate its policy.
 
 The input is Nova's groups with their members, and the bindings and ownership records of a project
-(``ledger``). The output is a status per group, and findings. The module performs no I/O.
+(``registry``). The output is a status per group, and findings. The module performs no I/O.
 
 Example::
 
@@ -21,7 +21,7 @@ from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import Properties
 
 #: Who created a group: a policy; probably a policy, according to a record with its name; others.
-MADE, PERHAPS, OTHERS = 'policy', 'policy, by its name', '-'
+BY_POLICY, PERHAPS_BY_POLICY, BY_OTHERS = 'policy', 'policy, by its name', '-'
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class GroupStatus:
 
 def statuses(
     groups: Sequence[ServerGroup],
-    ledger: GroupRegistry,
+    registry: GroupRegistry,
     hints: Collection[str] = (),
     specs: Mapping[str, Properties] | None = None,
 ) -> Iterator[GroupStatus]:
@@ -48,29 +48,29 @@ def statuses(
     :param specs: the properties of policies by id, as far as known. A record of a policy does not
         refer to a group that the policy would not have created.
     """
-    users = {group.id: tuple(ledger.users(group.id)) for group in groups}
+    users = {group.id: tuple(registry.users_of(group.id)) for group in groups}
     named = {
         group.id: group.name
         for group in groups
-        if not users[group.id] and _is_named(group, ledger, specs or {})
+        if not users[group.id] and _is_named(group, registry, specs or {})
     }
     names = list(named.values())
     for group in groups:
-        made_by = MADE if ledger.is_made(group.id) else OTHERS
-        if made_by == OTHERS and group.id in named and names.count(group.name) == 1:
-            made_by = PERHAPS
+        made_by = BY_POLICY if registry.is_policy_made(group.id) else BY_OTHERS
+        if made_by == BY_OTHERS and group.id in named and names.count(group.name) == 1:
+            made_by = PERHAPS_BY_POLICY
         is_used = bool(group.members or users[group.id] or {group.id, group.name} & {*hints})
-        yield GroupStatus(group, made_by, users[group.id], made_by != OTHERS and not is_used)
+        yield GroupStatus(group, made_by, users[group.id], made_by != BY_OTHERS and not is_used)
 
 
-def _is_named(group: ServerGroup, ledger: GroupRegistry, specs: Mapping[str, Properties]) -> bool:
+def _is_named(group: ServerGroup, registry: GroupRegistry, specs: Mapping[str, Properties]) -> bool:
     return any(
         policy not in specs or mismatch(group, specs[policy], is_ours=True) is None
-        for policy in ledger.naming(group.name)
+        for policy in registry.policies_intending(group.name)
     )
 
 
-def fitting(places: Iterable[Place], most: int) -> tuple[Place, ...]:
+def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
     """Return the places with the fewest members that together have at most ``most`` members.
 
     The time of a violation can only be determined from all members of a place.
@@ -84,7 +84,7 @@ def fitting(places: Iterable[Place], most: int) -> tuple[Place, ...]:
     return tuple(found)
 
 
-def since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str | None:
+def violated_since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str | None:
     """Return when the members of a place first violated the policy; None if unknown.
 
     :param arrived: when each server came to its host, as ISO 8601 in UTC, as far as known.
@@ -97,15 +97,15 @@ def since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str |
     return times[limit] if len(times) == len(place.servers) > limit else None
 
 
-def outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ...]:
+def servers_outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ...]:
     """Return the servers of a cluster that are not in its group."""
     return tuple(sorted({*servers} - {member.server for member in group.members}))
 
 
-def doubled(ledger: GroupRegistry) -> Iterator[tuple[str, str]]:
+def conflicting_policies(registry: GroupRegistry) -> Iterator[tuple[str, str]]:
     """Yield the clusters with enabled policies for different groups, and a list of these."""
-    for cluster, name in sorted(ledger.clusters.items(), key=lambda item: (item[1], item[0])):
-        here = [each for each in ledger.bound if each.cluster == cluster and each.is_enabled]
+    for cluster, name in sorted(registry.clusters.items(), key=lambda item: (item[1], item[0])):
+        here = [each for each in registry.bound if each.cluster == cluster and each.is_enabled]
         if len({each.binding.servergroup_id for each in here}) > 1:
             words = (
                 f'{each.policy_name} ({each.policy_type}): {each.binding.servergroup_id}'

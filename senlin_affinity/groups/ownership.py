@@ -36,17 +36,17 @@ KEY = 'senlin_affinity_on_detach'
 
 def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
     """Check whether a detach keeps the group; the cluster's metadata override the spec."""
-    said = metadata.get(KEY)
-    if said is None:
+    text = metadata.get(KEY)
+    if text is None:
         return properties().on_detach == KEEP
-    value = said.strip().lower() if isinstance(said, str) else said
+    value = text.strip().lower() if isinstance(text, str) else text
     if value not in (DELETE, KEEP):
-        raise InvalidSpec(f'must be {DELETE} or {KEEP}, not {said!r}', f'metadata.{KEY}')
+        raise InvalidSpec(f'must be {DELETE} or {KEEP}, not {text!r}', f'metadata.{KEY}')
     return bool(value == KEEP)
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterInfo:
     """The facts about a cluster, and functions that read and record which group it uses.
 
     ``group_hint`` is the scheduler hint of its profile, ``flavor`` the name or id of its profile's
@@ -54,73 +54,73 @@ class Cluster:
     of its nodes' servers; ``former_servers`` returns those of nodes that left every cluster and
     were placed into the group.
 
-    ``pending`` are the names of groups that interrupted attaches were about to create, and ``note``
-    records one (None: none). ``claim`` records the id of a group that a policy created and that the
-    cluster is about to be bound to. ``leave`` records that the cluster no longer uses a group,
-    which stays. ``is_made`` returns whether a policy created a group. ``other_clusters`` returns
-    the names of other clusters that use it. ``alone`` locks a group against policies that leave it,
-    ``alone_with`` locks a name against attaches that search for it or create it. ``hints`` returns
-    the groups in profiles, by id or name.
+    ``intents`` are the names of groups that interrupted attaches were about to create, and
+    ``record_intent`` records one (None: none). ``claim`` records the id of a group that a policy
+    created and that the cluster is about to be bound to. ``release`` records that the cluster no
+    longer uses a group, which stays. ``is_policy_made`` returns whether a policy created a group.
+    ``other_clusters`` returns the names of other clusters that use it. ``lock_group`` locks a group
+    against policies that leave it, ``lock_name`` locks a name against attaches that search for it
+    or create it. ``group_hints`` returns the groups in profiles, by id or name.
     """
 
     id: str
     group_hint: str | None = None
-    pending: Collection[str] = ()
-    note: Callable[[str | None], None] = lambda _name: None
+    intents: Collection[str] = ()
+    record_intent: Callable[[str | None], None] = lambda _name: None
     other_clusters: Callable[[str], Collection[str]] = lambda _group_id: ()
     flavor: str | None = None
     kept: str | None = None
     own_servers: Collection[str] = ()
     former_servers: Callable[[str], Collection[str]] = lambda _group_id: ()
-    is_made: Callable[[str], bool] = lambda _group_id: False
+    is_policy_made: Callable[[str], bool] = lambda _group_id: False
     claim: Callable[[str], None] = lambda _group_id: None
-    leave: Callable[[str], None] = lambda _group_id: None
-    alone: Callable[[str], AbstractContextManager[object]] = lambda _group_id: nullcontext()
-    alone_with: Callable[[str], AbstractContextManager[object]] = lambda _name: nullcontext()
-    hints: Callable[[], Collection[str]] = frozenset
+    release: Callable[[str], None] = lambda _group_id: None
+    lock_group: Callable[[str], AbstractContextManager[object]] = lambda _group_id: nullcontext()
+    lock_name: Callable[[str], AbstractContextManager[object]] = lambda _name: nullcontext()
+    group_hints: Callable[[], Collection[str]] = frozenset
 
-    def naming(self, name: str | None) -> AbstractContextManager[object]:
+    def name_lock(self, name: str | None) -> AbstractContextManager[object]:
         """Return a lock of the name against other attaches.
 
         It does nothing without a name, for an id, and for a profile with a hint.
         """
         is_open = name and not is_uuid(name) and not self.group_hint
-        return self.alone_with(name) if name and is_open else nullcontext()
+        return self.lock_name(name) if name and is_open else nullcontext()
 
     def may_own(self, group: ServerGroup) -> bool:
         """Return whether nobody else uses this group: no other server, no other cluster."""
-        return not self.strangers(group) and not self.other_clusters(group.id)
+        return not self.foreign_members(group) and not self.other_clusters(group.id)
 
-    def strangers(self, group: ServerGroup) -> list[str]:
+    def foreign_members(self, group: ServerGroup) -> list[str]:
         """Return the members of a group that are not servers of this cluster, now or formerly."""
         members = {member.server for member in group.members} - set(self.own_servers)
         return sorted(members - set(self.former_servers(group.id))) if members else []
 
-    def is_left_behind(self, group: ServerGroup) -> bool:
+    def is_orphan(self, group: ServerGroup) -> bool:
         """Return whether a policy created the group, and it is now empty and unused."""
-        if group.members or not self.is_made(group.id) or {group.id, group.name} & {*self.hints()}:
+        if group.members or not self.is_policy_made(group.id):
             return False
-        return self.may_own(group)
+        return not {group.id, group.name} & {*self.group_hints()} and self.may_own(group)
 
 
-def without_left_behind(
-    found: Sequence[ServerGroup], cluster: Cluster, groups: ServerGroups
+def drop_orphans(
+    found: Sequence[ServerGroup], cluster: ClusterInfo, groups: ServerGroups
 ) -> Sequence[ServerGroup]:
     """Return groups of one name without those that interrupted attaches left, which are deleted.
 
     The first group stays if no other would be left.
     """
-    left = list(found)
+    remaining = list(found)
     for group in reversed(found if len(found) > 1 else ()):
-        with cluster.alone(group.id):
-            if len(left) > 1 and cluster.is_left_behind(group):
+        with cluster.lock_group(group.id):
+            if len(remaining) > 1 and cluster.is_orphan(group):
                 with saying(f"Failed in deleting servergroup '{group.name}' ({group.id})."):
                     groups.delete(group.id)
-                left.remove(group)
-    return left
+                remaining.remove(group)
+    return remaining
 
 
-def gone(group_id: str, groups: Collection[ServerGroup] | None) -> Refusal | None:
+def missing(group_id: str, groups: Collection[ServerGroup] | None) -> Refusal | None:
     """Return a rejection if Nova does not have the group any more, else None.
 
     :param groups: the server groups that were read; None if the caller could not read any.
@@ -134,7 +134,7 @@ def gone(group_id: str, groups: Collection[ServerGroup] | None) -> Refusal | Non
 
 
 def kept_group(
-    cluster: Cluster, properties: Properties, groups: ServerGroups
+    cluster: ClusterInfo, properties: Properties, groups: ServerGroups
 ) -> tuple[ServerGroup | None, str | None]:
     """Return the group that an earlier detach kept, and the id of a kept group that is gone.
 
@@ -152,7 +152,7 @@ def kept_group(
     if why_not is None:
         return group, None
     members = {member.server for member in group.members}
-    with cluster.alone(group_id):
+    with cluster.lock_group(group_id):
         is_shared = not cluster.may_own(group)
         if members & set(cluster.own_servers):
             give_up = f', or give it up with "openstack server group delete {group_id}"'

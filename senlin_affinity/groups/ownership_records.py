@@ -24,7 +24,7 @@ _KINDS = (CREATING, MADE, KEPT)
 
 
 @dataclass(frozen=True)
-class Note:
+class Record:
     """An ownership record: the policy of a cluster created a group.
 
     ``group`` is its id, or its name (``CREATING``). ``cluster`` may no longer exist.
@@ -35,12 +35,12 @@ class Note:
     group: str
 
     @property
-    def names_it_well(self) -> bool:
+    def is_unambiguous(self) -> bool:
         """Return whether the record has an id, or a name that contains the cluster's id."""
         return self.kind != CREATING or self.cluster in self.group
 
 
-def read(data: object) -> tuple[Note, ...]:
+def read(data: object) -> tuple[Record, ...]:
     """Return the ownership records in the data of a policy."""
     clusters = data.get(KEY) if isinstance(data, Mapping) else None
     found = []
@@ -49,15 +49,15 @@ def read(data: object) -> tuple[Note, ...]:
             groups = kinds.get(kind)
             for group in groups if isinstance(groups, list | tuple) else ():
                 if isinstance(group, str) and group:
-                    found.append(Note(cluster, kind, group))
+                    found.append(Record(cluster, kind, group))
     return tuple(found)
 
 
-def write(data: object, notes: Iterable[Note]) -> dict[str, Any]:
+def write(data: object, records: Iterable[Record]) -> dict[str, Any]:
     """Return the data of a policy with these ownership records instead of its former ones."""
     clusters: dict[str, dict[str, list[str]]] = {}
-    for note in dict.fromkeys(notes):
-        clusters.setdefault(note.cluster, {}).setdefault(note.kind, []).append(note.group)
+    for record in dict.fromkeys(records):
+        clusters.setdefault(record.cluster, {}).setdefault(record.kind, []).append(record.group)
     rest = data.items() if isinstance(data, Mapping) else ()
     kept = {key: value for key, value in rest if key != KEY}
     return {**kept, KEY: clusters} if clusters else kept

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from senlin_affinity.groups import ownership_records as notes
-from senlin_affinity.groups.ownership_records import CREATING, KEPT, Note
+from senlin_affinity.groups import ownership_records
+from senlin_affinity.groups.ownership_records import CREATING, KEPT, Record
 from senlin_affinity.policy.binding import Binding
 
 #: Replaces the name of a cluster of another project.
@@ -20,7 +20,7 @@ FOREIGN = 'of another project'
 
 
 @dataclass(frozen=True)
-class Bound:
+class BindingRecord:
     """A binding, with its cluster and its policy."""
 
     cluster: str
@@ -34,31 +34,31 @@ class Bound:
 
 @dataclass(frozen=True)
 class GroupRegistry:
-    """The bindings and the ownership records (``notes``) of one project, or of all.
+    """The bindings and the ownership records (``records``) of one project, or of all.
 
     ``clusters`` maps the ids of all clusters to their names, or to ``FOREIGN`` for a cluster of
-    another project than the reader's. ``notes`` are by the id of their policy; ``kept`` are those
+    another project than the reader's. ``records`` are by the id of their policy; ``kept`` are those
     in the data of clusters. ``is_attaching`` returns whether a policy is being attached to a
     cluster.
     """
 
     clusters: Mapping[str, str]
-    bound: tuple[Bound, ...]
-    notes: Mapping[str, tuple[Note, ...]]
-    kept: tuple[Note, ...] = ()
+    bound: tuple[BindingRecord, ...]
+    records: Mapping[str, tuple[Record, ...]]
+    kept: tuple[Record, ...] = ()
     is_attaching: Callable[[str], bool] = field(default=lambda _cluster: False, compare=False)
 
-    def all_notes(self) -> Iterator[Note]:
+    def all_records(self) -> Iterator[Record]:
         """Yield the ownership records of all policies and clusters."""
-        yield from itertools.chain(self.kept, *self.notes.values())
+        yield from itertools.chain(self.kept, *self.records.values())
 
-    def is_made(self, group_id: str) -> bool:
+    def is_policy_made(self, group_id: str) -> bool:
         """Return whether a binding or an ownership record shows that a policy created the group."""
-        return self.is_bound(group_id) or any(
-            note.group == group_id and note.kind != CREATING for note in self.all_notes()
+        return self.has_binding(group_id) or any(
+            record.group == group_id and record.kind != CREATING for record in self.all_records()
         )
 
-    def is_bound(self, group_id: str, but: tuple[str, str] | None = None) -> bool:
+    def has_binding(self, group_id: str, but: tuple[str, str] | None = None) -> bool:
         """Return whether a binding records that a policy created the group.
 
         :param but: a cluster and a policy whose binding is ignored.
@@ -70,7 +70,7 @@ class GroupRegistry:
             for each in self.bound
         )
 
-    def users(self, group_id: str, cluster: str = '', policy: str = '') -> list[str]:
+    def users_of(self, group_id: str, cluster: str = '', policy: str = '') -> list[str]:
         """Return the names of the clusters that use a group.
 
         The binding of the given cluster and policy, and the ownership records of that cluster, are
@@ -83,37 +83,37 @@ class GroupRegistry:
             if each.binding.servergroup_id == group_id
             and (each.cluster, each.policy) != (cluster, policy)
         }
-        for note in self.all_notes():
-            is_of_other = note.cluster in self.clusters and note.cluster != cluster
-            if (is_of_other and note.group == group_id) and (
-                note.kind == KEPT or self.is_attaching(note.cluster)
+        for record in self.all_records():
+            is_of_other = record.cluster in self.clusters and record.cluster != cluster
+            if (is_of_other and record.group == group_id) and (
+                record.kind == KEPT or self.is_attaching(record.cluster)
             ):
-                found.add(self.clusters[note.cluster])
+                found.add(self.clusters[record.cluster])
         return sorted(found)
 
-    def pending(self, cluster: str) -> set[str]:
+    def intents(self, cluster: str) -> set[str]:
         """Return the names of groups that attaches of the cluster were about to create."""
         here = (cluster, CREATING)
-        return {note.group for note in self.all_notes() if (note.cluster, note.kind) == here}
+        return {each.group for each in self.all_records() if (each.cluster, each.kind) == here}
 
-    def naming(self, name: str) -> set[str]:
+    def policies_intending(self, name: str) -> set[str]:
         """Return the policies with an interrupted attach that was about to create this name."""
         return {
             policy
-            for policy, noted in self.notes.items()
-            for note in noted
-            if (note.kind, note.group) == (CREATING, name) and not self.is_attaching(note.cluster)
+            for policy, records in self.records.items()
+            for each in records
+            if (each.kind, each.group) == (CREATING, name) and not self.is_attaching(each.cluster)
         }
 
 
-def kept(cluster: str, data: object) -> Iterator[Note]:
+def kept_records(cluster: str, data: object) -> Iterator[Record]:
     """Yield an ownership record for the kept group in the data of a cluster, if there is one."""
-    if group := noted(data):
-        yield Note(cluster, KEPT, group)
+    if group := kept_group_id(data):
+        yield Record(cluster, KEPT, group)
 
 
-def noted(data: object) -> str | None:
+def kept_group_id(data: object) -> str | None:
     """Return the id of the kept group in the data of a cluster; None if there is none."""
-    note: Any = data.get(notes.KEY) if isinstance(data, Mapping) else None
-    group = note.get(KEPT) if isinstance(note, Mapping) else None
+    record: Any = data.get(ownership_records.KEY) if isinstance(data, Mapping) else None
+    group = record.get(KEPT) if isinstance(record, Mapping) else None
     return group if isinstance(group, str) else None

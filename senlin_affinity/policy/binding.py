@@ -31,9 +31,9 @@ KEY = 'AffinityPolicy'
 class Binding:
     """The server group of a cluster.
 
-    ``is_inherited`` is False for a group that the policy created. ``is_made``: another policy of
-    the project created it. ``policy`` and ``rules`` are the group's; None in bindings of older
-    versions.
+    ``is_inherited`` is False for a group that the policy created. ``is_policy_made``: another
+    policy of the project created it. ``policy`` and ``rules`` are the group's; None in bindings of
+    older versions.
     """
 
     servergroup_id: str
@@ -41,12 +41,12 @@ class Binding:
     version: str = '1.1'
     policy: str | None = None
     rules: Mapping[str, int] | None = field(default=None, hash=False)
-    is_made: bool = False
+    is_policy_made: bool = False
 
     @property
     def is_ours(self) -> bool:
         """Return whether a policy created the group, which its last cluster then deletes."""
-        return self.is_made or not self.is_inherited
+        return self.is_policy_made or not self.is_inherited
 
 
 def write(binding: Binding) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def write(binding: Binding) -> dict[str, Any]:
     }
     if binding.version != '1.0':
         data |= {'policy': binding.policy, 'rules': dict(binding.rules or {})}
-        if binding.is_made:
+        if binding.is_policy_made:
             data['made_by_policy'] = True
     return {KEY: {'version': binding.version, 'data': data}}
 

@@ -10,7 +10,7 @@ from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.model.errors import AffinityError
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 from tests.engine.support import (
     PROJECT,
     Desk,
@@ -159,14 +159,14 @@ def test_while_another_policy_leaves_a_group_it_is_waited_for(desk, option):
     objects.Action.mark_failed(desk.context, other.id, 1.0)  # its engine died
     party.detach()
     assert desk.groups() == []
-    assert ledger.holders(group) == ()
+    assert registry.lock_holders(group) == ()
 
 
 def test_while_another_policy_attaches_to_a_group_of_that_name_it_is_waited_for(desk, option):
     """So that one of them creates it; a policy that names another one does not wait."""
     option('request_timeout', 1)
     party, other = Party(desk), Party(desk, plain(servergroup={'name': 'db'}))
-    with ledger.alone_with(desk.cluster(), 'web'):
+    with registry.lock_name(desk.cluster(), 'web'):
         words = "another policy that attaches to server group 'web' is not done with it: try again"
         assert refused(party.policy.attach(party.cluster)) == words
         other.attach()
@@ -364,11 +364,11 @@ def test_two_policies_that_note_at_once(desk):
 
     def edit(known):
         if not seen:
-            ledger.remembering('b', party.policy.id)('group-b')
+            registry.group_recorder('b', party.policy.id)('group-b')
         seen.append(known)
-        return (*known, ledger.Note('a', 'made', 'group-a'))
+        return (*known, registry.Record('a', 'made', 'group-a'))
 
-    ledger.change(party.policy.id, edit)
+    registry.edit_records(party.policy.id, edit)
     assert len(seen) == 2
     assert party.notes == {
         'senlin_affinity': {'b': {'made': ['group-b']}, 'a': {'made': ['group-a']}}
@@ -393,7 +393,7 @@ def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monk
 
     def wait():
         try:
-            with ledger.alone('slow', 'the-group'):
+            with registry.lock_group('slow', 'the-group'):
                 held.append('slow')
         except AffinityError as error:
             held.append(str(error))
@@ -403,15 +403,15 @@ def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monk
     held, slow = [], threading.Thread(target=wait)
     slow.start()
     assert is_read.wait(10)
-    with ledger.alone('fast', 'the-group'):
+    with registry.lock_group('fast', 'the-group'):
         is_held.set()
         assert ended.wait(10)
-        assert ledger.holders('the-group') == ('fast',)
+        assert registry.lock_holders('the-group') == ('fast',)
     slow.join()
     assert held == [
         'another policy that leaves server group the-group is not done with it: try again'
     ]
-    assert ledger.holders('the-group') == ()
+    assert registry.lock_holders('the-group') == ()
 
 
 @pytest.mark.parametrize(('hint', 'is_kept'), [('id', True), ('name', False)])
@@ -420,9 +420,9 @@ def test_a_profile_of_another_project_refers_to_a_group_by_its_id(desk, hint, is
     group = desk.edge.nova.add_group('web')
     named = group if hint == 'id' else f'name of {group}'
     desk.cluster(profile=profile(scheduler_hints={'group': named}), project='elsewhere')
-    assert (named in ledger.hints(PROJECT)) is is_kept
+    assert (named in registry.hints(PROJECT)) is is_kept
     desk.cluster(profile=profile(scheduler_hints={'group': named}))
-    assert named in ledger.hints(PROJECT)
+    assert named in registry.hints(PROJECT)
 
 
 # -- row 3: nodes that left, and what is told

@@ -35,7 +35,7 @@ def start(senlins_own):
     def load(is_served):
         environment.Environment.register_policy = senlins_own
         cfg.CONF.set_override('serve_version_1_0', is_served, group='affinity')
-        legacy_type.offer(AffinityPolicy)
+        legacy_type.install(AffinityPolicy)
 
     yield load
     cfg.CONF.clear_override('serve_version_1_0', group='affinity')

@@ -71,7 +71,7 @@ def prepare() -> None:
 def set_options() -> None:
     """Set the options of every case, as an engine has them before it loads the policy."""
     cfg.CONF.set_override('serve_version_1_0', True, group='affinity')
-    legacy_type.offer(AffinityPolicy)
+    legacy_type.install(AffinityPolicy)
     cfg.CONF.set_override('max_answer_size', 1, group='affinity')
 
 

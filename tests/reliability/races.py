@@ -31,7 +31,7 @@ from senlin import objects
 from senlin.common import consts, exception
 from senlin.engine.actions import base as action_module
 
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding
 from senlin_affinity.sandbox import workarounds
 from tests.engine.support import PROJECT, plain
@@ -123,7 +123,7 @@ class Round:
         dead = engine.action(
             stage.desk.context, next(iter(self.policies)), ATTACH, {}, consts.ACTION_FAILED
         )
-        objects.ClusterLock.acquire(ledger.key_of(PROJECT, name), dead, -1)
+        objects.ClusterLock.acquire(registry.lock_id(PROJECT, name), dead, -1)
         # Drawn before the workers run, so that a seed is always the same round.
         todo = (self._attach, self._detach, self._grow, self._grow, self._resize)
         self.todo = {

@@ -29,7 +29,7 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, group_lookup, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
@@ -52,22 +52,21 @@ def refusal(
     :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
     """
     if any(note.cluster == cluster for note in read(policy.data)):
-        ledger.settle(entity.project, policy.id)  # the binding replaces the record
+        registry.prune_records(entity.project, policy.id)  # the binding replaces the record
     group_id = bound.servergroup_id
-    why_not = _rival(cluster, policy.id, group_id)
+    why_not = _conflicting_binding(cluster, policy.id, group_id)
     if why_not is not None:
         return Refusal(why_not)
     try:
-        gone = ownership.gone(group_id, _known(group_id, seen, groups))
+        missing = ownership.missing(group_id, _groups(group_id, seen, groups))
     except Exception as error:
-        said = 'affinity policy %s: whether server group %s is there is not known: %s'
-        LOG.warning(
-            said, policy.name, group_id, ledger.in_words(error), exc_info=ledger.is_mistake(error)
-        )
+        line = 'affinity policy %s: whether server group %s is there is not known: %s'
+        why, is_mistake = registry.in_words(error), registry.is_mistake(error)
+        LOG.warning(line, policy.name, group_id, why, exc_info=is_mistake)
         return None
-    if gone is not None:
+    if missing is not None:
         engine.forget_group(entity, group_id)
-    return gone
+    return missing
 
 
 def warn_of_hint(
@@ -86,7 +85,7 @@ def warn_of_hint(
         hint = profile.group_hint(action.entity.rt['profile'].spec)
         if hint is None or hint == group_id or hint.lower() == group_id:
             return
-        named = () if group_lookup.is_uuid(hint) else _known(group_id, seen, groups)
+        named = () if group_lookup.is_uuid(hint) else _groups(group_id, seen, groups)
         if any(group.id == group_id and group.name == hint for group in named):
             return
         why = (
@@ -95,13 +94,14 @@ def warn_of_hint(
             'the hint out of the profile, or detach the policy and attach it again'
         )
         LOG.warning('%s: %s', who, why)
-        record(action.entity, why, action)
+        emit_event(action.entity, why, action)
     except Exception as error:
-        said = '%s: whether the profile names another server group than %s is not known: %s'
-        LOG.warning(said, who, group_id, ledger.in_words(error), exc_info=ledger.is_mistake(error))
+        line = '%s: whether the profile names another server group than %s is not known: %s'
+        why, is_mistake = registry.in_words(error), registry.is_mistake(error)
+        LOG.warning(line, who, group_id, why, exc_info=is_mistake)
 
 
-def _rival(cluster: str, policy: str, group_id: str) -> str | None:
+def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None:
     """Return why a cluster has two policies with different groups; a node can join only one."""
     for other in binding_object.ClusterPolicy.get_all(get_admin_context(), cluster):
         if not other.enabled or other.policy_id == policy:
@@ -117,7 +117,7 @@ def _rival(cluster: str, policy: str, group_id: str) -> str | None:
     return None
 
 
-def _known(group_id: str, seen: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
+def _groups(group_id: str, seen: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
     """Return the groups that the preflight has read, or the bound one alone, which is fetched."""
     known = seen.snapshot.server_groups if isinstance(seen, CloudView) else None
     if known is not None:
@@ -126,7 +126,7 @@ def _known(group_id: str, seen: ViewOrError, groups: Callable[[], Any]) -> Colle
     return () if group is None else (group,)
 
 
-def tell(cluster: Any, *sentences: str) -> None:
+def report_to_owner(cluster: Any, *sentences: str) -> None:
     """Write sentences for the owner, except empty ones, into Senlin's events and the cluster.
 
     The cluster's status has all of them; the engine stores it after that.
@@ -134,10 +134,10 @@ def tell(cluster: Any, *sentences: str) -> None:
     if found := [*filter(None, sentences)]:
         cluster.status_reason = '; '.join(found)
     for each in found:
-        record(cluster, each)
+        emit_event(cluster, each)
 
 
-def record(entity: Any, said: str, action: Any = None) -> None:
+def emit_event(entity: Any, said: str, action: Any = None) -> None:
     """Write a sentence for the owner into Senlin's events of a cluster or a node. Never raises.
 
     :param action: the engine's action; None for those that hold the lock of the cluster.
@@ -157,7 +157,7 @@ def record(entity: Any, said: str, action: Any = None) -> None:
 
 def _holding(cluster_id: str) -> Iterator[Any]:
     """Yield the actions that hold the lock of a cluster."""
-    for holder in ledger.holders(cluster_id):
+    for holder in registry.lock_holders(cluster_id):
         action = action_object.Action.get(get_admin_context(), holder)
         if action is not None:
             yield action

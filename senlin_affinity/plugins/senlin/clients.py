@@ -60,12 +60,12 @@ def clients_of(owner: Any) -> Clients:
     try:
         made = _KEPT.connection()
     except CloudError as error:
-        warn(error)
+        warn_of_fallback(error)
         made = None
     return both.of(owner) if made is None else Clients(OwnerClient(owner), OperatorClient(made))
 
 
-def warn(error: CloudError) -> None:
+def warn_of_fallback(error: CloudError) -> None:
     """Log that the owner's credentials take the place of the operator's."""
     OPERATORS.warning(
         'affinity policy: the cloud could not be read with the credentials of [%s], and is read '

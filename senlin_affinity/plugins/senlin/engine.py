@@ -26,11 +26,11 @@ from sqlalchemy import Text, column, select, table
 
 from senlin_affinity.groups import ownership, ownership_records
 from senlin_affinity.groups.ownership_records import KEPT
-from senlin_affinity.groups.registry import noted
+from senlin_affinity.groups.registry import kept_group_id
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.plugins import plain_log
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, placement, profile
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_engine')
@@ -51,51 +51,51 @@ def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
     return None if stored is None else binding.read(stored.data)
 
 
-def forget_notes(cluster: Any) -> None:
+def delete_records(cluster: Any) -> None:
     """Remove the ownership records from the cluster's data, once the binding is stored."""
     cluster.data = {
         key: value for key, value in (cluster.data or {}).items() if key != ownership_records.KEY
     }
 
 
-def known(
+def info_of(
     cluster: Any, policy: str, hint: str | None = None, flavor: str | None = None
-) -> ownership.Cluster:
+) -> ownership.ClusterInfo:
     """Return the facts and functions about a cluster that an attach or detach needs.
 
     A node without a server has the member None, which is in no group.
     """
-    return ownership.Cluster(
+    return ownership.ClusterInfo(
         cluster.id,
         hint,
-        ledger.read(cluster.project).pending(cluster.id),
-        ledger.noting(cluster.id, policy),
-        lambda group_id: ledger.read(cluster.project).users(group_id, cluster.id, policy),
+        registry.read(cluster.project).intents(cluster.id),
+        registry.intent_recorder(cluster.id, policy),
+        lambda group_id: registry.read(cluster.project).users_of(group_id, cluster.id, policy),
         flavor,
-        noted(cluster.data),
+        kept_group_id(cluster.data),
         [node.physical_id for node in cluster.nodes],
-        lambda group_id: [node.physical_id for node in placed(cluster, group_id, is_left=True)],
-        lambda group_id: ledger.read(cluster.project).is_made(group_id),
-        ledger.remembering(cluster.id, policy),
-        ledger.leaving(cluster, policy),
-        lambda group_id: ledger.alone(cluster.id, group_id),
-        lambda name: ledger.alone_with(cluster, name),
-        lambda: ledger.hints(cluster.project),
+        lambda group_id: [node.physical_id for node in nodes_in(cluster, group_id, is_left=True)],
+        lambda group_id: registry.read(cluster.project).is_policy_made(group_id),
+        registry.group_recorder(cluster.id, policy),
+        registry.releaser(cluster, policy),
+        lambda group_id: registry.lock_group(cluster.id, group_id),
+        lambda name: registry.lock_name(cluster, name),
+        lambda: registry.hints(cluster.project),
     )
 
 
-def keeping(cluster: Any, policy: str) -> Callable[[str], None]:
+def group_keeper(cluster: Any, policy: str) -> Callable[[str], None]:
     """Return a function that records a group retained for the cluster's next policy."""
 
     def keep(group_id: str) -> None:
-        ledger.remembering(cluster.id, policy, KEPT)(group_id)
+        registry.group_recorder(cluster.id, policy, KEPT)(group_id)
         cluster.data = {**(cluster.data or {}), ownership_records.KEY: {KEPT: group_id}}
         cluster_object.Cluster.update(get_admin_context(), cluster.id, {'data': cluster.data})
 
     return keep
 
 
-def warn_of_outside(policy: str, cluster_id: str, group_id: str) -> None:
+def warn_nodes_outside_group(policy: str, cluster_id: str, group_id: str) -> None:
     """Log a warning if servers of a cluster are not in its group. Never raises."""
     hint = functools.cache(_hint)
     try:
@@ -107,8 +107,8 @@ def warn_of_outside(policy: str, cluster_id: str, group_id: str) -> None:
         ]
     except Exception as error:
         words = 'affinity policy %s: the nodes could not be read: %s'
-        is_mistake = ledger.is_mistake(error)
-        LOG.error(words, policy, ledger.in_words(error), exc_info=is_mistake)
+        is_mistake = registry.is_mistake(error)
+        LOG.error(words, policy, registry.in_words(error), exc_info=is_mistake)
         return
     if number := len(joined) - joined.count(group_id):
         _say_once(policy, cluster_id, number, group_id)
@@ -145,9 +145,9 @@ def forget_group(cluster: Any, group_id: str | None) -> None:
     """
     if group_id is None:
         return
-    ledger.forget(cluster.project, lambda note: note.group == group_id)
+    registry.delete_records(cluster.project, lambda record: record.group == group_id)
     loaded = {node.id: node for node in getattr(cluster, 'nodes', ())}
-    for row in placed(cluster, group_id):
+    for row in nodes_in(cluster, group_id):
         rest = {key: value for key, value in _placement(row).items() if key != 'servergroup'}
         data = {**row.data, 'placement': rest}
         node_object.Node.update(get_admin_context(), row.id, {'data': data})
@@ -155,7 +155,7 @@ def forget_group(cluster: Any, group_id: str | None) -> None:
             loaded[row.id].data = data
 
 
-def placed(cluster: Any, group_id: str, *, is_left: bool = False) -> list[Any]:
+def nodes_in(cluster: Any, group_id: str, *, is_left: bool = False) -> list[Any]:
     """Return the project's nodes that were placed into a group.
 
     :param is_left: only nodes that belong to no cluster any more.

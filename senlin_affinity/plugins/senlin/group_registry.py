@@ -32,8 +32,8 @@ from sqlalchemy import Text, column, select, table, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from senlin_affinity.groups import ownership_records, registry
-from senlin_affinity.groups.ownership_records import CREATING, MADE, Note
-from senlin_affinity.groups.registry import FOREIGN, Bound, GroupRegistry
+from senlin_affinity.groups.ownership_records import CREATING, MADE, Record
+from senlin_affinity.groups.registry import FOREIGN, BindingRecord, GroupRegistry
 from senlin_affinity.model import errors
 from senlin_affinity.model.errors import AffinityError, BindingError, InvalidSpec
 from senlin_affinity.policy import binding, profile
@@ -80,10 +80,10 @@ def read(project: str) -> GroupRegistry:
     """
     with database.session_for_read() as session:
         clusters: dict[str, str] = {}
-        kept: list[Note] = []
+        kept: list[Record] = []
         for each in session.query(models.Cluster):
             clusters[each.id] = each.name if each.project == project else FOREIGN
-            kept.extend(registry.kept(each.id, each.data))
+            kept.extend(registry.kept_records(each.id, each.data))
         rows = (
             session.query(models.ClusterPolicies, models.Policy)
             .join(models.Policy, models.Policy.id == models.ClusterPolicies.policy_id)
@@ -95,9 +95,9 @@ def read(project: str) -> GroupRegistry:
                 if (held := binding.read(row.data)) is not None:
                     name = clusters.get(row.cluster_id, FOREIGN)
                     names = (name, row.policy_id, policy.name, policy.type)
-                    bound.append(Bound(row.cluster_id, *names, bool(row.enabled), held))
-        noting = _POLICIES.c.data.contains(ownership_records.KEY)
-        rows = session.execute(select(_POLICIES).where(noting))
+                    bound.append(BindingRecord(row.cluster_id, *names, bool(row.enabled), held))
+        has_records = _POLICIES.c.data.contains(ownership_records.KEY)
+        rows = session.execute(select(_POLICIES).where(has_records))
         found = {row.id: ownership_records.read(jsonutils.loads(row.data)) for row in rows}
         return GroupRegistry(clusters, tuple(bound), found, tuple(kept), _is_attaching)
 
@@ -119,7 +119,7 @@ def hints(project: str) -> set[str]:
     return found
 
 
-def change(policy: str, edit: Callable[[tuple[Note, ...]], Iterable[Note]]) -> None:
+def edit_records(policy: str, edit: Callable[[tuple[Record, ...]], Iterable[Record]]) -> None:
     """Edit the ownership records of a policy; write nothing if they do not change.
 
     Raise AffinityError if the policy does not exist any more and its records change.
@@ -151,37 +151,37 @@ def is_deleted(policy: str) -> bool:
         )
 
 
-def noting(cluster: str, policy: str) -> Callable[[str | None], None]:
+def intent_recorder(cluster: str, policy: str) -> Callable[[str | None], None]:
     """Return a function that records a name before Nova creates the group; None removes it."""
 
-    def note(name: str | None) -> None:
-        def edit(known: tuple[Note, ...]) -> Iterator[Note]:
+    def record(name: str | None) -> None:
+        def edit(known: tuple[Record, ...]) -> Iterator[Record]:
             yield from (each for each in known if (each.cluster, each.kind) != (cluster, CREATING))
             if name is not None:
-                yield Note(cluster, CREATING, name)
+                yield Record(cluster, CREATING, name)
 
-        change(policy, edit)
+        edit_records(policy, edit)
 
-    return note
+    return record
 
 
-def remembering(cluster: str, policy: str, kind: str = MADE) -> Callable[[str], None]:
+def group_recorder(cluster: str, policy: str, kind: str = MADE) -> Callable[[str], None]:
     """Return a function that records the id of a created group, in place of its name."""
 
     def remember(group_id: str) -> None:
-        def edit(known: tuple[Note, ...]) -> Iterator[Note]:
-            for note in known:
-                is_replaced = note.kind == CREATING or note.group == group_id
-                if note.cluster != cluster or not is_replaced:
-                    yield note
-            yield Note(cluster, kind, group_id)
+        def edit(records: tuple[Record, ...]) -> Iterator[Record]:
+            for record in records:
+                is_replaced = record.kind == CREATING or record.group == group_id
+                if record.cluster != cluster or not is_replaced:
+                    yield record
+            yield Record(cluster, kind, group_id)
 
-        change(policy, edit)
+        edit_records(policy, edit)
 
     return remember
 
 
-def leaving(cluster: Any, policy: str) -> Callable[[str], None]:
+def releaser(cluster: Any, policy: str) -> Callable[[str], None]:
     """Return a function that removes a cluster from the users of a group that stays.
 
     It deletes the binding, so that other engines do not see it before the engine deletes it. It
@@ -189,14 +189,14 @@ def leaving(cluster: Any, policy: str) -> Callable[[str], None]:
     """
 
     def leave(group_id: str) -> None:
-        is_bound = read(cluster.project).is_bound(group_id, (cluster.id, policy))
+        is_bound = read(cluster.project).has_binding(group_id, (cluster.id, policy))
         if not is_bound:
-            remembering(cluster.id, policy)(group_id)
-        forget(
+            group_recorder(cluster.id, policy)(group_id)
+        delete_records(
             cluster.project,
-            lambda note: (
-                (note.cluster, note.group) == (cluster.id, group_id)
-                and (is_bound or note.kind != MADE)
+            lambda record: (
+                (record.cluster, record.group) == (cluster.id, group_id)
+                and (is_bound or record.kind != MADE)
             ),
         )
         binding_object.ClusterPolicy.delete(get_admin_context(), cluster.id, policy)
@@ -204,31 +204,31 @@ def leaving(cluster: Any, policy: str) -> Callable[[str], None]:
     return leave
 
 
-def forget(project: str, is_over: Callable[[Note], bool]) -> None:
+def delete_records(project: str, is_over: Callable[[Record], bool]) -> None:
     """Remove the matching records from all policies of the project."""
-    for policy, known in read(project).notes.items():
+    for policy, known in read(project).records.items():
         if any(map(is_over, known)):
-            change(policy, lambda found: itertools.filterfalse(is_over, found))
+            edit_records(policy, lambda found: itertools.filterfalse(is_over, found))
 
 
-def settle(project: str, policy: str, but: str | None = None) -> None:
+def prune_records(project: str, policy: str, but: str | None = None) -> None:
     """Remove a policy's records that bindings replace, except bindings of cluster ``but``."""
     found = read(project).bound
     bound = [each for each in found if each.binding.is_ours and each.cluster != but]
     held = {(each.cluster, each.binding.servergroup_id) for each in bound}
     attached = {each.cluster for each in bound if each.policy == policy}
 
-    def is_replaced(note: Note) -> bool:
-        if note.kind == CREATING:
-            return note.cluster in attached
-        return (note.cluster, note.group) in held
+    def is_replaced(record: Record) -> bool:
+        if record.kind == CREATING:
+            return record.cluster in attached
+        return (record.cluster, record.group) in held
 
-    change(policy, lambda found: itertools.filterfalse(is_replaced, found))
+    edit_records(policy, lambda found: itertools.filterfalse(is_replaced, found))
 
 
 def is_running(cluster: str, action: str) -> bool:
     """Check whether an action of this kind holds the lock of a cluster."""
-    found = (action_object.Action.get(get_admin_context(), each) for each in holders(cluster))
+    found = (action_object.Action.get(get_admin_context(), each) for each in lock_holders(cluster))
     return any(each is not None and each.action == action for each in found)
 
 
@@ -236,20 +236,20 @@ def _is_attaching(cluster: str) -> bool:
     return is_running(cluster, consts.CLUSTER_ATTACH_POLICY)
 
 
-def holders(cluster: str) -> tuple[str, ...]:
+def lock_holders(cluster: str) -> tuple[str, ...]:
     """Return the ids of the actions that hold the lock of a cluster or a group."""
     with database.session_for_read() as session:
         lock = session.query(models.ClusterLock).get(cluster)
         return () if lock is None else tuple(lock.action_ids)
 
 
-def alone_with(cluster: Any, name: str) -> contextlib.AbstractContextManager[None]:
+def lock_name(cluster: Any, name: str) -> contextlib.AbstractContextManager[None]:
     """Hold the lock of a name, so that only one of several attaches creates its group."""
     other = f"another policy that attaches to server group '{name}'"
-    return alone(cluster.id, key_of(cluster.project, name), other)
+    return lock_group(cluster.id, lock_id(cluster.project, name), other)
 
 
-def key_of(project: str, name: str) -> str:
+def lock_id(project: str, name: str) -> str:
     """Return the id under which the name of a server group is locked."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f'{project} {name}'))
 
@@ -273,12 +273,12 @@ def _take_over(group_id: str, owners: list[str], holder: str) -> bool:
 
 
 @contextlib.contextmanager
-def alone(cluster: str, group_id: str, other: str = '') -> Iterator[None]:
+def lock_group(cluster: str, group_id: str, other: str = '') -> Iterator[None]:
     """Hold the lock of a group, so that policies leave it one at a time.
 
     Raise AffinityError if another policy holds the lock until the request timeout.
     """
-    holder = (*holders(cluster), cluster)[0]
+    holder = (*lock_holders(cluster), cluster)[0]
     end = time.monotonic() + cfg.CONF.affinity.request_timeout
     while holder not in (owners := _acquire(group_id, holder)):
         dead = owners and action_object.Action.get(get_admin_context(), owners[0])

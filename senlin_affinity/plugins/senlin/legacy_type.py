@@ -28,7 +28,7 @@ NAME = 'senlin.policy.affinity-1.0'
 IN_TREE = ('senlin.policies.affinity_policy', 'AffinityPolicy')
 
 
-def offer(policy: type) -> None:
+def install(policy: type) -> None:
     """Wrap the registration of policies, if the option is on when the engine starts."""
     if not cfg.CONF.affinity.serve_version_1_0:
         return

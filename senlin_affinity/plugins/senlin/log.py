@@ -14,7 +14,7 @@ from senlin.common.context import get_admin_context
 from senlin.objects import action as action_object
 
 from senlin_affinity.plugins import plain_log
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 
 #: The name that operators know from earlier releases.
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
@@ -28,7 +28,7 @@ def prefix(policy: str, cluster: str, action: Any = None) -> str:
     names = [f'affinity policy {policy}', f'cluster {cluster}']
     try:
         if action is None:
-            holders = (ledger.holders(cluster) or (None,))[0]
+            holders = (registry.lock_holders(cluster) or (None,))[0]
             action = holders and action_object.Action.get(get_admin_context(), holders)
         if action is not None:
             context = action.context
@@ -36,7 +36,7 @@ def prefix(policy: str, cluster: str, action: Any = None) -> str:
             request = context.get('request_id') if is_stored else context.request_id
             names += [f'action {action.id}', f'request {request}']
     except Exception as error:  # the decision itself reports the same error
-        LOG.debug('no action of cluster %s: %s', cluster, ledger.in_words(error))
+        LOG.debug('no action of cluster %s: %s', cluster, registry.in_words(error))
     return ', '.join(names)
 
 
@@ -50,11 +50,11 @@ def failed(who: str, what: str, error: Exception, verb: str) -> str:
 
     The log contains the traceback of a defect, and one line for an outage of the database.
     """
-    why = ledger.in_words(error)
-    if ledger.is_outage(error):
-        LOG.error('%s, %s: %s: %s: %s', who, what, verb, why, ledger.cause(error))
+    why = registry.in_words(error)
+    if registry.is_outage(error):
+        LOG.error('%s, %s: %s: %s: %s', who, what, verb, why, registry.cause(error))
         return why
-    if ledger.is_mistake(error):
+    if registry.is_mistake(error):
         LOG.exception('%s, %s: failed', who, what)
     decided(who, what, f'{verb}: {why}')
     return why

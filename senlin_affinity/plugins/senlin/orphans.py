@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from senlin_affinity.groups.ownership_records import CREATING, MADE, Note
+from senlin_affinity.groups.ownership_records import CREATING, MADE, Record
 from senlin_affinity.model.ports import ServerGroups
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import engine
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_orphans')
 
@@ -27,45 +27,45 @@ _MOST = 3
 def clean(cluster: Any, policy: str, groups: Callable[[], ServerGroups]) -> None:
     """Delete the orphans of a policy's other clusters. Never raises."""
     try:
-        ledger.settle(cluster.project, policy, cluster.id)
-        known = ledger.read(cluster.project)
-        found = [note for note in known.notes.get(policy, ()) if _is_over(note, known, cluster.id)]
-        for note in found[:_MOST]:
-            _clean(cluster, note, groups())
+        registry.prune_records(cluster.project, policy, cluster.id)
+        now = registry.read(cluster.project)
+        found = [each for each in now.records.get(policy, ()) if _is_over(each, now, cluster.id)]
+        for each in found[:_MOST]:
+            _clean(cluster, each, groups())
     except Exception as error:
-        if ledger.is_mistake(error):
+        if registry.is_mistake(error):
             LOG.exception('affinity policy: groups that were left behind')
         LOG.warning(
             'affinity policy: a group that was left behind is not deleted: %s',
-            ledger.in_words(error),
+            registry.in_words(error),
         )
 
 
-def _is_over(note: Note, known: ledger.GroupRegistry, cluster: str) -> bool:
+def _is_over(record: Record, known: registry.GroupRegistry, cluster: str) -> bool:
     """Check whether no cluster uses the recorded group or is about to use it."""
-    if note.cluster == cluster or not note.names_it_well:
+    if record.cluster == cluster or not record.is_unambiguous:
         return False
-    if known.users(note.group, note.cluster):
+    if known.users_of(record.group, record.cluster):
         return False
-    if note.cluster in known.clusters:
-        return note.kind == MADE and not known.is_attaching(note.cluster)
+    if record.cluster in known.clusters:
+        return record.kind == MADE and not known.is_attaching(record.cluster)
     return True
 
 
-def _clean(cluster: Any, note: Note, groups: ServerGroups) -> None:
-    if note.kind == CREATING:
-        found = groups.named(note.group)
+def _clean(cluster: Any, record: Record, groups: ServerGroups) -> None:
+    if record.kind == CREATING:
+        found = groups.named(record.group)
     else:
-        group = groups.get(note.group)
+        group = groups.get(record.group)
         found = () if group is None else (group,)
     for group in found:
-        with ledger.alone(cluster.id, group.id):
+        with registry.lock_group(cluster.id, group.id):
             users = {member.server for member in group.members}
-            users -= {node.physical_id for node in engine.placed(cluster, group.id, is_left=True)}
-            users |= {group.id, group.name} & ledger.hints(cluster.project)
-            if users or ledger.read(cluster.project).users(group.id, note.cluster):
+            users -= {node.physical_id for node in engine.nodes_in(cluster, group.id, is_left=True)}
+            users |= {group.id, group.name} & registry.hints(cluster.project)
+            if users or registry.read(cluster.project).users_of(group.id, record.cluster):
                 return
             groups.delete(group.id)
         LOG.info('affinity policy: deleted %s (%s), which was left behind', group.name, group.id)
         engine.forget_group(cluster, group.id)
-    ledger.forget(cluster.project, lambda each: each == note)
+    registry.delete_records(cluster.project, lambda each: each == record)

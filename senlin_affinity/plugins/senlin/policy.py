@@ -50,7 +50,7 @@ from senlin_affinity.plugins.senlin import (
     preflight,
     schema,
 )
-from senlin_affinity.plugins.senlin import group_registry as ledger
+from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.schema import DECLARED
@@ -137,22 +137,22 @@ class AffinityPolicy(base.Policy):
                 is_seen_later = self._clients(cluster)().has_operator
                 self._look_up_aggregates(wanted, own, 'a node is created' if is_seen_later else '')
             orphans.clean(cluster, self.id, lambda: cloud.server_groups)
-            known = engine.known(cluster, self.id, profile.group_hint(spec), profile.flavor(spec))
+            info = engine.info_of(cluster, self.id, profile.group_hint(spec), profile.flavor(spec))
             attached = attachment.attach(
                 wanted,
-                known,
+                info,
                 cloud.server_groups,
                 cloud.inventory,
                 prefix=cfg.CONF.affinity.group_name_prefix,
             )
-            engine.forget_notes(cluster)
-            engine.forget_group(cluster, attached.gone)
+            engine.delete_records(cluster)
+            engine.forget_group(cluster, attached.missing)
             preflight.warn_if_unenforced(who, cluster, wanted, attached.binding)
             see = self._clients(cluster)
             state = _DISABLED.format(
                 policy=escaped(self.name), group=attached.binding.servergroup_id
             )
-            bound_group.tell(
+            bound_group.report_to_owner(
                 cluster,
                 escaped(attached.report()),
                 preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
@@ -160,10 +160,10 @@ class AffinityPolicy(base.Policy):
             )
             ceiling = preflight.warn_of_ceiling(who, cluster, wanted, attached.binding, see)
             if ceiling is not None:
-                bound_group.record(cluster, ceiling)
-            if ledger.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
-                attachment.detach(attached.binding, known, lambda: cloud.server_groups)
-                raise errors.AffinityError(ledger.DELETED)
+                bound_group.emit_event(cluster, ceiling)
+            if registry.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
+                attachment.detach(attached.binding, info, lambda: cloud.server_groups)
+                raise errors.AffinityError(registry.DELETED)
             note = profile.zone_note(spec, wanted.spread)
             line = '; '.join(filter(None, (attached.line(), note, state * (not enabled))))
             return binding.write(attached.binding), line
@@ -175,7 +175,7 @@ class AffinityPolicy(base.Policy):
 
         def is_kept() -> bool:
             # A deleted cluster has no next policy.
-            return not ledger.is_running(cluster.id, consts.CLUSTER_DELETE) and ownership.is_kept(
+            return not registry.is_running(cluster.id, consts.CLUSTER_DELETE) and ownership.is_kept(
                 cluster.metadata or {}, self._wanted
             )
 
@@ -183,17 +183,17 @@ class AffinityPolicy(base.Policy):
             bound = engine.read_binding(cluster.id, self.id)
             detached = attachment.detach(
                 bound,
-                engine.known(cluster, self.id, self._hint(cluster)),
+                engine.info_of(cluster, self.id, self._hint(cluster)),
                 lambda: self._groups(cluster),
                 is_kept=is_kept,
-                keep=engine.keeping(cluster, self.id),
+                keep=engine.group_keeper(cluster, self.id),
             )
-            engine.forget_group(cluster, detached.gone)
-            said = escaped(detached.said)
-            if detached.left is not None:
-                bound_group.tell(cluster, said)
+            engine.forget_group(cluster, detached.deleted)
+            message = escaped(detached.message)
+            if detached.released is not None:
+                bound_group.report_to_owner(cluster, message)
             orphans.clean(cluster, self.id, lambda: self._groups(cluster))
-            return said, said
+            return message, message
 
         return self._answer('detach', log.prefix(self.name, cluster.id), decide)
 
@@ -212,7 +212,7 @@ class AffinityPolicy(base.Policy):
             engine.write_answer(action, answer)
         except Exception as error:
             # The database has failed, but the engine reads the data in memory.
-            why = ledger.in_words(error)
+            why = registry.in_words(error)
             if not (isinstance(answer, Refusal) and answer.reason == why):  # avoid a duplicate line
                 log.failed(who, action.action, error, 'rejects')
             action.data = engine.with_answer(action, Refusal(why))
@@ -236,7 +236,7 @@ class AffinityPolicy(base.Policy):
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
         if bound is not None:
-            engine.warn_of_outside(self.name, cluster_id, bound.servergroup_id)
+            engine.warn_nodes_outside_group(self.name, cluster_id, bound.servergroup_id)
             if isinstance(answer, Placement):
                 bound_group.warn_of_hint(who, action, bound, seen, lambda: self._groups(entity))
         return answer
@@ -306,4 +306,4 @@ def _operation() -> Any:
 
 # Senlin imports this module once, while a process starts.
 clients.log_identity()
-legacy_type.offer(AffinityPolicy)
+legacy_type.install(AffinityPolicy)

@@ -22,8 +22,8 @@ from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import AffinityError, CloudError, TooLarge
-from senlin_affinity.plugins.senlin import group_registry as ledger
-from senlin_affinity.plugins.senlin.clients import OPERATORS, warn
+from senlin_affinity.plugins.senlin import group_registry as registry
+from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import Properties
@@ -75,11 +75,11 @@ def fetch(needs: api.FetchScope | None, open_clients: Callable[[], Clients]) -> 
     except CloudError as error:  # raised with the owner's credentials
         return error
     except Exception as error:
-        if ledger.is_mistake(error):
+        if registry.is_mistake(error):
             OPERATORS.exception('affinity policy: the cloud could not be read')
         if clients is not None and clients.has_operator:
             return disclosure.hidden(error)
-        return error if isinstance(error, AffinityError) else CloudError(ledger.in_words(error))
+        return error if isinstance(error, AffinityError) else CloudError(registry.in_words(error))
 
 
 def _fetch(clients: Clients, needs: api.FetchScope, timeout: float) -> api.CloudView:
@@ -93,7 +93,7 @@ def _fetch(clients: Clients, needs: api.FetchScope, timeout: float) -> api.Cloud
         if isinstance(error, TooLarge):  # the owner's credentials would not help
             OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
             raise disclosure.hidden(error) from error
-        warn(error)
+        warn_of_fallback(error)
         return cloud_view.fetch(api.clients_of(clients.owner.connection), needs, timeout)
     asked = needs.question
     is_chosen = needs.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
@@ -118,7 +118,7 @@ def place(who: str, asks: ScaleRequest, seen: ViewOrError) -> Placement | Refusa
     try:
         outcome = hook.decide(asks, seen)
     except Exception as error:
-        if ledger.is_mistake(error) and not asks.question.is_pinned:
+        if registry.is_mistake(error) and not asks.question.is_pinned:
             OPERATORS.exception('%s: the preflight failed', who)
             return hook.unpinned(asks)
         if not isinstance(seen, api.CloudView) or seen.owner_sees_hosts:
@@ -190,9 +190,9 @@ def warn_of_ceiling(
             and seen.owner_sees_hosts
         )
     except Exception as error:
-        if ledger.is_mistake(error):
+        if registry.is_mistake(error):
             OPERATORS.exception('%s: the preflight failed', who)
-        unknown = f'could not be determined: {ledger.in_words(error)}'
+        unknown = f'could not be determined: {registry.in_words(error)}'
         OPERATORS.info(line, who, cluster.max_size, unknown)
         return None
     if why is not None:
@@ -210,7 +210,7 @@ def _for_owner(who: str, asks: ScaleRequest, open_clients: Callable[[], Clients]
     try:
         answer = hook.decide(asks, fetch(hook.scope_of(asks), open_clients)).answer
     except Exception as error:
-        if ledger.is_mistake(error):
+        if registry.is_mistake(error):
             OPERATORS.exception('%s: the preflight failed', who)
         return None
     return answer.reason if isinstance(answer, Refusal) else None

@@ -7,7 +7,7 @@ import greenlet
 import pytest
 
 from senlin_affinity.groups import attachment
-from senlin_affinity.groups.attachment import Cluster
+from senlin_affinity.groups.attachment import ClusterInfo
 from senlin_affinity.model.errors import (
     AffinityError,
     CloudError,
@@ -40,16 +40,16 @@ def test_attach(row):
         rival = group_of(row['meanwhile'])
         cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
     wanted, claimed = properties_of(row), []
-    cluster = Cluster(
+    cluster = ClusterInfo(
         'c1',
         row.get('hint'),
         row.get('pending', ()),
         other_clusters=lambda _group_id: row.get('others', ()),
-        is_made=lambda group_id: group_id in row.get('made', ()),
+        is_policy_made=lambda group_id: group_id in row.get('made', ()),
         claim=claimed.append,
         kept=row.get('kept'),
         own_servers=row.get('own', ()),
-        hints=lambda: row.get('hints', ()),
+        group_hints=lambda: row.get('hints', ()),
     )
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -64,7 +64,7 @@ def test_attach(row):
         before += ['made-1'] * is_created
         assert attached.line().startswith(f'{row["outcome"]} server group {attached.group.name} (')
         assert attached.line() == row.get('line', attached.line())
-        assert attached.gone == row.get('gone')
+        assert attached.missing == row.get('gone')
         if 'stored' in row:
             assert binding.write(attached.binding) == row['stored']
         assert claimed == row.get('claimed', ['made-1'] * is_created)
@@ -86,14 +86,14 @@ def test_what_was_tried_is_said_and_the_rest_is_kept():
 @pytest.mark.parametrize('row', rows('policy_detach'))
 def test_detach(row):
     cloud, kept, left, connected = cloud_of(row.get('cloud', {})), [], [], []
-    cluster = Cluster(
+    cluster = ClusterInfo(
         'c1',
         row.get('hint'),
         other_clusters=lambda _id: row.get('others', ()),
         own_servers=row.get('own', ()),
         former_servers=lambda _id: row.get('former', ()),
-        is_made=lambda group_id: group_id in row.get('made', ()),
-        leave=left.append,
+        is_policy_made=lambda group_id: group_id in row.get('made', ()),
+        release=left.append,
     )
 
     def detach():
@@ -111,9 +111,9 @@ def test_detach(row):
         check_error(row, caught.value)
     else:
         answer = detach()
-        assert answer.said == row['outcome']
-        assert answer.gone == row.get('gone')
-        assert (answer.left is None) == ('gone' in row or row.get('stored', ...) is None)
+        assert answer.message == row['outcome']
+        assert answer.deleted == row.get('gone')
+        assert (answer.released is None) == ('gone' in row or row.get('stored', ...) is None)
     assert kept == row.get('kept', [])
     assert left == row.get('noted', [])
     assert bool(connected) == bool(cloud.requests)
@@ -130,9 +130,9 @@ def test_a_group_that_goes_during_its_detach():
             cloud.groups.clear()
 
     cloud.before_request = lose_it
-    answer = attachment.detach(Binding('g1', False), Cluster('c1'), lambda: cloud)
-    assert answer.said == 'server group web (g1) is gone already'
-    assert answer.gone == 'g1'
+    answer = attachment.detach(Binding('g1', False), ClusterInfo('c1'), lambda: cloud)
+    assert answer.message == 'server group web (g1) is gone already'
+    assert answer.deleted == 'g1'
 
 
 # --- no single failure leaks a group, or takes one that is another's
@@ -168,7 +168,7 @@ def test_one_failure_leaks_nothing(spec, number, kind):
 
     noted, made = [], []
     is_in_doubt = (spec, number, kind) == ('servergroup.name', 2, 'done, the answer lost')
-    cluster = Cluster('c1', note=noted.append, claim=made.append)
+    cluster = ClusterInfo('c1', record_intent=noted.append, claim=made.append)
     try:
         first = attachment.attach(SPECS[spec], cluster, cloud, cloud)
     except AffinityError:
@@ -178,7 +178,7 @@ def test_one_failure_leaks_nothing(spec, number, kind):
         assert first.binding.is_inherited is bool(first.report()) is is_in_doubt
     cloud.faults = ()
     pending = noted[-1:] if not made else ()
-    cluster = Cluster('c1', pending=pending, is_made=made.__contains__)
+    cluster = ClusterInfo('c1', intents=pending, is_policy_made=made.__contains__)
     again = attachment.attach(SPECS[spec], cluster, cloud, cloud)
     assert own() == [again.binding.servergroup_id]
     assert again.binding.is_inherited is bool(again.report()) is is_in_doubt
@@ -196,7 +196,7 @@ def attach_both(order, specs):
         cloud = FakeCloud(groups=groups, before_request=lambda _what: main.switch())
         cloud.made = {'a': 0, 'b': 100}[who]
         try:
-            answers[who] = attachment.attach(specs[who], Cluster(who), cloud, cloud)
+            answers[who] = attachment.attach(specs[who], ClusterInfo(who), cloud, cloud)
         except AffinityError as error:
             answers[who] = error
 
@@ -255,7 +255,7 @@ def test_a_group_that_is_given_up_and_the_deletion_fails(faults, how, left):
     rival = ServerGroup('rival', 'web', wanted.policy, wanted.rules)
     cloud = FakeCloud(faults=tuple(Fault(4 + i, **each) for i, each in enumerate(faults)))
     cloud.before_request = lambda what: what == 'create' and cloud.groups.append(rival)
-    attached = attachment.attach(wanted, Cluster('c1'), cloud, cloud)
+    attached = attachment.attach(wanted, ClusterInfo('c1'), cloud, cloud)
     assert cloud.requests == ['named', 'quotas', 'create', 'named', 'delete', 'get']
     assert [group.id for group in cloud.groups] == left
     assert (attached.how, attached.binding.servergroup_id) == (how, left[-1])
@@ -280,7 +280,7 @@ def test_who_may_create_a_group_of_a_name_is_alone_with_it(name, hint, held):
         yield
         asked.append((name, *cloud.requests))
 
-    cluster = Cluster('c1', hint, alone_with=alone_with)
+    cluster = ClusterInfo('c1', hint, lock_name=alone_with)
     attachment.attach(Properties('1.1', name), cluster, cloud, cloud)
     assert asked == [(each, 'named', 'quotas', 'create', 'named') for each in held]
 
@@ -289,13 +289,13 @@ def test_who_may_create_a_group_of_a_name_is_alone_with_it(name, hint, held):
 def test_an_engine_that_dies_before_it_stores_the_binding_leaks_no_group(is_answered):
     """The group is the policy's own if Nova answered, and else inherited and reported."""
     noted, made, cloud = [], [], FakeCloud()
-    attachment.attach(NAMED, Cluster('c1', note=noted.append, claim=made.append), cloud, cloud)
+    first = ClusterInfo('c1', record_intent=noted.append, claim=made.append)
+    attachment.attach(NAMED, first, cloud, cloud)
     assert (noted, made) == (['web'], ['made-1'])
-    known = {'is_made': made.__contains__} if is_answered else {'pending': {'web'}}
-    again = attachment.attach(NAMED, Cluster('c1', **known), cloud, cloud)
+    known = {'is_policy_made': made.__contains__} if is_answered else {'intents': {'web'}}
+    again = attachment.attach(NAMED, ClusterInfo('c1', **known), cloud, cloud)
     assert again.how == ('takes up again' if is_answered else 'inherits')
-    assert again.binding.is_inherited is not is_answered
-    assert (again.report() == '') is is_answered
+    assert (again.report() == '') is is_answered is not again.binding.is_inherited
 
 
 def test_a_group_whose_id_can_not_be_noted_is_deleted():
@@ -304,7 +304,7 @@ def test_a_group_whose_id_can_not_be_noted_is_deleted():
 
     cloud = FakeCloud()
     with pytest.raises(RuntimeError, match='the database failed'):
-        attachment.attach(NAMED, Cluster('c1', claim=fail), cloud, cloud)
+        attachment.attach(NAMED, ClusterInfo('c1', claim=fail), cloud, cloud)
     assert cloud.groups == []
 
 
@@ -313,10 +313,10 @@ def test_a_group_that_appears_after_a_failed_create_is_inherited(fault, is_noted
     """Nova may have finished the request late, or a user created the group: both are reported."""
     noted, cloud = [], FakeCloud(faults=(Fault(2, **fault),))
     with pytest.raises(GroupMayExist if is_noted else CloudError):
-        attachment.attach(NAMED, Cluster('c1', note=noted.append), cloud, cloud)
+        attachment.attach(NAMED, ClusterInfo('c1', record_intent=noted.append), cloud, cloud)
     assert noted == ['web'] if is_noted else ['web', None]
     cloud.groups.append(ServerGroup('late', 'web', 'anti-affinity'))
-    again = attachment.attach(NAMED, Cluster('c1', pending=noted[-1:]), cloud, cloud)
+    again = attachment.attach(NAMED, ClusterInfo('c1', intents=noted[-1:]), cloud, cloud)
     assert (again.group.id, again.binding.is_inherited) == ('late', True)
     said = (
         'server group web (late): it was created by another user or by an attach whose outcome is '
@@ -340,18 +340,18 @@ def test_a_group_that_appears_after_a_failed_create_is_inherited(fault, is_noted
 def test_a_name_never_makes_a_group_the_policys_own(hint, pending, made, is_reported):
     """The group is reported if an attach may have created it, and no note has its id."""
     cloud = FakeCloud([ServerGroup('g1', 'web', 'anti-affinity')])
-    is_made, others = made.__contains__, lambda _group_id: ['c2']
-    cluster = Cluster('c1', hint, pending, is_made=is_made, other_clusters=others)
+    is_policy_made, others = made.__contains__, lambda _group_id: ['c2']
+    cluster = ClusterInfo('c1', hint, pending, is_policy_made=is_policy_made, other_clusters=others)
     attached = attachment.attach(NAMED, cluster, cloud, cloud)
     assert (attached.how, attached.is_in_doubt) == ('inherits', is_reported)
-    assert attached.binding.is_made is (bool(made) and hint is None)
+    assert attached.binding.is_policy_made is (bool(made) and hint is None)
 
 
 def test_a_lost_answer_beside_a_left_behind_group_with_members():
     """Both have the cluster's own name, so the one that is as asked for is the policy's own."""
     left = ServerGroup('left', 'senlin-affinity-c1', 'affinity', members=(Member('s1'),))
     cloud = FakeCloud([left], faults=(Fault(2, is_done=True, is_uncertain=True),))
-    attached = attachment.attach(Properties('1.1'), Cluster('c1'), cloud, cloud)
+    attached = attachment.attach(Properties('1.1'), ClusterInfo('c1'), cloud, cloud)
     assert (attached.group.id, attached.binding.is_inherited) == ('made-1', False)
 
 

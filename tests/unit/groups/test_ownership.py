@@ -2,7 +2,7 @@
 
 import pytest
 
-from senlin_affinity.groups.ownership import KEY, gone, is_kept
+from senlin_affinity.groups.ownership import KEY, is_kept, missing
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.policy.properties import Properties
@@ -37,9 +37,9 @@ def test_another_value_is_an_error(said):
 
 def test_a_bound_group_that_is_gone_is_refused_with_what_to_do():
     group = ServerGroup('g1', 'web', 'affinity')
-    assert gone('g1', None) is None, 'nobody could see any'
-    assert gone('g1', [group]) is None
-    refusal = gone('g2', [group])
+    assert missing('g1', None) is None, 'nobody could see any'
+    assert missing('g1', [group]) is None
+    refusal = missing('g2', [group])
     assert refusal is not None
     assert refusal.reason == (
         'server group g2, which the policy is bound to, does not exist any more: detach the policy '

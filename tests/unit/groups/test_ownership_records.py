@@ -3,14 +3,14 @@
 import pytest
 
 from senlin_affinity.groups import ownership_records
-from senlin_affinity.groups.ownership_records import CREATING, KEPT, MADE, Note
+from senlin_affinity.groups.ownership_records import CREATING, KEPT, MADE, Record
 
 SHAPE = {
     'senlin_affinity': {'c1': {'creating': ['web'], 'made': ['g1', 'g2']}, 'c2': {'kept': ['g3']}}
 }
 NOTES = (
-    Note('c1', CREATING, 'web'), Note('c1', MADE, 'g1'), Note('c1', MADE, 'g2'),
-    Note('c2', KEPT, 'g3'),
+    Record('c1', CREATING, 'web'), Record('c1', MADE, 'g1'), Record('c1', MADE, 'g2'),
+    Record('c2', KEPT, 'g3'),
 )  # fmt: skip
 
 
@@ -39,11 +39,11 @@ def test_what_is_no_note(data):
 @pytest.mark.parametrize(
     ('note', 'is_meant'),
     [
-        (Note('c1', MADE, 'g1'), True),
-        (Note('c1', KEPT, 'g1'), True),
-        (Note('c1', CREATING, 'senlin-affinity-c1'), True),
-        (Note('c1', CREATING, 'web'), False),
+        (Record('c1', MADE, 'g1'), True),
+        (Record('c1', KEPT, 'g1'), True),
+        (Record('c1', CREATING, 'senlin-affinity-c1'), True),
+        (Record('c1', CREATING, 'web'), False),
     ],
 )
 def test_a_name_of_the_users_may_mean_another_group(note, is_meant):
-    assert note.names_it_well is is_meant
+    assert note.is_unambiguous is is_meant
