@@ -254,7 +254,7 @@ def _hints(pairs: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
 
 
 def _status(decision: api.Decision, is_strict: bool, *, is_bound_enough: bool) -> int:
-    """Return the exit status; 4 if the answer depends on an assumption or an upper bound."""
+    """Return the exit status: 4 if it fits by an upper bound or, if strict, by assumptions."""
     is_assumed = is_strict and decision.wanted > 0 and bool(decision.assumptions)
     is_bounded = decision.fits_by_upper_bound and not is_bound_enough
     return _UNSURE if decision.fits and (is_assumed or is_bounded) else _STATUS[decision.fits]

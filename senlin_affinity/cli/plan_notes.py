@@ -12,7 +12,7 @@ from senlin_affinity.model.suggestion import typo_of
 from senlin_affinity.planner.scheduler_filters import KNOWN
 
 _NEW_GROUP_NEEDED = (
-    'Nova changes no rule of a group that is there: it takes a new group, which counts only its '
+    'Nova cannot change the rules of an existing group. Create a new group, which counts only its '
     'own servers. With Senlin: another policy, or another cluster.'
 )
 

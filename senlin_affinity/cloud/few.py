@@ -155,8 +155,8 @@ class _Seeing:
     def _ask(self, part: CandidateQuery) -> bool:
         """Fetch the candidates of a query; return False if they are too many or unsuitable.
 
-        Hosts are unsuitable if they have several providers or share resources, or if their
-        aggregates differ between Nova and Placement.
+        Hosts are unsuitable if they have several providers or share resources, or if an aggregate
+        of the query has other hosts in Placement than in Nova.
         """
         answer, limit = self._known.answer, self._known.limit
         needed = min(part.limit, MOST + 1)  # MOST + 1 hosts are too many

@@ -182,7 +182,7 @@ def are_hidden(groups: Iterable[ServerGroup]) -> bool:
 
 
 def moved(compute: OperatorRest, groups: tuple[ServerGroup, ...]) -> tuple[ServerGroup, ...]:
-    """Return the groups with the source and target hosts of their members' migrations.
+    """Fetch migrations, and return the groups with ``also_on`` and ``left`` of their members.
 
     One request, and another if there are so many migrations that the oldest may be missing; none
     without an anti-affinity group that has members on hosts.

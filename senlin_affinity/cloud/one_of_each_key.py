@@ -55,7 +55,7 @@ for _kind in ('int', 'float'):
 
 
 def _count(node: Any, known: dict[int, int]) -> int:
-    """Return the number of nodes in a node with all aliases expanded."""
+    """Count the nodes with all aliases expanded; raise ComposerError for more than ``_NODES``."""
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) in known:

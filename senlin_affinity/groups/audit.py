@@ -42,7 +42,8 @@ def statuses(
 ) -> Iterator[GroupStatus]:
     """Yield the status of each group.
 
-    An orphan was created by a policy, has no members, and belongs to no binding and no kept group.
+    An orphan was created by a policy (perhaps, if only its name says so), has no members, and no
+    cluster and no profile uses it.
 
     :param hints: names and ids of groups in profiles, whose servers need these groups.
     :param specs: the properties of policies by id, as far as known. A record of a policy does not

@@ -104,7 +104,7 @@ class CloudSnapshot:
 
     @cached_property
     def rooms_by_demand(self) -> dict[Hashable, Sequence[int]]:
-        """Return the computed results of ``plain_rooms`` for all hosts, by requested amounts."""
+        """Return the cache of ``plain_rooms``, by requested amounts; empty until that fills it."""
         return {}
 
     @cached_property

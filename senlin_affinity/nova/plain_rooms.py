@@ -23,7 +23,7 @@ _NOTHING = Resource(0, 0)
 
 
 def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[int]:
-    """Return the free capacity of each host; 0 or less also if the figures are not sufficient."""
+    """Return the number of servers of each host; 0 or less also if the figures do not suffice."""
     asked = resolved.demand
     if asked is None or not asked.amounts or not hosts:
         return [0] * len(hosts)
@@ -40,7 +40,7 @@ def _is_odd(host: Host) -> bool:
 
 
 def _rooms(asked: Demand, hosts: Sequence[Host]) -> Sequence[int]:
-    """Return the free capacity of each host for all requested resource classes."""
+    """Return the number of servers that fit on each host, by all requested resource classes."""
     known = [{} if _is_odd(host) else host.resources or {} for host in hosts]
     rooms, *others = [_of_class(known, *each) for each in asked.amounts.items()]
     for other in others:

@@ -44,7 +44,7 @@ def is_open_affinity(resolved: ResolvedRequest) -> bool:
 
 
 def has_unknown_host(resolved: ResolvedRequest) -> bool:
-    """Check whether an affinity group uses a single host that is not known."""
+    """Check whether the servers must share one host that is not chosen yet (affinity)."""
     return resolved.memo(holding) == AFFINITY and not resolved.members_on
 
 
@@ -58,7 +58,7 @@ def total_capacity(
     reasons: Mapping[str, Reason],
     most_caveats: int | None = None,
 ) -> Capacity:
-    """Return the capacity.
+    """Return the smallest of the capacities that the hosts, domains and the request allow.
 
     :param domains: the capacity of the domains, if any constraint limits domains.
     :param request: the verdicts about the request as a whole.
@@ -154,7 +154,7 @@ def _vague(
 ) -> Iterator[str]:
     """Yield why hosts may take fewer servers than expected.
 
-    If every host takes what is expected of it, the caveat is about a domain: all caveats count.
+    If every host is guaranteed its upper bound, a domain is the cause: all caveats count.
     """
     every = zip(hosts, matrix.host_rows, matrix.upper, matrix.lower, strict=True)
     capped = [each for each in every if each[1].is_at_most and each[2] < math.inf]
@@ -198,7 +198,7 @@ def _caveats(
             yield 'shared resources'
         elif resolved.server_group is not None and resolved.server_group.has_lost_members:
             yield 'members whose host is not known'
-        elif resolved.snapshot.soft_deleted:
+        elif resolved.server_group is not None and resolved.snapshot.soft_deleted:
             yield 'soft-deleted servers, which may be members of the group'
         elif id(row) not in known:
             known.add(id(row))

@@ -89,10 +89,10 @@ class Decision:
 
     ``at_most`` are the reasons why Nova may place fewer servers than ``capacity``. ``placements``
     are the planned hosts of those requested servers that are expected to fit. ``remedies`` are the
-    changes that would help, the smallest first; empty if the request fits. ``tried`` are the
-    changes that the user could make, whether they help or not. ``assumptions`` are those that could
-    change the capacity. ``violated`` are the hosts whose members already violate the group's
-    policy.
+    changes that would help, in the order of ``search.find``; empty if the request fits. ``tried``
+    are the changes that the user could make, whether they help or not. ``assumptions`` are those
+    that could change the capacity. ``violated`` are the hosts whose members already violate the
+    group's policy.
     """
 
     fits: bool | None

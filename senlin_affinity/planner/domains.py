@@ -84,7 +84,7 @@ def domain_capacity(
     *,
     is_together: bool = False,
 ) -> DomainCapacity | None:
-    """Return the capacity of the domains of these hosts; None if no constraint limits a domain.
+    """Return the capacity of the domains of these hosts; None if nothing couples the hosts.
 
     :param is_together: whether all servers share one service host, ``affinity_host``.
     """

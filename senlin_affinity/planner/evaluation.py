@@ -33,7 +33,7 @@ class Evaluation:
     """A request with the verdicts about it, and its capacity.
 
     ``matrix`` is about the hosts by themselves; ``domains`` adds the verdicts about their
-    domains (None: no constraint limits a domain).
+    domains (None: nothing couples hosts).
     """
 
     resolved: ResolvedRequest

@@ -62,7 +62,7 @@ def planned(now: Evaluation, hosts_after: HostsAfter | None) -> tuple[PlannedRem
 
 
 def find(now: Evaluation, changes: Sequence[PlannedRemedy]) -> tuple[Remedy, ...]:
-    """Return the remedies, the smallest change first."""
+    """Return the sufficient changes, the smallest first; if none, such pairs, then the best."""
     enough = [change.remedy for change in changes if change.after.fits]
     if enough:
         return (*sorted(enough, key=_effort),)
@@ -227,7 +227,7 @@ def _proposed(what_if: WhatIf, constraints: Iterable[Constraint]) -> Iterator[Pl
 
 
 def _evaluated(what_if: WhatIf, constraint: Constraint, proposal: Change) -> PlannedRemedy | None:
-    """Return the smallest sufficient form of a proposal; None if there is none."""
+    """Return the proposal with the smallest number that suffices, or else helps most."""
     if isinstance(proposal, RaisedNumber):
         return _raised(what_if, constraint, proposal)
     if isinstance(proposal, ChangedHosts):

@@ -43,7 +43,11 @@ class Weighed(NamedTuple):
 
 
 def weigh(now: Evaluation) -> Weighed:
-    """Return the capacity, unchanged and without an assumption if nothing unspecified counts."""
+    """Return the capacity, and the hosts of the servers.
+
+    If an unspecified filter or option reduces the capacity, add its lower bound, a caveat and an
+    assumption.
+    """
     total, switches = now.total, _switches(now)
     enabled = _with(now, switches)
     other = enabled.total

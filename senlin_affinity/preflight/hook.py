@@ -226,7 +226,7 @@ def unpinned(scale_request: ScaleRequest) -> Placement:
 
 
 def ceiling(scale_request: ScaleRequest, seen: ViewOrError) -> str | None:
-    """Return why the cluster could not reach this size on empty hosts; None if it could."""
+    """Return why the cluster could not reach this size on empty hosts; None if not proved."""
     if isinstance(seen, CloudView) and seen.is_yes:
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]

@@ -181,8 +181,8 @@ class CloudView:
     ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
     names or ids that the question uses. ``owner_sees_hosts``: the owner may read the hosts, so a
     message may name them. ``is_yes``: the snapshot contains only some of the hosts, and they are
-    enough to accept. ``is_part``: it contains the hosts that a rejection needs, or none; ``enough``
-    is then how many of them have free capacity for all that a quota leaves.
+    enough to accept. ``is_part``: it contains only the hosts that prove the answer, or none;
+    ``enough`` is the number of sampled hosts that can take all servers within the quota.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)

@@ -15,6 +15,7 @@ from senlin_affinity.model.errors import (
     in_words,
     is_mistake,
 )
+from senlin_affinity.model.server_group import Member
 from senlin_affinity.planner.planner import plan
 from tests.support.small_cloud import request_of, rules_of, snapshot_of
 
@@ -149,6 +150,9 @@ def test_a_room_that_is_not_known_is_at_most(answer, uses_resources, at_most):
         odd.uses_resources = uses_resources
     decision = plan(request_of(ONE), snapshot_of(ONE), [odd, ResourcesConstraint()])
     assert (decision.capacity, decision.fits, decision.at_most) == (9, True, at_most)
+    # Soft-deleted servers count in server groups only, and the request has none.
+    cloud = replace(snapshot_of(ONE), soft_deleted=(Member('server-1'),))
+    assert plan(request_of(ONE), cloud, [odd, ResourcesConstraint()]).at_most == at_most
     nested = replace(snapshot_of(ONE).hosts[0], is_nested=True)
     cloud = replace(snapshot_of(ONE), hosts=(nested,))
     decision = plan(request_of(ONE), cloud, [odd, ResourcesConstraint()])
