@@ -258,13 +258,13 @@ class AuditGroups(_OfGroups, base.Lister):
     def _findings(
         self, group: ServerGroup, listing: _Listing, names: Mapping[str, str]
     ) -> Iterator[tuple[Any, ...]]:
-        from senlin_affinity.cloud import arrivals
+        from senlin_affinity.cloud import instance_actions
 
         found = audit.places(group)
         violated = [place for place in found if place.is_violated]
-        asked = audit.up_to(violated, arrivals.MOST)
+        asked = audit.up_to(violated, instance_actions.MOST)
         servers = [each for place in asked for each in place.servers]
-        times = arrivals.arrived(listing.compute, servers)
+        times = instance_actions.last_moves(listing.compute, servers)
         for place in found:
             since = audit.violated_since(group, place, times) if place in asked else None
             is_cut = place.is_violated and place not in asked

@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from senlin_affinity.cloud.rest import Microversion, Rest, odd
+from senlin_affinity.cloud.rest import Microversion, Rest, malformed
 
 LIMIT = 1000
 
@@ -30,16 +30,16 @@ def reading(what: str) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise odd(what, f'the answer lacks {error}') from error
-    except (AttributeError, TypeError, ValueError) as error:
-        raise odd(what, 'a value in the answer is of another kind than the API says') from error
+        raise malformed(what, f'the answer lacks {error}') from error
+    except (AttributeError, TypeError, ValueError) as exc:
+        raise malformed(what, 'a value in the answer is of another kind than the API says') from exc
 
 
 def list_of(body: object, key: str, what: str) -> list[dict[str, Any]]:
     """Return the list of objects under ``key``; raise CloudError if there is no such list."""
     value = body.get(key) if isinstance(body, Mapping) else None
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise odd(what, f'the answer holds no list of {key}')
+        raise malformed(what, f'the answer holds no list of {key}')
     return value
 
 
@@ -50,7 +50,7 @@ def check_identity(found: object, wanted: str, what: str) -> None:
     error does not name the other object, which may belong to another project.
     """
     if str(found).lower() != wanted.lower():
-        raise odd(what, 'the answer is about another object')
+        raise malformed(what, 'the answer is about another object')
 
 
 def check_unique(
@@ -65,7 +65,7 @@ def check_unique(
         for item in items:
             identity = str(item[key])
             if identity in known:
-                raise odd(what, f'the answer lists {identity!r} twice')
+                raise malformed(what, f'the answer lists {identity!r} twice')
             known.add(identity)
 
 
@@ -95,5 +95,5 @@ def by_marker(
         with reading(what):
             following = {'marker': str(page[-1]['id'])}
         if following == marker:
-            raise odd(what, f'the page after {marker["marker"]} is the same again')
+            raise malformed(what, f'the page after {marker["marker"]} is the same again')
         marker = following

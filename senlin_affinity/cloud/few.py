@@ -31,7 +31,7 @@ from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.hosts import Hypervisor
-from senlin_affinity.cloud.providers import CANDIDATES, SHARING, Room
+from senlin_affinity.cloud.providers import CANDIDATES, SHARING, HostInventory
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.host import Resource
 from senlin_affinity.model.proposal import Data
@@ -293,13 +293,13 @@ def _is_plain(query: str, answer: Any) -> bool:
         )
 
 
-def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> Room:
+def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:
     with reading(CANDIDATES):
         resources = {
             name: Resource(has['capacity'], has['used'], hypervisor.largest.get(name))
             for name, has in summary['resources'].items()
         }
-        return Room(resources, frozenset(summary['traits']))
+        return HostInventory(resources, frozenset(summary['traits']))
 
 
 def _allowed(read: Callable[[], T]) -> T | None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from senlin_affinity.cloud.answers import by_marker, check_identity, check_unique, list_of, reading
-from senlin_affinity.cloud.providers import Room
+from senlin_affinity.cloud.providers import HostInventory
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.flavor import DISK_GB, MEMORY_MB, VCPU
@@ -178,14 +178,14 @@ def hosts(
     hypervisors: Iterable[Hypervisor],
     zone_of: Mapping[str, str],
     aggregates_of: Mapping[str, frozenset[str]],
-    rooms: Mapping[str, Room],
+    rooms: Mapping[str, HostInventory],
 ) -> tuple[Host, ...]:
     """Build a host for each hypervisor.
 
     :param rooms: the resources by hypervisor id; those of a hypervisor without an entry are
         unknown.
     """
-    with_rooms = ((each, rooms.get(each.id) or Room(None)) for each in hypervisors)
+    with_rooms = ((each, rooms.get(each.id) or HostInventory(None)) for each in hypervisors)
     return tuple(
         Host(
             each.service_host,

@@ -10,7 +10,7 @@ A field that is left out has the default of the class.
 
 Raises: InvalidSpec with the path inside of the value; :func:`below` prepends the place of the
 value. An unknown key is an error, because a mistyped key would silently mean "unknown". A duplicate
-key is an error, too (:class:`Twice`); the json module would keep the last value.
+key is an error, too (:class:`DuplicateKey`); the json module would keep the last value.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _NO_LIST = 'must be a list of strings'
 encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=sorted).encode
 
 
-class Twice(NamedTuple):
+class DuplicateKey(NamedTuple):
     """A placeholder for an object with a duplicate key; every check rejects it with its path."""
 
     key: str
 
 
-def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Twice:
+def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | DuplicateKey:
     item = dict(pairs)
     if len(item) == len(pairs):
         return item
     names = [name for name, _value in pairs]
-    return Twice(next(name for number, name in enumerate(names) if name in names[:number]))
+    return DuplicateKey(next(name for number, name in enumerate(names) if name in names[:number]))
 
 
 #: Decodes a JSON text; an object with a duplicate key becomes a :class:`Twice`.
@@ -218,7 +218,7 @@ amount, size = _at_least(0), _at_least(1)
 
 def wrong(message: str, value: object) -> InvalidSpec:
     """Return the error for an invalid value: the message, and the value itself."""
-    if isinstance(value, Twice):
+    if isinstance(value, DuplicateKey):
         return InvalidSpec('is there twice', value.key)
     found = reprlib.repr(value)
     if len(found) > _LONGEST:

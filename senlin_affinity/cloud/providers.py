@@ -2,7 +2,8 @@
 
 ``GET /allocation_candidates`` for one unit of a resource class returns all providers of every tree
 that has a unit left, with the capacity and usage of all their classes. Each tree becomes one
-:class:`Room`, which serves for every flavor. Most clouds need two requests; four are the maximum:
+:class:`HostInventory`, which serves for every flavor. Most clouds need two requests; four are the
+maximum:
 
 1. ``GET /resource_providers?required=MISC_SHARES_VIA_AGGREGATE``: are there sharing providers? They
    may supply a class that the host itself lacks, and no other response reveals a provider that
@@ -53,7 +54,7 @@ _ASKED = (*_OWN, DISK_GB)
 
 
 @dataclass(frozen=True)
-class Room:
+class HostInventory:
     """The resources and traits of one provider tree, including what sharing providers supply.
 
     If ``resources`` is None, they are unknown; if ``is_partial``, classes that are not in them are
@@ -75,13 +76,13 @@ class ProviderRooms(NamedTuple):
     not truncated.
     """
 
-    rooms: Mapping[str, Room] = {}
+    rooms: Mapping[str, HostInventory] = {}
     longest: int = 0
 
 
 _NOTHING = Resource(0, 0)
 #: The resources of a host that has no memory left and is in no response.
-FULL = Room({MEMORY_MB: _NOTHING}, is_partial=True)
+FULL = HostInventory({MEMORY_MB: _NOTHING}, is_partial=True)
 
 
 class _Provider(NamedTuple):
@@ -117,7 +118,7 @@ class _Answers:
                 self.providers[uuid] = _Provider(uuid, root, summary['resources'], traits)
                 self.trees.setdefault(root, []).append(uuid)
 
-    def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> Room:
+    def room(self, root: str, largest: Mapping[str, int], shared: _Shared | None) -> HostInventory:
         """Combine the providers of a tree with those that share with it."""
         own = [self.providers[uuid] for uuid in self.trees[root]]
         sharing = shared.given_to(root) if shared is not None else []
@@ -144,7 +145,7 @@ class _Answers:
             for each in sharing
             if each.uuid in named
         }
-        return Room(resources, traits, is_nested, is_partial, pools)
+        return HostInventory(resources, traits, is_nested, is_partial, pools)
 
 
 class _Shared:

@@ -221,7 +221,7 @@ def _error(
     return CloudError(words_of_all, response.status_code, is_uncertain=is_uncertain)
 
 
-def odd(what: str, why: str) -> CloudError:
+def malformed(what: str, why: str) -> CloudError:
     """Return the error for a malformed response, which must be the last one."""
     return CloudError(f'could not {what}: {why}{_LAST.get()}')
 

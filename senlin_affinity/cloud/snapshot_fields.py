@@ -18,9 +18,9 @@ from typing import Any
 
 from senlin_affinity.cloud import json_fields as fields
 from senlin_affinity.cloud.json_fields import (
+    DuplicateKey,
     Field,
     Schema,
-    Twice,
     alike,
     by_name,
     each,
@@ -85,7 +85,7 @@ def _policy(value: Any) -> str:
 
 def _rules(value: Any) -> Any:
     """Return the value unchanged; ``_Groups`` checks it together with the policy."""
-    if isinstance(value, Twice):
+    if isinstance(value, DuplicateKey):
         raise wrong('', value)
     return value
 

@@ -85,15 +85,15 @@ def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
     return tuple(found)
 
 
-def violated_since(group: ServerGroup, place: Place, arrived: Mapping[str, str]) -> str | None:
+def violated_since(group: ServerGroup, place: Place, last_moves: Mapping[str, str]) -> str | None:
     """Return when the members of a place first violated the policy; None if unknown.
 
-    :param arrived: when each server came to its host, as ISO 8601 in UTC, as far as known.
+    :param last_moves: when each server came to its host, as ISO 8601 in UTC, as far as known.
     """
     if group.policy == AFFINITY:
-        times = [arrived[server] for server in place.servers if server in arrived]
+        times = [last_moves[server] for server in place.servers if server in last_moves]
         return min(times) if len(times) == len(place.servers) else None
-    times = sorted(arrived[server] for server in place.servers if server in arrived)
+    times = sorted(last_moves[server] for server in place.servers if server in last_moves)
     limit = group.max_server_per_host or 0
     return times[limit] if len(times) == len(place.servers) > limit else None
 

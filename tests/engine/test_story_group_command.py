@@ -6,7 +6,7 @@ import pytest
 from oslo_utils import timeutils
 
 from senlin_affinity.cloud import clients, connection
-from senlin_affinity.cloud.arrivals import arrived
+from senlin_affinity.cloud.instance_actions import last_moves
 from tests.support import command, waiting
 
 pytestmark = pytest.mark.long
@@ -121,7 +121,7 @@ def test_an_administrator_sees_hosts(admin, truth, group, cloud):
     assert rows(group('admin', *audit)) == (0, found)
     compute = connection.compute(clients.of(cloud.connection()).owner)
     server = admin.compute.get_server(node.physical_id)
-    times = arrived(compute, [node.physical_id, '11111111-2222-4333-8444-555555555555'])
+    times = last_moves(compute, [node.physical_id, '11111111-2222-4333-8444-555555555555'])
     assert times.keys() == {server.id}
     came, created = map(timeutils.parse_isotime, (f'{times[server.id]}Z', server.created_at))
     assert abs((came - created).total_seconds()) < 600
@@ -136,22 +136,22 @@ def test_a_move_that_failed_or_was_reverted_is_none(admin, cloud):
     )  # fmt: skip
     made = nova.wait_for_server(made, interval=0.3)
     compute = connection.compute(clients.of(cloud.connection()).owner)
-    (created,) = arrived(compute, [made.id]).values()
+    (created,) = last_moves(compute, [made.id]).values()
     huge = nova.create_flavor(name='huge', vcpus=1, ram=1 << 30, disk=1)
     other = nova.create_flavor(name='other', vcpus=1, ram=64, disk=1)
     try:
         nova.resize_server(made, huge)
         waiting.until(lambda: messages(nova, made, 'resize') == ['Error'])
-        assert arrived(compute, [made.id]) == {made.id: created}
+        assert last_moves(compute, [made.id]) == {made.id: created}
         resize(nova, made, other)
-        (resized,) = arrived(compute, [made.id]).values()
+        (resized,) = last_moves(compute, [made.id]).values()
         nova.revert_server_resize(made)
         nova.wait_for_server(made, interval=0.3)
-        assert (resized > created, arrived(compute, [made.id])) == (True, {made.id: created})
+        assert (resized > created, last_moves(compute, [made.id])) == (True, {made.id: created})
         resize(nova, made, other)
         nova.confirm_server_resize(made)
         nova.wait_for_server(made, interval=0.3)
-        assert arrived(compute, [made.id])[made.id] > resized
+        assert last_moves(compute, [made.id])[made.id] > resized
     finally:
         nova.delete_server(made)
         for flavor in (huge, other):

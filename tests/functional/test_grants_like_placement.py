@@ -73,7 +73,7 @@ def view(forest, roots):
     seen = providers.rooms(forest, {root: {} for root in roots})
     hosts = []
     for root in roots:
-        room = seen.rooms.get(root, providers.Room(None))
+        room = seen.rooms.get(root, providers.HostInventory(None))
         more = {'is_nested': room.is_nested, 'is_partial': room.is_partial}
         hosts.append(Host(root, root, traits=room.traits, resources=room.resources, **more))
     return hosts, seen.longest

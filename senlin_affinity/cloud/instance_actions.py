@@ -25,7 +25,7 @@ _MOVES = ('create', 'evacuate', 'live-migration', 'migrate', 'resize', 'unshelve
 _ENDS = {'confirmResize': True, 'live_migration_cancel': False, 'revertResize': False}
 
 
-def arrived(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
+def last_moves(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
     """Return the time at which each server came to its host, by server id: ISO 8601 in UTC.
 
     Servers without a known time are left out. The result is empty if the user may not read the

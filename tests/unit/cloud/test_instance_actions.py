@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from senlin_affinity.cloud.arrivals import arrived
+from senlin_affinity.cloud.instance_actions import last_moves
 from senlin_affinity.model.errors import CloudError
 
 
@@ -45,11 +45,11 @@ def actions(*rows):
 def test_the_last_move_that_holds(rows, time):
     body = {'instanceActions': list(actions(*rows))}
     compute = SimpleNamespace(get=lambda *_words, **_options: body)
-    assert arrived(compute, ['s']) == ({} if time is None else {'s': time})
+    assert last_moves(compute, ['s']) == ({} if time is None else {'s': time})
 
 
 def test_actions_of_another_server_are_an_error():
     body = {'instanceActions': list(actions('1 create'))}
     compute = SimpleNamespace(get=lambda *_words, **_options: body)
     with pytest.raises(CloudError, match='the answer is about another object'):
-        arrived(compute, ['t'])
+        last_moves(compute, ['t'])
