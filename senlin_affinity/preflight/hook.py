@@ -14,7 +14,7 @@ node of a spread over zones is ``{'zone': 'az-1', 'servergroup': '...'}``.
 
 Raises: InvalidSpec for a spec that names an object this cloud does not have; BindingError without a
 binding; PluginError for a constraint that does not load; CloudError only if a host or a zone must
-be chosen, or from :func:`ceiling`.
+be chosen, or from :func:`max_size_shortfall`.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _narrow(scale_request: ScaleRequest, binding: Binding) -> Narrow | None:
     return Narrow(asked, scale_request.constraints, binding.rules)
 
 
-def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
+def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     """Return the placement of the nodes, or their rejection. Send no requests."""
     asked, properties, binding = (
         scale_request.question,
@@ -124,7 +124,7 @@ def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
     if asked.count == 0 or binding is None:
         return HookResult(Placement(0, ''))  # nothing to place
     if not placement.is_planned(properties):
-        view = _view(seen)
+        view = _view(fetched)
         hosts, pattern = view.snapshot.hosts or (), asked.rules.value(PATTERN)
         zone = placement.zone_of_nodes(properties, hosts, pattern)
         if not isinstance(zone, Refusal):
@@ -132,17 +132,17 @@ def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
         if not view.owner_sees_hosts:
             return HookResult(Refusal(NO_DRS_HOST), refusal=zone.reason)
         return HookResult(zone)
-    if isinstance(seen, CloudView) and seen.is_yes:
-        note = _fits(len(seen.snapshot.hosts or ()))
-        assumed = assumptions.find(_ask(scale_request, seen), scale_request.constraints)
-        return HookResult(unpinned(scale_request), note=note + assuming(assumed))
+    if isinstance(fetched, CloudView) and fetched.is_yes:
+        note = _fits(len(fetched.snapshot.hosts or ()))
+        assumed = assumptions.find(_ask(scale_request, fetched), scale_request.constraints)
+        return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     is_enforced = properties.preflight == 'enforce'
-    freed, why = _freed(scale_request, seen)
+    freed, why = _unreserved(scale_request, fetched)
     if why is not None:
-        outcome = decide(freed, seen)
+        outcome = decide(freed, fetched)
         return replace(outcome, warning='; '.join(filter(None, (why, outcome.warning))))
     try:
-        view = _view(seen)
+        view = _view(fetched)
         decision = _decide(scale_request, view, scale_request.constraints)
     except AffinityError as error:
         is_chosen = asked.is_pinned or (
@@ -151,7 +151,7 @@ def decide(scale_request: ScaleRequest, seen: ViewOrError) -> HookResult:
         if is_chosen or (is_enforced and not isinstance(error, CloudError)):
             raise
         warning = f'could not find out whether {asked.count} node(s) fit: {error}'
-        return HookResult(unpinned(scale_request), warning)
+        return HookResult(scheduler_chooses(scale_request), warning)
     if asked.is_pinned:
         answer = placement.pinned(decision, view.unavailable, binding.servergroup_id, properties)
         return _disclosed(scale_request, view, decision, answer)
@@ -199,25 +199,25 @@ def _fits(number: int) -> str:
     return f'fits, on {number} of the hosts that would do'
 
 
-def _freed(scale_request: ScaleRequest, seen: ViewOrError) -> tuple[ScaleRequest, str | None]:
+def _unreserved(request: ScaleRequest, fetched: ViewOrError) -> tuple[ScaleRequest, str | None]:
     """Drop reservations that the policy cannot enforce for this owner, and return the warning.
 
     Nova may then place these nodes on reserved hosts, so such hosts count as free capacity.
     """
-    asked = scale_request.question
+    asked = request.question
     is_for_these = asked.is_pinned and not asked.chooses_hosts
-    hidden = seen.unavailable.get('hosts') if isinstance(seen, CloudView) else None
-    if hidden is None and isinstance(seen, CloudView) and not seen.owner_sees_hosts:
+    hidden = fetched.unavailable.get('hosts') if isinstance(fetched, CloudView) else None
+    if hidden is None and isinstance(fetched, CloudView) and not fetched.owner_sees_hosts:
         hidden = 'Nova does not let the owner choose hosts'
     if is_for_these and hidden is not None:
         none = {REQUIRED_PREFIX.key: None, FORBIDDEN_PREFIXES.key: ()}
         freed = replace(asked, options={**asked.options, **none})
         why = 'reserved hosts are not kept free of these nodes, as Nova does not do so'
-        return replace(scale_request, question=freed), f'{why}: {hidden}'
-    return scale_request, None
+        return replace(request, question=freed), f'{why}: {hidden}'
+    return request, None
 
 
-def unpinned(scale_request: ScaleRequest) -> Placement:
+def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
     """Return a placement with the group and the zone; nova-scheduler chooses the hosts."""
     group = '' if scale_request.binding is None else scale_request.binding.servergroup_id
     return Placement(
@@ -225,13 +225,13 @@ def unpinned(scale_request: ScaleRequest) -> Placement:
     )
 
 
-def ceiling(scale_request: ScaleRequest, seen: ViewOrError) -> str | None:
+def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
     """Return why the cluster could not reach this size on empty hosts; None if not proved."""
-    if isinstance(seen, CloudView) and seen.is_yes:
+    if isinstance(fetched, CloudView) and fetched.is_yes:
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
-    freed, _why = _freed(scale_request, seen)
-    decision = _decide(_without_others(freed, lasting), _view(seen), lasting)
+    freed, _why = _unreserved(scale_request, fetched)
+    decision = _decide(_without_others(freed, lasting), _view(fetched), lasting)
     return placement.words(decision) if decision.fits is False else None
 
 
@@ -261,17 +261,17 @@ def unenforced(scale_request: ScaleRequest) -> str | None:
     return why_not_enforced(policy)
 
 
-def default_zone(scale_request: ScaleRequest, seen: ViewOrError) -> str | None:
+def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
     """Return the default zone if a hard spread over zones must ignore it; None otherwise."""
     if scale_request.zones is None or not scale_request.zones.is_hard:
         return None
-    return effective_zone.default_zone(_ask(scale_request, _view(seen)))
+    return effective_zone.default_zone(_ask(scale_request, _view(fetched)))
 
 
-def _view(seen: ViewOrError) -> CloudView:
-    if isinstance(seen, AffinityError):
-        raise seen
-    return seen
+def _view(fetched: ViewOrError) -> CloudView:
+    if isinstance(fetched, AffinityError):
+        raise fetched
+    return fetched
 
 
 def _decide(
@@ -298,7 +298,7 @@ def _zoned(
     scale_request: ScaleRequest, view: CloudView, decision: Decision
 ) -> tuple[Placement | Refusal, str | None]:
     """Assign zones for a spread over zones; return the placement and a warning."""
-    answer = unpinned(scale_request)
+    answer = scheduler_chooses(scale_request)
     if scale_request.zones is None:
         return answer, None
     zoning = ZoneAssignment(scale_request.zones, decision, _ask(scale_request, view))

@@ -43,7 +43,7 @@ def refusal(
     policy: Any,
     cluster: str,
     bound: Binding,
-    seen: ViewOrError,
+    view: ViewOrError,
     entity: Any,
     groups: Callable[[], Any],
 ) -> Refusal | None:
@@ -58,7 +58,7 @@ def refusal(
     if why_not is not None:
         return Refusal(why_not)
     try:
-        missing = ownership.missing(group_id, _groups(group_id, seen, groups))
+        missing = ownership.missing(group_id, _groups(group_id, view, groups))
     except Exception as error:
         line = 'affinity policy %s: whether server group %s is there is not known: %s'
         why, is_mistake = registry.in_words(error), registry.is_mistake(error)
@@ -70,7 +70,7 @@ def refusal(
 
 
 def warn_of_hint(
-    who: str, action: Any, bound: Binding, seen: ViewOrError, groups: Callable[[], Any]
+    who: str, action: Any, bound: Binding, view: ViewOrError, groups: Callable[[], Any]
 ) -> None:
     """Warn the operator and the owner if the profile names another group. Never raises.
 
@@ -85,7 +85,7 @@ def warn_of_hint(
         hint = profile.group_hint(action.entity.rt['profile'].spec)
         if hint is None or hint == group_id or hint.lower() == group_id:
             return
-        named = () if group_lookup.is_uuid(hint) else _groups(group_id, seen, groups)
+        named = () if group_lookup.is_uuid(hint) else _groups(group_id, view, groups)
         if any(group.id == group_id and group.name == hint for group in named):
             return
         why = (
@@ -117,9 +117,9 @@ def _conflicting_binding(cluster: str, policy: str, group_id: str) -> str | None
     return None
 
 
-def _groups(group_id: str, seen: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
+def _groups(group_id: str, view: ViewOrError, groups: Callable[[], Any]) -> Collection[ServerGroup]:
     """Return the groups that the preflight has read, or the bound one alone, which is fetched."""
-    known = seen.snapshot.server_groups if isinstance(seen, CloudView) else None
+    known = view.snapshot.server_groups if isinstance(view, CloudView) else None
     if known is not None:
         return known
     group = groups().get(group_id)

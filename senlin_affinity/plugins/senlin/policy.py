@@ -158,9 +158,9 @@ class AffinityPolicy(base.Policy):
                 preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
                 state * (not enabled),
             )
-            ceiling = preflight.warn_of_ceiling(who, cluster, wanted, attached.binding, see)
-            if ceiling is not None:
-                bound_group.emit_event(cluster, ceiling)
+            shortfall = preflight.warn_if_limited(who, cluster, wanted, attached.binding, see)
+            if shortfall is not None:
+                bound_group.emit_event(cluster, shortfall)
             if registry.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
                 attachment.detach(attached.binding, info, lambda: cloud.server_groups)
                 raise errors.AffinityError(registry.DELETED)
@@ -224,21 +224,21 @@ class AffinityPolicy(base.Policy):
             return None
         entity = action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
-        asks = preflight.scale_request(entity, count, self._wanted(), bound)
-        seen = preflight.fetch(hook.scope_of(asks), self._clients(entity))
+        request = preflight.scale_request(entity, count, self._wanted(), bound)
+        view = preflight.fetch(hook.scope_of(request), self._clients(entity))
         if bound is not None:
             refusal = bound_group.refusal(
-                self, cluster_id, bound, seen, entity, lambda: self._groups(entity)
+                self, cluster_id, bound, view, entity, lambda: self._groups(entity)
             )
             if refusal is not None:
                 return refusal
-        answer = preflight.place(who, asks, seen)
+        answer = preflight.place(who, request, view)
         if engine.is_cancelled(action):
             return Refusal('the action was cancelled before its nodes were placed')
         if bound is not None:
             engine.warn_nodes_outside_group(self.name, cluster_id, bound.servergroup_id)
             if isinstance(answer, Placement):
-                bound_group.warn_of_hint(who, action, bound, seen, lambda: self._groups(entity))
+                bound_group.warn_of_hint(who, action, bound, view, lambda: self._groups(entity))
         return answer
 
     def _wanted(self) -> properties.Properties:

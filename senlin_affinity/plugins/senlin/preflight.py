@@ -63,15 +63,15 @@ def scale_request(
     return ScaleRequest(question, bound, constraints, error)
 
 
-def fetch(needs: api.FetchScope | None, open_clients: Callable[[], Clients]) -> ViewOrError:
+def fetch(scope: api.FetchScope | None, open_clients: Callable[[], Clients]) -> ViewOrError:
     """Return the required parts of the cloud, or the error in a form that the owner may read."""
     timeout = cfg.CONF.affinity.request_timeout
     clients = None
     try:
-        if needs is None:
+        if scope is None:
             return api.CloudView()
         clients = open_clients()
-        return _fetch(clients, needs, timeout)
+        return _fetch(clients, scope, timeout)
     except CloudError as error:  # raised with the owner's credentials
         return error
     except Exception as error:
@@ -82,11 +82,11 @@ def fetch(needs: api.FetchScope | None, open_clients: Callable[[], Clients]) -> 
         return error if isinstance(error, AffinityError) else CloudError(registry.in_words(error))
 
 
-def _fetch(clients: Clients, needs: api.FetchScope, timeout: float) -> api.CloudView:
+def _fetch(clients: Clients, scope: api.FetchScope, timeout: float) -> api.CloudView:
     """Return the snapshot of both clients, or the owner's alone if the operator's request fails."""
     try:
-        few = narrow.see(clients, needs, timeout)
-        seen = few.view or cloud_view.fetch(clients, needs, timeout, few.read)
+        few = narrow.see(clients, scope, timeout)
+        view = few.view or cloud_view.fetch(clients, scope, timeout, few.read)
     except CloudError as error:
         if not clients.has_operator:
             raise
@@ -94,12 +94,12 @@ def _fetch(clients: Clients, needs: api.FetchScope, timeout: float) -> api.Cloud
             OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
             raise disclosure.hidden(error) from error
         warn_of_fallback(error)
-        return cloud_view.fetch(api.clients_of(clients.owner.connection), needs, timeout)
-    asked = needs.question
-    is_chosen = needs.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
-    if is_chosen and not seen.owner_sees_hosts and not _may_choose_hosts(clients, timeout):
+        return cloud_view.fetch(api.clients_of(clients.owner.connection), scope, timeout)
+    asked = scope.question
+    is_chosen = scope.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
+    if is_chosen and not view.owner_sees_hosts and not _may_choose_hosts(clients, timeout):
         raise CloudError('Nova does not let the owner of the cluster choose the hosts of its nodes')
-    return seen
+    return view
 
 
 def _may_choose_hosts(clients: Clients, timeout: float) -> bool:
@@ -108,7 +108,7 @@ def _may_choose_hosts(clients: Clients, timeout: float) -> bool:
     return ports(owner, timeout).inventory.lets_choose_hosts()
 
 
-def place(who: str, asks: ScaleRequest, seen: ViewOrError) -> Placement | Refusal:
+def place(who: str, request: ScaleRequest, view: ViewOrError) -> Placement | Refusal:
     """Decide the placement of the nodes.
 
     A defect of code rejects no request for which Nova chooses the hosts.
@@ -116,12 +116,12 @@ def place(who: str, asks: ScaleRequest, seen: ViewOrError) -> Placement | Refusa
     :param who: the beginning of a log line: the policy, the cluster, the action and its request.
     """
     try:
-        outcome = hook.decide(asks, seen)
+        outcome = hook.decide(request, view)
     except Exception as error:
-        if registry.is_mistake(error) and not asks.question.is_pinned:
+        if registry.is_mistake(error) and not request.question.is_pinned:
             OPERATORS.exception('%s: the preflight failed', who)
-            return hook.unpinned(asks)
-        if not isinstance(seen, api.CloudView) or seen.owner_sees_hosts:
+            return hook.scheduler_chooses(request)
+        if not isinstance(view, api.CloudView) or view.owner_sees_hosts:
             raise
         OPERATORS.warning('%s: rejected', who, exc_info=error)
         raise disclosure.hidden(error) from None
@@ -159,7 +159,7 @@ def is_unchecked(wanted: Properties, open_clients: Callable[[], Clients]) -> boo
         return False  # the note must not make an attach fail
 
 
-def warn_of_ceiling(
+def warn_if_limited(
     who: str, cluster: Any, wanted: Properties, bound: Binding, open_clients: Callable[[], Clients]
 ) -> str | None:
     """Log a warning if the cluster cannot grow to its max_size, or if a zone is not a domain.
@@ -172,22 +172,22 @@ def warn_of_ceiling(
     line = '%s: growth to its max_size of %s: %s'
     try:
         more = cluster.max_size - len(cluster.nodes)  # max_size -1: no limit
-        asks = scale_request(cluster, max(more, 1), wanted, bound)
-        if not is_planned(wanted) or (more < 1 and asks.zones is None):
+        request = scale_request(cluster, max(more, 1), wanted, bound)
+        if not is_planned(wanted) or (more < 1 and request.zones is None):
             return None
-        needs = hook.scope_of(asks)
-        seen = fetch(needs and needs.any_time(), open_clients)
-        zone = hook.default_zone(asks, seen)
+        scope = hook.scope_of(request)
+        view = fetch(scope and scope.any_time(), open_clients)
+        zone = hook.default_zone(request, view)
         if zone is not None:
             reason = 'no aggregate carries it, so Nova may use a host of any zone for it'
             OPERATORS.warning('%s: the spread sends no node to zone %s: %s', who, zone, reason)
         if more < 1:
             return None
-        why = hook.ceiling(asks, seen)
+        why = hook.max_size_shortfall(request, view)
         owner_sees_hosts = (
             not open_clients().has_operator
-            and isinstance(seen, api.CloudView)
-            and seen.owner_sees_hosts
+            and isinstance(view, api.CloudView)
+            and view.owner_sees_hosts
         )
     except Exception as error:
         if registry.is_mistake(error):
@@ -197,18 +197,18 @@ def warn_of_ceiling(
         return None
     if why is not None:
         OPERATORS.warning(line, who, cluster.max_size, why)
-    said = why if owner_sees_hosts else _for_owner(who, asks, open_clients)
+    said = why if owner_sees_hosts else _for_owner(who, request, open_clients)
     return said and f'the cluster cannot grow to its max_size of {cluster.max_size}: {said}'
 
 
-def _for_owner(who: str, asks: ScaleRequest, open_clients: Callable[[], Clients]) -> str | None:
+def _for_owner(who: str, request: ScaleRequest, open_clients: Callable[[], Clients]) -> str | None:
     """Return why a scale-out to the max_size would be rejected now; None if it would not be.
 
     A tenant reads only this: a reason that also holds for an empty cloud would reveal the number
     of hosts.
     """
     try:
-        answer = hook.decide(asks, fetch(hook.scope_of(asks), open_clients)).answer
+        answer = hook.decide(request, fetch(hook.scope_of(request), open_clients)).answer
     except Exception as error:
         if registry.is_mistake(error):
             OPERATORS.exception('%s: the preflight failed', who)

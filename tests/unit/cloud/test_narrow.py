@@ -576,7 +576,7 @@ def test_affinity_that_fits_is_seen_on_that_host(cloud, who):
     both = two_eyes(cloud) if who == OWNER else clients.of(cloud.connection(who))
     view = narrow.see(both, hook.scope_of(scale_request)).view
     assert [host.host for host in view.snapshot.hosts] == ['cmp-1']
-    assert hook.decide(scale_request, view).answer == hook.unpinned(scale_request)
+    assert hook.decide(scale_request, view).answer == hook.scheduler_chooses(scale_request)
 
 
 def test_an_administrator_of_affinity_is_told_of_all_hosts(cloud):

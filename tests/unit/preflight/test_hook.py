@@ -69,9 +69,6 @@ class Story:
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer
 
-    def ceiling(self):
-        return hook.ceiling(self.scale_request(RULES), self.seen())
-
 
 NO_LATE_CHECK = {'disable_group_policy_check_upcall': True}
 
@@ -194,7 +191,7 @@ CEILINGS = [
 )
 def test_ceiling(row, words):
     story = Story({'hosts': {'cmp-1': {}, 'cmp-2': {}}, **row})
-    why = story.ceiling()
+    why = hook.max_size_shortfall(story.scale_request(RULES), story.seen())
     assert (why is None) == (words is None), why
     if words is not None:
         assert why.startswith('does not fit: ')
@@ -228,7 +225,7 @@ def test_a_rule_of_another_package_says_itself_that_it_lasts(is_unresolvable):
     fence = Fence()
     fence.is_unresolvable = is_unresolvable
     story = Story({'count': 2, 'hosts': {'cmp-1': {'aggregates': ['fenced']}}})
-    why = hook.ceiling(story.scale_request([fence]), story.seen())
+    why = hook.max_size_shortfall(story.scale_request([fence]), story.seen())
     assert (why is not None) is is_unresolvable
     assert why is None or 'fence.forbidden on 1' in why
 
@@ -239,7 +236,8 @@ def test_a_ceiling_names_no_filter_that_a_constraint_models():
     scale_request = story.scale_request(load_constraints())
     filters = (*DEFAULT_FILTERS, 'AggregateInstanceTypeFilter', 'SomeoneElsesFilter')
     question = dataclasses.replace(scale_request.question, enabled_filters=filters)
-    why = hook.ceiling(dataclasses.replace(scale_request, question=question), story.seen())
+    scale_request = dataclasses.replace(scale_request, question=question)
+    why = hook.max_size_shortfall(scale_request, story.seen())
     assert 'at most 2, because of filter SomeoneElsesFilter; would help' in why
 
 
