@@ -41,7 +41,7 @@ from senlin_affinity.planner.decision import Decision
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.policy.placement import NO_DRS_HOST, Refusal
 
-NOBODY = 'no host takes more of them, and operators can see why'
+NO_ROOM = 'no host takes more of them, and operators can see why'
 NOT_KNOWN = 'whether the servers fit could not be found out, and operators can see why'
 _MOST_CHANGES = 3
 #: The parts of a question whose errors quote nothing but the owner's own input.
@@ -69,7 +69,7 @@ class TenantReport:
         return '; '.join(parts)
 
 
-def shown(
+def tenant_report(
     decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint]
 ) -> TenantReport:
     """Return the tenant's report of a request that does not fit."""
@@ -83,7 +83,7 @@ def shown(
             reasons.append(sentence(verdict, decision.reasons))
     causes = []
     if number < min(bounds):  # otherwise, a trial stops before the hosts are full
-        causes = [*dict.fromkeys(_limiting(resolved, constraints, number, wanted))] or [NOBODY]
+        causes = [*dict.fromkeys(_limiting(resolved, constraints, number, wanted))] or [NO_ROOM]
     return TenantReport(wanted, number, (*reasons, *causes), _changes(decision, number))
 
 
@@ -93,12 +93,12 @@ def refusal(
     """Return a tenant's rejection of a request that does not fit, or whose answer is unknown."""
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
-    report = shown(decision, resolved, constraints)
+    report = tenant_report(decision, resolved, constraints)
     is_drs = resolved.rules.is_drs_required and not report.number
     return Refusal(NO_DRS_HOST, report.line()) if is_drs else Refusal(report.line())
 
 
-def hidden(error: Exception) -> AffinityError:
+def redacted(error: Exception) -> AffinityError:
     """Return the error that a tenant may read.
 
     An error about the owner's own input or about the binding is returned unchanged, one about the

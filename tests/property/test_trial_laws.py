@@ -133,7 +133,7 @@ def words(request, snapshot):
     decision = decide(resolved, CONSTRAINTS)
     if decision.fits is not False:
         return None
-    return disclosure.shown(decision, resolved, CONSTRAINTS).line()
+    return disclosure.tenant_report(decision, resolved, CONSTRAINTS).line()
 
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
@@ -187,7 +187,7 @@ def test_no_sentence_names_a_constraint_that_the_group_does_not_have(row):
         assert not any(words.startswith('affinity without') for words in decision.at_most)
     if decision.fits is not False:
         return
-    for reason in disclosure.shown(decision, resolved, CONSTRAINTS).reasons:
+    for reason in disclosure.tenant_report(decision, resolved, CONSTRAINTS).reasons:
         if 'must share a host' in reason:
             assert policy == AFFINITY
         if 'a host may hold' in reason:

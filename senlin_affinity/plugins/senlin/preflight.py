@@ -78,7 +78,7 @@ def fetch(scope: api.FetchScope | None, open_clients: Callable[[], Clients]) -> 
         if registry.is_mistake(error):
             OPERATORS.exception('affinity policy: the cloud could not be read')
         if clients is not None and clients.has_operator:
-            return disclosure.hidden(error)
+            return disclosure.redacted(error)
         return error if isinstance(error, AffinityError) else CloudError(registry.in_words(error))
 
 
@@ -92,7 +92,7 @@ def _fetch(clients: Clients, scope: api.FetchScope, timeout: float) -> api.Cloud
             raise
         if isinstance(error, TooLarge):  # the owner's credentials would not help
             OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
-            raise disclosure.hidden(error) from error
+            raise disclosure.redacted(error) from error
         warn_of_fallback(error)
         return cloud_view.fetch(api.clients_of(clients.owner.connection), scope, timeout)
     asked = scope.question
@@ -124,7 +124,7 @@ def place(who: str, request: ScaleRequest, view: ViewOrError) -> Placement | Ref
         if not isinstance(view, api.CloudView) or view.owner_sees_hosts:
             raise
         OPERATORS.warning('%s: rejected', who, exc_info=error)
-        raise disclosure.hidden(error) from None
+        raise disclosure.redacted(error) from None
     line = '%s: preflight: %s'
     if outcome.warning is not None:
         OPERATORS.warning(line, who, outcome.warning)

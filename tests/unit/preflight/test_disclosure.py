@@ -121,7 +121,7 @@ def test_no_fact_of_a_host_is_in_the_words_whatever_the_code(kind, code):
     assert code not in words
     assert not re.search('cmp-|agg-|97', words)
     assert words.startswith('does not fit: at most 0 of 3; ')
-    assert (disclosure.NOBODY in words) == (own is None or kind.name in NOT_REQUESTED)
+    assert (disclosure.NO_ROOM in words) == (own is None or kind.name in NOT_REQUESTED)
     assert f'{code} ' in outcome.refusal
 
 
@@ -129,10 +129,10 @@ def test_a_rule_of_another_package_is_closed_until_it_says_what_the_owner_may_re
     kind = next(type(rule) for rule in CONSTRAINTS if rule.name == 'fence')
     code, reason = next((code, reason) for code, reason in kind.reasons.items() if reason.advice)
     assert reason.for_owner is None
-    assert disclosure.NOBODY in Owners(ROW).outcome([poisoned(kind, code), ROOM]).answer.reason
+    assert disclosure.NO_ROOM in Owners(ROW).outcome([poisoned(kind, code), ROOM]).answer.reason
     for words, said in (
         ('kept from {count}', 'kept from 3'),
-        ('kept on {host}', disclosure.NOBODY),
+        ('kept on {host}', disclosure.NO_ROOM),
     ):
         opened = {**kind.reasons, code: Reason(reason.sentence, for_owner=words)}
         rule = poisoned(type('Open', (kind,), {'reasons': opened}), code)
@@ -166,7 +166,7 @@ def test_a_remedy_names_nothing_but_the_owners_own(row):
     decision = decide(resolved, CONSTRAINTS)
     if decision.fits is not False:
         return
-    read = disclosure.shown(decision, resolved, CONSTRAINTS)
+    read = disclosure.tenant_report(decision, resolved, CONSTRAINTS)
     snapshot = resolved.snapshot
     hidden = {each.host for each in snapshot.hosts or ()} | {resolved.project_id or '(none)'}
     named = set(re.findall(r'[\w-]+', ' '.join(resolved.request.member_of)))
@@ -213,14 +213,14 @@ def test_a_remedy_is_closed_unless_it_says_otherwise(kind):
     ids=str,
 )
 def test_an_error_quotes_what_the_owner_wrote(error, is_whole):
-    read = disclosure.hidden(error)
+    read = disclosure.redacted(error)
     assert (read is error) == is_whole
     assert is_whole or str(read) == disclosure.NOT_KNOWN
 
 
 @pytest.mark.parametrize('more', ['; there are y, z', ': did you mean y?', ''])
 def test_a_zone_that_there_is_not_names_no_other(more):
-    read = disclosure.hidden(
+    read = disclosure.redacted(
         InvalidSpec(f"there is no availability zone 'x'{more}", 'availability_zone')
     )
     assert str(read) == "availability_zone: there is no availability zone 'x'"
