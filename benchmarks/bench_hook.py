@@ -65,6 +65,7 @@ ZONE, TOGETHER, FULL = 'az-small', 'together', 20
 FILTER = 'AggregateInstanceTypeFilter'
 NOVAS_LIMIT = 1000
 _WHOLE = "an administrator's rejection reads the whole cloud for its reasons and remedies"
+_OBJECTS = "half of it is Python's garbage collection, among the objects of the whole cloud"
 
 
 class Cloud(Canned):
@@ -239,7 +240,7 @@ def refusal(
     print(f'{name}: {_words((seconds, told, status))}')
     return [
         Goal(f'{name}: MB', told['bytes'] / 1e6, 5, reason),
-        Goal(f'{name}: s of CPU', seconds, 1),
+        Goal(f'{name}: s of CPU', seconds, 1, reason and _OBJECTS),
     ]
 
 

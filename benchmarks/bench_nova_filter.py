@@ -31,6 +31,7 @@ SETS = 200
 ROUNDS, MORE_ROUNDS = 3, 9
 #: As fast, as far as this can be measured.
 ALIKE = 0.91
+OPTIONS = 'the prefixes of reservations are read from the options, which takes some 10 us'
 
 EXTRA_SPECS = {
     'disk': 'ssd',
@@ -141,7 +142,7 @@ def goals() -> Iterator[Goal]:
             yield Goal(name(f'{HOSTS:,} hosts'), ratio, goal, is_least=True)
             if is_shared and passes:
                 ratio = faster(hosts[:1], request, passes, HOSTS)
-                yield Goal(name('one host'), ratio, ALIKE, is_least=True)
+                yield Goal(name('one host'), ratio, ALIKE, OPTIONS, is_least=True)
     rebuild = asked(EXTRA_SPECS, scheduler_hints={'_nova_check_type': ['rebuild']})
     ratio = faster(hosts, rebuild, True)
     yield Goal('Nova filter: a rebuild: times faster', ratio, ALIKE, is_least=True)

@@ -110,8 +110,12 @@ class ResourcesConstraint(Constraint):
 
     def check_host(self, resolved: ResolvedRequest, host: Host) -> Verdict:
         """See :meth:`Constraint.check_host`."""
+        return self._by_answer(resolved, host, self._by_model(resolved, host))
+
+    def _by_answer(self, resolved: ResolvedRequest, host: Host, modelled: Verdict) -> Verdict:
+        """Return the verdict by Placement's answer, if there is one, and by the inventories."""
         if host.grants is None:
-            return self._by_model(resolved, host)
+            return modelled
         asked = resolved.memo(placement_answer)
         grant = host.grant(asked.query)
         if grant is not None and grant.room:
@@ -119,7 +123,6 @@ class ResourcesConstraint(Constraint):
             is_at_most = is_vague or grant.room != grant.certain
             least = grant.certain if is_at_most and not is_vague else None
             return resolved.memo(_enough)(grant.room, is_at_most, least)
-        modelled = self._by_model(resolved, host)
         if modelled.outcome is Outcome.REJECT or asked.query is None:
             return modelled
         if grant is None and _is_excluded(resolved, host):
@@ -129,18 +132,20 @@ class ResourcesConstraint(Constraint):
         return modelled.with_caveat() if modelled.room else modelled
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
-        """Return the verdict of each host; hosts with an equal exact number share a verdict."""
+        """Return the verdict of each host; hosts that do not differ for it share a verdict."""
         enough, numbers = resolved.memo(_enough), plain_rooms(resolved, hosts)
         by_number = {number: enough(number, False) for number in {*numbers} if number > 0}
         verdicts = [*map(by_number.get, numbers)]
-        known: dict[Hashable, Verdict] = {}
-        for index, verdict in enumerate(verdicts):
-            if verdict is None:
-                host = hosts[index]
-                key = id(host.resources), host.grants, _LOOK(host)
-                if key not in known:
-                    known[key] = self.check_host(resolved, host)
-                verdicts[index] = known[key]
+        known: dict[Hashable, tuple[Verdict, Verdict]] = {}
+        for index, (host, verdict) in enumerate(zip(hosts, verdicts, strict=True)):
+            if verdict is None or host.grants is not None:
+                modelled = verdict or self._by_model(resolved, host)
+                key = id(modelled), host.grants, _LOOK(host)
+                if (
+                    key not in known
+                ):  # the verdict by the model is kept, so that its id is not reused
+                    known[key] = modelled, self._by_answer(resolved, host, modelled)
+                verdicts[index] = known[key][1]
         return cast('list[Verdict]', verdicts)
 
     def _by_model(self, resolved: ResolvedRequest, host: Host) -> Verdict:

@@ -5,8 +5,8 @@ Example::
     plain_rooms(resolved, hosts) == [7, 0, 12]
 
 Units: numbers of servers. 0 or less: the host is full, or its figures are not sufficient, because
-it has several resource providers, shares storage, is a vSphere cluster, has an answer of Placement
-(``grants``), or a figure that is unknown.
+it has several resource providers, shares storage, is a vSphere cluster, or has a figure that is
+unknown. Placement's answers (``grants``) are not considered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def plain_rooms(resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[in
 
 
 def _is_odd(host: Host) -> bool:
-    return host.is_nested or host.is_partial or host.grants is not None or host.is_vsphere
+    return host.is_nested or host.is_partial or host.is_vsphere
 
 
 def _rooms(asked: Demand, hosts: Sequence[Host]) -> Sequence[int]:
