@@ -1,16 +1,14 @@
-"""The hook of a policy in Senlin's own objects, in a cloud of 10,000 hosts: what a growth costs.
+"""What a scale-out costs the engine, in clouds of 1,000, 10,000 and 50,000 hosts.
 
-The cloud is behind a socket, in a process of its own, and answers what it answered before: the CPU
-is the engine's. "Before" is the whole look at the cloud, which an administrator's refusal still is.
-A plain user's is one of two connections, where Nova does not show the hosts: by few hosts or a
-hundred with a smaller flavor, in a zone, by a filter that reads aggregates, and of a group whose
-one host is full. Log-in and discovery are not counted.
+The simulated cloud is behind a socket, in a process of its own, and evaluates the queries to
+Placement. The CPU is that of the hook in Senlin's own objects. Log-in and discovery are not
+counted. An administrator uses one connection; a tenant has another one beside the operator's.
 
-Placement's own CPU is that of the real one, with as many providers: the query of a growth beside
-Nova's, which is the same with nova-scheduler's limit.
+Placement's own CPU is that of the real service, with as many providers: the query of a scale-out
+beside Nova's, which is the same with nova-scheduler's limit.
 
-Run: make bench; or with another number of hosts behind it. Prints figures beside goals, and fails
-where one is missed without a reason.
+Run: make bench; or with the number of hosts as an argument. Prints figures beside goals, and fails
+if one is missed without a reason.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ import multiprocessing
 import sys
 import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -34,42 +32,40 @@ from senlin.common import consts
 
 from benchmarks.bench_snapshot import TRAITS, Canned
 from benchmarks.goals import Goal, measured, report
-from senlin_affinity.cloud import narrow
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from senlin_affinity.cloud.inventory import NovaInventory
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.plugins.senlin import clients
-from senlin_affinity.preflight.lower_bound import SPARE
+from senlin_affinity.preflight.sample import SPARE
 from tests.engine import support
 from tests.recordings.exchanges import Reply
 from tests.support import fake_keystone
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeHost, FakeNova
-from tests.support.fake_placement import Amounts
 from tests.support.placement_judge import Judge
 
+SIZES = (1000, 10_000, 50_000)
+#: Rejections are measured in a cloud of this size.
 HOSTS = 10_000
-ROUNDS = 15
-#: Of what takes long.
-FEW_ROUNDS = 3
-COUNTS = (1, 50)
-GROUP, MEMBERS = 'web', 3
-#: A flavor that few hosts have the trait for: of a group that allows two on each, so many are
-#: refused.
-RARE, RARE_HOSTS, TOO_MANY = 'CUSTOM_RARE', 3, 7
-#: One that more hosts have, and of which there is a smaller one as well.
-SCARCE, SCARCE_HOSTS, FAR_TOO_MANY = 'CUSTOM_SCARCE', 100, 201
-#: A zone of as many hosts as there are of the rare ones, and the host of the group by affinity.
-ZONE, TOGETHER, FULL = 'az-small', 'together', 20
-#: With it, every aggregate of a host counts.
-FILTER = 'AggregateInstanceTypeFilter'
+ROUNDS = 7
+MEMBERS = 3
+#: The number of hosts with each trait: of the flavors whose servers few hosts take.
+CANDIDATES = {'CUSTOM_THREE': 3, 'CUSTOM_TWENTY': 20, 'CUSTOM_FORTY': 40, 'CUSTOM_MANY': 250}
+#: The zone and the aggregate of the hosts with the trait CUSTOM_THREE.
+ZONE = 'az-small'
+FLAVORS = 2000
 NOVAS_LIMIT = 1000
-_WHOLE = "an administrator's rejection reads the whole cloud for its reasons and remedies"
-_OBJECTS = "half of it is Python's garbage collection, among the objects of the whole cloud"
+FILTER = 'AggregateInstanceTypeFilter'
+VOLUME = [{'boot_index': 0, 'uuid': 'v', 'source_type': 'volume', 'destination_type': 'volume'}]
+_AGGREGATES = 'the list of all aggregates names the hosts of each'
+_FLAVORS = 'below 2.102, only the list of all flavors has their names'
+_ONE_EACH = 'Nova shows the service of a single hypervisor, or of all of them'
+_WHOLE = 'the skew depends on all hosts'
+_SENLIN = "Senlin's own database layer takes about half of it"
 
 
 class Cloud(Canned):
-    """With a Glance, and with a door that tells what was asked."""
+    """A Nova, a Placement and a Glance that count requests and bytes."""
 
     def __init__(self, nova: FakeNova) -> None:
         super().__init__(nova)
@@ -77,14 +73,14 @@ class Cloud(Canned):
         self.glance = FakeGlance(FakeImage('cirros'))
 
     def data(self, method: str, target: str, headers: Any, body: Any) -> tuple[int, bytes]:
-        if target != '/told':
+        if target != '/cost':
             return super().data(method, target, headers, body)
         known = ('/identity', '/image/v2')
-        asked = [each for each in self.served if each.startswith(known) or _is_asked(each)]
-        told = {'requests': len([*filter(_is_asked, asked)]), 'bytes': self.bytes_sent}
+        asked = [each for each in self.served if each.startswith(known) or _is_counted(each)]
+        cost = {'requests': len([*filter(_is_counted, asked)]), 'bytes': self.bytes_sent}
         self.served.clear()
         self.bytes_sent = 0
-        return 200, json.dumps(told).encode()
+        return 200, json.dumps(cost).encode()
 
     def answer(self, method: str, target: str, headers: Any, body: Any) -> Reply:
         path = urlsplit(target).path
@@ -103,154 +99,218 @@ class Cloud(Canned):
         return reply
 
 
-def _is_asked(target: str) -> bool:
-    """Is it neither a log-in nor discovery?"""
+def _is_counted(target: str) -> bool:
+    """Check whether a request is neither a log-in nor discovery."""
     path = urlsplit(target).path.rstrip('/')
     roots = ('/compute', '/compute/v2.1', '/placement', '/image', '/image/v2')
     return not path.startswith('/identity') and path not in roots
 
 
+@dataclass(frozen=True)
+class Case:
+    """A scale-out, and what it may cost: requests, kB, ms of CPU.
+
+    ``members`` is whether the group has members. ``reasons`` explain the goals that are missed.
+    """
+
+    name: str
+    count: int
+    budget: tuple[float, float, float]
+    flavor: str = 'tiny'
+    policy: str = 'anti-affinity'
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    wanted: Mapping[str, Any] = field(default_factory=dict)
+    is_tenant: bool = False
+    is_filtered: bool = False
+    reasons: tuple[str | None, str | None, str | None] = (None, None, None)
+
+
+ACCEPT = (8, 150, 30)
+ACCEPTED = [
+    Case('accept 1', 1, ACCEPT),
+    Case(
+        'accept 1 in a zone',
+        1,
+        ACCEPT,
+        wanted={'availability_zone': 'az-large'},
+        reasons=(None, _AGGREGATES, None),
+    ),
+    Case('accept 1 from a volume', 1, ACCEPT, profile={'block_device_mapping_v2': VOLUME}),
+    Case('accept 1, flavor by name', 1, ACCEPT, 'm1.named', reasons=(_FLAVORS, _FLAVORS, None)),
+    Case(
+        f'accept 1, {FILTER}',
+        1,
+        ACCEPT,
+        'ssd',
+        is_filtered=True,
+        reasons=(None, _AGGREGATES, None),
+    ),
+    Case('accept 50', 50, ACCEPT, policy='soft-anti-affinity'),
+    Case('accept 50, hard anti-affinity', 50, (8, 300, 30)),
+    Case(
+        'accept 10 where 40 hosts have room',
+        10,
+        (12, 300, 30),
+        'forty',
+        'many members',
+        reasons=(_ONE_EACH, _ONE_EACH, _ONE_EACH),
+    ),
+]
+FEW, MANY = (20, 500, 100), (20, 3000, 300)
+REJECTED = [
+    replace(case, name=f'{case.name}, {who}', is_tenant=who == 'tenant')
+    for case in (
+        Case('reject, 3 candidates', 7, FEW, 'three'),
+        Case('reject, 20 candidates', 60, FEW, 'twenty', reasons=(_ONE_EACH, None, None)),
+        Case('reject, 250 candidates', 700, MANY, 'many', reasons=(_ONE_EACH, None, _ONE_EACH)),
+        Case(
+            'reject in a zone',
+            7,
+            FEW,
+            wanted={'availability_zone': ZONE},
+            reasons=(None, _AGGREGATES, None),
+        ),
+    )
+    for who in ('administrator', 'tenant')
+]
+PINNED = [
+    Case(name, 1, (12, 4000, 100), wanted=wanted, reasons=(_WHOLE, _WHOLE, _WHOLE))
+    for name, wanted in (
+        ('pinned', {'pin_hosts': True}),
+        ('member_of', {'member_of': ['ssd']}),
+        ('spread over racks', {'spread': [{'by': 'rack'}]}),
+    )
+]
+
+
 def serve(pipe: Any, number: int) -> None:
-    """The cloud, until somebody says that it is enough."""
-    hosts = tuple(FakeHost(f'cmp-{n}') for n in range(number))
-    few = [host.host for host in hosts[-RARE_HOSTS:]]
-    hosts = tuple(replace(each, zone=ZONE) if each.host in few else each for each in hosts)
-    nova = FakeNova(hosts=hosts, quota=-1, aggregates=())
-    nova.add_aggregate('ssd', [host.host for host in hosts[1:]], ssd='true')
-    nova.add_aggregate('fast', few, fast='true', availability_zone=ZONE)
+    """Run the cloud until the other end of the pipe sends something."""
+    names = [f'cmp-{n}' for n in range(number)]
+    few = names[-CANDIDATES['CUSTOM_THREE'] :]
+    hosts = (FakeHost(name, zone=ZONE if name in few else 'az-large') for name in names)
+    nova = FakeNova(hosts=tuple(hosts), quota=-1, aggregates=())
+    nova.add_aggregate('ssd', names[1:], ssd='true')
+    nova.add_aggregate('rack', names[1::2], rack='r1')
+    nova.add_aggregate('small', few, availability_zone=ZONE)
+    nova.add_aggregate('large', names[: -len(few)], availability_zone='az-large')
     nova.add_flavor('ssd', extra_specs={'ssd': 'true'})
-    nova.add_flavor('fast', extra_specs={'ssd': 'true', 'fast': 'true'})
-    nova.add_flavor('rare', extra_specs={f'trait:{RARE}': 'required'})
-    for name, ram in (('scarce', 512), ('scarce.small', 256)):
-        nova.add_flavor(name, extra_specs={f'trait:{SCARCE}': 'required'}, ram=ram)
-    together = nova.add_group(TOGETHER, 'affinity', project_id=support.PROJECT)
-    nova.boot(together, f'cmp-{FULL}', project=support.PROJECT, user=support.USER)
-    group = nova.add_group(GROUP, 'anti-affinity', project_id=support.PROJECT)
-    nova.groups[-1]['rules'] = {'max_server_per_host': 2}
-    for number in range(MEMBERS):
-        nova.boot(group, f'cmp-{number}', project=support.PROJECT, user=support.USER)
+    for trait in CANDIDATES:
+        specs = {f'trait:{trait}': 'required'}
+        nova.add_flavor(trait.removeprefix('CUSTOM_').lower(), extra_specs=specs)
+    groups = {}
+    for policy in ('anti-affinity', 'soft-anti-affinity', 'many members'):
+        kind = policy if 'affinity' in policy else 'anti-affinity'
+        groups[policy] = nova.add_group(policy, kind, project_id=support.PROJECT)
+        if policy == 'anti-affinity':
+            nova.groups[-1]['rules'] = {'max_server_per_host': 2}
+        members = 25 if policy == 'many members' else MEMBERS
+        for n in range(members):
+            host = f'cmp-{number // 2 + n}'
+            nova.boot(groups[policy], host, project=support.PROJECT, user=support.USER)
     with Cloud(nova) as cloud:
         cloud.placement.providers = [
-            replace(each, traits=(*TRAITS, *traits(n)), resources=resources(n, each.resources))
+            replace(each, traits=(*TRAITS, *traits(n, number)))
             for n, each in enumerate(cloud.placement.providers)
         ]
-        pipe.send((cloud.url, group, together))
-        pipe.recv()
+        pipe.send((cloud.url, groups))
+        while pipe.recv() == 'flavors':  # only the last case has so many
+            for n in range(FLAVORS):
+                nova.add_flavor(f'f{n}')
+            nova.add_flavor('m1.named', id='a-flavor')
+            cloud.answers.clear()
+            pipe.send('added')
 
 
-def traits(number: int) -> Iterator[str]:
-    """Those that few hosts have; hosts with members are among the rare ones."""
-    yield from [RARE] * (number < RARE_HOSTS)
-    yield from [SCARCE] * (RARE_HOSTS <= number < RARE_HOSTS + SCARCE_HOSTS)
-
-
-def resources(number: int, usual: Amounts) -> Amounts:
-    """One host has no memory left."""
-    full, _none = usual['MEMORY_MB']
-    return {**usual, 'MEMORY_MB': (full, full)} if number == FULL else usual
+def traits(host: int, number: int) -> Iterator[str]:
+    """Yield the traits of one of so many hosts; those with a trait are all over the cloud."""
+    for trait, hosts in CANDIDATES.items():
+        step = max(1, number // hosts)
+        if host % step == 0 and host // step < hosts:
+            yield trait
 
 
 class Engine:
-    """A cluster with its policy, and the cloud's words about what it was asked."""
+    """A cluster with its policy, in a simulated cloud."""
 
-    def __init__(self, url: str, group: str, flavor: str = 'm1.tiny', **wanted: str) -> None:
+    def __init__(self, url: str, group: str, case: Case) -> None:
         self.connection: Connection = fake_keystone.connect(f'{url}/identity/v3')
         self._url = url
         nova = SimpleNamespace(groups=[{'id': group}])
         edge: Any = SimpleNamespace(connection=lambda: self.connection, nova=nova)
         self._desk = support.Desk(edge)
+        profile = support.profile(flavor=case.flavor, **case.profile)
+        if 'block_device_mapping_v2' in case.profile:
+            profile['properties'].pop('image')
         self._cluster, self._policy = self._desk.bound(
-            support.spec(**wanted), group, size=MEMBERS, profile=support.profile(flavor=flavor)
+            support.spec(**case.wanted), group, size=MEMBERS, profile=profile
         )
 
-    def grow(self, count: int, rounds: int = ROUNDS) -> tuple[float, dict[str, int], str]:
-        """CPU seconds, what was asked, and how it ended."""
-        least, told, status = float('inf'), {}, ''
+    def grow(self, count: int, rounds: int) -> tuple[float, dict[str, int], str]:
+        """Return the CPU seconds, the requests and bytes, and the status of the action."""
+        least, cost, status = float('inf'), {}, ''
         for _ in range(rounds):
             action = self._desk.action(self._cluster, consts.CLUSTER_SCALE_OUT, {'count': count})
-            self._told()
+            self._cost()
             start = time.process_time()
             self._policy.pre_op(self._cluster.id, action)
             least = min(least, time.process_time() - start)
-            told, status = self._told(), action.data['status']
-        return least, told, status
+            cost, status = self._cost(), action.data['status']
+        return least, cost, status
 
-    def _told(self) -> dict[str, int]:
-        known: dict[str, int] = self.connection.session.get(f'{self._url}/told').json()
+    def _cost(self) -> dict[str, int]:
+        known: dict[str, int] = self.connection.session.get(f'{self._url}/cost').json()
         return known
 
 
-def bench_hook(hosts: int) -> list[Goal]:
-    """The growths that fit, before and after, and the refusals."""
+def bench_hook(hosts: int, *, is_every_case: bool) -> list[Goal]:
+    """Measure the cases in a cloud of this size; rejections only if ``is_every_case``."""
     context = multiprocessing.get_context('fork')
     here, there = context.Pipe()
     child = context.Process(target=serve, args=(there, hosts), daemon=True)
     child.start()
     goals = []
     try:
-        support.make_database()
-        url, group, together = here.recv()
-        engine = Engine(url, group)
-        filtered = Engine(url, group, 'ssd')
-        for count in COUNTS:
-            with mock.patch.object(narrow, 'see', return_value=narrow.Sample()):
-                print(
-                    f'growth by {count}, the whole look: {_words(engine.grow(count, FEW_ROUNDS))}'
-                )
-            goals += fitting(f'growth by {count}', *engine.grow(count))
-        cfg.CONF.set_override('enabled_filters', [*DEFAULT_FILTERS, FILTER], group='affinity')
-        name = f'growth by {max(COUNTS)}, {FILTER}'
-        goals += fitting(name, *filtered.grow(max(COUNTS)))
-        by_filter = Engine(url, group, 'fast')
-        with tenant(url):
-            goals += refusal(f"a plain user's refusal, {FILTER}", *by_filter.grow(TOO_MANY))
-        cfg.CONF.clear_override('enabled_filters', group='affinity')
-        refused = Engine(url, group, 'rare')
-        goals += refusal('refusal', *refused.grow(TOO_MANY, FEW_ROUNDS), _WHOLE)
-        with tenant(url):
-            goals += refusal(f"a plain user's refusal, {RARE_HOSTS} hosts", *refused.grow(TOO_MANY))
-            many = Engine(url, group, 'scarce')
-            name = f"a plain user's refusal, {SCARCE_HOSTS} hosts and a smaller flavor"
-            goals += refusal(name, *many.grow(FAR_TOO_MANY))
-            zoned = Engine(url, group, availability_zone=ZONE)
-            goals += refusal("a plain user's refusal, in a zone", *zoned.grow(TOO_MANY))
-            bound = Engine(url, together)
-            goals += refusal("a plain user's refusal, by affinity", *bound.grow(TOO_MANY))
+        url, groups = here.recv()
+        cases = [*ACCEPTED, *(REJECTED + PINNED) * is_every_case]
+        for case in sorted(cases, key=lambda each: each.flavor == 'm1.named'):
+            if case.flavor == 'm1.named':
+                here.send('flavors')
+                here.recv()
+            goals += costs(f'{hosts:,} hosts: {case.name}', case, url, groups[case.policy])
     finally:
-        here.send('enough')
+        here.send('end')
         child.join()
     return goals
 
 
-def fitting(name: str, seconds: float, told: dict[str, int], status: str) -> list[Goal]:
-    """What a growth that fits may cost."""
-    assert status == 'NONE', status
-    return [
-        Goal(f'{name}: requests', told['requests'], 8),
-        Goal(f'{name}: kB', told['bytes'] / 1000, 300),
-        Goal(f'{name}: ms of CPU', seconds * 1000, 40),
+def costs(name: str, case: Case, url: str, group: str) -> list[Goal]:
+    """Measure one case."""
+    if case.is_filtered:
+        filters = [*DEFAULT_FILTERS, FILTER]
+        cfg.CONF.set_override('enabled_filters', filters, group='affinity')
+    with tenant(url) if case.is_tenant else contextlib.nullcontext():
+        seconds, cost, status = Engine(url, group, case).grow(case.count, ROUNDS)
+    cfg.CONF.clear_override('enabled_filters', group='affinity')
+    assert status == ('ERROR' if 'reject' in case.name else 'NONE'), (name, status)
+    requests, size, cpu = case.reasons
+    figures = [
+        ('requests', cost['requests'], requests),
+        ('kB', cost['bytes'] / 1000, size),
+        ('ms', seconds * 1000, cpu or _SENLIN),
     ]
-
-
-def refusal(
-    name: str, seconds: float, told: dict[str, int], status: str, reason: str | None = None
-) -> list[Goal]:
-    """What one may cost that does not fit; the reason is that of its bytes."""
-    assert status == 'ERROR', status
-    print(f'{name}: {_words((seconds, told, status))}')
     return [
-        Goal(f'{name}: MB', told['bytes'] / 1e6, 5, reason),
-        Goal(f'{name}: s of CPU', seconds, 1, reason and _OBJECTS),
+        Goal(f'{name}: {unit}', figure, most, reason)
+        for (unit, figure, reason), most in zip(figures, case.budget, strict=True)
     ]
 
 
 @contextlib.contextmanager
 def tenant(url: str) -> Iterator[None]:
-    """The cloud's eyes are another connection, and the owner may not list the hosts."""
-    seeing = OperatorClient(fake_keystone.connect(f'{url}/identity/v3'))
+    """Give the operator another connection, and the owner no right to list hosts."""
+    operator = OperatorClient(fake_keystone.connect(f'{url}/identity/v3'))
 
     def clients_of(owner: Any) -> Clients:
-        return Clients(OwnerClient(owner), seeing)
+        return Clients(OwnerClient(owner), operator)
 
     with (
         mock.patch.object(clients, 'clients_of', clients_of),
@@ -259,13 +319,7 @@ def tenant(url: str) -> Iterator[None]:
         yield
 
 
-def _words(cost: tuple[float, dict[str, int], str]) -> str:
-    seconds, told, _status = cost
-    size = told['bytes'] / 1e6
-    return f'{told["requests"]} requests, {size:.1f} MB, {seconds * 1000:.0f} ms of CPU'
-
-
-# -- Placement's own CPU
+# --- Placement's own CPU
 
 
 def fill(judge: Judge, hosts: int) -> None:
@@ -315,17 +369,21 @@ def bench_placement(hosts: int) -> Goal:
         answer = judge.ask('/allocation_candidates', (), **{**asked, 'limit': str(limit)})
         assert len(answer.json['allocation_requests']) == min(limit, hosts)
 
-    limit = max(COUNTS) + MEMBERS + SPARE
+    limit = 50 + MEMBERS + SPARE
     ways = {'novas': lambda: ask(NOVAS_LIMIT), 'ours': lambda: ask(limit)}
-    seconds = measured(ways, FEW_ROUNDS)
+    seconds = measured(ways, 3)
     novas, ours = seconds['novas'], seconds['ours']
     print(f"Placement's CPU: {ours * 1000:.0f} ms, for Nova {novas * 1000:.0f} ms")
     return Goal("Placement's CPU, to that of Nova's own request", ours / novas, 1)
 
 
-def main(hosts: int = HOSTS) -> int:
-    print(f'{hosts:,} hosts')
-    return report([*bench_hook(hosts), bench_placement(hosts)])
+def main(*sizes: int) -> int:
+    """Measure clouds of these sizes; without any, the usual ones."""
+    support.make_database()
+    goals = []
+    for hosts in sizes or SIZES:
+        goals += bench_hook(hosts, is_every_case=hosts == HOSTS or bool(sizes))
+    return report([*goals, bench_placement(max(sizes, default=HOSTS))])
 
 
 if __name__ == '__main__':

@@ -11,7 +11,6 @@ from dataclasses import replace
 from senlin_affinity.cloud import connection, flavors, images, mirrors, snapshot
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.connection import ports
-from senlin_affinity.cloud.read import Read
 from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
@@ -21,7 +20,10 @@ from senlin_affinity.preflight.question import ANSWER, IMAGE, CloudView, FetchSc
 
 
 def fetch(
-    clients: Clients, needed: FetchScope, timeout: float | None = None, read: Read | None = None
+    clients: Clients,
+    needed: FetchScope,
+    timeout: float | None = None,
+    read: snapshot.Read | None = None,
 ) -> CloudView:
     """Fetch what is needed; for a DRS search, only the hosts that match.
 

@@ -31,6 +31,8 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: Resource classes, and the fields of a hypervisor that contain their size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
+#: A request costs Nova as much as this number of rows of a list; and the most rows in vain.
+_ROWS, _MOST_ROWS = 4, 400
 _ONE_EACH = ('QEMU', 'KVM')
 PATH = '/os-hypervisors/detail'
 _HYPERVISORS = 'list the hypervisors'
@@ -66,6 +68,24 @@ def hypervisors(compute: OperatorRest, servers: Collection[str] = ()) -> tuple[H
             _hypervisor(item, servers)
             for item in by_marker(compute, PATH, 'hypervisors', _HYPERVISORS, UUIDS, **query)
         )
+
+
+def hypervisors_of(compute: OperatorRest, roots: Collection[str]) -> tuple[Hypervisor, ...]:
+    """Fetch the hypervisors with these root providers, without those that do not exist.
+
+    The first rows of the list are enough in a small cloud. Each hypervisor that they lack takes a
+    request: Nova leaves out hypervisors without a service, so a short page is not the last one.
+    """
+    found: dict[str, Hypervisor] = {}
+    if len(roots) > _ROWS:
+        limit = min(len(roots) * _ROWS, _MOST_ROWS)
+        body = compute.get(PATH, _HYPERVISORS, UUIDS, params={'limit': limit})
+        with reading(_HYPERVISORS):
+            listed = list_of(body, 'hypervisors', _HYPERVISORS)
+            check_unique(listed, 'id', _HYPERVISORS)
+            found = {item['id']: _hypervisor(item, ()) for item in listed if item['id'] in roots}
+    missing = (hypervisor(compute, root) for root in roots if root not in found)
+    return (*found.values(), *filter(None, missing))
 
 
 def hypervisor(compute: OperatorRest, root: str) -> Hypervisor | None:
@@ -113,11 +133,6 @@ def _hypervisor(item: Mapping[str, Any], servers: Collection[str]) -> Hypervisor
         running if type(running) is int and running >= 0 else None,
         reason if isinstance(reason, str) and reason else None,
     )
-
-
-def zones(compute: OperatorRest) -> dict[str, str]:
-    """Fetch the availability zone of every service host. One request."""
-    return zones_of(compute)[0]
 
 
 def zones_of(compute: OperatorRest) -> tuple[dict[str, str], dict[str, bool]]:

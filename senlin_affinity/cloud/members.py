@@ -111,11 +111,6 @@ def names_of(compute: OwnerRest, servers: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def traced(compute: OwnerRest, hosts: Collection[str]) -> dict[str, Member]:
-    """Fetch the servers of a non-admin's project, by id, with those of ``hosts`` they run on."""
-    return named(own(compute), hosts)
-
-
 def own(compute: OwnerRest) -> list[dict[str, Any]]:
     """Fetch the servers of a non-admin's project as raw JSON."""
     return _servers(compute, _SERVERS)

@@ -57,5 +57,5 @@ def named(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
         query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}
         body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
         with reading(_PROVIDERS):
-            names |= {item['name'] for item in body['resource_providers']}
+            names |= {'' + item['name'] for item in body['resource_providers']}
     return names

@@ -248,9 +248,16 @@ def rooms(
         }
     missing = hosts.keys() - found.keys()
     if missing and not (sharing and most < MOST_REQUESTS):
-        cut = _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
-        found |= dict.fromkeys(missing - cut, FULL)
+        found |= dict.fromkeys(missing - with_memory(placement), FULL)
     return ProviderRooms(found, answers.longest)
+
+
+def with_memory(placement: OperatorRest) -> frozenset[str]:
+    """Fetch the root providers of all hosts with a MiB of memory left. The list is not truncated.
+
+    A host without memory takes no server.
+    """
+    return _listed(placement, 'root_provider_uuid', resources=f'{MEMORY_MB}:1')
 
 
 def _candidates(placement: OperatorRest, resources: str) -> Any:

@@ -14,20 +14,21 @@ according to Nova.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from senlin_affinity.cloud import allocations, flavors, hosts, members, providers
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.clients import Clients, OperatorClient
 from senlin_affinity.cloud.inventory import NovaInventory
-from senlin_affinity.cloud.read import Read
 from senlin_affinity.cloud.rest import BASE, Microversion, Rest, shown
 from senlin_affinity.cloud.server_groups import PROJECTS, NovaServerGroups, are_named, called
-from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.host import Host
+from senlin_affinity.model.image import Image
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor, Quota
 
@@ -51,6 +52,34 @@ class Taken:
     roots: tuple[str, ...] = ()
     longest: int = 0
     owner_sees_hosts: bool = True
+
+
+@dataclass(frozen=True)
+class Read:
+    """The results of earlier stages of one operation, which are not fetched again.
+
+    They are the owner's objects and the aggregates, as far as they were fetched; else None.
+
+    ``quotas`` are those of the owner's own project. ``image_error`` is the reason why the image
+    could not be read. ``aggregates`` has all aggregates, and the UUIDs of those of each service
+    host. ``servers`` are the owner's, as raw JSON; ``zones`` are
+    those of :func:`hosts.zones_of`.
+    """
+
+    group: ServerGroup | None = None
+    quotas: Mapping[str, Quota] | None = None
+    images: Mapping[str, Image] = field(default_factory=dict)
+    image_error: AffinityError | None = None
+    flavors: tuple[Flavor, ...] | None = None
+    aggregates: tuple[tuple[Aggregate, ...], Mapping[str, frozenset[str]]] | None = None
+    servers: Sequence[dict[str, Any]] | None = None
+    zones: tuple[dict[str, str], dict[str, bool]] | None = None
+
+    def image(self, name: str) -> Image | None:
+        """Return the image, or None if it was not fetched; raise the error of a failed fetch."""
+        if self.image_error is not None:
+            raise self.image_error
+        return self.images.get(name)
 
 
 def take(
@@ -144,7 +173,7 @@ class _SnapshotBuilder:
         seen = providers.ProviderRooms()
         if found is not None:
             read_zones = partial(hosts.zones_of, self._clouds)
-            zones_read = self._part('availability_zones', read_zones)
+            zones_read = self._read.zones or self._part('availability_zones', read_zones)
             zone_of, zones = ({}, None) if zones_read is None else zones_read
             is_listed = wanted is not None and bool(servers)
             found = hosts.in_order(found)
@@ -280,7 +309,8 @@ class _SnapshotBuilder:
             owned = partial(members.listed, self._owners, groups, is_administrator=is_administrator)
             return self._part('members', owned)
         names = {hypervisor.service_host for hypervisor in found}
-        return self._part('members', lambda: members.traced(self._owners, names))
+        own = self._read.servers or self._part('members', partial(members.own, self._owners))
+        return None if own is None else members.named(own, names)
 
     def _elsewhere(
         self, groups: tuple[ServerGroup, ...]

@@ -61,6 +61,12 @@ DEFAULT_ZONE = Assumption(
 SPREAD_ZONE = OpenAssumption(*DEFAULT_ZONE)
 
 
+def any_zone_change() -> Change:
+    """Return the change that removes the zone from the request."""
+    data = {'availability_zone': None}
+    return Change('any_zone', 'no availability_zone', data, kind=Kind.ASKERS, for_tenant=True)
+
+
 class AvailabilityZoneConstraint(Constraint):
     """The requested availability zone, as a constraint."""
 
@@ -176,8 +182,7 @@ class AvailabilityZoneConstraint(Constraint):
             change, data = f'availability_zone: {zone}', {'availability_zone': zone}
             yield Change('availability_zone', change, data, kind=Kind.ASKERS, for_tenant=True)
         if resolved.request.availability_zone is not None:
-            change, without = 'no availability_zone', self.without(resolved)
-            yield Change('any_zone', change, without, kind=Kind.ASKERS, for_tenant=True)
+            yield any_zone_change()
         carrying = resolved.snapshot.zones.carried_by.get(asked, ())
         kept = kept_for_others(resolved)
         yield from joining(resolved, evaluation.rejected, carrying, kept)

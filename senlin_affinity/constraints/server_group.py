@@ -59,6 +59,12 @@ ONLY_LATE_CHECK = OpenAssumption(
 )
 
 
+def new_group_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
+    """Return the change to the same group without its servers."""
+    data = {'server_group': new_group(resolved, group)}
+    return Change('new_group', _NEW_GROUP, data, 1, Kind.ASKERS, True, is_sufficient=True)
+
+
 class ServerGroupConstraint(Constraint):
     """The policy and the rules of the request's server group, as a constraint."""
 
@@ -207,7 +213,7 @@ class ServerGroupConstraint(Constraint):
         same = {'server_group': new_group(resolved, group)}
         whose: dict[str, Any] = {'kind': Kind.ASKERS, 'for_tenant': True}
         if group.members:
-            yield Change('new_group', _NEW_GROUP, same, is_sufficient=True, **whose)
+            yield new_group_change(resolved, group)
         if group.max_server_per_host is not None:
             yield RaisedNumber(
                 MAX_SERVER_PER_HOST,
@@ -219,6 +225,12 @@ class ServerGroupConstraint(Constraint):
                 most=wanted,
                 is_per_host=True,
             )
-        soft = new_group(resolved, group, **soft_group(group))
-        change, data = f'policies: {soft["policy"]}', {'server_group': soft}
-        yield Change('soft_policy', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)
+        yield soft_policy_change(resolved, group)
+
+
+def soft_policy_change(resolved: ResolvedRequest, group: ServerGroup) -> Change:
+    """Return the change to a new group whose policy never rejects."""
+    soft = new_group(resolved, group, **soft_group(group))
+    change, data = f'policies: {soft["policy"]}', {'server_group': soft}
+    wanted = resolved.request.count
+    return Change('soft_policy', change, data, wanted, Kind.GIVEN_UP, for_tenant=True)

@@ -61,7 +61,7 @@ class Constraint:
     * ``is_waivable``: a remedy may propose to drop it; never for a constraint that protects
       others.
     * ``enforced_by_placement``: a host that Placement returns for this request satisfies it, as far
-      as a lower bound requires (:mod:`senlin_affinity.preflight.lower_bound`).
+      as a lower bound requires (:mod:`senlin_affinity.preflight.sample`).
     """
 
     name: str

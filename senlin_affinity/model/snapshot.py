@@ -3,23 +3,24 @@
 The snapshot file of the documentation (``"format": 1``) holds exactly these values.
 
 Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
+
+Source: Nova's availability zones. The zone of a host is the one of its aggregates, or else the
+cloud's default zone, which usually no aggregate carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from senlin_affinity.model import zones
 from senlin_affinity.model.aggregate import Aggregate as Aggregate
 from senlin_affinity.model.flavor import Flavor as Flavor
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.host_classes import HostClasses
 from senlin_affinity.model.server_group import Member, ServerGroup
-from senlin_affinity.model.zones import Zones
 
 _PLACE = attrgetter('availability_zone', 'aggregates')
 _GRANTS = attrgetter('grants')
@@ -49,6 +50,48 @@ class Quota:
     def is_user_s(self) -> bool:
         """Return whether the user's quota, not the project's, is the lower limit."""
         return self.of_user is not None and self.room != replace(self, of_user=None).room
+
+
+@dataclass(frozen=True)
+class Zones:
+    """The known facts about the zones.
+
+    ``carried_by`` holds the UUIDs of the aggregates of each zone. ``default`` is the zone of hosts
+    without such an aggregate; None if ambiguous. ``is_by_aggregate``: the aggregates of a host
+    determine its zone in Nova. It is False if the known aggregates are incomplete, or if no host is
+    a member of an aggregate with a zone.
+    """
+
+    carried_by: Mapping[str, frozenset[str]]
+    default: str | None
+    is_by_aggregate: bool
+
+
+def read_zones(
+    carriers: Iterable[tuple[str, str | None]] | None,
+    places: Collection[tuple[str | None, frozenset[str]]],
+) -> Zones:
+    """Return the zones of a cloud.
+
+    :param carriers: the UUID of each aggregate, and its zone.
+    :param places: the zone and the aggregates of each host.
+    """
+    found: dict[str, set[str]] = {}
+    for uuid, zone in carriers or ():
+        if zone is not None:
+            found.setdefault(zone, set()).add(uuid)
+    carried_by = {zone: frozenset(uuids) for zone, uuids in found.items()}
+    bare = {zone for zone, _of_host in places} - {None, *carried_by}
+    default = next(iter(bare)) if carriers is not None and len(bare) == 1 else None
+    carrying = frozenset().union(*carried_by.values())
+    if not carrying or all(carrying.isdisjoint(of_host) for _zone, of_host in places):
+        return Zones(carried_by, default, is_by_aggregate=False)
+    # Hosts without an aggregate of their zone are all in the default zone. If they are in several
+    # zones, some aggregates are missing.
+    of_none = {
+        zone for zone, of_host in places if of_host.isdisjoint(carried_by.get(zone or '', ()))
+    }
+    return Zones(carried_by, default, is_by_aggregate=len(of_none - {None}) < 2)
 
 
 @dataclass(frozen=True)
@@ -144,7 +187,7 @@ class CloudSnapshot:
     def zones(self) -> Zones:
         """Return the availability zones, as far as the aggregates and the hosts show them."""
         carriers = None if self.aggregates is None else map(_CARRIED, self.aggregates)
-        return zones.read(carriers, self.places)
+        return read_zones(carriers, self.places)
 
     @cached_property
     def unavailable_zones(self) -> frozenset[str]:

@@ -34,15 +34,9 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.spread import read_all
 from senlin_affinity.nova.alternatives import with_aggregate
 from senlin_affinity.nova.host_status import enabled
-from senlin_affinity.planner.decision import Remedy
 from senlin_affinity.planner.resolution import member_of
 
 _Action = Callable[[ResolvedRequest, Any], ResolvedRequest]
-
-
-def apply(remedy: Remedy, resolved: ResolvedRequest) -> ResolvedRequest:
-    """Return the request with the change of a remedy."""
-    return carry_out(remedy.data, resolved)
 
 
 def carry_out(data: Data, resolved: ResolvedRequest) -> ResolvedRequest:

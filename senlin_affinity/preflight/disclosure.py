@@ -8,14 +8,14 @@ or spread of their own. The report contains the results of such trials and nothi
 * the facts of a constraint on the request as a whole, such as a quota;
 * each constraint on hosts without which more servers fit, unless a quota already stops the trial.
   Its sentence (``Reason.for_owner``) contains the owner's own input, never a fact about a host;
-* the changes in ``Decision.tried``.
+* the changes in ``Decision.tried`` with which all servers surely fit.
 
 Any other cause is reported as "no host takes more of them".
 
 Example::
 
     does not fit: at most 2 of 6; a host may hold 1 of server group web; would help:
-    max_server_per_host: 2 (4 of 6), policies: soft-anti-affinity (4 of 6)
+    max_server_per_host: 3 (6 of 6), policies: soft-anti-affinity (6 of 6)
 
 Units: numbers of servers, capped by the requested number and by the quotas. A larger quota is never
 proposed, because a trial does not show how many servers the hosts take beyond the quota.
@@ -24,7 +24,7 @@ proposed, because a trial does not show how many servers the hosts take beyond t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,26 +53,32 @@ _OWN_PATHS = (
 
 @dataclass(frozen=True)
 class TenantReport:
-    """The number of servers that would start, why not more, and the number after each change."""
+    """The number of servers that would start, why not more, and the changes that are enough."""
 
     wanted: int
     number: int
     reasons: tuple[str, ...] = ()
-    changes: tuple[tuple[str, int], ...] = ()
+    changes: tuple[str, ...] = ()
 
     def line(self) -> str:
         """Return the report in one line."""
         parts = [f'does not fit: at most {self.number} of {self.wanted}', *self.reasons]
         if self.changes:
-            helps = (f'{change} ({number} of {self.wanted})' for change, number in self.changes)
+            helps = (f'{change} ({self.wanted} of {self.wanted})' for change in self.changes)
             parts.append(f'would help: {", ".join(helps)}')
         return '; '.join(parts)
 
 
 def tenant_report(
-    decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint]
+    decision: Decision,
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    restricting: Collection[str] = (),
 ) -> TenantReport:
-    """Return the tenant's report of a request that does not fit."""
+    """Return the tenant's report of a request that does not fit.
+
+    :param restricting: the constraints because of which the decision knows fewer hosts.
+    """
     wanted = decision.wanted
     number = min(decision.capacity or 0, wanted)
     bounds = [wanted]
@@ -83,17 +89,21 @@ def tenant_report(
             reasons.append(sentence(verdict, decision.reasons))
     causes = []
     if number < min(bounds):  # otherwise, a trial stops before the hosts are full
-        causes = [*dict.fromkeys(_limiting(resolved, constraints, number, wanted))] or [NO_ROOM]
-    return TenantReport(wanted, number, (*reasons, *causes), _changes(decision, number))
+        found = _limiting(decision, resolved, constraints, number, restricting)
+        causes = [*dict.fromkeys(found)] or [NO_ROOM]
+    return TenantReport(wanted, number, (*reasons, *causes), _changes(decision))
 
 
 def refusal(
-    decision: Decision, resolved: ResolvedRequest, constraints: Sequence[Constraint]
+    decision: Decision,
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    restricting: Collection[str] = (),
 ) -> Refusal:
     """Return a tenant's rejection of a request that does not fit, or whose answer is unknown."""
     if decision.fits is None:
         return Refusal(NOT_KNOWN)
-    report = tenant_report(decision, resolved, constraints)
+    report = tenant_report(decision, resolved, constraints, restricting)
     is_drs = resolved.rules.is_drs_required and not report.number
     return Refusal(NO_DRS_HOST, report.line()) if is_drs else Refusal(report.line())
 
@@ -115,9 +125,18 @@ def redacted(error: Exception) -> AffinityError:
 
 
 def _limiting(
-    resolved: ResolvedRequest, constraints: Sequence[Constraint], number: int, wanted: int
+    decision: Decision,
+    resolved: ResolvedRequest,
+    constraints: Sequence[Constraint],
+    number: int,
+    restricting: Collection[str],
 ) -> Iterator[str]:
-    """Yield a sentence for each constraint without which more than this number of servers fit."""
+    """Yield a sentence for each constraint without which more than this number of servers fit.
+
+    Without a restricting constraint, more of them may fit on hosts that are not known.
+    """
+    tried = (each for each in decision.tried if not each.capacity_is_upper_bound)
+    helpful = [each.data for each in tried if each.capacity > number]
     own = _own(resolved)
     for item in constraints:
         if not (is_of_hosts(item) and is_for_owner(item.reasons)):
@@ -127,7 +146,11 @@ def _limiting(
             for reason in item.reasons.values()
             if reason.for_owner is not None and _is_own(reason.for_owner, own)
         ]
-        if sentences and _without(item, resolved, constraints, wanted) > number:
+        if not sentences:
+            continue
+        parts = item.without(resolved).keys() - {'given_up'}
+        is_helpful = item.name in restricting or any(parts & data.keys() for data in helpful)
+        if is_helpful or _without(item, resolved, constraints, decision.wanted) > number:
             yield sentences[0]
 
 
@@ -170,17 +193,11 @@ def _is_own(words: str, own: Mapping[str, Any]) -> bool:
     return True
 
 
-def _changes(decision: Decision, number: int) -> tuple[tuple[str, int], ...]:
-    """Return the best changes and the number of servers that fit with each.
-
-    If some changes make all servers fit, only these are returned, the smallest first; otherwise,
-    those with the highest numbers.
-    """
-    ranked = sorted(
-        (-min(each.capacity, decision.wanted), each.size, [*Kind].index(each.kind), each.change)
+def _changes(decision: Decision) -> tuple[str, ...]:
+    """Return the changes with which all servers surely fit, the smallest first."""
+    enough = sorted(
+        (each.size, [*Kind].index(each.kind), each.change)
         for each in decision.tried
-        if min(each.capacity, decision.wanted) > number
+        if each.capacity >= decision.wanted and not each.capacity_is_upper_bound
     )
-    best = [(change, -most) for most, _size, _kind, change in ranked]
-    enough = [each for each in best if each[1] == decision.wanted]
-    return tuple((enough or best)[:_MOST_CHANGES])
+    return (*dict.fromkeys(change for *_order, change in enough),)[:_MOST_CHANGES]

@@ -1,7 +1,7 @@
 """Decide where the new nodes of a cluster are placed, or reject them.
 
-A :class:`ScaleRequest` determines what to fetch (:func:`scope_of`). :func:`decide` turns the
-request and the fetched view into a :class:`HookResult`. This module does no I/O.
+:func:`senlin_affinity.preflight.run.run` fetches a view for a :class:`ScaleRequest`, and
+:func:`decide` turns both into a :class:`HookResult`. This module does no I/O.
 
 ``preflight: enforce`` rejects nodes that do not fit, and a spec that names an object this cloud
 does not have; ``warn`` logs both and continues. An error of the cloud is a warning in either mode.
@@ -12,63 +12,44 @@ may do so; otherwise, a warning says that they are not enforced.
 Example: the entry of a pinned node is ``{'zone': 'az-1:cmp-3', 'servergroup': '...'}``, that of a
 node of a spread over zones is ``{'zone': 'az-1', 'servergroup': '...'}``.
 
-Raises: InvalidSpec for a spec that names an object this cloud does not have; BindingError without a
-binding; PluginError for a constraint that does not load; CloudError only if a host or a zone must
-be chosen, or from :func:`max_size_shortfall`.
+Raises: InvalidSpec for a spec that names an object this cloud does not have; PluginError for a
+constraint that does not load; CloudError only if a host or a zone must be chosen, or from
+:func:`max_size_shortfall`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.constraints.drs import PATTERN
 from senlin_affinity.constraints.reservations import ReservationsConstraint
 from senlin_affinity.model.assumption import assuming
-from senlin_affinity.model.errors import AffinityError, BindingError, CloudError
-from senlin_affinity.model.request import DEFAULT_FILTERS, ResolvedRequest
-from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.model.errors import AffinityError, CloudError
+from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.nova import effective_zone
 from senlin_affinity.nova.group_policy import is_enforced, why_not_enforced
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 from senlin_affinity.nova.reserved_aggregates import reads_images
 from senlin_affinity.planner import assumptions, planner
-from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.decision import Decision, Remedy
 from senlin_affinity.policy import placement, profile
-from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
-from senlin_affinity.policy.properties import Properties
 from senlin_affinity.preflight import disclosure, question, zone_assignment
-from senlin_affinity.preflight.question import IMAGE, CloudView, FetchScope, Narrow, Question
+from senlin_affinity.preflight.question import (
+    IMAGE,
+    CloudView,
+    Coverage,
+    Question,
+    ScaleRequest,
+)
 from senlin_affinity.preflight.zone_assignment import ZoneAssignment
 
+_NOT_OFFERED = 'candidates.not_offered on all other hosts (senlin-affinity plan explains them)'
 #: The fetched view of a cloud, or the error that prevented it.
 ViewOrError: TypeAlias = CloudView | AffinityError
-
-
-@dataclass(frozen=True)
-class ScaleRequest:
-    """A request for new nodes of a cluster, or for one node.
-
-    ``constraints`` are the constraints to evaluate; ``error`` is set if they failed to load.
-    """
-
-    question: Question
-    binding: Binding | None
-    constraints: Sequence[Constraint] = ()
-    error: AffinityError | None = None
-
-    @property
-    def properties(self) -> Properties:
-        """The properties of the policy."""
-        return cast(Properties, self.question.properties)
-
-    @property
-    def zones(self) -> Spread | None:
-        """The spread over zones; None if the policy has none."""
-        return next((item for item in self.properties.spread if item.by == ZONE), None)
 
 
 @dataclass(frozen=True)
@@ -82,36 +63,6 @@ class HookResult:
     warning: str | None = None
     note: str | None = None
     refusal: str | None = None
-
-
-def scope_of(scale_request: ScaleRequest) -> FetchScope | None:
-    """Return the parts of the cloud to fetch; None if no request is needed.
-
-    Raise BindingError if the cluster has no binding.
-    """
-    asked, properties = scale_request.question, scale_request.properties
-    if asked.count == 0:
-        return None
-    if scale_request.binding is None:
-        raise BindingError(
-            'the policy is bound to this cluster without a server group: '
-            'detach the policy and attach it again'
-        )
-    if placement.is_planned(properties):
-        return replace(
-            question.scope_of(asked), narrow=_narrow(scale_request, scale_request.binding)
-        )
-    if properties.is_drs_enabled:
-        return FetchScope(drs_pattern=asked.rules.value(PATTERN))
-    return None
-
-
-def _narrow(scale_request: ScaleRequest, binding: Binding) -> Narrow | None:
-    """Return the question for a sample; None for pinned hosts, a spread, or no constraints."""
-    asked = scale_request.question
-    if asked.is_pinned or asked.spreads or not scale_request.constraints:
-        return None
-    return Narrow(asked, scale_request.constraints, binding.rules)
 
 
 def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
@@ -132,9 +83,9 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
         if not view.owner_sees_hosts:
             return HookResult(Refusal(NO_DRS_HOST), refusal=zone.reason)
         return HookResult(zone)
-    if isinstance(fetched, CloudView) and fetched.is_yes:
-        note = _fits(len(fetched.snapshot.hosts or ()))
-        assumed = assumptions.find(_ask(scale_request, fetched), scale_request.constraints)
+    if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
+        note = f'fits, on {len(fetched.snapshot.hosts or ())} of the hosts that would do'
+        assumed = assumptions.find(scale_request.resolve(fetched), scale_request.constraints)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
     is_enforced = properties.preflight == 'enforce'
     freed, why = _unreserved(scale_request, fetched)
@@ -176,27 +127,32 @@ def _is_image_hidden(asked: Question) -> bool:
 def _disclosed(
     scale_request: ScaleRequest, view: CloudView, decision: Decision, answer: Placement | Refusal
 ) -> HookResult:
-    """Return the answer; a rejection becomes the tenant's report if the owner sees no hosts."""
+    """Return the answer; a rejection becomes the tenant's report unless all hosts are known.
+
+    An owner who may list the hosts also reads why each candidate is rejected. For other owners,
+    operators read it in the log.
+    """
     if not isinstance(answer, Refusal):  # the hosts are chosen
         assumed = assuming(decision.assumptions)
         return HookResult(answer, note=f'fits{assumed}' if assumed else None)
-    if view.owner_sees_hosts:
+    if view.coverage is Coverage.CLOUD and view.owner_sees_hosts:
         return HookResult(answer)
-    report = disclosure.refusal(decision, _ask(scale_request, view), scale_request.constraints)
-    if not view.is_part:
+    others = (
+        Remedy(each.code, each.change, decision.wanted, each.size, kind=each.kind, data=each.data)
+        for each in view.helpful
+    )
+    more = replace(decision, tried=(*decision.tried, *others))
+    report = disclosure.refusal(
+        more, scale_request.resolve(view), scale_request.constraints, view.restricting
+    )
+    if view.coverage is Coverage.CLOUD:
         return HookResult(report, refusal=answer.reason)
-    hosts = view.snapshot.hosts
-    known = 'the hosts were not looked at'
-    if view.enough:
-        known = f'what the quota leaves {_fits(view.enough)}'
-    if hosts is not None:  # remedies would need all hosts
-        line = replace(decision, remedies=()).line()
-        known = f'of the {len(hosts)} host(s) that Placement has for it: {line}'
-    return HookResult(report, refusal=f'{report.reason}; {known}')
-
-
-def _fits(number: int) -> str:
-    return f'fits, on {number} of the hosts that would do'
+    known = 'some hosts take what the quota leaves' if decision.capacity else 'no host was read'
+    if view.coverage is Coverage.CANDIDATES:  # remedies would need all hosts
+        number, line = len(view.snapshot.hosts or ()), replace(decision, remedies=()).line()
+        known = f'of the {number} host(s) that Placement has for it: {line}; {_NOT_OFFERED}'
+    full = f'{report.reason}; {known}'
+    return HookResult(Refusal(full)) if view.owner_sees_hosts else HookResult(report, refusal=full)
 
 
 def _unreserved(request: ScaleRequest, fetched: ViewOrError) -> tuple[ScaleRequest, str | None]:
@@ -227,7 +183,7 @@ def scheduler_chooses(scale_request: ScaleRequest) -> Placement:
 
 def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str | None:
     """Return why the cluster could not reach this size on empty hosts; None if not proved."""
-    if isinstance(fetched, CloudView) and fetched.is_yes:
+    if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
     freed, _why = _unreserved(scale_request, fetched)
@@ -265,7 +221,7 @@ def default_zone(scale_request: ScaleRequest, fetched: ViewOrError) -> str | Non
     """Return the default zone if a hard spread over zones must ignore it; None otherwise."""
     if scale_request.zones is None or not scale_request.zones.is_hard:
         return None
-    return effective_zone.default_zone(_ask(scale_request, _view(fetched)))
+    return effective_zone.default_zone(scale_request.resolve(_view(fetched)))
 
 
 def _view(fetched: ViewOrError) -> CloudView:
@@ -285,13 +241,7 @@ def _decide(
     if asked.is_pinned and view.snapshot.hosts is None:
         why = view.unavailable.get('hosts', 'the hosts are not known')
         raise CloudError(f'the policy has to choose the host of every node: {why}')
-    return planner.decide(_ask(scale_request, view), constraints)
-
-
-def _ask(scale_request: ScaleRequest, view: CloudView) -> ResolvedRequest:
-    """Resolve the question in the view, with the group rules that the binding stores."""
-    view = replace(view, snapshot=remembered(view.snapshot, scale_request.binding))
-    return question.ask(scale_request.question, view)
+    return planner.decide(scale_request.resolve(view), constraints)
 
 
 def _zoned(
@@ -301,7 +251,7 @@ def _zoned(
     answer = scheduler_chooses(scale_request)
     if scale_request.zones is None:
         return answer, None
-    zoning = ZoneAssignment(scale_request.zones, decision, _ask(scale_request, view))
+    zoning = ZoneAssignment(scale_request.zones, decision, scale_request.resolve(view))
     if not scale_request.zones.is_hard:
         names = zoning.soft()
         return replace(answer, hosts=names), None if names else zone_assignment.NOT_SPREAD

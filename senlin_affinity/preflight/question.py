@@ -13,6 +13,7 @@ existing server group that contradicts the policy.
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, cast
@@ -20,15 +21,18 @@ from typing import Any, cast
 from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
-from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.image import Image
+from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import FILTERS, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.reserved_aggregates import pins_reserved, reads_images
+from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy import profile
+from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import Properties, load
 
@@ -85,6 +89,11 @@ class Question:
         return cast('Properties | None', self.policy)
 
     @property
+    def flavor_name(self) -> str | None:
+        """The name or id of the flavor, of the question or of the profile."""
+        return self.flavor or profile.flavor(self.profile or {})
+
+    @property
     def spreads(self) -> tuple[Spread, ...]:
         """One spread for each criterion; the question's own override the policy's."""
         said = (*(self.properties.spread if self.properties else ()), *self.spread)
@@ -131,21 +140,6 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Narrow:
-    """The question that a stage before the whole cloud must answer.
-
-    ``constraints`` must all accept. ``rules`` are the group rules that the binding stores.
-    ``is_lasting``: the answer must hold later as well, so a lack of capacity today does not lead to
-    a rejection.
-    """
-
-    question: Question
-    constraints: Sequence[Constraint]
-    rules: Mapping[str, int] | None = field(default=None, hash=False)
-    is_lasting: bool = False
-
-
-@dataclass(frozen=True)
 class FetchScope:
     """The parts of a cloud to fetch.
 
@@ -155,7 +149,6 @@ class FetchScope:
       without the image.
     * ``drs_pattern`` limits the fetch to the hosts with this text in their names.
     * ``question`` is the question whose allocation candidates are fetched.
-    * ``narrow`` is the question to answer from fewer hosts than the whole cloud, if possible.
     * ``servers`` are the ids of servers whose hosts a scheduler hint refers to.
     """
 
@@ -165,13 +158,22 @@ class FetchScope:
     is_image_needed: bool = False
     drs_pattern: str | None = None
     question: Question | None = None
-    narrow: Narrow | None = None
     servers: tuple[str, ...] = ()
 
-    def any_time(self) -> FetchScope:
-        """Return the scope for a rejection that must not depend on the free capacity of today."""
-        narrow = self.narrow and dataclasses.replace(self.narrow, is_lasting=True)
-        return dataclasses.replace(self, narrow=narrow)
+
+class Coverage(enum.Enum):
+    """The hosts of a view.
+
+    * ``ENOUGH``: some hosts, which take all servers.
+    * ``ENOUGH_FOR_QUOTA``: none, because some hosts take all servers that an exceeded quota leaves.
+    * ``CANDIDATES``: every host that Placement offers for the request. Nova uses no other.
+    * ``CLOUD``: every host of the cloud, or none if they could not be read.
+    """
+
+    ENOUGH = 'enough'
+    ENOUGH_FOR_QUOTA = 'enough for the quota'
+    CANDIDATES = 'candidates'
+    CLOUD = 'cloud'
 
 
 @dataclass(frozen=True)
@@ -180,18 +182,50 @@ class CloudView:
 
     ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
     names or ids that the question uses. ``owner_sees_hosts``: the owner may read the hosts, so a
-    message may name them. ``is_yes``: the snapshot contains only some of the hosts, and they are
-    enough to accept. ``is_part``: it contains only the hosts that prove the answer, or none;
-    ``enough`` is the number of sampled hosts that can take all servers within the quota.
+    message may name them. ``helpful`` are changes with which all servers fit on hosts outside the
+    snapshot; ``restricting`` are the constraints that leave these hosts out.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
     unavailable: Mapping[str, str] = field(default_factory=dict, hash=False)
     images: Mapping[str, Image] = field(default_factory=dict, hash=False)
     owner_sees_hosts: bool = True
-    is_yes: bool = False
-    is_part: bool = False
-    enough: int = 0
+    coverage: Coverage = Coverage.CLOUD
+    helpful: tuple[Change, ...] = ()
+    restricting: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class ScaleRequest:
+    """A request for new nodes of a cluster, or for one node.
+
+    ``constraints`` are the constraints to evaluate; ``error`` is set if they failed to load.
+    ``change`` is a change of the request (:mod:`~senlin_affinity.planner.changes`).
+    ``is_lasting``: the answer must hold later as well, so it does not depend on today's capacity.
+    """
+
+    question: Question
+    binding: Binding | None
+    constraints: Sequence[Constraint] = ()
+    error: AffinityError | None = None
+    change: Data = field(default_factory=dict, hash=False)
+    is_lasting: bool = False
+
+    @property
+    def properties(self) -> Properties:
+        """The properties of the policy."""
+        return cast(Properties, self.question.properties)
+
+    @property
+    def zones(self) -> Spread | None:
+        """The spread over zones; None if the policy has none."""
+        return next((item for item in self.properties.spread if item.by == ZONE), None)
+
+    def resolve(self, view: CloudView) -> ResolvedRequest:
+        """Resolve the question in the view, with the group rules that the binding stores."""
+        snapshot = remembered(view.snapshot, self.binding)
+        resolved = ask(self.question, dataclasses.replace(view, snapshot=snapshot))
+        return carry_out(self.change, resolved)
 
 
 def scope_of(question: Question) -> FetchScope:
@@ -242,7 +276,7 @@ def build(question: Question, view: CloudView) -> tuple[PlacementRequest, CloudS
     not choose the hosts.
     """
     properties, spec = question.properties, question.profile or {}
-    flavor = question.flavor or profile.flavor(spec)
+    flavor = question.flavor_name
     if flavor is None:
         raise InvalidSpec('names no flavor: add properties.flavor', 'profile')
     group, snapshot = _group(question, view.snapshot)

@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 import tomllib
 
+from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.planner import evaluation
 from tests.engine import support
 from tests.engine.test_plugin_cloud import LOGIN, configured, kept  # noqa: F401
@@ -27,6 +28,8 @@ HEIGHTS = {
     name.strip(' ()'): -place for place, line in enumerate(LAYERS) for name in line.split('|')
 }
 HOSTS = tuple(FakeHost(f'cmp-{number:02}') for number in range(20))
+#: The implementation of the port through which the decisions fetch.
+PORT = 'senlin_affinity.cloud.stages.'
 LOADED = """
 import sys, senlin_affinity.plugins.nova.{}
 print(*(name for name in sorted(sys.modules) if name.startswith('senlin_affinity')))
@@ -43,9 +46,11 @@ class Trace:
         if event != 'call':
             return
         self.evaluations += frame.f_code is evaluation.evaluate.__code__
-        callee, caller = _place(frame), frame.f_back and _place(frame.f_back)
+        callee, caller = _place(frame), _place(_caller(frame))
         if not callee or not caller or frame.f_code.co_name == '<genexpr>':
             return  # a generator expression runs where its values are used
+        if callee.startswith(PORT):
+            return
         if HEIGHTS[package_of(callee)] > HEIGHTS[package_of(caller)]:
             self.upward.add(f'{caller} -> {callee}')
 
@@ -59,8 +64,17 @@ class Trace:
         threading.setprofile(None)
 
 
+def _caller(frame):
+    """Return the caller; for a function that ``memo`` calls, the caller of ``memo``."""
+    back = frame.f_back
+    is_memo = back is not None and back.f_code is ResolvedRequest.memo.__code__
+    return back.f_back if is_memo else back
+
+
 def _place(frame):
     """Return the module and the function, or None for code outside the package."""
+    if frame is None:
+        return None
     module = frame.f_globals.get('__name__', '')
     return f'{module}.{frame.f_code.co_name}' if module.startswith('senlin_affinity.') else None
 

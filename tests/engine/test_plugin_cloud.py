@@ -13,7 +13,10 @@ from senlin_affinity import api
 from senlin_affinity.cloud import deadline, service_user
 from senlin_affinity.cloud.transport import AnswerTooLarge
 from senlin_affinity.plugins.senlin import clients, preflight
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import disclosure
+from senlin_affinity.preflight.question import ScaleRequest
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost
@@ -68,8 +71,16 @@ def configured():
         cfg.CONF.clear_override(name, group=group)
 
 
+def request_of(**properties):
+    """Return a request that needs the whole cloud."""
+    policy = {'type': TYPE, 'version': '1.1', 'properties': properties}
+    question = api.Question(1, policy=policy, options={'drs_pattern': 'cmp'})
+    return ScaleRequest(question, Binding('7d1d4b4c', is_inherited=True))
+
+
 def view(edge, owner='demo'):
-    return preflight.fetch(api.FetchScope(()), lambda: clients.clients_of(edge.connection(owner)))
+    request = request_of(spread=[{'by': 'availability_zone'}])
+    return preflight.fetch(request, lambda: clients.clients_of(edge.connection(owner)))
 
 
 def warnings(caplog):
@@ -217,23 +228,17 @@ def test_the_engines_bounds_count_for_it(edge, configured, option):
         )
 
 
-PINNED = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': {'pin_hosts': True}}
-
-
 @pytest.mark.parametrize(
-    'needs',
-    [
-        api.FetchScope((), question=api.Question(1, policy=PINNED)),
-        api.FetchScope(drs_pattern='cmp'),
-    ],
+    'wanted',
+    [{'pin_hosts': True}, {'enable_drs_extension': True, 'preflight': 'off'}],
     ids=['pinned', 'DRS'],
 )
-def test_hosts_are_chosen_for_those_only_whom_nova_lets(edge, configured, needs):
+def test_hosts_are_chosen_for_those_only_whom_nova_lets(edge, configured, wanted):
     configured(**LOGIN)
 
     def view(owner):
         owns = edge.connection(owner)
-        return preflight.fetch(needs, lambda: clients.clients_of(owns))
+        return preflight.fetch(request_of(**wanted), lambda: clients.clients_of(owns))
 
     assert 'Nova does not let the owner of the cluster choose the hosts' in str(view('demo'))
     asked = [(each.user, each.body) for each in edge.nova.asked if each.method == 'POST']

@@ -10,8 +10,7 @@ from senlin.common import consts
 
 from senlin_affinity.model.errors import ConstraintError
 from senlin_affinity.planner import planner
-from senlin_affinity.plugins.senlin import preflight
-from senlin_affinity.preflight import disclosure
+from senlin_affinity.preflight import disclosure, run
 from tests.engine.support import PROJECT, USER, Desk, spec
 from tests.support.edge import Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
@@ -28,12 +27,12 @@ HOSTS = (FakeHost('cmp-1'), FakeHost('cmp-2'))
 @pytest.fixture
 def desk(_database, monkeypatch):
     """What is known of hosts was not seen by the owner."""
-    see = preflight.cloud_view.fetch
+    fetch = run.run
 
-    def seen(*arguments):
-        return dataclasses.replace(see(*arguments), owner_sees_hosts=False)
+    def hidden(*arguments):
+        return dataclasses.replace(fetch(*arguments), owner_sees_hosts=False)
 
-    monkeypatch.setattr(preflight.cloud_view, 'fetch', seen)
+    monkeypatch.setattr(run, 'run', hidden)
     aggregates = (FakeAggregate('hidden-agg', ('cmp-1',)),)
     services = ('compute', 'placement')
     images = FakeGlance(FakeImage('cirros'))

@@ -22,7 +22,13 @@ def test_the_hook_is_measured():
     run = [sys.executable, '-W', 'ignore', '-m', 'benchmarks.bench_hook', '100']
     done = subprocess.run(run, capture_output=True, text=True, timeout=120)
     assert 'Traceback' not in done.stderr, done.stderr
-    assert 'growth by 50, the whole look: 15 requests, ' in done.stdout
-    assert "a plain user's refusal, 3 hosts: 14 requests, 0.0 MB, " in done.stdout
-    rows = [line.split('  ')[0] for line in done.stdout.splitlines() if 'at most' in line]
-    assert len(rows) == 22
+    rows = dict(
+        line.split(': ', 1)[1].rsplit('  at most', 1)[0].rsplit(None, 1)
+        for line in done.stdout.splitlines()
+        if line.startswith('100 hosts: ')
+    )
+    assert rows['accept 1: requests'] == '6'
+    assert rows['reject, 3 candidates, administrator: requests'] == '14'
+    assert rows['reject, 3 candidates, tenant: requests'] == '14'
+    assert rows['pinned: requests'] == '12'
+    assert len(rows) == 57

@@ -11,7 +11,7 @@ from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.preflight import hook
-from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.question import Question, ScaleRequest
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
 
@@ -45,10 +45,9 @@ def hooked(cloud, *, count, **wanted):
     own = connection.session.get_project_id()
     question = Question(count, server_group=group, policy=policy, profile=profile, project_id=own)
     bound = Binding(group, is_inherited=True)
-    scale_request = hook.ScaleRequest(question, bound, load_constraints())
-    outcome = hook.decide(
-        scale_request, preflight.fetch(hook.scope_of(scale_request), lambda: clients.of(connection))
-    )
+    scale_request = ScaleRequest(question, bound, load_constraints())
+    view = preflight.fetch(scale_request, lambda: clients.of(connection))
+    outcome = hook.decide(scale_request, view)
     assert outcome.warning is None
     asked = [each.replace(group, 'ID').replace(own, 'OWN') for each in nova.requests()]
     return outcome.answer, asked
@@ -69,24 +68,26 @@ def test_rx_02_the_preflight_asks_a_constant_number(count):
         'GET /os-quota-sets/OWN/detail',
     ]
     (candidates,) = cloud.placement.asked
-    assert candidates.endswith(f'&limit={count + 12}')  # two members, and ten more
+    assert candidates.endswith(f'&limit={min(count, 20) + 10}')  # 20 hosts do, and ten more
     assert cloud.bytes_sent < 100_000
 
 
-def test_rx_02_who_chooses_hosts_asks_a_constant_number_besides_pages():
+def test_rx_02_who_chooses_hosts_asks_a_constant_number():
+    """The first rows of the hypervisors are those of the first candidates here."""
     with HttpCloud(FakeNova(hosts=many_hosts())) as cloud:
         answer, asked = hooked(cloud, count=50, pin_hosts=True)
 
     assert len(answer.entries()) == 50
-    pages = HYPERVISORS // 1000 + 1  # a full one has a link to the next
     assert Counter(asked) == {
         'GET /os-server-groups/ID': 1,
-        'GET /os-hypervisors/detail': pages,
+        'GET /flavors/m1.tiny': 1,
+        'GET /flavors/detail': 1,
+        'GET /os-hypervisors/detail': 1,
         'GET /os-aggregates': 1,
         'GET /os-services': 1,
         'GET /servers/detail': 1,
-        'GET /flavors/detail': 1,
         LIMITS: 1,
         'GET /os-quota-sets/OWN/detail': 1,
     }
-    assert len(cloud.placement.asked) == 3  # the last of them is about the flavor
+    (candidates,) = cloud.placement.asked
+    assert candidates.endswith('&limit=51')

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from senlin_affinity.model.request import Rules
 from senlin_affinity.model.snapshot import Aggregate, Flavor
 from senlin_affinity.model.spread import Spread
-from senlin_affinity.planner.changes import apply
+from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.planner import decide
 from senlin_affinity.planner.resolution import resolve
@@ -87,7 +87,7 @@ def check(resolved):
     """Each remedy, carried out by what is left of its data in JSON."""
     for remedy in decide(resolved, CONSTRAINTS).remedies:
         plain = json.loads(json.dumps(remedy.data))
-        again = evaluate(apply(replace(remedy, data=plain), resolved), CONSTRAINTS)
+        again = evaluate(carry_out(plain, resolved), CONSTRAINTS)
         assert (again.capacity, bool(weigh(again).total.caveats)) == (
             remedy.capacity,
             remedy.capacity_is_upper_bound,
@@ -116,7 +116,7 @@ def test_and_what_trying_one_by_one_gives(cloud):
     for remedy in decide(resolved, CONSTRAINTS).remedies:
         if 'given_up' in remedy.data:
             continue
-        then = apply(remedy, resolved)
+        then = carry_out(remedy.data, resolved)
         groups = () if then.server_group is None else (then.server_group,)
         snapshot = replace(then.snapshot, server_groups=groups, flavors=(then.flavor,))
         assert remedy.capacity == one_by_one.count(then.request, snapshot)

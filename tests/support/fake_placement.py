@@ -99,7 +99,8 @@ class FakePlacement:
             trees = {single.get('in_tree')} - {None} or {*map(self._root, self.providers)}
             return self._candidates(wanted, required, limit, forbidden, places, trees)
         if path == '/resource_providers':
-            return self._listed(wanted, single.get('required'), single.get('member_of'))
+            places = [*self._places(value for key, value in query if key == 'member_of')]
+            return self._listed(wanted, single.get('required', ''), places, single.get('in_tree'))
         raise NoRoute(f'the fake Placement has no {path}')
 
     def _candidates(
@@ -152,8 +153,16 @@ class FakePlacement:
             'root_provider_uuid': self._root(provider),
         }
 
-    def _listed(self, wanted: Mapping[str, int], trait: str | None, member_of: str | None) -> Reply:
-        members = None if member_of is None else self._members(member_of)
+    def _listed(
+        self,
+        wanted: Mapping[str, int],
+        traits: str,
+        places: Sequence[tuple[bool, set[str]]],
+        tree: str | None,
+    ) -> Reply:
+        asked = {*filter(None, traits.split(','))}
+        forbidden = {each[1:] for each in asked if each.startswith('!')}
+        required = {each for each in asked if not each.startswith('!')}
         template = snapshot_answer('providers').body['resource_providers'][0]
         shown = [
             template
@@ -162,8 +171,10 @@ class FakePlacement:
             | {'root_provider_uuid': self._root(provider)}
             for provider in self.providers
             if all(provider.has(name, amount) for name, amount in wanted.items())
-            and (trait is None or trait in provider.traits)
-            and (members is None or provider.name in members)
+            and required <= {*provider.traits}
+            and forbidden.isdisjoint(provider.traits)
+            and tree in (None, self._root(provider))
+            and all((provider.name in names) == is_in for is_in, names in places)
         ]
         return Reply(200, {'resource_providers': shown})
 

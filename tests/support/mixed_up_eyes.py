@@ -18,7 +18,7 @@ def mixed_up(clients: Clients, snapshot: CloudSnapshot) -> None:
     members.moved(owners, ())  # type: ignore[arg-type]
     mirrors.see(clients.owner, snapshot, frozenset())  # type: ignore[arg-type]
     connection.placement(clients.owner)  # type: ignore[arg-type]
-    members.traced(clouds, ())  # type: ignore[arg-type]
+    members.own(clouds)  # type: ignore[arg-type]
     members.listed(clouds, (), is_administrator=True)  # type: ignore[arg-type]
     images.find(clients.operator, 'cirros')  # type: ignore[arg-type]
     NovaServerGroups(clouds)  # type: ignore[arg-type]

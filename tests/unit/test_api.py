@@ -77,7 +77,7 @@ def of_hook(edge, policy, profile, count, group):
     scale_request = preflight.scale_request(entity, count, properties.load(policy), bound)
     return hook.decide(
         scale_request,
-        preflight.fetch(hook.scope_of(scale_request), lambda: api.clients_of(edge.connection())),
+        preflight.fetch(scale_request, lambda: api.clients_of(edge.connection())),
     ).answer
 
 
@@ -96,7 +96,7 @@ def test_the_three_callers_give_one_answer(edge, group, tmp_path, count, image):
     if decision.fits:
         assert answer.hosts == tuple(f'{one.zone}:{one.host}' for one in decision.placements)
     else:
-        assert answer.reason.startswith(decision.line())
+        assert answer.reason.startswith(f'does not fit: at most {decision.capacity} of {count}; ')
     assert decision.fits == (isinstance(answer, Placement)) == (count == 3 and image == 'cirros')
     assert len(edge.glance.asked) == 3, 'each reads the image'
 

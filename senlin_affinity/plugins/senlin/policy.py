@@ -54,7 +54,6 @@ from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.schema import DECLARED
-from senlin_affinity.preflight import hook
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_policy')
 
@@ -225,7 +224,7 @@ class AffinityPolicy(base.Policy):
         entity = action.entity
         bound = engine.read_binding(cluster_id, self.id) if count else None
         request = preflight.scale_request(entity, count, self._wanted(), bound)
-        view = preflight.fetch(hook.scope_of(request), self._clients(entity))
+        view = preflight.fetch(request, self._clients(entity))
         if bound is not None:
             refusal = bound_group.refusal(
                 self, cluster_id, bound, view, entity, lambda: self._groups(entity)

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from oslo_config import cfg
 
 from senlin_affinity import api
-from senlin_affinity.cloud import cloud_view, narrow
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
+from senlin_affinity.cloud.stages import Stages
 from senlin_affinity.conf import nova_conf, opts
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.base import Constraint
@@ -27,14 +28,18 @@ from senlin_affinity.plugins.senlin.clients import OPERATORS, warn_of_fallback
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import Properties
-from senlin_affinity.preflight import disclosure, hook
-from senlin_affinity.preflight.hook import ScaleRequest, ViewOrError
+from senlin_affinity.preflight import disclosure, hook, run
+from senlin_affinity.preflight.hook import ViewOrError
+from senlin_affinity.preflight.question import ScaleRequest
 
 opts.register(cfg.CONF)
 # Constraints are entry points: import their modules now, so that an upgrade of the files on disk
 # does not mix two versions in a running engine. What fails here also fails in each preflight.
 with contextlib.suppress(AffinityError):
     load_constraints()
+
+
+_NOT_CHOSEN = 'Nova does not let the owner of the cluster choose the hosts of its nodes'
 
 
 def scale_request(
@@ -63,15 +68,18 @@ def scale_request(
     return ScaleRequest(question, bound, constraints, error)
 
 
-def fetch(scope: api.FetchScope | None, open_clients: Callable[[], Clients]) -> ViewOrError:
-    """Return the required parts of the cloud, or the error in a form that the owner may read."""
-    timeout = cfg.CONF.affinity.request_timeout
-    clients = None
+def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrError:
+    """Return the required parts of the cloud, or the error in a form that the owner may read.
+
+    Raise BindingError if the cluster has no binding.
+    """
+    timeout, clients = cfg.CONF.affinity.request_timeout, None
+    scope = run.scope_of(request)
     try:
         if scope is None:
             return api.CloudView()
         clients = open_clients()
-        return _fetch(clients, scope, timeout)
+        return _fetch(clients, request, scope, timeout)
     except CloudError as error:  # raised with the owner's credentials
         return error
     except Exception as error:
@@ -82,11 +90,12 @@ def fetch(scope: api.FetchScope | None, open_clients: Callable[[], Clients]) -> 
         return error if isinstance(error, AffinityError) else CloudError(registry.in_words(error))
 
 
-def _fetch(clients: Clients, scope: api.FetchScope, timeout: float) -> api.CloudView:
-    """Return the snapshot of both clients, or the owner's alone if the operator's request fails."""
+def _fetch(
+    clients: Clients, request: ScaleRequest, scope: api.FetchScope, timeout: float
+) -> api.CloudView:
+    """Return the view of both clients, or the owner's alone if the operator's request fails."""
     try:
-        few = narrow.see(clients, scope, timeout)
-        view = few.view or cloud_view.fetch(clients, scope, timeout, few.read)
+        view = run.run(request, Stages(clients, timeout))
     except CloudError as error:
         if not clients.has_operator:
             raise
@@ -94,18 +103,14 @@ def _fetch(clients: Clients, scope: api.FetchScope, timeout: float) -> api.Cloud
             OPERATORS.warning('affinity policy: the cloud could not be read: %s', error)
             raise disclosure.redacted(error) from error
         warn_of_fallback(error)
-        return cloud_view.fetch(api.clients_of(clients.owner.connection), scope, timeout)
+        return Stages(api.clients_of(clients.owner.connection), timeout).whole(scope)
     asked = scope.question
     is_chosen = scope.drs_pattern is not None or (asked is not None and asked.chooses_hosts)
-    if is_chosen and not view.owner_sees_hosts and not _may_choose_hosts(clients, timeout):
-        raise CloudError('Nova does not let the owner of the cluster choose the hosts of its nodes')
+    if is_chosen and not view.owner_sees_hosts:
+        owner = ports(api.clients_of(clients.owner.connection), timeout)
+        if not owner.inventory.lets_choose_hosts():
+            raise CloudError(_NOT_CHOSEN)
     return view
-
-
-def _may_choose_hosts(clients: Clients, timeout: float) -> bool:
-    """Check whether Nova lets the owner choose the hosts of servers. One request."""
-    owner = api.clients_of(clients.owner.connection)
-    return ports(owner, timeout).inventory.lets_choose_hosts()
 
 
 def place(who: str, request: ScaleRequest, view: ViewOrError) -> Placement | Refusal:
@@ -175,10 +180,8 @@ def warn_if_limited(
         request = scale_request(cluster, max(more, 1), wanted, bound)
         if not is_planned(wanted) or (more < 1 and request.zones is None):
             return None
-        scope = hook.scope_of(request)
-        view = fetch(scope and scope.any_time(), open_clients)
-        zone = hook.default_zone(request, view)
-        if zone is not None:
+        view = fetch(replace(request, is_lasting=True), open_clients)
+        if (zone := hook.default_zone(request, view)) is not None:
             reason = 'no aggregate carries it, so Nova may use a host of any zone for it'
             OPERATORS.warning('%s: the spread sends no node to zone %s: %s', who, zone, reason)
         if more < 1:
@@ -208,7 +211,7 @@ def _for_owner(who: str, request: ScaleRequest, open_clients: Callable[[], Clien
     of hosts.
     """
     try:
-        answer = hook.decide(request, fetch(hook.scope_of(request), open_clients)).answer
+        answer = hook.decide(request, fetch(request, open_clients)).answer
     except Exception as error:
         if registry.is_mistake(error):
             OPERATORS.exception('%s: the preflight failed', who)

@@ -3,7 +3,7 @@
 import pytest
 
 from senlin_affinity.constraints.image import ImageConstraint
-from senlin_affinity.planner.changes import apply
+from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.planner.planner import decide
 from senlin_affinity.planner.resolution import resolve
@@ -63,4 +63,6 @@ def test_a_larger_flavor(image, flavors, count, change, capacity):
     found = [each for each in decide(resolved, RULES).remedies if each.code == 'flavor']
     told = [] if change is None else [(change, capacity)]
     assert [(each.change, each.capacity) for each in found] == told
-    assert all(evaluate(apply(each, resolved), RULES).capacity == capacity for each in found)
+    assert all(
+        evaluate(carry_out(each.data, resolved), RULES).capacity == capacity for each in found
+    )

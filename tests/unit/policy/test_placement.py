@@ -8,8 +8,8 @@ from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
-from senlin_affinity.preflight import hook
-from senlin_affinity.preflight.question import CloudView, Question
+from senlin_affinity.preflight import hook, run
+from senlin_affinity.preflight.question import CloudView, Question, ScaleRequest
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
 
@@ -26,8 +26,8 @@ def test_place(row):
 
     def place():
         question = Question(row['count'], policy=wanted, options={'drs_pattern': pattern})
-        scale_request = hook.ScaleRequest(question, bound)
-        needs = hook.scope_of(scale_request)
+        scale_request = ScaleRequest(question, bound)
+        needs = run.scope_of(scale_request)
         hosts = () if needs is None else cloud.hosts_named_like(needs.drs_pattern)
         return hook.decide(scale_request, CloudView(CloudSnapshot(tuple(hosts)))).answer
 
@@ -84,8 +84,8 @@ def test_decided_count(row):
 def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
-    needs = hook.scope_of(hook.ScaleRequest(Question(2, policy=wanted), BOUND))
+    needs = run.scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))
     assert (needs is not None) == is_planned
-    assert hook.scope_of(hook.ScaleRequest(Question(0, policy=wanted), None)) is None
+    assert run.scope_of(ScaleRequest(Question(0, policy=wanted), None)) is None
     with pytest.raises(AffinityError):
-        hook.scope_of(hook.ScaleRequest(Question(2, policy=wanted), None))
+        run.scope_of(ScaleRequest(Question(2, policy=wanted), None))

@@ -14,8 +14,8 @@ from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import hook
-from senlin_affinity.preflight.question import IMAGE, CloudView, Question
+from senlin_affinity.preflight import hook, run
+from senlin_affinity.preflight.question import IMAGE, CloudView, Coverage, Question, ScaleRequest
 from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 
@@ -46,11 +46,11 @@ class Story:
         self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
 
     def scale_request(self, constraints):
-        return hook.ScaleRequest(self.question, self.bound, constraints)
+        return ScaleRequest(self.question, self.bound, constraints)
 
     def seen(self):
         """What an adapter answers, by what is needed."""
-        needs = hook.scope_of(self.scale_request(()))
+        needs = run.scope_of(self.scale_request(()))
         if 'fails' in self.row:
             return CloudError(self.row['fails'])
         assert needs.server_groups == ('g',)
@@ -118,7 +118,7 @@ def test_place(row):
 )
 def test_a_yes_by_a_few_hosts_says_what_it_rests_on(disk, note):
     story = Story({'hosts': {'cmp-1': {}}, 'flavor': {'disk': disk}, 'count': 1})
-    view = dataclasses.replace(story.seen(), is_yes=True)
+    view = dataclasses.replace(story.seen(), coverage=Coverage.ENOUGH)
     assert hook.decide(story.scale_request(RULES), view).note == note
 
 

@@ -18,9 +18,10 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
+from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import lower_bound
-from senlin_affinity.preflight.question import CloudView, Narrow, Question
+from senlin_affinity.preflight import sample
+from senlin_affinity.preflight.question import CloudView, Question, ScaleRequest
 from tests.functional.test_rooms_like_placement import A_HOST, AS_FOUND, Forest
 from tests.support.our_constraints import OURS
 from tests.support.placement_judge import SHARING
@@ -56,7 +57,7 @@ def test_a_yes_is_kept(judge, hosts, sharing, questions, seed):
 def test_a_yes_and_none_on_plain_hosts(judge, cut, monkeypatch):
     """As many hosts as are needed are enough, and an answer that is cut is never too much."""
     plain = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, False, None)
-    monkeypatch.setattr(lower_bound, 'SPARE', 0)
+    monkeypatch.setattr(sample, 'SPARE', 0)
     with Forest(judge) as forest:
         roots = build(forest, [plain] * HOSTS, set())
         amounts, anti = {'VCPU': 2, 'MEMORY_MB': 1, 'DISK_GB': 0}, ('anti-affinity', 1, [0])
@@ -70,7 +71,7 @@ def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
     judge, monkeypatch, count, expected
 ):
     """Two of six may have the servers: in the aggregate that the flavor asks for, and no other."""
-    monkeypatch.setattr(lower_bound, 'SPARE', 0)
+    monkeypatch.setattr(sample, 'SPARE', 0)
     ssd, hdd = (Aggregate(str(uuid.uuid4()), name, None, {'disk': name}) for name in ('ssd', 'hdd'))
     places = [(ssd,), (ssd,), (hdd,), (hdd,), (), ()]
     with Forest(judge) as forest:
@@ -85,13 +86,14 @@ def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
             aggregates=(ssd, hdd),
         )
         sets = [frozenset(one.uuid for one in each) for each in places]
-        query = lower_bound.query(asked, view, sets)
+        outline = sample.outline(asked, view)._replace(sets=sets)
+        query = sample.query(asked, view, outline)
         assert is_yes(forest, query, view) == expected
 
 
 def check(judge, hosts, sharing, questions, seed):
     dice = random.Random(seed)
-    with mock.patch.object(lower_bound, 'SPARE', 0), Forest(judge) as forest:
+    with mock.patch.object(sample, 'SPARE', 0), Forest(judge) as forest:
         roots = build(forest, hosts, sharing)
         for amounts, group, count in questions:
             if not yes(forest, roots, amounts, group, count):
@@ -119,7 +121,7 @@ def yes(forest, roots, amounts, group, count):
     rules = {'max_server_per_host': most} if policy == 'anti-affinity' else {}
     held = tuple(Member(f's{number}') for number in members)
     asked, view = ask_about(amounts, ServerGroup('g', 'g', policy, rules, held), count)
-    return is_yes(forest, lower_bound.query(asked, view), view, roots)
+    return is_yes(forest, sample.query(asked, view, sample.outline(asked, view)), view, roots)
 
 
 def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
@@ -138,7 +140,8 @@ def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggre
         server_groups=(group,),
         quotas={'instances': Quota(None, 0)},
     )
-    return Narrow(question, RULES), CloudView(snapshot, images={'cirros': Image()})
+    request = ScaleRequest(question, Binding('g', True), RULES)
+    return request, CloudView(snapshot, images={'cirros': Image()})
 
 
 def is_yes(forest, query, view, roots=None):
@@ -147,7 +150,7 @@ def is_yes(forest, query, view, roots=None):
     rooms = allocations.some(allocations.candidates(forest, query.text, query.limit))
     assert roots is None or rooms.keys() <= {*roots}
     found = [query.host(root, room) for root, room in rooms.items()]
-    return lower_bound.is_enough(query.asked, view, found)
+    return sample.is_enough(query.request, view, found)
 
 
 def boot(forest, roots, amounts, group, held, dice):

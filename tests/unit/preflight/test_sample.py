@@ -10,9 +10,10 @@ from senlin_affinity.model.request import DEFAULT_FILTERS
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quota
 from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
-from senlin_affinity.preflight import lower_bound
-from senlin_affinity.preflight.question import CloudView, Narrow, Question
+from senlin_affinity.preflight import sample
+from senlin_affinity.preflight.question import CloudView, Question, ScaleRequest
 from tests.support.our_constraints import OURS
 
 RULES = tuple(rule() for rule in OURS)
@@ -86,18 +87,18 @@ def asked(
     limits = {name: Quota(*each) for name, each in (quotas or {'instances': (99, 0)}).items()}
     snapshot = CloudSnapshot(None, aggregates, (flavor,), (group,), limits)
     view = CloudView(snapshot, images={'cirros': image or Image()})
-    return Narrow(question, rules, remembered), view
+    return ScaleRequest(question, Binding('g', True, rules=remembered or {}), rules), view
 
 
 def enough(rooms, **more):
     """Are hosts with so much room enough, beside those to spare? None: nothing is asked."""
-    question, view = asked(**more)
-    query = lower_bound.query(question, view)
+    request, view = asked(**more)
+    query = sample.query(request, view, sample.outline(request, view))
     if query is None:
         return None
-    every = [*rooms, *[99] * lower_bound.SPARE]
+    every = [*rooms, *[99] * sample.SPARE]
     hosts = [query.host(f'root-{n}', room) for n, room in enumerate(every)]
-    return lower_bound.is_enough(query.asked, view, hosts)
+    return sample.is_enough(query.request, view, hosts)
 
 
 # the rooms of the hosts, the question, whether they are enough
@@ -186,33 +187,37 @@ BY_AGGREGATES = [
 @pytest.mark.parametrize('row', BY_AGGREGATES, ids=[row[0] for row in BY_AGGREGATES])
 def test_rules_about_aggregates_choose_them(row):
     _name, more, expected = row
-    question, view = asked(aggregates=(SSD, HDD), **more)
-    assert lower_bound.are_aggregates_needed(question, view) == (expected != [])
-    query = lower_bound.query(question, view, SETS)
+    request, view = asked(aggregates=(SSD, HDD), **more)
+    outline = sample.outline(request, view)
+    assert outline.are_aggregates_needed == (expected != [])
+    query = sample.query(request, view, outline._replace(sets=SETS))
     if expected is None:
         assert query is None
         return
     assert {*parse_qs(query.text).get('member_of', [])} == {*expected}
-    hosts = [query.host(f'root-{n}', 1) for n in range(lower_bound.SPARE + 2)]
-    assert lower_bound.is_enough(query.asked, view, hosts)
-    assert not lower_bound.is_enough(query.asked, view, hosts[1:])
+    hosts = [query.host(f'root-{n}', 1) for n in range(sample.SPARE + 2)]
+    assert sample.is_enough(query.request, view, hosts)
+    assert not sample.is_enough(query.request, view, hosts[1:])
 
 
 def test_what_placement_is_asked():
-    query = lower_bound.query(*asked(3, members=4))
+    request, view = asked(3, members=4)
+    query = sample.query(request, view, sample.outline(request, view))
     assert query.limit == 3 + 4 + 10
     assert query.text.startswith('resources=DISK_GB%3A1%2CMEMORY_MB%3A512%2CVCPU%3A1')
     assert '%21COMPUTE_STATUS_DISABLED' in query.text
 
 
 def test_a_zone_is_that_of_its_aggregates():
-    question, view = asked(properties={'availability_zone': 'az1'}, aggregates=ZONES)
-    query = lower_bound.query(question, view)
+    request, view = asked(properties={'availability_zone': 'az1'}, aggregates=ZONES)
+    outline = sample.outline(request, view)
+    assert outline.are_aggregates_needed
+    query = sample.query(request, view, outline)
     assert f'member_of=in%3A{ZONES[0].uuid}' in query.text
-    hosts = [query.host(f'root-{n}', 1) for n in range(lower_bound.SPARE + 2)]
+    hosts = [query.host(f'root-{n}', 1) for n in range(sample.SPARE + 2)]
     assert {host.availability_zone for host in hosts} == {'az1'}
-    assert lower_bound.is_enough(query.asked, view, hosts)
-    assert not lower_bound.is_enough(query.asked, view, hosts[1:])
+    assert sample.is_enough(query.request, view, hosts)
+    assert not sample.is_enough(query.request, view, hosts[1:])
 
 
 # the question, how many the quota of instances leaves (None: it is not all that refuses)
@@ -232,4 +237,4 @@ QUOTAS = [
 @pytest.mark.parametrize('row', QUOTAS, ids=[row[0] for row in QUOTAS])
 def test_what_the_quota_leaves(row):
     _name, more, expected = row
-    assert lower_bound.left_by_quota(*asked(**more)) == expected
+    assert sample.outline(*asked(**more)).left == expected

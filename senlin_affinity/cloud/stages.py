@@ -1,0 +1,307 @@
+"""Fetch the stages of a request (:class:`senlin_affinity.preflight.run.Cloud`).
+
+The owner's client reads the group, flavor, image, quotas and servers, and the operator's client
+reads candidates, aggregates and hosts. A stage repeats no request. The whole cloud, which follows
+an undecided stage, repeats those for migrations and soft-deleted servers, and requests that failed.
+
+Units: a sample takes 5 requests, and one more each for a flavor that is given by name, for an
+image, for the aggregates, and for a larger sample. All candidates take one request for each host
+(at most ``MOST``), or one for all hosts of a small cloud, and up to nine more: the candidates, a
+longer response, the hosts with memory left, the owner's servers, their migrations, the soft-deleted
+servers, the compute services (to find the host of an affinity group), the members of aggregates in
+Placement, and the flavors. A rejection takes a sample for each of up to four changes.
+
+The host of a member that runs elsewhere is identified by ``hostId``, which its owner can read.
+
+Raises: CloudError; InvalidSpec for an image that does not exist and must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from senlin_affinity.cloud import (
+    allocations,
+    cloud_view,
+    flavors,
+    hosts,
+    images,
+    members,
+    mirrors,
+    providers,
+)
+from senlin_affinity.cloud import connection as clouds
+from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.clients import Clients
+from senlin_affinity.cloud.hosts import Hypervisor
+from senlin_affinity.cloud.providers import CANDIDATES, SHARING, HostInventory
+from senlin_affinity.cloud.rest import OperatorRest, OwnerRest
+from senlin_affinity.cloud.server_groups import NovaServerGroups
+from senlin_affinity.cloud.snapshot import Read
+from senlin_affinity.model.aggregate import Aggregate
+from senlin_affinity.model.errors import AffinityError, CloudError
+from senlin_affinity.model.flavor import MEMORY_MB
+from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.server_group import Member, ServerGroup
+from senlin_affinity.model.snapshot import CloudSnapshot
+from senlin_affinity.preflight.candidates import CandidateQuery
+from senlin_affinity.preflight.question import CloudView, Coverage, FetchScope
+from senlin_affinity.preflight.sample import AggregateSets, Query
+
+T = TypeVar('T')
+_FORBIDDEN = 403
+#: The number of hosts that are fetched one by one; more are fetched with the whole cloud.
+MOST = 250
+#: The limit of hosts in aggregates whose providers are listed. The list has a kilobyte for each.
+_MOST_MIRRORED = 1000
+
+
+class Stages:
+    """The requests of the stages of one request, and their results so far."""
+
+    def __init__(self, clients: Clients, timeout: float | None = None) -> None:
+        self._clients, self._timeout = clients, timeout
+        self._read = Read()
+        self._answers: dict[str, tuple[int, Any]] = {}
+        self._members_host: Hypervisor | None = None
+
+    def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
+        """See :meth:`Cloud.facts`."""
+        compute = self._owners
+        user, project = clouds.ids(self._clients.owner)
+        if scope.project_id not in (None, project) or not scope.server_groups or not flavor:
+            return None
+        group = NovaServerGroups(compute).get(scope.server_groups[0])
+        self._read = replace(self._read, group=group)
+        found = None if group is None else flavors.flavor(compute, flavor, are_specs_needed=True)
+        if group is None or found is None or not self._has_image(scope.image):
+            return None
+        inventory = clouds.ports(self._clients, self._timeout).inventory
+        quotas = inventory.with_user(inventory.quotas(), project, user)
+        self._read = replace(self._read, quotas=quotas)
+        snapshot = CloudSnapshot(
+            flavors=(found,),
+            server_groups=(group,),
+            quotas=quotas,
+            user_id=user,
+            project_id=project,
+        )
+        is_seen = not self._clients.has_operator
+        return CloudView(snapshot, images=self._read.images, owner_sees_hosts=is_seen)
+
+    def _has_image(self, name: str | None) -> bool:
+        """Fetch the image, if there is a name; return False if it cannot be read."""
+        if name is None:
+            return True
+        try:
+            found = images.find(self._clients.owner, name, self._timeout)
+        except AffinityError as error:
+            self._read = replace(self._read, image_error=error)
+            return False
+        self._read = replace(self._read, images={name: found})
+        return True
+
+    def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
+        """See :meth:`Cloud.aggregates`."""
+        compute = self._compute
+        if compute.pick(hosts.AGGREGATE_UUIDS) < hosts.AGGREGATE_UUIDS:
+            return None
+        known, of_hosts = aggregates = hosts.aggregates(compute)
+        self._read = replace(self._read, aggregates=aggregates)
+        snapshot = replace(view.snapshot, aggregates=known)
+        return replace(view, snapshot=snapshot), {*of_hosts.values()}
+
+    def sample(self, query: Query) -> tuple[Host, ...] | None:
+        """See :meth:`Cloud.sample`."""
+        if self._placement.pick(allocations.MICROVERSION) < allocations.MICROVERSION:
+            return None
+        answer = self._candidates(query.text, query.limit)
+        rooms = allocations.some(answer).items()
+        return tuple(query.host(root, room) for root, room in rooms if room)
+
+    def flavors(self, view: CloudView) -> CloudView:
+        """See :meth:`Cloud.flavors`."""
+        has_specs = self._owners.pick(flavors.EXTRA_SPECS) >= flavors.EXTRA_SPECS
+        every = flavors.flavors(self._owners) if has_specs else None
+        self._read = replace(self._read, flavors=every)
+        return replace(
+            view, snapshot=replace(view.snapshot, flavors=every or view.snapshot.flavors)
+        )
+
+    def root_of_members(self, view: CloudView) -> str | None:
+        """See :meth:`Cloud.root_of_members`."""
+        names: Collection[str] = ()
+        if self._clients.has_operator:  # an administrator's servers name their hosts
+            names = self._zones_of()[0]
+        known = members.named(self._own_servers(), names)
+        groups = members.located(view.snapshot.server_groups or (), known)
+        every = [each for group in groups for each in group.members if not each.is_nowhere]
+        found = {each.host for each in every}
+        name = found.pop() if len(found) == 1 else None
+        hypervisor = None if name is None else hosts.hypervisor_of(self._compute, name)
+        if hypervisor is None:
+            return None
+        self._members_host = hypervisor
+        return hypervisor.id
+
+    def candidates(
+        self, query: CandidateQuery, view: CloudView, some: int | None = None
+    ) -> CloudView | None:
+        """See :meth:`Cloud.candidates`."""
+        is_new = self._placement.pick(allocations.MICROVERSION) >= allocations.MICROVERSION
+        if not is_new or self._compute.pick(hosts.UUIDS) < hosts.UUIDS:
+            return None
+        answer = self._candidates(query.text, some or MOST + 1)
+        with reading(CANDIDATES):
+            summaries, number = answer['provider_summaries'], len(answer['allocation_requests'])
+            if len(summaries) > MOST or not all(map(_is_plain, summaries, summaries.values())):
+                return None
+        if some is None and not (
+            self._are_mirrored(query.aggregates) and self._is_complete(answer)
+        ):
+            return None
+        known = self._members_host
+        is_known = known is not None and {known.id} == summaries.keys()
+        found = hosts.in_order(
+            (known,) if known and is_known else hosts.hypervisors_of(self._compute, summaries)
+        )
+        aggregates_of = {} if self._read.aggregates is None else self._read.aggregates[1]
+        zone_of = _zones(view.snapshot.aggregates or (), aggregates_of)
+        if query.are_zones_needed and not {each.service_host for each in found} <= zone_of.keys():
+            zone_of = self._zones_of()[0]
+        rooms = {each.id: _room(summaries[each.id], each) for each in found}
+        built = hosts.hosts(found, zone_of, aggregates_of, rooms)
+        roots = [each.id for each in found]
+        granted = allocations.read(answer, query.name, built, roots, number + 1)
+        groups = self._groups(view, [each.service_host for each in found])
+        snapshot = replace(
+            view.snapshot,
+            hosts=tuple(
+                host.but(grants=each) for host, each in zip(built, granted.grants, strict=True)
+            ),
+            server_groups=groups,
+            soft_deleted=self._soft_deleted(groups),
+            answered=frozenset(() if some or 'in_tree=' in query.text else {query.name}),
+            closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
+        )
+        return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
+
+    def whole(self, scope: FetchScope) -> CloudView:
+        """See :meth:`Cloud.whole`."""
+        return cloud_view.fetch(self._clients, scope, self._timeout, self._read)
+
+    @cached_property
+    def _owners(self) -> OwnerRest:
+        return clouds.compute(self._clients.owner, self._timeout)
+
+    @cached_property
+    def _compute(self) -> OperatorRest:
+        return clouds.clouds_compute(self._clients, self._owners, self._timeout)
+
+    @cached_property
+    def _placement(self) -> OperatorRest:
+        return clouds.placement(self._clients.operator, self._timeout)
+
+    def _candidates(self, query: str, limit: int) -> Any:
+        """Fetch candidates, unless an earlier response has as many or is complete."""
+        known, answer = self._answers.get(query, (0, None))
+        if known < limit and (answer is None or len(answer['allocation_requests']) >= known):
+            answer = allocations.candidates(self._placement, query, limit)
+            self._answers[query] = limit, answer
+        return answer
+
+    def _is_complete(self, answer: Any) -> bool:
+        """Check whether ``max_allocation_candidates`` has not truncated a response.
+
+        It has not if Placement returns a longer one, or if every host with memory left is in it.
+        One or two requests.
+        """
+        with reading(CANDIDATES):
+            longest, known = len(answer['allocation_requests']) + 1, answer['provider_summaries']
+            body = self._candidates(f'resources={MEMORY_MB}:1', longest)
+            if len(body['allocation_requests']) >= longest:
+                return True
+        return providers.with_memory(self._placement) <= known.keys()
+
+    def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
+        """Check whether the aggregates have the same hosts in Nova and in Placement.
+
+        Return False if they have too many hosts to compare.
+        """
+        if not aggregates or self._read.aggregates is None:
+            return True
+        of_hosts = self._read.aggregates[1].items()
+        names = {host for host, its in of_hosts if not aggregates.isdisjoint(its)}
+        if len(names) > _MOST_MIRRORED:
+            return False
+        providers = mirrors.named(self._placement, aggregates)
+        short = {name.partition('.')[0] for name in providers}
+        is_none_stale = all(
+            not names.isdisjoint((name, name.partition('.')[0])) for name in providers
+        )
+        return is_none_stale and names <= {*providers, *short}
+
+    def _own_servers(self) -> Sequence[dict[str, Any]]:
+        if self._read.servers is None:
+            self._read = replace(self._read, servers=members.own(self._owners))
+        return self._read.servers or ()
+
+    def _zones_of(self) -> tuple[dict[str, str], dict[str, bool]]:
+        zones = self._read.zones or hosts.zones_of(self._compute)
+        self._read = replace(self._read, zones=zones)
+        return zones
+
+    def _groups(self, view: CloudView, names: Collection[str]) -> tuple[ServerGroup, ...]:
+        """Return the groups with the hosts and the migrations of their members.
+
+        :param names: the service hosts of the view. A member on another host has its ``hostId``.
+        """
+        groups = view.snapshot.server_groups or ()
+        if not any(group.members for group in groups):
+            return groups
+        known = members.named(self._own_servers(), names)
+        elsewhere = {
+            server: replace(each, host=each.host or each.host_id) for server, each in known.items()
+        }
+        located = members.located(groups, elsewhere)
+        return _allowed(lambda: members.moved(self._compute, located)) or located
+
+    def _soft_deleted(self, groups: tuple[ServerGroup, ...]) -> tuple[Member, ...] | None:
+        if not members.are_hidden(groups):
+            return None
+        return _allowed(lambda: members.soft_deleted(self._compute, groups))
+
+
+def _zones(
+    aggregates: Iterable[Aggregate], aggregates_of: Mapping[str, frozenset[str]]
+) -> dict[str, str]:
+    """Return the zone of each service host that is in an aggregate with a zone."""
+    zones = {each.uuid: each.availability_zone for each in aggregates if each.availability_zone}
+    return {host: zones[uuid] for host, its in aggregates_of.items() for uuid in its & zones.keys()}
+
+
+def _is_plain(uuid: str, summary: Mapping[str, Any]) -> bool:
+    """Check whether a provider is a whole host, and shares nothing."""
+    return summary['root_provider_uuid'] == uuid and SHARING not in summary['traits']
+
+
+def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:
+    with reading(CANDIDATES):
+        resources = {
+            name: Resource(has['capacity'], has['used'], hypervisor.largest.get(name))
+            for name, has in summary['resources'].items()
+        }
+        return HostInventory(resources, frozenset(summary['traits']))
+
+
+def _allowed(read: Callable[[], T]) -> T | None:
+    """Return what ``read`` returns; None if the operator's credentials do not permit it (403)."""
+    try:
+        return read()
+    except CloudError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return None

@@ -1,0 +1,171 @@
+"""Decide about a request from all of its allocation candidates, without the rest of the cloud.
+
+Nova uses no host that Placement does not offer. So the answer to Nova's own query, if it is
+complete, determines the number of servers that fit: :func:`query` returns that query, and
+:func:`fits` checks that no other host could change what the fetched hosts show.
+
+A constraint that reads the aggregates of a host is evaluated for the sets of aggregates that hosts
+are in, the query covers at least those sets that it may accept, and then the constraint checks each
+returned host. Any other constraint must be enforced by Placement, or skip the request.
+
+:func:`alternatives` are changes with which Placement may offer other hosts. Each of them takes a
+sample of its own (:mod:`senlin_affinity.preflight.sample`).
+
+Raises: InvalidSpec for an invalid question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import parse_qs, quote
+
+from senlin_affinity.constraints.availability_zone import any_zone_change
+from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
+from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import Change
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.scheduler_hints import enforced
+from senlin_affinity.model.server_group import AFFINITY
+from senlin_affinity.nova import alternatives as nova_alternatives
+from senlin_affinity.nova import candidate_query, root_traits
+from senlin_affinity.nova.aggregate_bounds import keeping
+from senlin_affinity.nova.aggregate_sync import asked_of_placement
+from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.group_policy import holding
+from senlin_affinity.planner.evaluation import evaluate
+from senlin_affinity.preflight.question import CloudView, ScaleRequest
+from senlin_affinity.preflight.sample import AggregateSets, is_settled, reads_aggregates
+
+#: Constraints whose aggregates are a part of Nova's query.
+_IN_QUERY = ('availability_zone', 'reservations')
+#: The parameters of a query that single providers answer.
+_PLAIN = frozenset({'resources', 'required', 'root_required', 'member_of'})
+#: The number of smaller flavors that are tried.
+_MOST_FLAVORS = 2
+
+
+class CandidateQuery(NamedTuple):
+    """A query for all allocation candidates.
+
+    ``name`` is Nova's query, which the ``grants`` of a host refer to. ``aggregates``: the query is
+    restricted to hosts in any of these, unless it is empty. ``are_zones_needed``: the zone of each
+    host is needed, because the policy names it.
+    """
+
+    text: str
+    name: str
+    aggregates: frozenset[str]
+    are_zones_needed: bool = False
+
+
+def query(
+    request: ScaleRequest,
+    view: CloudView,
+    sets: AggregateSets = (),
+    tree: str | None = None,
+) -> CandidateQuery | None:
+    """Return the query for all candidates; None if their hosts would not decide the request.
+
+    :param sets: the sets of aggregates that hosts are in.
+    :param tree: the root provider of the host that all members of an affinity group run on.
+    """
+    resolved = request.resolve(view)
+    demand, wanted = resolved.demand, wanted_zone(resolved)
+    if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(resolved):
+        return None
+    if enforced(resolved) or (is_bound(request, view) and tree is None):
+        return None  # the hosts of other servers are not fetched
+    if resolved.snapshot.aggregates is None and candidate_query.are_aggregates_asked(resolved):
+        return None
+    if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
+        return None  # no aggregate carries the zone: the query does not contain it
+    name = candidate_query.query(resolved)
+    if name is None or not parse_qs(name).keys() <= _PLAIN:
+        return None  # hosts may use several providers
+    chosen = keeping({*sets, frozenset()}, lambda each: _may_admit(request, resolved, each))
+    if chosen is None:
+        return None  # no host is in accepted aggregates
+    text = name
+    if chosen:
+        text += f'&member_of={quote("in:" + ",".join(sorted(chosen)))}'
+    text += '' if tree is None else f'&in_tree={tree}'
+    return CandidateQuery(text, name, chosen, request.question.is_pinned)
+
+
+def is_bound(request: ScaleRequest, view: CloudView) -> bool:
+    """Check whether new servers must join the members of an affinity group on their host."""
+    resolved = request.resolve(view)
+    group = resolved.server_group
+    return group is not None and bool(group.members) and holding(resolved) == AFFINITY
+
+
+def fits(request: ScaleRequest, view: CloudView) -> bool | None:
+    """Check whether the request fits; return None if hosts outside the view could change that.
+
+    :param view: all hosts that Placement offers for the request; if the policy chooses hosts, also
+        some of them. They have all of their fields then.
+    """
+    resolved = request.resolve(view)
+    now = evaluate(resolved, request.constraints)
+    is_pinned = request.question.is_pinned
+    for each in request.constraints:
+        is_host_known = is_pinned and is_of_hosts(each) and not is_of_domains(each)
+        if not (is_host_known or reads_aggregates(each, resolved) or is_settled(each, now)):
+            return None
+    rows = now.matrix.host_rows
+    if not all(row.verdicts.get(name, True) for row in rows for name in _IN_QUERY):
+        return None  # Nova does not have the host in an aggregate in which Placement has it
+    return now.fits
+
+
+def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
+    """Return the constraints of the owner because of which Placement offers fewer hosts."""
+    resolved = request.resolve(view)
+    names = {
+        'availability_zone': resolved.request.availability_zone is not None,
+        'member_of': bool(resolved.member_of),
+        'server_group': is_bound(request, view),
+    }
+    return frozenset(name for name, is_restricting in names.items() if is_restricting)
+
+
+def compared(request: ScaleRequest, view: CloudView) -> CloudView:
+    """Return a view that passed :func:`fits`, with its aggregates marked as compared.
+
+    The aggregates of Nova and Placement agree, because Nova's reject no host that Placement
+    returned.
+    """
+    sets = frozenset(asked_of_placement(request.resolve(view)))
+    return replace(view, snapshot=replace(view.snapshot, compared_aggregates=sets))
+
+
+def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:
+    """Yield changes by the owner with which Placement may offer other hosts."""
+    resolved = request.resolve(view)
+    group = resolved.server_group
+    may_create = group is not None and nova_alternatives.may_create_group(resolved, group)
+    if group is not None and may_create and is_bound(request, view):
+        yield from (new_group_change(resolved, group), soft_policy_change(resolved, group))
+    if wanted_zone(resolved) is not None and resolved.request.availability_zone is not None:
+        yield any_zone_change()
+    known = view.snapshot.flavors or ()
+    smaller = nova_alternatives.smaller_flavors(known, resolved.flavor)
+    yield from map(nova_alternatives.flavor_change, smaller[:_MOST_FLAVORS])
+
+
+def _may_admit(
+    request: ScaleRequest, resolved: ResolvedRequest, aggregates: frozenset[str]
+) -> bool:
+    """Check whether no constraint on aggregates rejects a host in these aggregates.
+
+    Placement's aggregates decide those in the query.
+    """
+    host = Host('any', 'any', aggregates=aggregates)
+    return all(
+        each.check_host(resolved, host)
+        for each in request.constraints
+        if each.name not in _IN_QUERY and reads_aggregates(each, resolved)
+    )

@@ -1,0 +1,204 @@
+"""Fetch as little of the cloud as decides a request, in at most three stages.
+
+1. *A sample* of allocation candidates is usually enough to accept the request, at constant cost
+   (:mod:`senlin_affinity.preflight.sample`). It is also enough to reject a request that exceeds
+   the quota of instances, if the hosts take the servers that the quota leaves.
+2. *All candidates* of the request decide it, unless they are many
+   (:mod:`senlin_affinity.preflight.candidates`).
+3. *The whole cloud* decides a request of which the policy chooses hosts or zones, and any request
+   that the candidates do not decide: Nova's query is not known, or constraints depend on more.
+
+:func:`run` calls a :class:`Cloud`, which fetches; ``cloud.stages`` implements it. The decisions
+between the stages are pure.
+
+Raises: BindingError for a cluster without a binding; InvalidSpec for an image that does not exist;
+CloudError if a service does not answer. If a service rejects a request of a stage, the whole cloud
+follows, whose view gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from senlin_affinity.constraints.drs import PATTERN
+from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec, TooLarge
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.proposal import Change
+from senlin_affinity.policy import placement, profile
+from senlin_affinity.preflight import candidates, question, sample
+from senlin_affinity.preflight.candidates import CandidateQuery
+from senlin_affinity.preflight.question import CloudView, Coverage, FetchScope, ScaleRequest
+from senlin_affinity.preflight.sample import AggregateSets, Outline, Query
+
+#: The number of hosts that are read in addition to one for each server of a pinned request.
+_SPARE = 1
+
+
+class Cloud(Protocol):
+    """The requests of the stages."""
+
+    def facts(self, scope: FetchScope, flavor: str | None) -> CloudView | None:
+        """Fetch the owner's group, flavor, image and quotas; return None if one is missing."""
+
+    def aggregates(self, view: CloudView) -> tuple[CloudView, AggregateSets] | None:
+        """Add all aggregates to the view; return None if Nova does not show them."""
+
+    def sample(self, query: Query) -> tuple[Host, ...] | None:
+        """Fetch a sample of candidates; return None if Placement is too old."""
+
+    def flavors(self, view: CloudView) -> CloudView:
+        """Add all flavors of the owner to the view, unless Nova hides their extra specs."""
+
+    def root_of_members(self, view: CloudView) -> str | None:
+        """Fetch the root provider of the one host of all members; return None if unknown."""
+
+    def candidates(
+        self, query: CandidateQuery, view: CloudView, some: int | None = None
+    ) -> CloudView | None:
+        """Fetch all candidates with their hosts; return None if they are many, or incomplete.
+
+        :param some: a number of candidates, of which not all may be read.
+        """
+
+    def whole(self, scope: FetchScope) -> CloudView:
+        """Fetch every host, and what is missing besides."""
+
+
+def scope_of(request: ScaleRequest) -> FetchScope | None:
+    """Return the parts of the cloud to fetch; None if no request is needed."""
+    asked, properties = request.question, request.properties
+    if asked.count == 0:
+        return None
+    if request.binding is None:
+        raise BindingError(
+            'the policy is bound to this cluster without a server group: '
+            'detach the policy and attach it again'
+        )
+    if placement.is_planned(properties):
+        return question.scope_of(asked)
+    if properties.is_drs_enabled:
+        return FetchScope(drs_pattern=asked.rules.value(PATTERN))
+    return None
+
+
+def run(request: ScaleRequest, cloud: Cloud) -> CloudView:
+    """Fetch the stages until a view decides the request, and return that view."""
+    scope = scope_of(request)
+    if scope is None:
+        return CloudView()
+    view = None
+    if scope.drs_pattern is None and _is_staged(request):
+        try:
+            view = _staged(request, scope, cloud)
+        except InvalidSpec:
+            pass  # raised again when the request is decided
+        except CloudError as error:
+            if error.status is None or isinstance(error, TooLarge):
+                raise
+    return view or cloud.whole(scope)
+
+
+def _is_staged(request: ScaleRequest) -> bool:
+    """Check whether fewer hosts than the whole cloud may decide the request."""
+    asked = request.question
+    is_of_host = profile.names_host(asked.profile or {})  # no filter runs
+    if not request.constraints or asked.spreads or request.properties.is_drs_enabled or is_of_host:
+        return False
+    return asked.chooses_hosts or not asked.is_pinned  # reservations need all hosts
+
+
+def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView | None:
+    """Return a view of a sample or of all candidates; None if neither decides the request."""
+    view = cloud.facts(scope, request.question.flavor_name)
+    if view is None:
+        return None
+    if request.question.is_pinned:
+        return _pinned(request, view, cloud)
+    outline = sample.outline(request, view)
+    if outline.left == 0:
+        return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
+    if outline.are_aggregates_needed:
+        with_aggregates = cloud.aggregates(view)
+        if with_aggregates is None:
+            return None
+        view, sets = with_aggregates
+        outline = outline._replace(sets=sets)
+    if outline.left is not None:
+        if _sample(sample.of(request, outline.left), view, cloud, outline):
+            return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
+    elif hosts := _sample(request, view, cloud, outline):
+        snapshot = replace(view.snapshot, hosts=hosts)
+        return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
+    decided = None if request.is_lasting else _candidates(request, view, cloud, outline.sets)
+    if decided is None or decided.fits:
+        return decided and decided.view
+    view = cloud.flavors(decided.view)
+    helpful = (*_helpful(request, view, cloud, outline),)
+    return replace(view, helpful=helpful, restricting=candidates.restricting(request, view))
+
+
+def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
+    """Return a view of candidates to choose hosts from: of some if they do, or else of all."""
+    with_aggregates = None if request.is_lasting else cloud.aggregates(view)
+    if with_aggregates is None:
+        return None
+    view, sets = with_aggregates
+    some = _candidates(request, view, cloud, sets, request.question.count + _SPARE)
+    if some is not None and some.fits:
+        return some.view
+    decided = _candidates(request, view, cloud, sets)
+    return decided and (decided.view if decided.fits else cloud.flavors(decided.view))
+
+
+def _sample(
+    request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
+) -> tuple[Host, ...]:
+    """Fetch a sample; return its hosts if they are enough to accept the request, or else none.
+
+    A larger sample follows one that may lack hosts.
+    """
+    for is_large in (False, True):
+        query = sample.query(request, view, outline, is_large=is_large)
+        hosts = None if query is None else cloud.sample(query)
+        if query is None or hosts is None:
+            return ()
+        if sample.is_enough(query.request, view, hosts):
+            return hosts
+        if len(hosts) < query.limit:
+            break  # Placement has no more of them
+    return ()
+
+
+class _Decided(NamedTuple):
+    """A view of candidates that decides a request, and whether the servers fit."""
+
+    view: CloudView
+    fits: bool
+
+
+def _candidates(
+    request: ScaleRequest,
+    view: CloudView,
+    cloud: Cloud,
+    sets: AggregateSets,
+    some: int | None = None,
+) -> _Decided | None:
+    """Fetch all candidates, or some; return None if they do not decide the request."""
+    root = cloud.root_of_members(view) if candidates.is_bound(request, view) else None
+    query = candidates.query(request, view, sets, root)
+    found = None if query is None else cloud.candidates(query, view, some)
+    fits = None if found is None else candidates.fits(request, found)
+    if found is None or fits is None:
+        return None
+    return _Decided(candidates.compared(request, found), fits)
+
+
+def _helpful(
+    request: ScaleRequest, view: CloudView, cloud: Cloud, outline: Outline
+) -> Iterator[Change]:
+    """Yield the changes with which Placement offers enough other hosts."""
+    for change in candidates.alternatives(request, view):
+        if _sample(replace(request, change=change.data), view, cloud, outline):
+            yield change

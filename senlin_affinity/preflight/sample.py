@@ -1,0 +1,259 @@
+"""Accept a request from a sample of allocation candidates, at constant cost. Never reject one.
+
+:func:`query` derives Placement's query from the owner's group, flavor, image and quotas;
+:func:`is_enough` checks whether the hosts of the answer take all servers. Nothing but their
+allocation candidates is known of these hosts, so a sample is enough only if
+
+* each constraint is enforced by Placement (``enforced_by_placement``), reads nothing about hosts,
+  or skips the request. The constraints on aggregates are evaluated for the sets of aggregates that
+  hosts are in, and the query is restricted to aggregates that all of them accept;
+* the servers fit wherever the members of the group are: their hosts are unknown, and the members
+  are assumed to fill the hosts with the most free capacity;
+* the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
+  that a compute service is down, that a member migrates, or that hypervisors share a service host.
+  If this affects more hosts than the spare ones, Nova may reject an accepted request.
+
+Units: ``limit`` is a number of allocation requests; most hosts have one.
+
+Raises: InvalidSpec for an invalid question.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, repeat, zip_longest
+from typing import NamedTuple
+from urllib.parse import quote
+
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.candidate_capacity import CandidateCapacity
+from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
+from senlin_affinity.model.host import Host
+from senlin_affinity.model.member_of import MemberOf
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.server_group import AFFINITY, ServerGroup
+from senlin_affinity.model.verdict import Outcome, Verdict
+from senlin_affinity.nova import candidate_query
+from senlin_affinity.nova.aggregate_bounds import leaving
+from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.planner.evaluation import Evaluation, evaluate
+from senlin_affinity.preflight.question import CloudView, ScaleRequest
+
+#: The set of aggregates of each host.
+AggregateSets = Collection[frozenset[str]]
+#: The number of hosts in a sample that no server needs.
+SPARE = 10
+#: A sample of more hosts is not cheaper than the whole cloud.
+_MOST = 1000
+#: The number of hosts in a small sample without a limit per host.
+_MOST_SMALL = 20
+#: The parts of a snapshot that are complete beside a sample.
+_COMPLETE = frozenset({'flavors', 'server_groups', 'quotas'})
+#: The fields of a host that depend on its aggregates, and on Placement's answer.
+_READ = frozenset({'aggregates', 'unmirrored', 'stale_aggregates', 'grants'})
+_INSTANCES = ('quota.instances', 'quota.user_instances')
+
+
+class Outline(NamedTuple):
+    """The facts about a request that need no host.
+
+    ``readers`` are the constraints that read the aggregates of a host and may reject it; ``sets``
+    are the sets of aggregates that hosts are in, if they were fetched. ``left`` is the number of
+    servers that the quota of instances leaves if nothing else rejects the request as a whole, and
+    None otherwise: a user cannot change that quota, so no remedy is searched. It is also None if
+    the answer must hold later, because the quota may be raised. ``are_aggregates_needed``: by a
+    reader, or because a zone is requested.
+    """
+
+    readers: Sequence[Constraint]
+    are_aggregates_needed: bool
+    left: int | None
+    sets: AggregateSets = ()
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query for a sample of allocation candidates, with the request for the returned hosts.
+
+    ``request`` lacks the constraints on aggregates, because the query enforces them. ``name`` is
+    the query without the aggregates that were added for them; the ``grants`` of a host refer to it.
+    ``zone`` is the zone of the returned hosts.
+    """
+
+    text: str
+    limit: int
+    name: str
+    request: ScaleRequest
+    zone: str | None = None
+
+    def host(self, identity: str, room: int) -> Host:
+        """Return a host that takes this many servers, named by the id of its root provider."""
+        grants = (CandidateCapacity(self.name, room, room),)
+        return Host(identity, identity, availability_zone=self.zone, grants=grants)
+
+
+def outline(request: ScaleRequest, view: CloudView) -> Outline:
+    """Return the facts about a request that need no host."""
+    resolved = _resolved(request, view, None)
+    zone = wanted_zone(resolved)
+    host = Query('', 1, candidate_query.query(resolved) or '', request, zone).host('any', 1)
+    now = evaluate(_resolved(request, view, [host]), request.constraints)
+    readers = [
+        each
+        for each in request.constraints
+        if reads_aggregates(each, resolved) and not is_settled(each, now)
+    ]
+    rejected = [verdict for verdict in now.request.values() if not verdict]
+    is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
+    left = rejected[0].room if is_by_quota and not request.is_lasting else None
+    return Outline(readers, bool(readers) or zone is not None, left)
+
+
+def reads_aggregates(item: Constraint, resolved: ResolvedRequest) -> bool:
+    """Check whether the constraint reads nothing of a host but its aggregates."""
+    is_alone = is_of_hosts(item) and not (is_of_domains(item) or item.is_host_specific)
+    return is_alone and _READ.issuperset(item.host_fields(resolved)) and 'aggregates' in item.needs
+
+
+def query(
+    request: ScaleRequest,
+    view: CloudView,
+    outline: Outline,
+    *,
+    is_large: bool = False,
+) -> Query | None:
+    """Return the query for a sample; None if no sample of at most 1000 hosts can be enough.
+
+    :param is_large: whether each host may take a single server; otherwise, it may take several.
+    """
+    resolved = _resolved(request, view, None)
+    number, wanted = _number(resolved, is_large=is_large), wanted_zone(resolved)
+    text, name = _text(request, view, wanted), candidate_query.query(resolved)
+    chosen = _chosen(request, view, outline) if outline.readers else MemberOf()
+    if text is None or name is None or chosen is None or number > _MOST:
+        return None
+    text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
+    others = tuple(each for each in request.constraints if each not in outline.readers)
+    left = dataclasses.replace(request, constraints=others)
+    found = Query(text, number + SPARE, name, left, wanted)
+    best = [found.host(str(number), found.limit) for number in range(found.limit)]
+    return found if is_enough(left, view, best) else None
+
+
+def of(request: ScaleRequest, count: int) -> ScaleRequest:
+    """Return the same request for another number of servers."""
+    question = dataclasses.replace(request.question, count=count)
+    return dataclasses.replace(request, question=question)
+
+
+def is_enough(request: ScaleRequest, view: CloudView, hosts: Sequence[Host]) -> bool:
+    """Check whether all servers fit on these hosts without the spare ones.
+
+    True only if no constraint could reject a host for a reason that the sample does not contain.
+    """
+    others = sorted(hosts, key=_room, reverse=True)[SPARE:]
+    now = evaluate(_resolved(request, view, others), request.constraints)
+    least = now.total.bounds.lower
+    if request.change and least is not None and least < request.question.count:
+        return False  # a change is proposed only if all servers surely fit
+    return now.fits is True and all(is_settled(each, now) for each in request.constraints)
+
+
+def is_settled(constraint: Constraint, now: Evaluation) -> bool:
+    """Check whether the sample contains all that the constraint reads for this request."""
+    if constraint.enforced_by_placement:
+        return True
+    if is_of_domains(constraint) and constraint.has_domains(now.resolved):
+        return False
+    if not is_of_hosts(constraint) and _COMPLETE.issuperset(constraint.needs):
+        return True
+    return all(
+        verdict.outcome is Outcome.SKIP and verdict.bounds.is_known
+        for verdict in _verdicts(constraint.name, now)
+    )
+
+
+def _number(resolved: ResolvedRequest, *, is_large: bool) -> int:
+    """Return a number of hosts for all new servers, wherever the members of the group are."""
+    count, group = resolved.request.count, resolved.server_group
+    most = group.max_server_per_host if group is not None else None
+    members = 0 if group is None else len(group.members)
+    if is_large or most == 1:
+        return count + members
+    return min(count, _MOST_SMALL) if most is None else -(-(count + members) // most)
+
+
+def _chosen(request: ScaleRequest, view: CloudView, outline: Outline) -> MemberOf | None:
+    """Return a ``member_of`` that matches only hosts that all of these constraints accept.
+
+    None: there is no such expression, or the aggregates are unknown.
+    """
+    if view.snapshot.aggregates is None:
+        return None
+    resolved = request.resolve(view)
+
+    def admits(aggregates: frozenset[str]) -> bool:
+        host = Host('any', 'any', aggregates=aggregates)
+        verdicts = (
+            each.check_host(resolved, host) for each in outline.readers if is_of_hosts(each)
+        )
+        return all(each and each.bounds.is_exact for each in verdicts)
+
+    return leaving({*outline.sets, frozenset()}, admits)
+
+
+def _text(request: ScaleRequest, view: CloudView, wanted: str | None) -> str | None:
+    """Return Nova's query, restricted to the zone; None if it does not restrict the hosts enough.
+
+    It does not if the servers must join the members of an affinity group on their unknown host, or
+    if no aggregate carries the requested zone.
+    """
+    resolved = request.resolve(view)
+    group = resolved.server_group
+    if group is not None and group.policy == AFFINITY and group.members:
+        return None  # the host of the members is unknown
+    if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
+        return None
+    return candidate_query.query(resolved)
+
+
+def _resolved(
+    request: ScaleRequest, view: CloudView, hosts: Sequence[Host] | None
+) -> ResolvedRequest:
+    """Resolve the request for these hosts, whose aggregates are unknown.
+
+    :param hosts: sorted by free capacity, the most first; None or empty: the hosts are unknown.
+    """
+    snapshot = dataclasses.replace(view.snapshot, hosts=tuple(hosts or ()) or None, aggregates=None)
+    resolved = request.resolve(dataclasses.replace(view, snapshot=snapshot))
+    group = resolved.server_group
+    if group is None:
+        return resolved
+    return dataclasses.replace(resolved, server_group=_least_favourable(group, hosts or ()))
+
+
+def _least_favourable(group: ServerGroup, hosts: Iterable[Host]) -> ServerGroup:
+    """Return the group with its members where they leave the fewest slots.
+
+    The members fill the slots of the first hosts; members without a slot have no host. A group
+    without ``max_server_per_host`` keeps its members as they are.
+    """
+    most = group.max_server_per_host
+    if most is None:
+        return group
+    places = chain.from_iterable(repeat(host.host, most) for host in hosts)
+    members = zip_longest(group.members, islice(places, len(group.members)))
+    placed = (dataclasses.replace(member, host=place) for member, place in members)
+    return dataclasses.replace(group, members=tuple(placed))
+
+
+def _room(host: Host) -> int:
+    return sum(grant.certain for grant in host.grants or ())
+
+
+def _verdicts(name: str, now: Evaluation) -> Iterator[Verdict]:
+    """Yield the verdicts of the constraint with this name about the hosts and the request."""
+    every = chain((row.verdicts for row in now.matrix.used_rows), (now.request,))
+    return (verdicts[name] for verdicts in every if name in verdicts)

@@ -1,0 +1,573 @@
+"""The stages at the HTTP edge: the requests of each, and what is left to the whole cloud."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+
+from senlin_affinity.cloud import clients, stages
+from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
+from senlin_affinity.cloud.stages import Stages
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.errors import CloudError
+from senlin_affinity.model.reason import Reason
+from senlin_affinity.model.request import DEFAULT_FILTERS
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.placement import Placement, Refusal
+from senlin_affinity.policy.properties import TYPE
+from senlin_affinity.preflight import hook, run, sample
+from senlin_affinity.preflight.question import Coverage, Question, ScaleRequest
+from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+from tests.support.fake_nova import FakeAggregate, FakeHost, FakeMigration
+from tests.support.fake_placement import SHARING, FakeProvider
+from tests.support.our_constraints import OURS
+
+OWNER, ADMIN = 'demo', 'admin'
+#: Ten are spare.
+HOSTS = tuple(FakeHost(f'cmp-{number}') for number in range(14))
+ZONE = FakeAggregate('one', tuple(each.host for each in HOSTS), {'availability_zone': 'az1'})
+CONSTRAINTS = tuple(constraint() for constraint in OURS)
+RARE = 'CUSTOM_RARE'
+FILTER = 'AggregateInstanceExtraSpecsFilter'
+AMOUNTS = {'VCPU': (64, 0), 'MEMORY_MB': (4096, 0), 'DISK_GB': (99, 0)}
+PROFILE = {'properties': {'flavor': 'm1.tiny', 'image': 'cirros'}}
+RESERVED = {
+    'reservations_enforced_by': 'nova',
+    'required_member_prefix': 'reservation:',
+    'forbidden_member_prefixes': ('reservation:',),
+}
+
+
+@pytest.fixture
+def cloud():
+    with make() as edge:
+        yield edge
+
+
+def make(**more):
+    images = FakeGlance(FakeImage('cirros'))
+    given = {'hosts': HOSTS, 'services': ('compute', 'placement'), 'glance': images}
+    return Edge(**given | more)
+
+
+def scale(
+    cloud,
+    count=2,
+    *,
+    members=(),
+    who=OWNER,
+    project=None,
+    flavor='m1.tiny',
+    policy='anti-affinity',
+    group=None,
+    profile=None,
+    **wanted,
+):
+    """Return the request for more nodes of a cluster whose group has members on these hosts."""
+    own = f'{who}-project'
+    group = group or cloud.nova.add_group('web', policy, project_id=own)
+    for host in members:
+        cloud.nova.boot(group, host, project=own)
+    question = Question(
+        count,
+        server_group=group,
+        policy={'type': TYPE, 'version': '1.1', 'properties': wanted},
+        profile={'properties': {'flavor': flavor, **(profile or {'image': 'cirros'})}},
+        project_id=project or own,
+    )
+    return ScaleRequest(question, Binding(group, is_inherited=True), CONSTRAINTS)
+
+
+def asking(request, **more):
+    return replace(request, question=replace(request.question, **more))
+
+
+def clients_of(cloud, who=OWNER):
+    """Return the clients of an administrator, or of another owner beside the operator."""
+    if who == ADMIN:
+        return clients.of(cloud.connection(who))
+    return Clients(OwnerClient(cloud.connection(who)), OperatorClient(cloud.connection(ADMIN)))
+
+
+def fetched(cloud, request, who=OWNER):
+    return run.run(request, Stages(clients_of(cloud, who)))
+
+
+def reason(request, view):
+    answer = hook.decide(request, view).answer
+    assert isinstance(answer, Refusal), answer
+    return answer.reason
+
+
+def rare(cloud, count=9, *, hosts=4, **more):
+    """Return a request with a flavor that requires the trait of a few hosts."""
+    cloud.nova.add_flavor('rare', extra_specs={f'trait:{RARE}': 'required'})
+    providers = cloud.placement.providers
+    for number in range(hosts):
+        providers[number] = replace(providers[number], traits=(RARE,))
+    return scale(cloud, count, flavor='rare', **more)
+
+
+def full(cloud, *numbers, left=0):
+    """Leave this much memory on the hosts."""
+    for number in numbers:
+        one = cloud.placement.providers[number]
+        memory = {'MEMORY_MB': (left + 1, 1)}
+        cloud.placement.providers[number] = replace(one, resources={**one.resources, **memory})
+
+
+# --- a sample
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+def test_a_sample_is_enough_to_accept(cloud, who):
+    view = fetched(cloud, scale(cloud, 2, members=['cmp-1'], who=who), who)
+    assert view.coverage is Coverage.ENOUGH
+    assert len(view.snapshot.hosts) == 2 + 1 + 10
+    assert view.snapshot.quotas['instances'].of_user is not None
+
+
+def test_a_sample_in_a_zone_is_restricted_to_its_aggregate(cloud):
+    cloud.nova.aggregates = (ZONE,)
+    assert fetched(cloud, scale(cloud, availability_zone='az1')).coverage is Coverage.ENOUGH
+    assert ZONE.id in cloud.placement.asked[0]
+
+
+def test_the_quota_of_the_user_may_be_hidden(cloud):
+    request = scale(cloud)
+    cloud.fail('GET', f'/os-quota-sets/{OWNER}-project/detail', FORBIDDEN)
+    assert fetched(cloud, request).coverage is Coverage.ENOUGH
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+@pytest.mark.parametrize(('instances', 'asked'), [(1, 0), (3, 1)], ids=['nothing', 'some'])
+def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked):
+    cloud.nova.limits |= {'maxTotalInstances': instances, 'totalInstancesUsed': 1}
+    request = scale(cloud, 5, who=who)
+    view = fetched(cloud, request, who)
+    assert view.coverage is Coverage.ENOUGH_FOR_QUOTA
+    assert len(cloud.placement.asked) == asked
+    expected = f'at most {instances - 1} of 5; the project has 1 of {instances} instances'
+    assert expected in reason(request, view)
+
+
+@pytest.mark.parametrize('instances', [-1, 0, 3])
+def test_a_lasting_answer_depends_neither_on_free_capacity_nor_on_quotas(cloud, instances):
+    cloud.nova.limits |= {'maxTotalInstances': instances, 'totalInstancesUsed': 0}
+    view = fetched(cloud, replace(rare(cloud), is_lasting=True))
+    assert view.coverage is Coverage.CLOUD
+
+
+@pytest.mark.parametrize(('count', 'members', 'limits'), [(30, 0, [30, 40]), (2, 3, [12])])
+def test_a_larger_sample_follows_one_that_may_lack_hosts(cloud, count, members, limits):
+    """Each host takes one server; without a limit per host, 20 hosts are requested first."""
+    cloud.nova.hosts = tuple(FakeHost(f'cmp-{number}', vcpus=1) for number in range(60))
+    cloud.placement.providers = [
+        FakeProvider(
+            cloud.nova.hypervisor_id(n), {'VCPU': (1, 0), 'MEMORY_MB': (99, 0), 'DISK_GB': (9, 0)}
+        )
+        for n in range(60)
+    ]
+    policy = 'soft-anti-affinity'
+    request = scale(
+        cloud, count, policy=policy, members=['cmp-1'] * members, servergroup={'policies': policy}
+    )
+    assert fetched(cloud, request).coverage is Coverage.ENOUGH
+    assert [int(each.rpartition('=')[2]) for each in cloud.placement.asked] == limits
+
+
+# --- all candidates
+
+# the hosts that differ, the hosts of the members, the number of wanted and of fitting servers
+REJECTED = [
+    ('no members', {}, (), 9, 4),
+    ('members on candidates and elsewhere', {}, ('cmp-1', 'cmp-1', 'cmp-9'), 9, 3),
+    ('members on all candidates', {}, ('cmp-0', 'cmp-1', 'cmp-2', 'cmp-3'), 1, 0),
+    ('a host that is down', {1: {'state': 'down'}}, (), 4, 3),
+    ('a disabled host', {1: {'status': 'disabled'}}, ('cmp-2',), 3, 2),
+    ('a hypervisor with a domain', {1: {'hypervisor_hostname': 'cmp-1.domain'}}, ('cmp-1',), 4, 3),
+]
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+@pytest.mark.parametrize(('name', 'odd', 'members', 'count', 'fits'), REJECTED)
+def test_all_candidates_are_enough_to_reject(name, odd, members, count, fits, who):
+    hosts = [replace(host, **odd.get(number, {})) for number, host in enumerate(HOSTS)]
+    with make(hosts=hosts) as cloud:
+        request = rare(cloud, count, members=members, who=who)
+        view = fetched(cloud, request, who)
+        assert view.coverage is Coverage.CANDIDATES
+        assert {host.host for host in view.snapshot.hosts} == {f'cmp-{n}' for n in range(4)}
+        assert reason(request, view).startswith(f'does not fit: at most {fits} of {count}; ')
+        result = hook.decide(request, view)
+        log = result.answer.reason if who == ADMIN else result.refusal
+        assert f'of the 4 host(s) that Placement has for it: does not fit: {fits} of' in log
+        assert 'candidates.not_offered' in log
+
+
+def test_all_candidates_are_enough_to_accept(cloud):
+    request = rare(cloud, 3, members=['cmp-1'])
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    assert isinstance(hook.decide(request, view).answer, Placement)
+
+
+def test_no_request_for_all_candidates_grows_with_the_cloud(cloud):
+    request = rare(cloud, members=['cmp-1'])
+    before = len(cloud.nova.requests())
+    assert fetched(cloud, request).coverage is Coverage.CANDIDATES
+    asked = [each.split('?')[0] for each in cloud.nova.requests()[before:]]
+    ids = [cloud.nova.hypervisor_id(number) for number in range(4)]
+    hosts = [each for each in asked if 'hypervisors' in each]
+    assert sorted(hosts) == sorted(f'GET /os-hypervisors/{each}' for each in ids)
+    assert not {'GET /os-services', 'GET /os-aggregates'} & {*asked}
+    assert len(cloud.placement.asked) == 2
+    assert cloud.placement.asked[1].endswith('&limit=5')  # one more than all candidates
+
+
+def test_a_provider_without_a_hypervisor_is_no_host(cloud):
+    request, providers = rare(cloud), cloud.placement.providers
+    providers[0] = replace(providers[0], uuid='7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1')
+    assert len(fetched(cloud, request).snapshot.hosts) == 3
+
+
+@pytest.mark.parametrize(
+    'limits',
+    [{'maxTotalCores': 2, 'totalCoresUsed': 0}, {'maxServerGroupMembers': 3}],
+    ids=['cores', 'members of the group'],
+)
+def test_a_quota_that_leaves_less_than_the_hosts(cloud, limits):
+    cloud.nova.limits |= limits
+    request = rare(cloud, 9, hosts=14, members=['cmp-13'])
+    assert 'at most 2 of 9' in reason(request, fetched(cloud, request))
+
+
+@pytest.mark.parametrize('name', ['cmp-1', 'cmp-1.domain'])
+def test_a_constraint_on_aggregates_restricts_the_candidates(cloud, name):
+    with make(hosts=(HOSTS[0], replace(HOSTS[1], hypervisor_hostname=name), *HOSTS[2:])) as cloud:
+        request = by_aggregates(cloud)
+        view = fetched(cloud, request)
+        assert view.coverage is Coverage.CANDIDATES
+        assert len(view.snapshot.hosts) == 3
+        assert 'at most 3 of 4' in reason(request, view)
+
+
+def by_aggregates(cloud, hosts=3):
+    """Return a request with a flavor for the hosts of one aggregate."""
+    cloud.nova.add_flavor('fast', extra_specs={'disk': 'fast'})
+    cloud.nova.add_aggregate('fast', [host.host for host in HOSTS[:hosts]], disk='fast')
+    request = scale(cloud, 4, flavor='fast')
+    return asking(request, enabled_filters=(*DEFAULT_FILTERS, FILTER))
+
+
+@pytest.mark.parametrize('is_known', [True, False])
+def test_migrations_and_deleted_servers_count_if_the_operator_may_read_them(cloud, is_known):
+    request = rare(cloud, members=['cmp-1'])
+    if not is_known:
+        cloud.fail('GET', '/os-migrations', FORBIDDEN)
+        cloud.fail('GET', '/servers/detail', FORBIDDEN, skip=1, times=1)  # the owner's succeeds
+    view = fetched(cloud, request)
+    assert (view.snapshot.soft_deleted is not None) == is_known
+    assert view.coverage is Coverage.CANDIDATES
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+def test_a_migration_of_a_member_elsewhere_counts_on_a_candidate(cloud, who):
+    request = rare(cloud, 4, members=['cmp-9'], who=who)
+    cloud.nova.migrations = [FakeMigration(cloud.nova.servers[-1].id, 'cmp-1', 'cmp-9')]
+    assert 'at most 3 of 4' in reason(request, fetched(cloud, request, who))
+
+
+def test_nova_may_leave_out_hypervisors_of_a_page(cloud):
+    """A hypervisor without a service is left out, and the page has no link to the next one."""
+    cloud.nova.hosts = tuple(FakeHost(f'cmp-{number}') for number in range(40))
+    cloud.placement.providers = [
+        FakeProvider(cloud.nova.hypervisor_id(n), {**AMOUNTS}, (RARE,) * (n % 8 == 0))
+        for n in range(40)
+    ]
+    request = rare(cloud, 5, hosts=0)
+    send = cloud.nova.send
+
+    def without_one(*arguments):
+        reply = send(*arguments)
+        if arguments[2] == '/os-hypervisors/detail':
+            reply.body['hypervisors'] = reply.body['hypervisors'][1:]
+            reply.body.pop('hypervisors_links', None)
+        return reply
+
+    cloud.nova.send = without_one
+    view = fetched(cloud, request)
+    assert len(view.snapshot.hosts) == 5
+    assert isinstance(hook.decide(request, view).answer, Placement)
+
+
+def test_a_host_that_only_nova_has_in_a_reserved_aggregate_is_a_candidate(cloud):
+    request = by_aggregates(cloud)
+    cloud.nova.add_aggregate('fast-b', ['cmp-3'], disk='fast')
+    uuid = cloud.nova.add_aggregate('reserved', ['cmp-3', 'cmp-9'], **{'reservation:x': '1'})
+    members = cloud.placement._members
+    cloud.placement._members = lambda each: (
+        members(each) - ({'cmp-3'} if each == f'in:{uuid}' else set())
+    )
+    view = fetched(cloud, asking(request, options=RESERVED))
+    assert isinstance(hook.decide(request, view).answer, Placement)
+
+
+class Licensed(Constraint):
+    """A constraint of another package, on an aggregate or a trait."""
+
+    name, order, summary = 'licence', 300, 'licensed hosts'
+    needs, is_host_specific = ('hosts', 'aggregates'), False
+    reasons: ClassVar = {'licence.ok': Reason('licensed'), 'licence.no': Reason('no licence')}
+
+    def check_host(self, resolved, host):
+        is_licensed = host.aggregates or RARE in host.traits
+        return Verdict.passed('licence.ok') if is_licensed else Verdict.rejected('licence.no')
+
+
+def test_a_constraint_on_aggregates_and_traits_does_not_restrict_the_candidates(cloud):
+    cloud.nova.add_aggregate('licensed', ['cmp-0', 'cmp-1'])
+    request = rare(cloud, 5, hosts=8)
+    request = replace(asking(request, profile=PROFILE), constraints=(*CONSTRAINTS, Licensed()))
+    assert isinstance(hook.decide(request, fetched(cloud, request)).answer, Placement)
+
+
+MALFORMED = [
+    ('/allocation_candidates', 'allocation_requests', None),
+    ('/allocation_candidates', 'provider_summaries', []),
+    ('/resource_providers', 'resource_providers', [{'uuid': 'a', 'name': None}]),
+]
+
+
+@pytest.mark.parametrize(('path', 'key', 'value'), MALFORMED)
+def test_a_malformed_answer_of_placement_is_an_error_of_the_cloud(cloud, path, key, value):
+    request = by_aggregates(cloud)
+    send = cloud.placement.send
+
+    def malformed(*arguments):
+        reply = send(*arguments)
+        if arguments[1] == path:
+            reply.body[key] = value
+        return reply
+
+    cloud.placement.send = malformed
+    with pytest.raises(CloudError, match='the answer'):
+        fetched(cloud, request)
+
+
+# --- changes with which Placement offers other hosts
+
+
+def test_a_smaller_flavor_is_named_if_a_sample_shows_that_all_servers_fit(cloud, monkeypatch):
+    monkeypatch.setattr(sample, 'SPARE', 2)
+    for flavor, ram in (('large', 512), ('small', 400), ('less', 390)):
+        cloud.nova.add_flavor(flavor, extra_specs={f'trait:{RARE}': 'required'}, ram=ram)
+    request = asking(rare(cloud, 8, hosts=14), profile={'properties': {'flavor': 'large'}})
+    full(cloud, *range(4), left=512)
+    full(cloud, *range(4, 13), left=395)
+    full(cloud, 13)
+    said = reason(request, fetched(cloud, request))
+    assert 'flavor: less (8 of 8)' in said
+    assert 'flavor: small' not in said
+
+
+@pytest.mark.parametrize('spare', [2, 6])
+def test_another_zone_is_named_if_a_sample_shows_that_all_servers_fit(cloud, monkeypatch, spare):
+    hosts = [replace(host, zone='az1' if n < 3 else 'az2') for n, host in enumerate(HOSTS)]
+    cloud.nova.hosts = tuple(hosts)
+    for zone in ('az1', 'az2'):
+        found = [host.host for host in hosts if host.zone == zone]
+        cloud.nova.add_aggregate(zone, found, availability_zone=zone)
+    monkeypatch.setattr(sample, 'SPARE', spare)
+    request = scale(cloud, 9, availability_zone='az1')
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    said = reason(request, view)
+    assert 'they must be in zone az1' in said
+    assert ('no availability_zone (9 of 9)' in said) == (spare == 2)
+
+
+# --- an affinity group with members
+
+
+@pytest.mark.parametrize('who', [ADMIN, OWNER])
+@pytest.mark.parametrize('left', [0, 600, 9999])
+def test_affinity_needs_the_host_of_the_members_only(cloud, left, who):
+    cloud.nova.add_flavor('small', ram=512)
+    members = ('cmp-1', 'cmp-1')
+    request = scale(cloud, 3, policy='affinity', members=members, flavor='small', who=who)
+    full(cloud, 1, left=left)
+    view = fetched(cloud, request, who)
+    assert view.coverage is Coverage.CANDIDATES
+    assert f'&in_tree={cloud.nova.hypervisor_id(1)}&limit=' in cloud.placement.asked[0]
+    if left == 9999:
+        assert hook.decide(request, view).answer == hook.scheduler_chooses(request)
+    else:
+        expected = f'at most {left // 512} of 3; the servers of server group web must share'
+        assert expected in reason(request, view)
+
+
+def other_driver(cloud):
+    cloud.nova.hosts = tuple(replace(each, kind='ironic') for each in HOSTS)
+
+
+def other_name(cloud):
+    cloud.nova.hosts = tuple(replace(each, hypervisor_hostname='other') for each in HOSTS)
+
+
+def two_hypervisors(cloud):
+    cloud.nova.hosts = (*cloud.nova.hosts[:-1], FakeHost('cmp-1', 'cmp-1.more'))
+
+
+@pytest.mark.parametrize('odd', [other_driver, other_name, two_hypervisors])
+def test_the_hypervisor_of_an_affinity_group_may_be_unknown(cloud, odd):
+    odd(cloud)
+    request = scale(cloud, policy='affinity', members=['cmp-1'])
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+@pytest.mark.parametrize('members', [('cmp-1', 'cmp-2'), (None,), ('cmp-1', None)])
+def test_an_affinity_group_may_be_on_several_hosts_or_on_none(cloud, members):
+    request = scale(cloud, policy='affinity', members=members)
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+# --- the whole cloud
+
+NEITHER = [
+    ('a group that does not exist', {'group': '7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1'}),
+    ('another project', {'project': 'another'}),
+    ('an unknown flavor', {'flavor': 'm1.none'}),
+    ('no flavor', {'flavor': ''}),
+    ('a DRS host', {'enable_drs_extension': True}),
+    ('a spread', {'spread': [{'by': 'rack'}]}),
+]
+
+
+@pytest.mark.parametrize(('name', 'more'), NEITHER, ids=[row[0] for row in NEITHER])
+def test_no_candidates_are_fetched_if_they_decide_nothing(cloud, name, more):
+    request = scale(cloud, **more)
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+    assert not [each for each in cloud.placement.asked if 'limit=' in each]
+
+
+@pytest.mark.parametrize('url', ['/flavors/m1.tiny', '/limits', '/allocation_candidates'])
+@pytest.mark.parametrize('failure', [FORBIDDEN, SERVER_ERROR], ids=str)
+def test_the_whole_cloud_follows_a_request_that_fails(cloud, url, failure):
+    request = scale(cloud)
+    cloud.fail('GET', url, failure, times=1)
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+def test_a_service_that_does_not_answer_is_asked_once(cloud):
+    request = scale(cloud)
+    cloud.fail('GET', '/allocation_candidates', TIMEOUT)
+    with pytest.raises(CloudError, match='timed out'):
+        fetched(cloud, request)
+
+
+def test_an_image_that_cannot_be_read_is_asked_for_once(cloud):
+    request = scale(cloud)
+    cloud.fail('GET', '/v2/images', TIMEOUT, times=2)  # with its retry
+    assert 'timed out' in fetched(cloud, request).unavailable['image']
+
+
+def test_an_older_placement_is_not_asked_for_candidates(cloud):
+    cloud.placement.newest = '1.35'
+    assert fetched(cloud, scale(cloud)).coverage is Coverage.CLOUD
+
+
+def shared(cloud, _request):
+    one = cloud.placement.providers[1]
+    cloud.placement.providers[1] = replace(one, traits=(RARE, SHARING))
+
+
+def nested(cloud, _request):
+    root = cloud.placement.providers[1].uuid
+    gpu = FakeProvider('gpu', {'CUSTOM_GPU': (4, 0)}, parent=root, name='gpu')
+    cloud.placement.providers.append(gpu)
+
+
+def truncated(cloud, _request):
+    cloud.placement.cut = 4
+
+
+def hidden(cloud, _request):
+    cloud.fail('GET', '/os-hypervisors/[0-9a-f-]{36}', FORBIDDEN)
+
+
+def volume(_cloud, request):
+    request.question.profile['properties'].pop('image')
+    request.question.profile['properties']['block_device_mapping_v2'] = []
+
+
+@pytest.mark.parametrize('odd', [shared, nested, truncated, hidden, volume])
+def test_the_candidates_may_not_decide(cloud, odd):
+    request = rare(cloud)
+    odd(cloud, request)
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+def test_many_candidates_are_left_to_the_whole_cloud(cloud, monkeypatch):
+    monkeypatch.setattr(stages, 'MOST', 3)
+    assert fetched(cloud, rare(cloud)).coverage is Coverage.CLOUD
+
+
+def test_an_enforced_scheduler_hint_is_left_to_the_whole_cloud(cloud):
+    hints = {'different_host': ['5c0f0000-0000-4000-8000-000000000001']}
+    filters = (*DEFAULT_FILTERS, 'DifferentHostFilter')
+    request = asking(rare(cloud), scheduler_hints=hints, enabled_filters=filters)
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+    assert not [each for each in cloud.placement.asked if f'limit={stages.MOST + 1}' in each]
+
+
+@pytest.mark.parametrize('most', [2, 1000])
+def test_aggregates_that_differ_in_placement_are_left_to_the_whole_cloud(cloud, monkeypatch, most):
+    """So are aggregates with too many hosts to compare."""
+    monkeypatch.setattr(stages, '_MOST_MIRRORED', most)
+    request = by_aggregates(cloud)
+    if most > 2:
+        cloud.placement.lost.add('cmp-1')
+    assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+def test_a_host_that_only_placement_has_in_the_zone_is_left_to_the_whole_cloud(cloud):
+    uuid = cloud.nova.add_aggregate('az1', ['cmp-1', 'cmp-2'], availability_zone='az1')
+    cloud.nova.hosts = tuple(
+        replace(host, zone='az1') if host.host in ('cmp-1', 'cmp-2') else host for host in HOSTS
+    )
+    cloud.placement.stale['cmp-5'] = {uuid}
+    request = scale(cloud, 6, availability_zone='az1')
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CLOUD
+    assert 'at most 3 of 6' in reason(request, view)
+
+
+def test_a_reserved_host_that_placement_offers_is_left_to_the_whole_cloud(cloud):
+    """Nova queries Placement, which does not have the host in the reserved aggregate."""
+    cloud.nova.add_aggregate('reserved', ['cmp-0'], **{'reservation:x': '1'})
+    cloud.placement.lost.add('cmp-0')
+    request = asking(rare(cloud, 4), options=RESERVED)
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CLOUD
+    assert isinstance(hook.decide(request, view).answer, Placement)
+
+
+@pytest.mark.parametrize(('who', 'wanted'), [(ADMIN, {'availability_zone': 'az1'}), (OWNER, {})])
+def test_no_request_is_sent_twice(cloud, who, wanted):
+    cloud.nova.aggregates = (ZONE,)
+    cloud.placement.cut = 4  # so the whole cloud follows
+    request = scale(cloud, 15, members=['cmp-1'], who=who, **wanted)
+    before, sent = len(cloud.nova.asked), []
+
+    class Noting(Stages):
+        def whole(self, scope):
+            sent.extend(cloud.nova.asked[before:])
+            return super().whole(scope)
+
+    assert run.run(request, Noting(clients_of(cloud, who))).coverage is Coverage.CLOUD
+    again = [*map(repr, cloud.nova.asked[before + len(sent) :])]
+    assert sent
+    assert {*map(repr, sent)}.isdisjoint(again)
