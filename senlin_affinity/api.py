@@ -32,7 +32,8 @@ from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.planner import planner
 from senlin_affinity.planner.decision import Decision
-from senlin_affinity.preflight.question import CloudView, FetchScope, Question, ask, scope_of
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import FetchScope, Question, ask, scope_of
 
 __all__ = (
     'CloudView',
@@ -58,12 +59,12 @@ def fetch(
     :param timeout: read timeout in seconds; None: the connection's ``api_timeout``, else 60.
     """
     # Imported here: openstacksdk takes a second to load, and a plan of a file needs none.
-    from senlin_affinity.cloud import cloud_view
+    from senlin_affinity.cloud import whole_cloud
 
     if question is not None:
         question = _read(question, load_constraints())
     needed = FetchScope() if question is None else scope_of(question)
-    return cloud_view.fetch(clients_of(connection), needed, timeout)
+    return whole_cloud.fetch(clients_of(connection), needed, timeout)
 
 
 def load(path: str | os.PathLike[str], largest: int | None = None) -> CloudView:

@@ -37,7 +37,7 @@ class SaveSnapshot(base.ShowOne):
             raise base.UsageError('a snapshot is saved in a file: name one in place of "-"')
         if not self.has_cloud():
             raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
-        from senlin_affinity.cloud import cloud_view, snapshot_file
+        from senlin_affinity.cloud import snapshot_file, whole_cloud
 
         path, timeout = parsed_args.file, parsed_args.timeout
         flavor, zone = parsed_args.flavor, parsed_args.availability_zone
@@ -46,7 +46,7 @@ class SaveSnapshot(base.ShowOne):
         question = None if flavor is None else api.Question(1, flavor, availability_zone=zone)
         with _writing(path):
             snapshot_file.check_place(path)  # fail before any request is sent
-        taken = cloud_view.fetch(
+        taken = whole_cloud.fetch(
             api.clients_of(self.connection(timeout)), api.FetchScope(question=question), timeout
         )
         if question is not None:

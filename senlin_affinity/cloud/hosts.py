@@ -31,8 +31,10 @@ AGGREGATE_UUIDS: Microversion = (2, 41)
 #: Resource classes, and the fields of a hypervisor that contain their size.
 _SIZES = ((VCPU, 'vcpus'), (MEMORY_MB, 'memory_mb'), (DISK_GB, 'local_gb'))
 _VSPHERE = 'VMware'
-#: A request costs Nova as much as this number of rows of a list; and the most rows in vain.
-_ROWS, _MOST_ROWS = 4, 400
+#: The number of rows of a list that cost Nova as much as one request.
+_ROWS = 4
+#: The limit of a list that may lack the wanted rows.
+_MOST_ROWS = 400
 _ONE_EACH = ('QEMU', 'KVM')
 PATH = '/os-hypervisors/detail'
 _HYPERVISORS = 'list the hypervisors'

@@ -15,7 +15,7 @@ from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
 from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.cloud.providers import TREES
-from senlin_affinity.cloud.rest import OperatorRest
+from senlin_affinity.cloud.rest import OperatorRest, malformed
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import aggregate_sync
@@ -57,5 +57,8 @@ def named(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:
         query = {'member_of': f'in:{",".join(uuids[start : start + _MOST])}'}
         body = placement.get('/resource_providers', _PROVIDERS, TREES, params=query)
         with reading(_PROVIDERS):
-            names |= {'' + item['name'] for item in body['resource_providers']}
+            found = {item['name'] for item in body['resource_providers']}
+        if not all(isinstance(name, str) for name in found):
+            raise malformed(_PROVIDERS, 'the answer lacks the name of a resource provider')
+        names |= found
     return names

@@ -62,8 +62,7 @@ class Read:
 
     ``quotas`` are those of the owner's own project. ``image_error`` is the reason why the image
     could not be read. ``aggregates`` has all aggregates, and the UUIDs of those of each service
-    host. ``servers`` are the owner's, as raw JSON; ``zones`` are
-    those of :func:`hosts.zones_of`.
+    host. ``servers`` are the owner's, as raw JSON; ``zones`` are those of :func:`hosts.zones_of`.
     """
 
     group: ServerGroup | None = None

@@ -25,13 +25,13 @@ from typing import Any, TypeVar
 
 from senlin_affinity.cloud import (
     allocations,
-    cloud_view,
     flavors,
     hosts,
     images,
     members,
     mirrors,
     providers,
+    whole_cloud,
 )
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud.answers import reading
@@ -48,7 +48,8 @@ from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.preflight.candidates import CandidateQuery
-from senlin_affinity.preflight.question import CloudView, Coverage, FetchScope
+from senlin_affinity.preflight.cloud_view import CloudView, Coverage
+from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Query
 
 T = TypeVar('T')
@@ -184,14 +185,14 @@ class Stages:
             ),
             server_groups=groups,
             soft_deleted=self._soft_deleted(groups),
-            answered=frozenset(() if some or 'in_tree=' in query.text else {query.name}),
+            answered=frozenset(() if some or query.root is not None else {query.name}),
             closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
         return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
 
     def whole(self, scope: FetchScope) -> CloudView:
         """See :meth:`Cloud.whole`."""
-        return cloud_view.fetch(self._clients, scope, self._timeout, self._read)
+        return whole_cloud.fetch(self._clients, scope, self._timeout, self._read)
 
     @cached_property
     def _owners(self) -> OwnerRest:
@@ -237,12 +238,10 @@ class Stages:
         names = {host for host, its in of_hosts if not aggregates.isdisjoint(its)}
         if len(names) > _MOST_MIRRORED:
             return False
-        providers = mirrors.named(self._placement, aggregates)
-        short = {name.partition('.')[0] for name in providers}
-        is_none_stale = all(
-            not names.isdisjoint((name, name.partition('.')[0])) for name in providers
-        )
-        return is_none_stale and names <= {*providers, *short}
+        of_placement = mirrors.named(self._placement, aggregates)
+        short = {name: name.partition('.')[0] for name in of_placement}
+        is_none_stale = all(not names.isdisjoint(either) for either in short.items())
+        return is_none_stale and names <= {*short, *short.values()}
 
     def _own_servers(self) -> Sequence[dict[str, Any]]:
         if self._read.servers is None:

@@ -3,9 +3,6 @@
 The snapshot file of the documentation (``"format": 1``) holds exactly these values.
 
 Units: memory in MiB, disk in GiB. None is unknown, which is not the same as empty.
-
-Source: Nova's availability zones. The zone of a host is the one of its aggregates, or else the
-cloud's default zone, which usually no aggregate carries.
 """
 
 from __future__ import annotations
@@ -55,6 +52,9 @@ class Quota:
 @dataclass(frozen=True)
 class Zones:
     """The known facts about the zones.
+
+    The zone of a host in Nova is the one of its aggregates, or else the cloud's default zone, which
+    usually no aggregate carries.
 
     ``carried_by`` holds the UUIDs of the aggregates of each zone. ``default`` is the zone of hosts
     without such an aggregate; None if ambiguous. ``is_by_aggregate``: the aggregates of a host

@@ -24,7 +24,6 @@ from urllib.parse import parse_qs, quote
 from senlin_affinity.constraints.availability_zone import any_zone_change
 from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
 from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
-from senlin_affinity.model.host import Host
 from senlin_affinity.model.proposal import Change
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.scheduler_hints import enforced
@@ -36,10 +35,17 @@ from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.evaluation import evaluate
-from senlin_affinity.preflight.question import CloudView, ScaleRequest
-from senlin_affinity.preflight.sample import AggregateSets, is_settled, reads_aggregates
+from senlin_affinity.preflight.cloud_view import CloudView, Coverage
+from senlin_affinity.preflight.sample import (
+    AggregateSets,
+    is_settled,
+    is_zone_in_query,
+    reads_aggregates,
+    verdicts_in,
+)
+from senlin_affinity.preflight.scale_request import ScaleRequest
 
-#: Constraints whose aggregates are a part of Nova's query.
+#: Constraints whose aggregates are a part of Nova's query, so that Placement evaluates them.
 _IN_QUERY = ('availability_zone', 'reservations')
 #: The parameters of a query that single providers answer.
 _PLAIN = frozenset({'resources', 'required', 'root_required', 'member_of'})
@@ -51,53 +57,59 @@ class CandidateQuery(NamedTuple):
     """A query for all allocation candidates.
 
     ``name`` is Nova's query, which the ``grants`` of a host refer to. ``aggregates``: the query is
-    restricted to hosts in any of these, unless it is empty. ``are_zones_needed``: the zone of each
-    host is needed, because the policy names it.
+    restricted to hosts in any of these, unless it is empty. ``root``: it is restricted to the host
+    with this root provider. ``are_zones_needed``: the zone of each host is needed, because the
+    policy names it.
     """
 
     text: str
     name: str
     aggregates: frozenset[str]
-    are_zones_needed: bool = False
+    root: str | None
+    are_zones_needed: bool
 
 
 def query(
     request: ScaleRequest,
     view: CloudView,
     sets: AggregateSets = (),
-    tree: str | None = None,
+    root: str | None = None,
 ) -> CandidateQuery | None:
     """Return the query for all candidates; None if their hosts would not decide the request.
 
     :param sets: the sets of aggregates that hosts are in.
-    :param tree: the root provider of the host that all members of an affinity group run on.
+    :param root: the root provider of the host that all members of an affinity group run on.
     """
     resolved = request.resolve(view)
-    demand, wanted = resolved.demand, wanted_zone(resolved)
+    demand = resolved.demand
     if demand is None or demand.may_be_pinned or root_traits.is_tpm_secret_open(resolved):
         return None
-    if enforced(resolved) or (is_bound(request, view) and tree is None):
+    if enforced(resolved) or (is_bound(resolved) and root is None):
         return None  # the hosts of other servers are not fetched
+    if not is_zone_in_query(resolved):
+        return None
     if resolved.snapshot.aggregates is None and candidate_query.are_aggregates_asked(resolved):
         return None
-    if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
-        return None  # no aggregate carries the zone: the query does not contain it
     name = candidate_query.query(resolved)
     if name is None or not parse_qs(name).keys() <= _PLAIN:
         return None  # hosts may use several providers
-    chosen = keeping({*sets, frozenset()}, lambda each: _may_admit(request, resolved, each))
+    readers = [
+        each
+        for each in request.constraints
+        if each.name not in _IN_QUERY and reads_aggregates(each, resolved)
+    ]
+    chosen = keeping({*sets, frozenset()}, lambda each: all(verdicts_in(each, readers, resolved)))
     if chosen is None:
         return None  # no host is in accepted aggregates
     text = name
     if chosen:
         text += f'&member_of={quote("in:" + ",".join(sorted(chosen)))}'
-    text += '' if tree is None else f'&in_tree={tree}'
-    return CandidateQuery(text, name, chosen, request.question.is_pinned)
+    text += '' if root is None else f'&in_tree={root}'
+    return CandidateQuery(text, name, chosen, root, request.question.is_pinned)
 
 
-def is_bound(request: ScaleRequest, view: CloudView) -> bool:
+def is_bound(resolved: ResolvedRequest) -> bool:
     """Check whether new servers must join the members of an affinity group on their host."""
-    resolved = request.resolve(view)
     group = resolved.server_group
     return group is not None and bool(group.members) and holding(resolved) == AFFINITY
 
@@ -122,12 +134,14 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
 
 
 def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
-    """Return the constraints of the owner because of which Placement offers fewer hosts."""
+    """Return the owner's constraints that keep hosts out of a view of candidates."""
+    if view.coverage is not Coverage.CANDIDATES:
+        return frozenset()
     resolved = request.resolve(view)
     names = {
         'availability_zone': resolved.request.availability_zone is not None,
         'member_of': bool(resolved.member_of),
-        'server_group': is_bound(request, view),
+        'server_group': is_bound(resolved),
     }
     return frozenset(name for name, is_restricting in names.items() if is_restricting)
 
@@ -147,25 +161,10 @@ def alternatives(request: ScaleRequest, view: CloudView) -> Iterator[Change]:
     resolved = request.resolve(view)
     group = resolved.server_group
     may_create = group is not None and nova_alternatives.may_create_group(resolved, group)
-    if group is not None and may_create and is_bound(request, view):
+    if group is not None and may_create and is_bound(resolved):
         yield from (new_group_change(resolved, group), soft_policy_change(resolved, group))
     if wanted_zone(resolved) is not None and resolved.request.availability_zone is not None:
         yield any_zone_change()
     known = view.snapshot.flavors or ()
     smaller = nova_alternatives.smaller_flavors(known, resolved.flavor)
     yield from map(nova_alternatives.flavor_change, smaller[:_MOST_FLAVORS])
-
-
-def _may_admit(
-    request: ScaleRequest, resolved: ResolvedRequest, aggregates: frozenset[str]
-) -> bool:
-    """Check whether no constraint on aggregates rejects a host in these aggregates.
-
-    Placement's aggregates decide those in the query.
-    """
-    host = Host('any', 'any', aggregates=aggregates)
-    return all(
-        each.check_host(resolved, host)
-        for each in request.constraints
-        if each.name not in _IN_QUERY and reads_aggregates(each, resolved)
-    )

@@ -37,14 +37,10 @@ from senlin_affinity.planner import assumptions, planner
 from senlin_affinity.planner.decision import Decision, Remedy
 from senlin_affinity.policy import placement, profile
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
-from senlin_affinity.preflight import disclosure, question, zone_assignment
-from senlin_affinity.preflight.question import (
-    IMAGE,
-    CloudView,
-    Coverage,
-    Question,
-    ScaleRequest,
-)
+from senlin_affinity.preflight import candidates, disclosure, question, zone_assignment
+from senlin_affinity.preflight.cloud_view import IMAGE, CloudView, Coverage
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from senlin_affinity.preflight.zone_assignment import ZoneAssignment
 
 _NOT_OFFERED = 'candidates.not_offered on all other hosts (senlin-affinity plan explains them)'
@@ -67,11 +63,8 @@ class HookResult:
 
 def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     """Return the placement of the nodes, or their rejection. Send no requests."""
-    asked, properties, binding = (
-        scale_request.question,
-        scale_request.properties,
-        scale_request.binding,
-    )
+    asked, binding = scale_request.question, scale_request.binding
+    properties = scale_request.properties
     if asked.count == 0 or binding is None:
         return HookResult(Placement(0, ''))  # nothing to place
     if not placement.is_planned(properties):
@@ -142,8 +135,9 @@ def _disclosed(
         for each in view.helpful
     )
     more = replace(decision, tried=(*decision.tried, *others))
+    restricting = candidates.restricting(scale_request, view)
     report = disclosure.refusal(
-        more, scale_request.resolve(view), scale_request.constraints, view.restricting
+        more, scale_request.resolve(view), scale_request.constraints, restricting
     )
     if view.coverage is Coverage.CLOUD:
         return HookResult(report, refusal=answer.reason)
@@ -206,12 +200,10 @@ def _without_others(scale_request: ScaleRequest, asked: Sequence[Constraint]) ->
 
 def unenforced(scale_request: ScaleRequest) -> str | None:
     """Return why nothing enforces the policy of the cluster's group; None if something does."""
-    asked, policy = (
-        scale_request.question,
-        None if scale_request.binding is None else scale_request.binding.policy,
-    )
+    asked, binding = scale_request.question, scale_request.binding
     filters = DEFAULT_FILTERS if asked.enabled_filters is None else asked.enabled_filters
     rules = replace(asked.rules, is_pinned=asked.is_pinned)
+    policy = None if binding is None else binding.policy
     if policy is None or is_enforced(policy, filters, rules):
         return None
     return why_not_enforced(policy)

@@ -1,7 +1,7 @@
 """Turn a question and the fetched view of a cloud into a request for the planner.
 
-A :class:`Question` determines what to fetch (:func:`scope_of`); a :class:`CloudView` holds what was
-fetched; :func:`ask` looks up the question's names in the view. A server group that does not exist
+A :class:`Question` determines what to fetch (:func:`scope_of`); :func:`ask` looks up the question's
+names in the view of what was fetched. A server group that does not exist
 yet, because the attach of the policy will create it, is added to the snapshot.
 
 Units: ``count`` is the number of new servers.
@@ -13,31 +13,24 @@ existing server group that contradicts the policy.
 from __future__ import annotations
 
 import dataclasses
-import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, cast
 
-from senlin_affinity.constraints.base import Constraint
 from senlin_affinity.model import scheduler_hints as hints
 from senlin_affinity.model import spread as spreads
-from senlin_affinity.model.errors import AffinityError, InvalidSpec
+from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.image import Image
-from senlin_affinity.model.proposal import Change, Data
 from senlin_affinity.model.request import FILTERS, PlacementRequest, ResolvedRequest, Rules
 from senlin_affinity.model.server_group import NOT_YET, ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.model.spread import ZONE, Spread
 from senlin_affinity.nova.reserved_aggregates import pins_reserved, reads_images
-from senlin_affinity.planner.changes import carry_out
 from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.policy import profile
-from senlin_affinity.policy.binding import Binding, remembered
 from senlin_affinity.policy.group_lookup import mismatch
 from senlin_affinity.policy.properties import Properties, load
-
-#: Keys of ``CloudView.unavailable``: the image's properties, and the allocation candidates.
-IMAGE, ANSWER = 'image', 'answer'
+from senlin_affinity.preflight.cloud_view import CloudView
 
 
 @dataclass(frozen=True)
@@ -131,11 +124,8 @@ class Question:
     def rules(self) -> Rules:
         """The settings that constraints read besides the request, without ``is_pinned``."""
         is_drs_required = self.properties is not None and self.properties.is_drs_enabled
-        explicit = (
-            self.explicit_options
-            if self.enabled_filters is None
-            else self.explicit_options | {FILTERS}
-        )
+        filters = set() if self.enabled_filters is None else {FILTERS}
+        explicit = self.explicit_options | filters
         return Rules(is_drs_required, options=self.options, explicit=explicit)
 
 
@@ -159,73 +149,6 @@ class FetchScope:
     drs_pattern: str | None = None
     question: Question | None = None
     servers: tuple[str, ...] = ()
-
-
-class Coverage(enum.Enum):
-    """The hosts of a view.
-
-    * ``ENOUGH``: some hosts, which take all servers.
-    * ``ENOUGH_FOR_QUOTA``: none, because some hosts take all servers that an exceeded quota leaves.
-    * ``CANDIDATES``: every host that Placement offers for the request. Nova uses no other.
-    * ``CLOUD``: every host of the cloud, or none if they could not be read.
-    """
-
-    ENOUGH = 'enough'
-    ENOUGH_FOR_QUOTA = 'enough for the quota'
-    CANDIDATES = 'candidates'
-    CLOUD = 'cloud'
-
-
-@dataclass(frozen=True)
-class CloudView:
-    """The fetched parts of a cloud.
-
-    ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
-    names or ids that the question uses. ``owner_sees_hosts``: the owner may read the hosts, so a
-    message may name them. ``helpful`` are changes with which all servers fit on hosts outside the
-    snapshot; ``restricting`` are the constraints that leave these hosts out.
-    """
-
-    snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)
-    unavailable: Mapping[str, str] = field(default_factory=dict, hash=False)
-    images: Mapping[str, Image] = field(default_factory=dict, hash=False)
-    owner_sees_hosts: bool = True
-    coverage: Coverage = Coverage.CLOUD
-    helpful: tuple[Change, ...] = ()
-    restricting: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class ScaleRequest:
-    """A request for new nodes of a cluster, or for one node.
-
-    ``constraints`` are the constraints to evaluate; ``error`` is set if they failed to load.
-    ``change`` is a change of the request (:mod:`~senlin_affinity.planner.changes`).
-    ``is_lasting``: the answer must hold later as well, so it does not depend on today's capacity.
-    """
-
-    question: Question
-    binding: Binding | None
-    constraints: Sequence[Constraint] = ()
-    error: AffinityError | None = None
-    change: Data = field(default_factory=dict, hash=False)
-    is_lasting: bool = False
-
-    @property
-    def properties(self) -> Properties:
-        """The properties of the policy."""
-        return cast(Properties, self.question.properties)
-
-    @property
-    def zones(self) -> Spread | None:
-        """The spread over zones; None if the policy has none."""
-        return next((item for item in self.properties.spread if item.by == ZONE), None)
-
-    def resolve(self, view: CloudView) -> ResolvedRequest:
-        """Resolve the question in the view, with the group rules that the binding stores."""
-        snapshot = remembered(view.snapshot, self.binding)
-        resolved = ask(self.question, dataclasses.replace(view, snapshot=snapshot))
-        return carry_out(self.change, resolved)
 
 
 def scope_of(question: Question) -> FetchScope:

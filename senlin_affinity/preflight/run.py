@@ -4,9 +4,12 @@
    (:mod:`senlin_affinity.preflight.sample`). It is also enough to reject a request that exceeds
    the quota of instances, if the hosts take the servers that the quota leaves.
 2. *All candidates* of the request decide it, unless they are many
-   (:mod:`senlin_affinity.preflight.candidates`).
-3. *The whole cloud* decides a request of which the policy chooses hosts or zones, and any request
-   that the candidates do not decide: Nova's query is not known, or constraints depend on more.
+   (:mod:`senlin_affinity.preflight.candidates`). If the policy chooses the hosts, it chooses them
+   from a few candidates first.
+3. *The whole cloud* decides a request with a spread or with reserved hosts, and any request that
+   the candidates do not decide: Nova's query is not known, or constraints depend on more.
+
+``plan`` and the library explain every host, so they fetch the whole cloud (:func:`api.fetch`).
 
 :func:`run` calls a :class:`Cloud`, which fetches; ``cloud.stages`` implements it. The decisions
 between the stages are pure.
@@ -29,8 +32,10 @@ from senlin_affinity.model.proposal import Change
 from senlin_affinity.policy import placement, profile
 from senlin_affinity.preflight import candidates, question, sample
 from senlin_affinity.preflight.candidates import CandidateQuery
-from senlin_affinity.preflight.question import CloudView, Coverage, FetchScope, ScaleRequest
+from senlin_affinity.preflight.cloud_view import CloudView, Coverage
+from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Outline, Query
+from senlin_affinity.preflight.scale_request import ScaleRequest
 
 #: The number of hosts that are read in addition to one for each server of a pinned request.
 _SPARE = 1
@@ -135,8 +140,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     if decided is None or decided.fits:
         return decided and decided.view
     view = cloud.flavors(decided.view)
-    helpful = (*_helpful(request, view, cloud, outline),)
-    return replace(view, helpful=helpful, restricting=candidates.restricting(request, view))
+    return replace(view, helpful=(*_helpful(request, view, cloud, outline),))
 
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
@@ -159,9 +163,10 @@ def _sample(
 
     A larger sample follows one that may lack hosts.
     """
+    query = None
     for is_large in (False, True):
-        query = sample.query(request, view, outline, is_large=is_large)
-        hosts = None if query is None else cloud.sample(query)
+        previous, query = query, sample.query(request, view, outline, is_large=is_large)
+        hosts = None if query in (None, previous) else cloud.sample(query)
         if query is None or hosts is None:
             return ()
         if sample.is_enough(query.request, view, hosts):
@@ -186,7 +191,7 @@ def _candidates(
     some: int | None = None,
 ) -> _Decided | None:
     """Fetch all candidates, or some; return None if they do not decide the request."""
-    root = cloud.root_of_members(view) if candidates.is_bound(request, view) else None
+    root = cloud.root_of_members(view) if candidates.is_bound(request.resolve(view)) else None
     query = candidates.query(request, view, sets, root)
     found = None if query is None else cloud.candidates(query, view, some)
     fits = None if found is None else candidates.fits(request, found)

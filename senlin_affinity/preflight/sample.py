@@ -39,7 +39,8 @@ from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_bounds import leaving
 from senlin_affinity.nova.effective_zone import wanted_zone
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
-from senlin_affinity.preflight.question import CloudView, ScaleRequest
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.scale_request import ScaleRequest
 
 #: The set of aggregates of each host.
 AggregateSets = Collection[frozenset[str]]
@@ -130,16 +131,16 @@ def query(
     """
     resolved = _resolved(request, view, None)
     number, wanted = _number(resolved, is_large=is_large), wanted_zone(resolved)
-    text, name = _text(request, view, wanted), candidate_query.query(resolved)
+    text, name = _text(request, view), candidate_query.query(resolved)
     chosen = _chosen(request, view, outline) if outline.readers else MemberOf()
     if text is None or name is None or chosen is None or number > _MOST:
         return None
     text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
     others = tuple(each for each in request.constraints if each not in outline.readers)
-    left = dataclasses.replace(request, constraints=others)
-    found = Query(text, number + SPARE, name, left, wanted)
+    request = dataclasses.replace(request, constraints=others)
+    found = Query(text, number + SPARE, name, request, wanted)
     best = [found.host(str(number), found.limit) for number in range(found.limit)]
-    return found if is_enough(left, view, best) else None
+    return found if is_enough(request, view, best) else None
 
 
 def of(request: ScaleRequest, count: int) -> ScaleRequest:
@@ -195,16 +196,21 @@ def _chosen(request: ScaleRequest, view: CloudView, outline: Outline) -> MemberO
     resolved = request.resolve(view)
 
     def admits(aggregates: frozenset[str]) -> bool:
-        host = Host('any', 'any', aggregates=aggregates)
-        verdicts = (
-            each.check_host(resolved, host) for each in outline.readers if is_of_hosts(each)
-        )
+        verdicts = verdicts_in(aggregates, outline.readers, resolved)
         return all(each and each.bounds.is_exact for each in verdicts)
 
     return leaving({*outline.sets, frozenset()}, admits)
 
 
-def _text(request: ScaleRequest, view: CloudView, wanted: str | None) -> str | None:
+def verdicts_in(
+    aggregates: frozenset[str], readers: Iterable[Constraint], resolved: ResolvedRequest
+) -> Iterator[Verdict]:
+    """Yield the verdicts of constraints that read nothing of a host but its aggregates."""
+    host = Host('any', 'any', aggregates=aggregates)
+    return (each.check_host(resolved, host) for each in readers if is_of_hosts(each))
+
+
+def _text(request: ScaleRequest, view: CloudView) -> str | None:
     """Return Nova's query, restricted to the zone; None if it does not restrict the hosts enough.
 
     It does not if the servers must join the members of an affinity group on their unknown host, or
@@ -214,9 +220,13 @@ def _text(request: ScaleRequest, view: CloudView, wanted: str | None) -> str | N
     group = resolved.server_group
     if group is not None and group.policy == AFFINITY and group.members:
         return None  # the host of the members is unknown
-    if wanted is not None and not resolved.snapshot.zones.carried_by.get(wanted):
-        return None
-    return candidate_query.query(resolved)
+    return candidate_query.query(resolved) if is_zone_in_query(resolved) else None
+
+
+def is_zone_in_query(resolved: ResolvedRequest) -> bool:
+    """Check whether an aggregate carries the requested zone, if any: Nova's query then names it."""
+    wanted = wanted_zone(resolved)
+    return wanted is None or bool(resolved.snapshot.zones.carried_by.get(wanted))
 
 
 def _resolved(

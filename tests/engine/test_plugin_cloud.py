@@ -16,7 +16,7 @@ from senlin_affinity.plugins.senlin import clients, preflight
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import disclosure
-from senlin_affinity.preflight.question import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
 from tests.support.fake_nova import FakeHost

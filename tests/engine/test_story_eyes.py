@@ -6,7 +6,7 @@ What Nova lets nobody but an administrator do stays so: a plain user chooses no 
 import pytest
 
 from senlin_affinity import api
-from senlin_affinity.cloud import cloud_view
+from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from tests.support.cloud_fixtures import Tenant, Truth, asked
 from tests.support.sandbox import SandboxCloud
@@ -45,7 +45,7 @@ def demo(cloud):
 
 def view(cloud, group, owner='demo'):
     clients = Clients(OwnerClient(cloud.connection(owner)), OperatorClient(cloud.connection(EYES)))
-    return cloud_view.fetch(clients, api.FetchScope((group,)))
+    return whole_cloud.fetch(clients, api.FetchScope((group,)))
 
 
 def log(cloud):

@@ -11,7 +11,8 @@ from senlin_affinity.plugins.senlin import preflight
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.preflight import hook
-from senlin_affinity.preflight.question import Question, ScaleRequest
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.functional.http_cloud import HttpCloud
 from tests.support.fake_nova import FakeHost, FakeNova
 

@@ -21,7 +21,9 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Flavor, Quo
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import sample
-from senlin_affinity.preflight.question import CloudView, Question, ScaleRequest
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.functional.test_rooms_like_placement import A_HOST, AS_FOUND, Forest
 from tests.support.our_constraints import OURS
 from tests.support.placement_judge import SHARING

@@ -10,7 +10,7 @@ import pytest
 
 from senlin_affinity import api
 from senlin_affinity.cli.plan import Plan
-from senlin_affinity.cloud import cloud_view
+from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.conf.installed import load_constraints
 from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.model.errors import InvalidSpec
@@ -189,7 +189,7 @@ def test_what_is_told_of_an_image(edge, group, image, properties, capacity, code
 
 
 def test_the_hosts_of_a_drs_search(edge):
-    seen = cloud_view.fetch(api.clients_of(edge.connection()), api.FetchScope(drs_pattern='MP-1'))
+    seen = whole_cloud.fetch(api.clients_of(edge.connection()), api.FetchScope(drs_pattern='MP-1'))
     assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
 
 

@@ -33,8 +33,8 @@ from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, group_lookup, profile
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.hook import ViewOrError
-from senlin_affinity.preflight.question import CloudView
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_bound')
 

@@ -30,7 +30,7 @@ from senlin_affinity.policy.placement import Placement, Refusal, is_planned
 from senlin_affinity.policy.properties import Properties
 from senlin_affinity.preflight import disclosure, hook, run
 from senlin_affinity.preflight.hook import ViewOrError
-from senlin_affinity.preflight.question import ScaleRequest
+from senlin_affinity.preflight.scale_request import ScaleRequest
 
 opts.register(cfg.CONF)
 # Constraints are entry points: import their modules now, so that an upgrade of the files on disk

@@ -10,7 +10,7 @@ from senlin_affinity.cli.plan_notes import Answer
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.planner.planner import plan
 from senlin_affinity.planner.resolution import resolve
-from senlin_affinity.preflight.question import CloudView
+from senlin_affinity.preflight.cloud_view import CloudView
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
 ODD = ['\x1b[31m', '\x9b31m', '\ud800', '\u2028', '\u202e', '\u2066', '\u200b']

@@ -8,7 +8,7 @@ import pytest
 
 import senlin_affinity.cloud
 from senlin_affinity import api
-from senlin_affinity.cloud import cloud_view
+from senlin_affinity.cloud import whole_cloud
 from senlin_affinity.cloud.clients import Clients, OperatorClient, OwnerClient
 from tests.support import edge as at_edge
 from tests.support.edge import Edge
@@ -40,7 +40,7 @@ def clients(edge, owner='demo', cloud='admin'):
 def see(edge, number=1, group='web', **who):
     profile = {'type': 'os.nova.server', 'properties': {'flavor': 'm1.tiny', 'image': 'cirros'}}
     question = api.Question(number, server_group=group, profile=profile)
-    seen = cloud_view.fetch(
+    seen = whole_cloud.fetch(
         clients(edge, **who), api.FetchScope((group,), image='cirros', question=question)
     )
     return seen, api.answer(question, seen)
@@ -96,7 +96,7 @@ def test_who_may_list_the_hosts_may_be_told_all(edge, owner, cloud, owner_sees_h
 
 def test_own_eyes_are_not_asked_whether_they_see(edge):
     own = edge.connection('demo')
-    assert cloud_view.fetch(api.clients_of(own), api.FetchScope(())).owner_sees_hosts
+    assert whole_cloud.fetch(api.clients_of(own), api.FetchScope(())).owner_sees_hosts
     hypervisors = [each for each in edge.nova.asked if each.path == '/os-hypervisors/detail']
     assert len(hypervisors) == 1
 
@@ -142,7 +142,7 @@ def test_of_the_clouds_eyes_what_is_refused_is_not_known(edge, group):
 
 
 def test_drs_hosts_are_looked_for_by_the_clouds_eyes(edge):
-    seen = cloud_view.fetch(clients(edge), api.FetchScope(drs_pattern='MP-1'))
+    seen = whole_cloud.fetch(clients(edge), api.FetchScope(drs_pattern='MP-1'))
     assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
     assert [each.query for each in asked(edge, 'demo')] == [{'limit': '1'}]
     assert not seen.owner_sees_hosts

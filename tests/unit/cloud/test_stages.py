@@ -17,7 +17,9 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import hook, run, sample
-from senlin_affinity.preflight.question import Coverage, Question, ScaleRequest
+from senlin_affinity.preflight.cloud_view import Coverage
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.edge import FORBIDDEN, SERVER_ERROR, TIMEOUT, Edge
 from tests.support.fake_glance import FakeGlance, FakeImage
 from tests.support.fake_nova import FakeAggregate, FakeHost, FakeMigration

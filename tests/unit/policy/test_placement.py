@@ -9,7 +9,9 @@ from senlin_affinity.policy import placement
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE, Properties, load
 from senlin_affinity.preflight import hook, run
-from senlin_affinity.preflight.question import CloudView, Question, ScaleRequest
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.fake_cloud import cloud_of
 from tests.support.tables import check_error, raises, rows
 

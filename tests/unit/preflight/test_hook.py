@@ -15,7 +15,9 @@ from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import hook, run
-from senlin_affinity.preflight.question import IMAGE, CloudView, Coverage, Question, ScaleRequest
+from senlin_affinity.preflight.cloud_view import IMAGE, CloudView, Coverage
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.small_cloud import CONSTRAINTS, Fence, rules_of, snapshot_of
 from tests.support.tables import check_error, raises, rows
 

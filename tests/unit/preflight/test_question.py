@@ -11,7 +11,8 @@ from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.snapshot import CloudSnapshot, Flavor
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import question
-from senlin_affinity.preflight.question import CloudView, Question
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question
 from tests.support.tables import as_tuples, check_error, raises, rows
 
 WEB = ServerGroup('web-id', 'web', 'anti-affinity', {'max_server_per_host': 3})

@@ -13,7 +13,9 @@ from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.properties import TYPE
 from senlin_affinity.preflight import sample
-from senlin_affinity.preflight.question import CloudView, Question, ScaleRequest
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question
+from senlin_affinity.preflight.scale_request import ScaleRequest
 from tests.support.our_constraints import OURS
 
 RULES = tuple(rule() for rule in OURS)

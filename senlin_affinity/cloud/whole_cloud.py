@@ -16,7 +16,8 @@ from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
-from senlin_affinity.preflight.question import ANSWER, IMAGE, CloudView, FetchScope, Question, ask
+from senlin_affinity.preflight.cloud_view import ANSWER, IMAGE, CloudView
+from senlin_affinity.preflight.question import FetchScope, Question, ask
 
 
 def fetch(

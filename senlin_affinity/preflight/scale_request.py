@@ -1,0 +1,56 @@
+"""Represent a request for new nodes of a cluster: the question, the binding and the constraints.
+
+``plugins.senlin.preflight`` builds one for each action of Senlin; :mod:`run` fetches what decides
+it, and :mod:`hook` decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.errors import AffinityError
+from senlin_affinity.model.proposal import Data
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.spread import ZONE, Spread
+from senlin_affinity.planner.changes import carry_out
+from senlin_affinity.policy.binding import Binding, remembered
+from senlin_affinity.policy.properties import Properties
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.question import Question, ask
+
+
+@dataclass(frozen=True)
+class ScaleRequest:
+    """A request for new nodes of a cluster, or for one node.
+
+    ``constraints`` are the constraints to evaluate; ``error`` is set if they failed to load.
+    ``change`` is a change of the request (:mod:`~senlin_affinity.planner.changes`).
+    ``is_lasting``: the answer must hold later as well, so it does not depend on today's capacity.
+    """
+
+    question: Question
+    binding: Binding | None
+    constraints: Sequence[Constraint] = ()
+    error: AffinityError | None = None
+    change: Data = field(default_factory=dict, hash=False)
+    is_lasting: bool = False
+
+    @property
+    def properties(self) -> Properties:
+        """The properties of the policy."""
+        return cast(Properties, self.question.properties)
+
+    @property
+    def zones(self) -> Spread | None:
+        """The spread over zones; None if the policy has none."""
+        return next((item for item in self.properties.spread if item.by == ZONE), None)
+
+    def resolve(self, view: CloudView) -> ResolvedRequest:
+        """Resolve the question in the view, with the group rules that the binding stores."""
+        snapshot = remembered(view.snapshot, self.binding)
+        resolved = ask(self.question, dataclasses.replace(view, snapshot=snapshot))
+        return carry_out(self.change, resolved)
