@@ -60,6 +60,7 @@ VOLUME = [{'boot_index': 0, 'uuid': 'v', 'source_type': 'volume', 'destination_t
 _AGGREGATES = 'the list of all aggregates names the hosts of each'
 _FLAVORS = 'below 2.102, only the list of all flavors has their names'
 _ONE_EACH = 'Nova shows the service of a single hypervisor, or of all of them'
+_ZONES = 'the policy names the zone of a host, and each zone of the candidates is a query'
 _WHOLE = 'the skew depends on all hosts'
 _SENLIN = "Senlin's own database layer takes about half of it"
 
@@ -174,11 +175,11 @@ REJECTED = [
     for who in ('administrator', 'tenant')
 ]
 PINNED = [
-    Case(name, 1, (12, 4000, 100), wanted=wanted, reasons=(_WHOLE, _WHOLE, _WHOLE))
-    for name, wanted in (
-        ('pinned', {'pin_hosts': True}),
-        ('member_of', {'member_of': ['ssd']}),
-        ('spread over racks', {'spread': [{'by': 'rack'}]}),
+    Case(name, 1, (12, 4000, 100), wanted=wanted, reasons=reasons)
+    for name, wanted, reasons in (
+        ('pinned', {'pin_hosts': True}, (_ZONES, None, None)),
+        ('member_of', {'member_of': ['ssd']}, (_ZONES, None, None)),
+        ('spread over racks', {'spread': [{'by': 'rack'}]}, (_WHOLE, _WHOLE, _WHOLE)),
     )
 ]
 

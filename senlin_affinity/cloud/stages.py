@@ -9,7 +9,8 @@ image, for the aggregates, and for a larger sample. All candidates take one requ
 (at most ``MOST``), or one for all hosts of a small cloud, and up to nine more: the candidates, a
 longer response, the hosts with memory left, the owner's servers, their migrations, the soft-deleted
 servers, the compute services (to find the host of an affinity group), the members of aggregates in
-Placement, and the flavors. A rejection takes a sample for each of up to four changes.
+Placement, and the flavors. If the policy chooses hosts, one more for each of their zones, at most
+four. A rejection takes a sample for each of up to four changes.
 
 The host of a member that runs elsewhere is identified by ``hostId``, which its owner can read.
 
@@ -22,6 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from senlin_affinity.cloud import (
     allocations,
@@ -56,6 +58,8 @@ T = TypeVar('T')
 _FORBIDDEN = 403
 #: The number of hosts that are fetched one by one; more are fetched with the whole cloud.
 MOST = 250
+#: The number of zones whose candidates are fetched one by one.
+_MOST_ZONES = 4
 #: The limit of hosts in aggregates whose providers are listed. The list has a kilobyte for each.
 _MOST_MIRRORED = 1000
 
@@ -164,31 +168,62 @@ class Stages:
             self._are_mirrored(query.aggregates) and self._is_complete(answer)
         ):
             return None
-        known = self._members_host
-        is_known = known is not None and {known.id} == summaries.keys()
-        found = hosts.in_order(
-            (known,) if known and is_known else hosts.hypervisors_of(self._compute, summaries)
-        )
+        found = self._hypervisors_of(summaries)
         aggregates_of = {} if self._read.aggregates is None else self._read.aggregates[1]
         zone_of = _zones(view.snapshot.aggregates or (), aggregates_of)
         if query.are_zones_needed and not {each.service_host for each in found} <= zone_of.keys():
             zone_of = self._zones_of()[0]
+        if query.is_zone_open:
+            zones = {each.id: zone_of.get(each.service_host, '') for each in found}
+            offered = self._offered_in_zones(query, zones, view, number + 1)
+            if offered is None:
+                return None
+            found = tuple(each for each in found if each.id in offered)
         rooms = {each.id: _room(summaries[each.id], each) for each in found}
         built = hosts.hosts(found, zone_of, aggregates_of, rooms)
         roots = [each.id for each in found]
-        granted = allocations.read(answer, query.name, built, roots, number + 1)
+        granted = allocations.read(answer, query.name, built, roots, number + 1).grants
         groups = self._groups(view, [each.service_host for each in found])
         snapshot = replace(
             view.snapshot,
-            hosts=tuple(
-                host.but(grants=each) for host, each in zip(built, granted.grants, strict=True)
-            ),
+            hosts=tuple(host.but(grants=each) for host, each in zip(built, granted, strict=True)),
             server_groups=groups,
             soft_deleted=self._soft_deleted(groups),
             answered=frozenset(() if some or query.root is not None else {query.name}),
             closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
         return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
+
+    def _hypervisors_of(self, roots: Collection[str]) -> tuple[Hypervisor, ...]:
+        """Return the hypervisors of these root providers, which may be that of the members."""
+        known = self._members_host
+        is_known = known is not None and {known.id} == {*roots}
+        return hosts.in_order(
+            (known,) if known and is_known else hosts.hypervisors_of(self._compute, roots)
+        )
+
+    def _offered_in_zones(
+        self, query: CandidateQuery, zones: Mapping[str, str], view: CloudView, limit: int
+    ) -> set[str] | None:
+        """Return the hosts that Placement also offers in their zones, which the policy will name.
+
+        One request for each zone that an aggregate carries; None if these are many.
+
+        :param zones: the zone of each host, by the UUID of its root provider.
+        """
+        carried = view.snapshot.zones.carried_by
+        offered = {root for root, zone in zones.items() if zone not in carried}
+        named = {*zones.values()} & carried.keys()
+        if len(named) > _MOST_ZONES:
+            return None
+        for zone in named:
+            text = f'{query.text}&member_of={quote("in:" + ",".join(sorted(carried[zone])))}'
+            answer = self._candidates(text, limit)
+            with reading(CANDIDATES):
+                offered |= {
+                    root for root in answer['provider_summaries'] if zones.get(root) == zone
+                }
+        return offered
 
     def whole(self, scope: FetchScope) -> CloudView:
         """See :meth:`Cloud.whole`."""

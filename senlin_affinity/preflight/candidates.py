@@ -59,7 +59,7 @@ class CandidateQuery(NamedTuple):
     ``name`` is Nova's query, which the ``grants`` of a host refer to. ``aggregates``: the query is
     restricted to hosts in any of these, unless it is empty. ``root``: it is restricted to the host
     with this root provider. ``are_zones_needed``: the zone of each host is needed, because the
-    policy names it.
+    policy names it. ``is_zone_open``: the query does not restrict that zone.
     """
 
     text: str
@@ -67,6 +67,7 @@ class CandidateQuery(NamedTuple):
     aggregates: frozenset[str]
     root: str | None
     are_zones_needed: bool
+    is_zone_open: bool
 
 
 def query(
@@ -105,7 +106,9 @@ def query(
     if chosen:
         text += f'&member_of={quote("in:" + ",".join(sorted(chosen)))}'
     text += '' if root is None else f'&in_tree={root}'
-    return CandidateQuery(text, name, chosen, root, request.question.is_pinned)
+    is_pinned = request.question.is_pinned
+    is_zone_open = is_pinned and wanted_zone(resolved) is None
+    return CandidateQuery(text, name, chosen, root, is_pinned, is_zone_open)
 
 
 def is_bound(resolved: ResolvedRequest) -> bool:

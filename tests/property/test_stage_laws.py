@@ -64,6 +64,15 @@ A_QUESTION = st.fixed_dictionaries(
     }
 )
 
+A_ROOMY_HOST = st.builds(
+    lambda host, free: {**host, 'free': (free, free, 9)}, A_HOST, st.sampled_from([1, 4, 6, 8])
+)
+A_SMALL_QUESTION = st.builds(
+    lambda asked, count: {**asked, 'count': count, 'spare': 2, 'limits': {}},
+    A_QUESTION,
+    st.integers(1, 5),
+)
+
 
 def cloud_of(hosts, asked):
     """The cloud, with the group and its members; and the growth."""
@@ -156,6 +165,17 @@ def growth_of(asked, group):
 @settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.lists(A_HOST, min_size=1, max_size=14), A_QUESTION)
 def test_a_stage_accepts_rejects_and_counts_as_the_whole_cloud_does(hosts, asked):
+    compare(hosts, asked)
+
+
+@settings(max_examples=settings.default.max_examples * 2 // 5)
+@given(st.lists(A_ROOMY_HOST, min_size=8, max_size=24), A_SMALL_QUESTION)
+def test_a_sample_accepts_only_what_the_whole_cloud_accepts(hosts, asked):
+    compare(hosts, asked)
+
+
+def compare(hosts, asked):
+    """Compare the decision of a stage with the one of the whole cloud."""
     cloud, request = cloud_of(hosts, asked)
     with cloud, mock.patch.object(sample, 'SPARE', asked['spare']):
         both = Clients(

@@ -547,6 +547,25 @@ def test_a_host_that_only_placement_has_in_the_zone_is_left_to_the_whole_cloud(c
     assert 'at most 3 of 6' in reason(request, view)
 
 
+def test_a_pinned_host_must_be_in_its_zone_in_placement(cloud):
+    cloud.nova.aggregates = (ZONE,)
+    cloud.placement.lost = {each.host for each in HOSTS[1:]}
+    request = scale(cloud, 1, pin_hosts=True)
+    view = fetched(cloud, request)
+    assert view.coverage is Coverage.CANDIDATES
+    assert [host.host for host in view.snapshot.hosts] == ['cmp-0']
+    request = asking(request, count=2)
+    assert 'at most 1 of 2' in reason(request, fetched(cloud, request))
+
+
+def test_pinned_hosts_in_many_zones_are_left_to_the_whole_cloud(cloud):
+    cloud.nova.aggregates = tuple(
+        FakeAggregate(each.host, (each.host,), {'availability_zone': each.host}) for each in HOSTS
+    )
+    assert fetched(cloud, scale(cloud, 6, pin_hosts=True)).coverage is Coverage.CLOUD
+    assert fetched(cloud, scale(cloud, 2, pin_hosts=True)).coverage is Coverage.CANDIDATES
+
+
 def test_a_reserved_host_that_placement_offers_is_left_to_the_whole_cloud(cloud):
     """Nova queries Placement, which does not have the host in the reserved aggregate."""
     cloud.nova.add_aggregate('reserved', ['cmp-0'], **{'reservation:x': '1'})
