@@ -19,6 +19,9 @@ from typing import Any
 from senlin_affinity.cloud.rest import Microversion, Rest, malformed
 
 LIMIT = 1000
+#: Lists of which Nova shortens full pages: hypervisors without a service are left out. Such a page
+#: has no link to the next one. A page with fewer objects than these is the last one.
+_SHORTENED, _FEWEST = frozenset({'hypervisors'}), 50
 
 
 @contextlib.contextmanager
@@ -90,7 +93,9 @@ def by_marker(
         check_unique(page, 'id', what, None if key == 'servers' else known)
         yield from page
         links = body.get(f'{key}_links') or ()
-        if not page or not any(link.get('rel') == 'next' for link in links):
+        is_linked = any(link.get('rel') == 'next' for link in links)
+        may_follow = is_linked or (key in _SHORTENED and len(page) >= _FEWEST)
+        if not page or not may_follow:
             return
         with reading(what):
             following = {'marker': str(page[-1]['id'])}

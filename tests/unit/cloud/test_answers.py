@@ -9,7 +9,7 @@ from senlin_affinity.cloud.connection import clouds_compute, compute
 from senlin_affinity.model.errors import CloudError
 from tests.support.edge import Edge, Failure
 from tests.support.fake_glance import FakeGlance, FakeImage
-from tests.support.fake_nova import FakeFlavor
+from tests.support.fake_nova import FakeFlavor, FakeHost
 
 ID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 GROUP = {'id': ID, 'name': 'web', 'policy': 'anti-affinity', 'rules': {}, 'members': []}
@@ -210,3 +210,23 @@ def test_a_binding_of_another_cluster_is_an_error():
     bindings = [{'cluster_id': 'd', 'policy_id': 'p1', 'data': None}]
     with pytest.raises(CloudError, match='the answer is about another object'):
         senlin.see(Senlin(bindings, policies=[POLICY]), 'p')
+
+
+def test_hypervisors_follow_a_page_that_lacks_one_without_a_service():
+    """Nova then has no link to the next page."""
+    with Edge(hosts=[FakeHost(f'cmp-{number}') for number in range(150)]) as edge:
+        edge.nova.longest_page = 60
+        send = edge.nova.send
+
+        def without_one(*arguments):
+            reply = send(*arguments)
+            if arguments[2] == '/os-hypervisors/detail' and 'hypervisors_links' in reply.body:
+                del reply.body['hypervisors'][7], reply.body['hypervisors_links']
+            return reply
+
+        edge.nova.send = without_one
+        assert len(hosts.hypervisors(nova(edge))) == 150 - 2
+        edge.nova.hosts = edge.nova.hosts[:40]
+        before = len(edge.nova.asked)
+        assert len(hosts.hypervisors(nova(edge))) == 40
+        assert len(edge.nova.asked) - before == 1, 'a short page is the last one'
