@@ -10,7 +10,7 @@ image, for the aggregates, and for a larger sample. All candidates take one requ
 longer response, the hosts with memory left, the owner's servers, their migrations, the soft-deleted
 servers, the compute services (to find the host of an affinity group), the members of aggregates in
 Placement, and the flavors. If the policy chooses hosts, one more for each of their zones, at most
-four. A rejection takes a sample for each of up to four changes.
+four. A rejection takes a sample for each of up to three changes.
 
 The host of a member that runs elsewhere is identified by ``hostId``, which its owner can read.
 
@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 from senlin_affinity.cloud import (
     allocations,
@@ -139,7 +139,7 @@ class Stages:
     def root_of_members(self, view: CloudView) -> str | None:
         """See :meth:`Cloud.root_of_members`."""
         names: Collection[str] = ()
-        if self._clients.has_operator:  # an administrator's servers name their hosts
+        if self._clients.has_operator:  # for hostId; the servers of an administrator name the hosts
             names = self._zones_of()[0]
         known = members.named(self._own_servers(), names)
         groups = members.located(view.snapshot.server_groups or (), known)
@@ -165,7 +165,7 @@ class Stages:
             if len(summaries) > MOST or not all(map(_is_plain, summaries, summaries.values())):
                 return None
         if some is None and not (
-            self._are_mirrored(query.aggregates) and self._is_complete(answer)
+            self._are_mirrored(query.aggregates) and self._is_complete(query.text, answer)
         ):
             return None
         found = self._hypervisors_of(summaries)
@@ -182,14 +182,14 @@ class Stages:
         rooms = {each.id: _room(summaries[each.id], each) for each in found}
         built = hosts.hosts(found, zone_of, aggregates_of, rooms)
         roots = [each.id for each in found]
-        granted = allocations.read(answer, query.name, built, roots, number + 1).grants
+        granted = allocations.read(answer, query.novas_query, built, roots, number + 1).grants
         groups = self._groups(view, [each.service_host for each in found])
         snapshot = replace(
             view.snapshot,
             hosts=tuple(host.but(grants=each) for host, each in zip(built, granted, strict=True)),
             server_groups=groups,
             soft_deleted=self._soft_deleted(groups),
-            answered=frozenset(() if some or query.root is not None else {query.name}),
+            answered=frozenset(() if some or query.root is not None else {query.novas_query}),
             closed_zones=frozenset(),  # hosts that are not in the snapshot may be enabled
         )
         return replace(view, snapshot=snapshot, coverage=Coverage.CANDIDATES)
@@ -242,25 +242,27 @@ class Stages:
         return clouds.placement(self._clients.operator, self._timeout)
 
     def _candidates(self, query: str, limit: int) -> Any:
-        """Fetch candidates, unless an earlier response has as many or is complete."""
+        """Fetch candidates, unless an earlier response has as many, or fewer than its own limit."""
         known, answer = self._answers.get(query, (0, None))
         if known < limit and (answer is None or len(answer['allocation_requests']) >= known):
             answer = allocations.candidates(self._placement, query, limit)
             self._answers[query] = limit, answer
         return answer
 
-    def _is_complete(self, answer: Any) -> bool:
+    def _is_complete(self, query: str, answer: Any) -> bool:
         """Check whether ``max_allocation_candidates`` has not truncated a response.
 
-        It has not if Placement returns a longer one, or if every host with memory left is in it.
-        One or two requests.
+        It has not if Placement has a longer response to another query, or if the query requests
+        memory and every host with memory left is in it. One or two requests.
         """
         with reading(CANDIDATES):
             longest, known = len(answer['allocation_requests']) + 1, answer['provider_summaries']
             body = self._candidates(f'resources={MEMORY_MB}:1', longest)
             if len(body['allocation_requests']) >= longest:
                 return True
-        return providers.with_memory(self._placement) <= known.keys()
+        amounts = parse_qs(query)['resources'][0].split(',')
+        is_memory_needed = any(each.startswith(f'{MEMORY_MB}:') for each in amounts)
+        return is_memory_needed and providers.with_memory(self._placement) <= known.keys()
 
     def _are_mirrored(self, aggregates: frozenset[str]) -> bool:
         """Check whether the aggregates have the same hosts in Nova and in Placement.

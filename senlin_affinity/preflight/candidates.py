@@ -4,9 +4,9 @@ Nova uses no host that Placement does not offer. So the answer to Nova's own que
 complete, determines the number of servers that fit: :func:`query` returns that query, and
 :func:`fits` checks that no other host could change what the fetched hosts show.
 
-A constraint that reads the aggregates of a host is evaluated for the sets of aggregates that hosts
-are in, the query covers at least those sets that it may accept, and then the constraint checks each
-returned host. Any other constraint must be enforced by Placement, or skip the request.
+Of a constraint that reads the aggregates of a host, the query covers every set of aggregates that
+the constraint may accept, and each returned host is checked afterwards. Any other constraint must
+be enforced by Placement, or skip the request.
 
 :func:`alternatives` are changes with which Placement may offer other hosts. Each of them takes a
 sample of its own (:mod:`senlin_affinity.preflight.sample`).
@@ -25,19 +25,17 @@ from senlin_affinity.constraints.availability_zone import any_zone_change
 from senlin_affinity.constraints.server_group import new_group_change, soft_policy_change
 from senlin_affinity.model.constraint import is_of_domains, is_of_hosts
 from senlin_affinity.model.proposal import Change
-from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.scheduler_hints import enforced
-from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.nova import alternatives as nova_alternatives
 from senlin_affinity.nova import candidate_query, root_traits
 from senlin_affinity.nova.aggregate_bounds import keeping
 from senlin_affinity.nova.aggregate_sync import asked_of_placement
 from senlin_affinity.nova.effective_zone import wanted_zone
-from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.evaluation import evaluate
 from senlin_affinity.preflight.cloud_view import CloudView, Coverage
 from senlin_affinity.preflight.sample import (
     AggregateSets,
+    is_bound,
     is_settled,
     is_zone_in_query,
     reads_aggregates,
@@ -56,14 +54,15 @@ _MOST_FLAVORS = 2
 class CandidateQuery(NamedTuple):
     """A query for all allocation candidates.
 
-    ``name`` is Nova's query, which the ``grants`` of a host refer to. ``aggregates``: the query is
+    ``text`` is sent. ``novas_query`` is the part that Nova sends; the ``grants`` of a host refer to
+    it. ``aggregates``: the query is
     restricted to hosts in any of these, unless it is empty. ``root``: it is restricted to the host
     with this root provider. ``are_zones_needed``: the zone of each host is needed, because the
     policy names it. ``is_zone_open``: the query does not restrict that zone.
     """
 
     text: str
-    name: str
+    novas_query: str
     aggregates: frozenset[str]
     root: str | None
     are_zones_needed: bool
@@ -91,8 +90,8 @@ def query(
         return None
     if resolved.snapshot.aggregates is None and candidate_query.are_aggregates_asked(resolved):
         return None
-    name = candidate_query.query(resolved)
-    if name is None or not parse_qs(name).keys() <= _PLAIN:
+    novas_query = candidate_query.query(resolved)
+    if novas_query is None or not parse_qs(novas_query).keys() <= _PLAIN:
         return None  # hosts may use several providers
     readers = [
         each
@@ -102,19 +101,13 @@ def query(
     chosen = keeping({*sets, frozenset()}, lambda each: all(verdicts_in(each, readers, resolved)))
     if chosen is None:
         return None  # no host is in accepted aggregates
-    text = name
+    text = novas_query
     if chosen:
         text += f'&member_of={quote("in:" + ",".join(sorted(chosen)))}'
     text += '' if root is None else f'&in_tree={root}'
     is_pinned = request.question.is_pinned
     is_zone_open = is_pinned and wanted_zone(resolved) is None
-    return CandidateQuery(text, name, chosen, root, is_pinned, is_zone_open)
-
-
-def is_bound(resolved: ResolvedRequest) -> bool:
-    """Check whether new servers must join the members of an affinity group on their host."""
-    group = resolved.server_group
-    return group is not None and bool(group.members) and holding(resolved) == AFFINITY
+    return CandidateQuery(text, novas_query, chosen, root, is_pinned, is_zone_open)
 
 
 def fits(request: ScaleRequest, view: CloudView) -> bool | None:
@@ -137,7 +130,7 @@ def fits(request: ScaleRequest, view: CloudView) -> bool | None:
 
 
 def restricting(request: ScaleRequest, view: CloudView) -> frozenset[str]:
-    """Return the owner's constraints that keep hosts out of a view of candidates."""
+    """Return the owner's constraints because of which a view of candidates lacks hosts."""
     if view.coverage is not Coverage.CANDIDATES:
         return frozenset()
     resolved = request.resolve(view)

@@ -39,9 +39,9 @@ class CloudView:
     """The fetched parts of a cloud.
 
     ``unavailable`` gives the reason for each part that could not be read; ``images`` are by the
-    names or ids that the question uses. ``owner_sees_hosts``: the owner may read the hosts, so a
-    message may name them. ``helpful`` are changes with which all servers fit on hosts outside the
-    snapshot.
+    names or ids that the question uses. ``owner_sees_hosts``: operator credentials read nothing
+    that the owner may not read, so a message may contain all of it. ``helpful`` are changes with
+    which all servers fit on hosts outside the snapshot.
     """
 
     snapshot: CloudSnapshot = field(default_factory=CloudSnapshot)

@@ -88,7 +88,7 @@ def tenant_report(
             bounds.append(verdict.room or 0)
             reasons.append(sentence(verdict, decision.reasons))
     causes = []
-    if number < min(bounds):  # otherwise, a trial stops before the hosts are full
+    if number < min(bounds):  # otherwise, a quota ends the trial, which shows nothing about hosts
         found = _limiting(decision, resolved, constraints, number, restricting)
         causes = [*dict.fromkeys(found)] or [NO_ROOM]
     return TenantReport(wanted, number, (*reasons, *causes), _changes(decision))

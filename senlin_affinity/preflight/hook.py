@@ -36,6 +36,7 @@ from senlin_affinity.nova.reserved_aggregates import reads_images
 from senlin_affinity.planner import assumptions, planner
 from senlin_affinity.planner.decision import Decision, Remedy
 from senlin_affinity.policy import placement, profile
+from senlin_affinity.policy.binding import Binding
 from senlin_affinity.policy.placement import NO_DRS_HOST, Placement, Refusal
 from senlin_affinity.preflight import candidates, disclosure, question, zone_assignment
 from senlin_affinity.preflight.cloud_view import IMAGE, CloudView, Coverage
@@ -60,28 +61,25 @@ class HookResult:
     note: str | None = None
     refusal: str | None = None
 
+    @property
+    def for_operators(self) -> str | None:
+        """The full text of a rejection; None for a placement."""
+        own = self.answer.reason if isinstance(self.answer, Refusal) else None
+        return self.refusal or own
+
 
 def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
     """Return the placement of the nodes, or their rejection. Send no requests."""
     asked, binding = scale_request.question, scale_request.binding
-    properties = scale_request.properties
     if asked.count == 0 or binding is None:
         return HookResult(Placement(0, ''))  # nothing to place
-    if not placement.is_planned(properties):
-        view = _view(fetched)
-        hosts, pattern = view.snapshot.hosts or (), asked.rules.value(PATTERN)
-        zone = placement.zone_of_nodes(properties, hosts, pattern)
-        if not isinstance(zone, Refusal):
-            return HookResult(Placement(asked.count, binding.servergroup_id, zone))
-        if not view.owner_sees_hosts:
-            return HookResult(Refusal(NO_DRS_HOST), refusal=zone.reason)
-        return HookResult(zone)
+    if not placement.is_planned(scale_request.properties):
+        return _on_drs_host(scale_request, binding, _view(fetched))
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         note = f'fits, on {len(fetched.snapshot.hosts or ())} of the hosts that would do'
         assumed = assumptions.find(scale_request.resolve(fetched), scale_request.constraints)
         return HookResult(scheduler_chooses(scale_request), note=note + assuming(assumed))
-    is_enforced = properties.preflight == 'enforce'
-    freed, why = _unreserved(scale_request, fetched)
+    freed, why = _without_reservations(scale_request, fetched)
     if why is not None:
         outcome = decide(freed, fetched)
         return replace(outcome, warning='; '.join(filter(None, (why, outcome.warning))))
@@ -89,24 +87,53 @@ def decide(scale_request: ScaleRequest, fetched: ViewOrError) -> HookResult:
         view = _view(fetched)
         decision = _decide(scale_request, view, scale_request.constraints)
     except AffinityError as error:
-        is_chosen = asked.is_pinned or (
-            scale_request.zones is not None and scale_request.zones.is_hard
-        )
-        if is_chosen or (is_enforced and not isinstance(error, CloudError)):
-            raise
-        warning = f'could not find out whether {asked.count} node(s) fit: {error}'
-        return HookResult(scheduler_chooses(scale_request), warning)
-    if asked.is_pinned:
-        answer = placement.pinned(decision, view.unavailable, binding.servergroup_id, properties)
-        return _disclosed(scale_request, view, decision, answer)
-    if decision.fits is False and is_enforced and not _is_image_hidden(asked):
-        return _disclosed(scale_request, view, decision, Refusal(placement.words(decision)))
+        return _undecided(scale_request, error)
+    if not asked.is_pinned:
+        return _scheduled(scale_request, view, decision)
+    properties = scale_request.properties
+    answer = placement.pinned(decision, view.unavailable, binding.servergroup_id, properties)
+    return _disclosed(scale_request, view, decision, answer)
+
+
+def _on_drs_host(scale_request: ScaleRequest, binding: Binding, view: CloudView) -> HookResult:
+    """Place the nodes on the DRS host without planning them, or reject them if there is none."""
+    asked, hosts = scale_request.question, view.snapshot.hosts or ()
+    pattern = asked.rules.value(PATTERN)
+    zone = placement.zone_of_nodes(scale_request.properties, hosts, pattern)
+    if not isinstance(zone, Refusal):
+        return HookResult(Placement(asked.count, binding.servergroup_id, zone))
+    if not view.owner_sees_hosts:
+        return HookResult(Refusal(NO_DRS_HOST), refusal=zone.reason)
+    return HookResult(zone)
+
+
+def _undecided(scale_request: ScaleRequest, error: AffinityError) -> HookResult:
+    """Let nova-scheduler choose the hosts, with a warning; raise the error if it must not."""
+    asked, zones = scale_request.question, scale_request.zones
+    is_chosen = asked.is_pinned or (zones is not None and zones.is_hard)
+    may_reject = scale_request.properties.preflight == 'enforce'
+    if is_chosen or (may_reject and not isinstance(error, CloudError)):
+        raise error
+    warning = f'could not find out whether {asked.count} node(s) fit: {error}'
+    return HookResult(scheduler_chooses(scale_request), warning)
+
+
+def _scheduled(scale_request: ScaleRequest, view: CloudView, decision: Decision) -> HookResult:
+    """Return the answer for nodes whose hosts nova-scheduler chooses."""
+    asked, mode = scale_request.question, scale_request.properties.preflight
+    rejection = Refusal(placement.words(decision))
+    if decision.fits is False and mode == 'enforce' and not _is_image_hidden(asked):
+        return _disclosed(scale_request, view, decision, rejection)
     answer, why = _zoned(scale_request, view, decision)
     if isinstance(answer, Refusal) and decision.is_hosts_known:
         return _disclosed(scale_request, view, decision, answer)
-    if properties.preflight == 'off' or isinstance(answer, Refusal):
+    if mode == 'off' or isinstance(answer, Refusal):
         return HookResult(answer, why)
-    if decision.fits is False or (decision.fits is None and decision.is_hosts_known):
+    if decision.fits is False:
+        words = _disclosed(scale_request, view, decision, rejection).for_operators
+        return HookResult(answer, '; '.join(filter(None, (words, why))))
+    # Without operator credentials, unknown hosts are usual: attach reports it once.
+    if decision.fits is None and (decision.is_hosts_known or not view.owner_sees_hosts):
         words = placement.words(decision, view.unavailable)
         return HookResult(answer, '; '.join(filter(None, (words, why))))
     return HookResult(answer, why, None if decision.certain else decision.line())
@@ -149,17 +176,19 @@ def _disclosed(
     return HookResult(Refusal(full)) if view.owner_sees_hosts else HookResult(report, refusal=full)
 
 
-def _unreserved(request: ScaleRequest, fetched: ViewOrError) -> tuple[ScaleRequest, str | None]:
+def _without_reservations(
+    request: ScaleRequest, fetched: ViewOrError
+) -> tuple[ScaleRequest, str | None]:
     """Drop reservations that the policy cannot enforce for this owner, and return the warning.
 
     Nova may then place these nodes on reserved hosts, so such hosts count as free capacity.
     """
     asked = request.question
-    is_for_these = asked.is_pinned and not asked.chooses_hosts
+    is_by_reservations = asked.is_pinned and not asked.chooses_hosts
     hidden = fetched.unavailable.get('hosts') if isinstance(fetched, CloudView) else None
     if hidden is None and isinstance(fetched, CloudView) and not fetched.owner_sees_hosts:
         hidden = 'Nova does not let the owner choose hosts'
-    if is_for_these and hidden is not None:
+    if is_by_reservations and hidden is not None:
         none = {REQUIRED_PREFIX.key: None, FORBIDDEN_PREFIXES.key: ()}
         freed = replace(asked, options={**asked.options, **none})
         why = 'reserved hosts are not kept free of these nodes, as Nova does not do so'
@@ -180,7 +209,7 @@ def max_size_shortfall(scale_request: ScaleRequest, fetched: ViewOrError) -> str
     if isinstance(fetched, CloudView) and fetched.coverage is Coverage.ENOUGH:
         return None
     lasting = [item for item in scale_request.constraints if item.is_unresolvable]
-    freed, _why = _unreserved(scale_request, fetched)
+    freed, _why = _without_reservations(scale_request, fetched)
     decision = _decide(_without_others(freed, lasting), _view(fetched), lasting)
     return placement.words(decision) if decision.fits is False else None
 

@@ -1,5 +1,7 @@
 """Fetch as little of the cloud as decides a request, in at most three stages.
 
+The stages follow the facts of the owner: group, flavor, image and quotas.
+
 1. *A sample* of allocation candidates is usually enough to accept the request, at constant cost
    (:mod:`senlin_affinity.preflight.sample`). It is also enough to reject a request that exceeds
    the quota of instances, if the hosts take the servers that the quota leaves.
@@ -122,7 +124,7 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
     if request.question.is_pinned:
         return _pinned(request, view, cloud)
     outline = sample.outline(request, view)
-    if outline.left == 0:
+    if outline.left_by_quota == 0:
         return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
     if outline.are_aggregates_needed:
         with_aggregates = cloud.aggregates(view)
@@ -130,13 +132,15 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
             return None
         view, sets = with_aggregates
         outline = outline._replace(sets=sets)
-    if outline.left is not None:
-        if _sample(sample.of(request, outline.left), view, cloud, outline):
+    if outline.left_by_quota is not None:
+        if _sample(sample.of(request, outline.left_by_quota), view, cloud, outline):
             return replace(view, coverage=Coverage.ENOUGH_FOR_QUOTA)
     elif hosts := _sample(request, view, cloud, outline):
         snapshot = replace(view.snapshot, hosts=hosts)
         return replace(view, snapshot=snapshot, coverage=Coverage.ENOUGH)
-    decided = None if request.is_lasting else _candidates(request, view, cloud, outline.sets)
+    if request.is_lasting:
+        return None  # candidates have room now; others may have it later
+    decided = _candidates(request, view, cloud, outline.sets)
     if decided is None or decided.fits:
         return decided and decided.view
     view = cloud.flavors(decided.view)
@@ -145,7 +149,9 @@ def _staged(request: ScaleRequest, scope: FetchScope, cloud: Cloud) -> CloudView
 
 def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView | None:
     """Return a view of candidates to choose hosts from: of some if they do, or else of all."""
-    with_aggregates = None if request.is_lasting else cloud.aggregates(view)
+    if request.is_lasting:
+        return None  # candidates have room now; others may have it later
+    with_aggregates = cloud.aggregates(view)
     if with_aggregates is None:
         return None
     view, sets = with_aggregates
@@ -153,7 +159,9 @@ def _pinned(request: ScaleRequest, view: CloudView, cloud: Cloud) -> CloudView |
     if some is not None and some.fits:
         return some.view
     decided = _candidates(request, view, cloud, sets)
-    return decided and (decided.view if decided.fits else cloud.flavors(decided.view))
+    if decided is None or decided.fits:
+        return decided and decided.view
+    return cloud.flavors(decided.view)
 
 
 def _sample(
@@ -163,16 +171,19 @@ def _sample(
 
     A larger sample follows one that may lack hosts.
     """
-    query = None
+    smaller = None
     for is_large in (False, True):
-        previous, query = query, sample.query(request, view, outline, is_large=is_large)
-        hosts = None if query in (None, previous) else cloud.sample(query)
-        if query is None or hosts is None:
+        query = sample.query(request, view, outline, is_large=is_large)
+        if query is None or query == smaller:
+            return ()
+        hosts = cloud.sample(query)
+        if hosts is None:
             return ()
         if sample.is_enough(query.request, view, hosts):
             return hosts
         if len(hosts) < query.limit:
-            break  # Placement has no more of them
+            break  # a larger limit would not return more hosts
+        smaller = query
     return ()
 
 
@@ -191,7 +202,7 @@ def _candidates(
     some: int | None = None,
 ) -> _Decided | None:
     """Fetch all candidates, or some; return None if they do not decide the request."""
-    root = cloud.root_of_members(view) if candidates.is_bound(request.resolve(view)) else None
+    root = cloud.root_of_members(view) if sample.is_bound(request.resolve(view)) else None
     query = candidates.query(request, view, sets, root)
     found = None if query is None else cloud.candidates(query, view, some)
     fits = None if found is None else candidates.fits(request, found)

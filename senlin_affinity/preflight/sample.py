@@ -11,7 +11,8 @@ allocation candidates is known of these hosts, so a sample is enough only if
   are assumed to fill the hosts with the most free capacity;
 * the servers fit without the ``SPARE`` hosts with the most free capacity. Placement does not know
   that a compute service is down, that a member migrates, or that hypervisors share a service host.
-  If this affects more hosts than the spare ones, Nova may reject an accepted request.
+  Nor does it know which hosts Nova has in an aggregate. If this affects more hosts than the spare
+  ones, Nova may reject an accepted request. A cloud with fewer hosts is never accepted.
 
 Units: ``limit`` is a number of allocation requests; most hosts have one.
 
@@ -38,6 +39,7 @@ from senlin_affinity.model.verdict import Outcome, Verdict
 from senlin_affinity.nova import candidate_query
 from senlin_affinity.nova.aggregate_bounds import leaving
 from senlin_affinity.nova.effective_zone import wanted_zone
+from senlin_affinity.nova.group_policy import holding
 from senlin_affinity.planner.evaluation import Evaluation, evaluate
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.scale_request import ScaleRequest
@@ -61,16 +63,17 @@ class Outline(NamedTuple):
     """The facts about a request that need no host.
 
     ``readers`` are the constraints that read the aggregates of a host and may reject it; ``sets``
-    are the sets of aggregates that hosts are in, if they were fetched. ``left`` is the number of
-    servers that the quota of instances leaves if nothing else rejects the request as a whole, and
-    None otherwise: a user cannot change that quota, so no remedy is searched. It is also None if
-    the answer must hold later, because the quota may be raised. ``are_aggregates_needed``: by a
-    reader, or because a zone is requested.
+    are the sets of aggregates that hosts are in, if they were fetched. ``are_aggregates_needed``:
+    by a reader, or because a zone is requested.
+
+    ``left_by_quota`` is the number of servers that the quota of instances leaves. It is None if
+    that quota is not exceeded, if another constraint also rejects the request as a whole, or if the
+    answer must hold later, when the quota may be larger.
     """
 
     readers: Sequence[Constraint]
     are_aggregates_needed: bool
-    left: int | None
+    left_by_quota: int | None
     sets: AggregateSets = ()
 
 
@@ -78,20 +81,20 @@ class Outline(NamedTuple):
 class Query:
     """A query for a sample of allocation candidates, with the request for the returned hosts.
 
-    ``request`` lacks the constraints on aggregates, because the query enforces them. ``name`` is
-    the query without the aggregates that were added for them; the ``grants`` of a host refer to it.
-    ``zone`` is the zone of the returned hosts.
+    ``request`` lacks the constraints on aggregates, because the query enforces them.
+    ``novas_query`` is the query without the aggregates that were added for them; the ``grants`` of
+    a host refer to it. ``zone`` is the zone of the returned hosts.
     """
 
     text: str
     limit: int
-    name: str
+    novas_query: str
     request: ScaleRequest
     zone: str | None = None
 
     def host(self, identity: str, room: int) -> Host:
         """Return a host that takes this many servers, named by the id of its root provider."""
-        grants = (CandidateCapacity(self.name, room, room),)
+        grants = (CandidateCapacity(self.novas_query, room, room),)
         return Host(identity, identity, availability_zone=self.zone, grants=grants)
 
 
@@ -108,8 +111,8 @@ def outline(request: ScaleRequest, view: CloudView) -> Outline:
     ]
     rejected = [verdict for verdict in now.request.values() if not verdict]
     is_by_quota = [verdict.code in _INSTANCES for verdict in rejected] == [True]
-    left = rejected[0].room if is_by_quota and not request.is_lasting else None
-    return Outline(readers, bool(readers) or zone is not None, left)
+    left_by_quota = rejected[0].room if is_by_quota and not request.is_lasting else None
+    return Outline(readers, bool(readers) or zone is not None, left_by_quota)
 
 
 def reads_aggregates(item: Constraint, resolved: ResolvedRequest) -> bool:
@@ -127,19 +130,21 @@ def query(
 ) -> Query | None:
     """Return the query for a sample; None if no sample of at most 1000 hosts can be enough.
 
-    :param is_large: whether each host may take a single server; otherwise, it may take several.
+    :param is_large: size the sample for hosts that have room for one server each; otherwise, for
+        hosts that have room for as many servers as the group allows on a host.
     """
     resolved = _resolved(request, view, None)
     number, wanted = _number(resolved, is_large=is_large), wanted_zone(resolved)
-    text, name = _text(request, view), candidate_query.query(resolved)
+    text, novas_query = _text(request, view), candidate_query.query(resolved)
     chosen = _chosen(request, view, outline) if outline.readers else MemberOf()
-    if text is None or name is None or chosen is None or number > _MOST:
+    if text is None or novas_query is None or chosen is None or number > _MOST:
         return None
     text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
     others = tuple(each for each in request.constraints if each not in outline.readers)
     request = dataclasses.replace(request, constraints=others)
-    found = Query(text, number + SPARE, name, request, wanted)
-    best = [found.host(str(number), found.limit) for number in range(found.limit)]
+    found = Query(text, number + SPARE, novas_query, request, wanted)
+    room = max(found.limit, resolved.request.count)
+    best = [found.host(str(index), room) for index in range(found.limit)]
     return found if is_enough(request, view, best) else None
 
 
@@ -217,10 +222,15 @@ def _text(request: ScaleRequest, view: CloudView) -> str | None:
     if no aggregate carries the requested zone.
     """
     resolved = request.resolve(view)
-    group = resolved.server_group
-    if group is not None and group.policy == AFFINITY and group.members:
+    if is_bound(resolved):
         return None  # the host of the members is unknown
     return candidate_query.query(resolved) if is_zone_in_query(resolved) else None
+
+
+def is_bound(resolved: ResolvedRequest) -> bool:
+    """Check whether new servers must join the members of an affinity group on their host."""
+    group = resolved.server_group
+    return group is not None and bool(group.members) and holding(resolved) == AFFINITY
 
 
 def is_zone_in_query(resolved: ResolvedRequest) -> bool:

@@ -84,7 +84,7 @@ def sizes_of(asked):
 @settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.lists(A_HOST, min_size=1, max_size=10), A_QUESTION)
 def test_a_rejection_discloses_what_trials_show(hosts, asked):
-    cloud, request = cloud_of(hosts, {**asked, 'is_pinned': False})
+    cloud, request = cloud_of(hosts, {**asked, 'is_pinned': False, 'member_of': None})
     with cloud, mock.patch.object(sample, 'SPARE', asked['spare']):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))

@@ -61,6 +61,7 @@ A_QUESTION = st.fixed_dictionaries(
         'down': st.sampled_from([None, 0, 1]),
         'spare': st.sampled_from([2, 2, 10]),
         'is_pinned': SELDOM,
+        'member_of': st.sampled_from([None, None, None, None, 'ssd', '!hdd', 'in:ssd,hdd']),
     }
 )
 
@@ -151,6 +152,7 @@ def traits(has):
 def growth_of(asked, group):
     zone = {} if asked['zone'] is None else {'availability_zone': asked['zone']}
     zone |= {'pin_hosts': True} if asked['is_pinned'] else {}
+    zone |= {'member_of': [asked['member_of']]} if asked['member_of'] else {}
     question = Question(
         asked['count'],
         server_group=group,

@@ -3,7 +3,7 @@
 A cluster or a node, with its profile and its binding, becomes a ``ScaleRequest``;
 ``preflight.hook`` decides it. :func:`fetch` reads the required parts of the cloud.
 
-Raises: nothing from :func:`fetch`; it returns the error instead.
+Raises: BindingError for a cluster without a binding; :func:`fetch` returns any other error.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def fetch(request: ScaleRequest, open_clients: Callable[[], Clients]) -> ViewOrE
             return api.CloudView()
         clients = open_clients()
         return _fetch(clients, request, scope, timeout)
-    except CloudError as error:  # raised with the owner's credentials
+    except CloudError as error:  # of the owner's own requests, or redacted
         return error
     except Exception as error:
         if registry.is_mistake(error):

@@ -496,6 +496,17 @@ def truncated(cloud, _request):
     cloud.placement.cut = 4
 
 
+def without_memory(cloud, request):
+    """Nodes of Ironic, in a truncated answer: the hosts with memory left do not show that."""
+    cloud.placement.cut = 4
+    cloud.placement.providers = [
+        replace(each, resources={'CUSTOM_NODE': (1, 0)}) for each in cloud.placement.providers
+    ]
+    none = {f'resources:{name}': '0' for name in AMOUNTS}
+    cloud.nova.add_flavor('node', extra_specs={**none, 'resources:CUSTOM_NODE': '1'})
+    request.question.profile['properties']['flavor'] = 'node'
+
+
 def hidden(cloud, _request):
     cloud.fail('GET', '/os-hypervisors/[0-9a-f-]{36}', FORBIDDEN)
 
@@ -505,11 +516,26 @@ def volume(_cloud, request):
     request.question.profile['properties']['block_device_mapping_v2'] = []
 
 
-@pytest.mark.parametrize('odd', [shared, nested, truncated, hidden, volume])
+@pytest.mark.parametrize('odd', [shared, nested, truncated, without_memory, hidden, volume])
 def test_the_candidates_may_not_decide(cloud, odd):
     request = rare(cloud)
     odd(cloud, request)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
+
+
+def test_operators_read_why_nothing_is_checked(cloud):
+    cloud.fail('GET', '/os-hypervisors.*', FORBIDDEN)
+    request = rare(cloud)
+    result = hook.decide(request, fetched(cloud, request))
+    assert isinstance(result.answer, Placement)
+    assert 'could not list the hypervisors' in result.warning
+
+
+def test_a_warning_counts_the_candidates(cloud):
+    request = rare(cloud, preflight='warn')
+    result = hook.decide(request, fetched(cloud, request))
+    assert isinstance(result.answer, Placement)
+    assert 'of the 4 host(s) that Placement has for it' in result.warning
 
 
 def test_many_candidates_are_left_to_the_whole_cloud(cloud, monkeypatch):

@@ -119,6 +119,7 @@ ROOMS = [
     ('a soft policy, and little room', [1], {'policy': SOFT}, False),
     ('affinity', [1, 2], {'policy': AFFINITY}, True),
     ('affinity, and no host for all', [1, 1], {'policy': AFFINITY}, False),
+    ('one host for all', [20], {'count': 20, 'most': 20}, True),
     ('traits, which Placement sees', [9, 9], {'specs': {'trait:CUSTOM_GOLD': 'required'}}, True),
 ]
 
@@ -131,7 +132,7 @@ def test_enough(row):
 
 # what the whole look must answer
 NEVER = [
-    ('more than a few', {'count': 1001, 'policy': SOFT, 'quotas': {'instances': (None, 0)}}),
+    ('more than a few', {'count': 1001, 'quotas': {'instances': (None, 0)}}),
     ('members of affinity', {'policy': AFFINITY, 'members': 1}),
     ('a quota', {'quotas': {'instances': (9, 8)}}),
     ('a quota of the group', {'members': 2, 'quotas': {'server_group_members': (3, None)}}),
@@ -239,4 +240,4 @@ QUOTAS = [
 @pytest.mark.parametrize('row', QUOTAS, ids=[row[0] for row in QUOTAS])
 def test_what_the_quota_leaves(row):
     _name, more, expected = row
-    assert sample.outline(*asked(**more)).left == expected
+    assert sample.outline(*asked(**more)).left_by_quota == expected
