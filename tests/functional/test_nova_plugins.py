@@ -44,6 +44,10 @@ def cloud(request):
 
 @pytest.mark.parametrize(('flavor', 'zone', 'is_placed'), SERVERS)
 def test_a_server_lands_where_the_filters_let_it(cloud, flavor, zone, is_placed):
+    assert (status_of_new_server(cloud, flavor, zone) == 'ACTIVE') is is_placed
+
+
+def status_of_new_server(cloud, flavor, zone):
     compute = cloud.connection().compute
     server = compute.create_server(
         name=f'{flavor}-{zone}',
@@ -57,4 +61,23 @@ def test_a_server_lands_where_the_filters_let_it(cloud, flavor, zone, is_placed)
         status = compute.get_server(server).status
         return status if status in ('ACTIVE', 'ERROR') else None
 
-    assert (until(ended, 60, f'{server.id}\n{cloud.logs()}') == 'ACTIVE') is is_placed
+    return until(ended, 60, f'{server.id}\n{cloud.logs()}')
+
+
+def test_nova_conf_switches_the_filter_to_log_only_and_the_validators_off():
+    ours = {'aggregate_filter': 'log', 'validate_extra_specs': 'false'}
+    with SandboxCloud(
+        {'slow': {'availability_zone': 'slow'}},
+        filters=(*DEFAULT_FILTERS, FILTER),
+        available_filters=[f'senlin_affinity.plugins.nova.aggregate_filter.{FILTER}'],
+        nova_options={'affinity': ours},
+        aggregates={'slow': {'hosts': ['slow'], 'metadata': {'ssd': 'false'}}},
+        flavors={'ssd': {'extra_specs': {'ssd': 'true'}}},
+    ) as cloud:
+        assert status_of_new_server(cloud, 'ssd', 'slow') == 'ACTIVE'
+        assert 'flavor ssd: would reject 1 host (slow) of 1: ' in cloud.logs()
+        compute = cloud.connection().compute
+        path = f'/flavors/{compute.find_flavor("ssd").id}/os-extra_specs'
+        body = {'extra_specs': {'force_metadata_check': 'no boolean'}}
+        answer = compute.post(path, json=body, microversion='2.86')
+        assert answer.status_code == 200, answer.text

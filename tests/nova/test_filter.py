@@ -1,12 +1,16 @@
 """The aggregate filter on Nova's own objects: host states, aggregates, flavors, requests."""
 
+import logging
+
+import pytest
 from nova.objects.aggregate import Aggregate
 from nova.objects.flavor import Flavor
 from nova.objects.request_spec import RequestSpec
 from nova.scheduler import filters
 from nova.scheduler.host_manager import HostState
+from oslo_config import cfg
 
-from senlin_affinity.plugins.nova import aggregate_filter
+from senlin_affinity.plugins.nova import aggregate_filter, options
 from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 
 INSTANCE = '6f1f7a7c-4c7d-4a55-9ad5-0c8a3c1a7a10'
@@ -51,3 +55,81 @@ def test_metadata_that_changes_is_seen():
     assert judge.host_passes(state, asked) is False
     asked.flavor.extra_specs['ssd'] = '2'
     assert judge.host_passes(state, asked) is True
+
+
+@pytest.fixture
+def modes():
+    """Return a function that sets an option of nova.conf."""
+    options.settings()
+    yield lambda name, value: cfg.CONF.set_override(name, value, group='affinity')
+    for option in options.OPTIONS:
+        cfg.CONF.clear_override(option.dest, group='affinity')
+
+
+def lines(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelname == 'INFO']
+
+
+def test_the_mode_log_rejects_no_host_and_logs_those_that_it_would_reject(modes, caplog):
+    caplog.set_level(logging.INFO, 'senlin_affinity.plugins.nova_filter')
+    modes('aggregate_filter', 'log')
+    hosts = [host({'ssd': '2'}, name='cmp-1'), host({'ssd': '1'}, name='cmp-2')]
+    passing = AggregateInstanceTypeFilter().filter_all(hosts, request({'ssd': '1'}))
+    assert [*passing] == hosts
+    (line,) = lines(caplog)
+    assert line.startswith('flavor m1.ssd: would reject 1 host (cmp-1) of 2: ')
+    assert 'ssd' in line.partition(' of 2: ')[2]
+
+
+def test_the_mode_log_is_silent_if_every_host_passes(modes, caplog):
+    caplog.set_level(logging.INFO, 'senlin_affinity.plugins.nova_filter')
+    modes('aggregate_filter', 'log')
+    hosts = [host({'ssd': '1'})]
+    assert [*AggregateInstanceTypeFilter().filter_all(hosts, request({'ssd': '1'}))] == hosts
+    assert lines(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ('value', 'difference'),
+    [
+        ('*', '; AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-2)'),
+        ('1', ''),
+        ('!', '; AggregateInstanceExtraSpecsFilter rejects 1 host (cmp-1)'),
+    ],
+)
+def test_the_mode_log_names_the_hosts_on_which_novas_filter_differs(
+    modes, caplog, value, difference
+):
+    caplog.set_level(logging.INFO, 'senlin_affinity.plugins.nova_filter')
+    modes('aggregate_filter', 'log')
+    novas = 'AggregateInstanceExtraSpecsFilter'
+    cfg.CONF.set_override('enabled_filters', [novas], group='filter_scheduler')
+    try:
+        hosts = [host({'rack': 'a'}, name='cmp-1'), host({'ssd': '1'}, name='cmp-2')]
+        [*AggregateInstanceTypeFilter().filter_all(hosts, request({'ssd': value}))]
+    finally:
+        cfg.CONF.clear_override('enabled_filters', group='filter_scheduler')
+    (line,) = lines(caplog)
+    assert line.startswith('flavor m1.ssd: would reject 1 host')
+    assert line.endswith(difference)
+    assert bool(difference) == (novas in line)
+
+
+@pytest.mark.parametrize(('on_error', 'is_passing'), [('reject', False), ('pass', True)])
+def test_a_defect_of_the_filter_rejects_or_passes_as_the_option_says(
+    modes, caplog, on_error, is_passing
+):
+    modes('aggregate_filter_on_error', on_error)
+    state = host({'ssd': '1'})
+    state.aggregates = None
+    judge = AggregateInstanceTypeFilter()
+    assert bool([*judge.filter_all([state, state], request({'ssd': '1'}))]) is is_passing
+    errors = [record for record in caplog.records if record.levelname == 'ERROR']
+    assert len(errors) == 1
+
+
+def test_a_defect_of_the_mode_log_rejects_no_host(modes):
+    modes('aggregate_filter', 'log')
+    state = host({'ssd': '1'})
+    state.aggregates = None
+    assert [*AggregateInstanceTypeFilter().filter_all([state], request({'ssd': '1'}))] == [state]

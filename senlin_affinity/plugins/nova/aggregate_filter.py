@@ -8,9 +8,13 @@ Example, in nova.conf::
 
     available_filters = senlin_affinity.plugins.nova.aggregate_filter.AggregateInstanceTypeFilter
 
-Raises: nothing. If the filter itself fails, it rejects the host (it fails closed) and logs the
-traceback. Names are for the log only: a name that is not loaded, or that a stand-in lacks, changes
-no decision.
+With ``aggregate_filter = log``, the filter rejects no host. It logs the hosts that it would reject,
+and compares its answer with the one of Nova's ``AggregateInstanceExtraSpecsFilter`` if that is
+enabled.
+
+Raises: nothing. If the filter itself fails, it rejects the host (or passes it, see
+``aggregate_filter_on_error``) and logs the traceback. Names are for the log only: a name that is
+not loaded, or that a stand-in lacks, changes no decision.
 
 Source: "Filter - Aggregate Instance Type Filter" (nfv-filters); ``nova/scheduler/filters`` of Nova
 34.
@@ -36,11 +40,16 @@ from senlin_affinity.nova.aggregate_metadata import FORCE, Requirements, warning
 from senlin_affinity.nova.aggregate_reasons import REASONS
 from senlin_affinity.nova.reservations import FORBIDDEN_PREFIXES, REQUIRED_PREFIX
 from senlin_affinity.plugins import plain_log
+from senlin_affinity.plugins.nova import options
 
 LOG = plain_log.get('senlin_affinity.plugins.nova_filter')
 
 _AGGREGATES = attrgetter('aggregates')
 
+#: Nova's filter, which compares extra specs in one direction only.
+_NOVAS = 'AggregateInstanceExtraSpecsFilter'
+#: The number of hosts that a line of the log names.
+_MOST_NAMED = 10
 #: The maximum number of distinct warnings and failures that are remembered.
 _MOST_SAID = 1000
 
@@ -58,6 +67,17 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         self._said: set[tuple[str, ...]] = set()
 
     def filter_all(self, filter_obj_list: Iterable[Any], spec_obj: Any) -> Iterator[Any]:
+        """Yield the hosts that pass, or all hosts in the mode ``log``."""
+        if options.settings().aggregate_filter != 'log':
+            yield from self._enforced(filter_obj_list, spec_obj)
+            return
+        hosts = [*filter_obj_list]
+        passing = {id(each) for each in self._enforced(hosts, spec_obj)}
+        with contextlib.suppress(Exception):  # the report must not prevent a server
+            _report([each for each in hosts if id(each) not in passing], hosts, spec_obj)
+        yield from hosts
+
+    def _enforced(self, filter_obj_list: Iterable[Any], spec_obj: Any) -> Iterator[Any]:
         """Yield the hosts that pass; evaluate hosts in the same aggregates once.
 
         Hosts are evaluated one by one if a subclass overrides the check of a host, or if the joint
@@ -132,13 +152,15 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
         return bool(judged.verdict)
 
     def _fail(self, error: Exception, host_state: Any) -> bool:
-        """Log why the filter failed, and return False, which rejects the host."""
+        """Log why the filter failed; return whether the host passes according to the option."""
         host, words = _called('host', host_state, 'host'), f'{type(error).__name__}: {error}'
+        is_passing: bool = options.settings().aggregate_filter_on_error == 'pass'
+        outcome = 'passes' if is_passing else 'rejects'
         if self._is_new(words):
-            LOG.exception('the aggregate filter failed, and rejects %s', host)
+            LOG.exception('the aggregate filter failed, and %s %s', outcome, host)
         else:
-            LOG.debug('the aggregate filter failed, and rejects %s: %s', host, words)
-        return False
+            LOG.debug('the aggregate filter failed, and %s %s: %s', outcome, host, words)
+        return is_passing
 
     def _is_new(self, *words: str) -> bool:
         """Check whether this message was not logged yet; a full memory is cleared first."""
@@ -148,6 +170,43 @@ class AggregateInstanceTypeFilter(filters.BaseHostFilter):
             self._said.clear()
         self._said.add(words)
         return True
+
+
+def _report(rejected: Sequence[Any], hosts: Sequence[Any], spec_obj: Any) -> None:
+    """Log which hosts of a request would be rejected, and where Nova's own filter differs.
+
+    Nothing is logged if no filter rejects a host.
+    """
+    parts = []
+    if rejected:
+        judged = _judge(_rule(spec_obj.flavor), tuple(rejected[0].aggregates))
+        reason = '' if judged is None else f': {judged.reason}'
+        parts.append(f'would reject {_listed(rejected)} of {len(hosts)}{reason}')
+    if _NOVAS in cfg.CONF.filter_scheduler.enabled_filters:
+        parts += _differences(rejected, hosts, spec_obj)
+    if parts:
+        LOG.info('%s: %s', _called('flavor', spec_obj.flavor, 'name'), '; '.join(parts))
+
+
+def _differences(rejected: Sequence[Any], hosts: Sequence[Any], spec_obj: Any) -> Iterator[str]:
+    """Yield a phrase for the hosts that only one of both filters rejects."""
+    from nova.scheduler.filters.aggregate_instance_extra_specs import (
+        AggregateInstanceExtraSpecsFilter,
+    )
+
+    passes, ours = AggregateInstanceExtraSpecsFilter().host_passes, {*map(id, rejected)}
+    theirs = {id(each) for each in hosts if not passes(each, spec_obj)}
+    for words, different in (('rejects', theirs - ours), ('accepts', ours - theirs)):
+        if different:
+            listed = _listed([each for each in hosts if id(each) in different])
+            yield f'{_NOVAS} {words} {listed}'
+
+
+def _listed(hosts: Sequence[Any]) -> str:
+    """Return the number of hosts, and the names of the first ones."""
+    names = [_label(each, 'host') or '?' for each in hosts[:_MOST_NAMED]]
+    more = ['...'] if len(hosts) > _MOST_NAMED else []
+    return f'{len(hosts)} host{"" if len(hosts) == 1 else "s"} ({", ".join(names + more)})'
 
 
 def _label(thing: Any, attribute: str) -> str:

@@ -24,6 +24,7 @@ from dataclasses import asdict
 from senlin_affinity.extra_specs.base import ExtraSpecValidator
 from senlin_affinity.extra_specs.registry import installed
 from senlin_affinity.plugins import plain_log
+from senlin_affinity.plugins.nova import options
 
 LOG = plain_log.get('senlin_affinity.plugins.nova_extra_specs')
 
@@ -61,7 +62,9 @@ class NovaValidator:
 
 
 def register() -> list[NovaValidator]:
-    """Return the validators for nova-api."""
+    """Return the validators for nova-api; none if ``validate_extra_specs`` is false."""
+    if not options.settings().validate_extra_specs:
+        return []
     registry = installed()
     own = [validator for validator in registry.own if validator.name in OWN]
     ours = [NovaValidator(validator) for validator in (*own, *registry.added)]

@@ -1,0 +1,54 @@
+"""Declare the options that the plugins for Nova read from nova.conf.
+
+Example, in nova.conf::
+
+    [affinity]
+    aggregate_filter = log
+
+The request filter has options of its own, with the names of its specification.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_config import cfg
+
+GROUP = 'affinity'
+OPTIONS: tuple[Any, ...] = (
+    cfg.StrOpt(
+        'aggregate_filter',
+        default='enforce',
+        choices=[
+            ('enforce', 'rejects hosts'),
+            ('log', 'rejects no host, and logs which it would reject and where Nova differs'),
+        ],
+        help='What AggregateInstanceTypeFilter does in nova-scheduler.',
+    ),
+    cfg.StrOpt(
+        'aggregate_filter_on_error',
+        default='reject',
+        choices=[
+            ('reject', 'the host takes no server: nothing is placed against the metadata'),
+            ('pass', 'the host passes: a defect of the filter prevents no server'),
+        ],
+        help='What happens to a host for which AggregateInstanceTypeFilter fails.',
+    ),
+    cfg.BoolOpt(
+        'validate_extra_specs',
+        default=True,
+        help='Whether nova-api adds the extra spec validators of this package, and of packages '
+        'that register validators with it, to its own.',
+    ),
+)
+
+
+def settings() -> Any:
+    """Return the values of the options in nova.conf."""
+    cfg.CONF.register_opts(OPTIONS, group=GROUP)
+    return cfg.CONF[GROUP]
+
+
+def list_opts() -> list[tuple[str, list[Any]]]:
+    """Return the options for oslo-config-generator."""
+    return [(GROUP, [*OPTIONS])]
