@@ -1,29 +1,19 @@
-"""What CONTRIBUTING says about where a rule, a remedy, a command and a validator is added, held.
+"""Constraints, remedies, commands and validators are where CONTRIBUTING says; the glossary holds.
 
 ``test_constraints_guard`` and the tests of the manual hold what goes with each.
 """
 
 import ast
-import configparser
 import pkgutil
 import re
-from pathlib import Path
 
 from senlin_affinity.extra_specs import validators
 from tests.support.our_constraints import PROPOSALS
 from tests.support.tables import read
-from tests.unit.docs.test_manual import OURS, remedies_of
+from tests.unit.docs.test_manual import OURS, ROOT, entry_points, remedies_of
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / 'senlin_affinity'
 PLACES = ('constraints/<name>.py', 'cli/<name>.py', 'extra_specs/validators/<area>.py')
-
-
-def modules_of(group):
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / 'setup.cfg', encoding='utf-8')
-    lines = parser['options.entry_points'][group].strip().splitlines()
-    return [line.partition('=')[2].strip().partition(':')[0] for line in lines if '=' in line]
 
 
 def calls(path, name):
@@ -39,10 +29,9 @@ def test_contributing_names_the_places():
 
 
 def test_a_rule_and_a_command_are_where_they_are_looked_for():
-    for group, wing in (('constraints', 'constraints'), ('cli', 'cli')):
-        modules = modules_of(f'senlin_affinity.{group}')
-        assert modules
-        assert [each for each in modules if not each.startswith(f'senlin_affinity.{wing}.')] == []
+    for package in ('senlin_affinity.constraints', 'senlin_affinity.cli'):
+        assert entry_points(package)
+        assert all(each.startswith(f'{package}.') for each in entry_points(package).values())
 
 
 def test_a_remedy_is_said_by_its_rule_alone_and_planned_in_a_row():

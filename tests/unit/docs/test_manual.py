@@ -138,10 +138,11 @@ def test_the_table_of_assumptions_has_all_that_is_declared():
 
 
 def entry_points(group):
+    """Return the module and the class of each entry point by its name."""
     parser = configparser.ConfigParser()
     parser.read(ROOT / 'setup.cfg', encoding='utf-8')
     lines = parser['options.entry_points'][group].strip().splitlines()
-    return [line.partition('=')[0].strip() for line in lines]
+    return dict(re.split(r' *= *', line) for line in lines)
 
 
 def test_every_constraint_that_is_registered_has_a_page():

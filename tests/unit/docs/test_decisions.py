@@ -1,0 +1,31 @@
+"""Decision records have one form, are short, and answer every question of the requirements."""
+
+import re
+
+import pytest
+
+from tests.unit.docs.test_manual import ROOT, SOURCE
+
+PAGES = sorted((SOURCE / 'decisions').glob('0*.rst'))
+SECTIONS = ['Context', 'Options', 'Decision', 'Consequence']
+#: The words that a page may have; 250 by default.
+LONGER = {'0002': 400, '0004': 400}
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_a_page_has_the_form_and_is_short(page):
+    text, number = page.read_text(encoding='utf-8'), page.stem[:4]
+    start = rf'=+\n{number}: .+\n=+\n\n:Status: \w+\n:Date: 20\d\d-\d\d-\d\d\n'
+    assert re.match(start, text)
+    assert re.findall(r'^(\w+)\n=+$', text, re.MULTILINE) == SECTIONS
+    assert len(text.split()) <= LONGER.get(number, 250)
+
+
+def test_every_question_has_a_decision_and_every_decision_a_number():
+    pages = (SOURCE / 'decisions').glob('*.rst')
+    text = '\n'.join(path.read_text(encoding='utf-8') for path in pages)
+    requirements = (ROOT / 'tests/mutants/requirements.yaml').read_text(encoding='utf-8')
+    questions = {*re.findall(r'\{id: (Q\d-\d+)', requirements)}
+    assert questions - {*re.findall(r'Q\d-\d+', text)} == set()
+    numbers = re.findall(r'^(?:   \* - )?(\d{4})\b', text, re.MULTILINE)
+    assert len(numbers) == len({*numbers}) > len(PAGES)
