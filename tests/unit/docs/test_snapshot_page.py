@@ -1,4 +1,4 @@
-"""The page about the snapshot has every key of the file, and what one that is left out means."""
+"""The page about the snapshot file has every key, and what a missing key means."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from senlin_affinity.cloud import snapshot_fields, snapshot_file, snapshot_hosts
 from tests.unit.docs.test_manual import table, text_of
 
-PAGE = text_of('user/snapshot.rst')
+PAGE = text_of('user/snapshot-file.rst')
 HOSTS = snapshot_hosts.Hosts()
 TABLES = {
     'resource': snapshot_fields.RESOURCE,
