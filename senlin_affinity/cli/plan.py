@@ -12,16 +12,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
-import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from senlin_affinity import api
-from senlin_affinity.cli import base, config_file, given, plan_notes
+from senlin_affinity.cli import base, given, plan_notes, request_options
 from senlin_affinity.conf.installed import load_constraints
-from senlin_affinity.conf.settings import Settings
-from senlin_affinity.constraints.base import Constraint
-from senlin_affinity.model.image import NONE
 from senlin_affinity.planner import planner
 from senlin_affinity.policy import properties
 from senlin_affinity.policy.profile import check_applicable, group_hint
@@ -29,12 +25,6 @@ from senlin_affinity.preflight.question import ask
 
 LOG = logging.getLogger(__name__)
 
-_STATUS = {True: 0, False: 3, None: 1}
-_UNSURE = 4
-_NO_IMAGE = 'none'
-#: Every server that fits is placed: more would cost memory and not change the capacity.
-_MOST = 1_000_000
-_REPEATED: Mapping[str, Any] = {'action': 'append', 'default': []}
 _SPREAD = 'by=rack[,max_skew=N][,max_per_domain=N][,mode=soft]'
 
 
@@ -47,7 +37,7 @@ class Plan(base.ShowOne):
         add(
             '--count',
             metavar='N',
-            type=_count,
+            type=request_options.count,
             default=1,
             help='how many more servers (default: 1)',
         )
@@ -65,93 +55,33 @@ class Plan(base.ShowOne):
         add(
             '--member-of',
             metavar='E',
-            **_REPEATED,
+            **request_options.REPEATED,
             help='aggregates that their hosts must or must not be in, by name or id: in:a,b or !c; '
             'may be repeated',
         )
         add(
             '--spread',
             metavar='S',
-            **_REPEATED,
+            **request_options.REPEATED,
             type=_pairs,
             help=f'domains that they are spread over, {_SPREAD}; by a metadata key of aggregates, '
             'or availability_zone; may be repeated',
         )
-        add(
-            '--hint',
-            metavar='KEY=VALUE',
-            **_REPEATED,
-            type=_pair,
-            help='a scheduler hint, such as same_host=ID or group=ID, in place of that of the '
-            'profile; may be repeated, also with the same key',
-        )
+        request_options.add_hint(add)
         add(
             '--image',
             metavar='I',
             help='the name or id of their image, or "none" for one that asks for nothing; a '
             'snapshot holds no images',
         )
-        add(
-            '--image-property',
-            metavar='K=V',
-            **_REPEATED,
-            type=_pair,
-            help='a property of their image, such as trait:CUSTOM_X=required, beside those that '
-            'it has; may be repeated',
-        )
-        add(
-            '--boot-from-volume',
-            action='store_true',
-            help='their root disk is a volume: a host needs no room for it',
-        )
-        add(
-            '--enabled-filters',
-            metavar='LIST',
-            help="nova.conf's enabled_filters, with commas (default: the option of the file, or "
-            "Nova's own)",
-        )
-        add(
-            '--option',
-            metavar='NAME=VALUE',
-            **_REPEATED,
-            type=_pair,
-            help="an option of a rule, in place of the file's (constraint list names them); may be "
-            'repeated',
-        )
-        add(
-            '--config-file',
-            metavar='FILE',
-            help="options of this project, such as senlin.conf, or nova.conf's enabled_filters",
-        )
-        add(
-            '--nova-conf',
-            metavar='FILE',
-            **_REPEATED,
-            help='nova.conf, or a directory of *.conf: what it says of where servers go, and '
-            "Nova's default of what it does not say; may be repeated",
-        )
+        request_options.add_image_properties(add)
+        request_options.add_settings(add)
         add(
             '--snapshot',
             metavar='FILE',
             help='plan on a saved snapshot, without a cloud ("-": from standard input)',
         )
-        add(
-            '--strict',
-            action='store_true',
-            help='count what nobody told as unsure: exit status 4 where the answer rests on it',
-        )
-        add(
-            '--accept-upper-bound',
-            action='store_true',
-            help='exit status 0, not 4, for servers that only fit if the host takes as many as '
-            '"at most" says',
-        )
-        add(
-            '--no-skipped',
-            action='store_true',
-            help='omit the verdicts with the outcome SKIP from -f json and similar formats; for '
-            'many hosts, these verdicts are most of the output',
-        )
+        request_options.add_outcome(add)
         base.add_file_size(add)
         base.add_timeout(add)
 
@@ -160,13 +90,8 @@ class Plan(base.ShowOne):
         if not parsed_args.flavor and not parsed_args.profile:
             raise base.UsageError('name a flavor with --flavor, or a profile with --profile')
         constraints = load_constraints()
-        settings, found = config_file.settings(
-            parsed_args.config_file,
-            parsed_args.nova_conf,
-            constraints,
-            are_filters_given=parsed_args.enabled_filters is not None,
-        )
-        asked, view = self._view(parsed_args, _question(parsed_args, settings, constraints))
+        settings, found = request_options.read_settings(parsed_args, constraints)
+        asked, view = self._view(parsed_args, _question(parsed_args, settings))
         looked_up = ask(asked, view)
         modelled = {name for constraint in constraints for name in constraint.filters}
         for name, near in plan_notes.misspelt(looked_up.request.enabled_filters, modelled):
@@ -174,9 +99,7 @@ class Plan(base.ShowOne):
         decision = planner.decide(looked_up, constraints)
         is_file = parsed_args.snapshot is not None
         self._answer = plan_notes.Answer(decision, looked_up, view, found, is_file)
-        self.exit_status = _status(
-            decision, parsed_args.strict, is_bound_enough=parsed_args.accept_upper_bound
-        )
+        self.exit_status = request_options.status(decision, parsed_args)
         answer = decision.as_dict(skipped=not parsed_args.no_skipped)
         return tuple(answer), tuple(answer.values())
 
@@ -212,22 +135,12 @@ class Plan(base.ShowOne):
         return question, api.fetch(connection, question, timeout)
 
 
-def _question(
-    parsed_args: argparse.Namespace,
-    settings: Settings,
-    constraints: Sequence[Constraint],
-) -> api.Question:
-    filters, values = settings.filters, settings.values
-    if parsed_args.option:
-        from senlin_affinity.conf import opts
-
-        values = {**values, **opts.read(dict(parsed_args.option), constraints, '--option ')}
-    if parsed_args.enabled_filters is not None:
-        names = (name.strip() for name in parsed_args.enabled_filters.split(','))
-        filters = tuple(name for name in names if name)
-    return api.Question(
-        parsed_args.count,
-        parsed_args.flavor,
+def _question(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:
+    """Return the question of the arguments, with the settings of the cloud."""
+    return dataclasses.replace(
+        settings,
+        count=parsed_args.count,
+        flavor=parsed_args.flavor,
         server_group=parsed_args.server_group,
         policy=given.spec(parsed_args.policy, properties.load) if parsed_args.policy else None,
         profile=given.spec(parsed_args.profile, _profile) if parsed_args.profile else None,
@@ -237,42 +150,15 @@ def _question(
         image_properties=dict(parsed_args.image_property) or None,
         is_volume_booted=parsed_args.boot_from_volume,
         project_id=parsed_args.project,
-        enabled_filters=filters,
-        options=values,
-        explicit_options=settings.keys,
-        image=NONE if parsed_args.image == _NO_IMAGE else parsed_args.image,
-        scheduler_hints=_hints(parsed_args.hint),
+        image=request_options.image(parsed_args),
+        scheduler_hints=request_options.hints(parsed_args),
     )
-
-
-def _hints(pairs: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
-    """Return the hints as ``openstack server create`` sends them: a key given twice is a list."""
-    values: dict[str, list[str]] = {}
-    for key, value in pairs:
-        values.setdefault(key, []).append(value)
-    return {key: each if len(each) > 1 else each[0] for key, each in values.items()}
-
-
-def _status(decision: api.Decision, is_strict: bool, *, is_bound_enough: bool) -> int:
-    """Return the exit status: 4 if it fits by an upper bound or, if strict, by assumptions."""
-    is_assumed = is_strict and decision.wanted > 0 and bool(decision.assumptions)
-    is_bounded = decision.fits_by_upper_bound and not is_bound_enough
-    return _UNSURE if decision.fits and (is_assumed or is_bounded) else _STATUS[decision.fits]
 
 
 def _profile(spec: Any) -> Mapping[str, Any]:
     checked = check_applicable(spec)
     group_hint(checked)
     return checked
-
-
-def _count(text: str) -> int:
-    digits = text.lstrip('0') or '0'
-    is_number = text.isascii() and text.isdigit() and len(digits) <= len(str(_MOST))
-    if not is_number or int(digits) > _MOST:
-        shown = reprlib.repr(text)
-        raise argparse.ArgumentTypeError(f'must be a number from 0 to {_MOST:,}, not {shown}')
-    return int(digits)
 
 
 def _pairs(text: str) -> Mapping[str, str]:
@@ -282,10 +168,3 @@ def _pairs(text: str) -> Mapping[str, str]:
     if len(values) < len(pairs):
         raise argparse.ArgumentTypeError(f'must be {_SPREAD}, each key once, not {text!r}')
     return values
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition('=')
-    if not key or not equals:
-        raise argparse.ArgumentTypeError(f'must be K=V, not {text!r}')
-    return key, value

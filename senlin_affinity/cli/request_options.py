@@ -1,0 +1,169 @@
+"""Define the options that ``plan`` and ``server explain`` share, and read their values.
+
+They describe the request (hints, the image) and the settings of the cloud (filters, options).
+
+Units: exit statuses as in :mod:`~senlin_affinity.cli.plan`.
+
+Raises: UsageError and InvalidSpec for files of settings, as in
+:mod:`~senlin_affinity.cli.config_file`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from senlin_affinity import api
+from senlin_affinity.cli import base, config_file
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.model.image import NONE, Image
+
+_STATUS = {True: 0, False: 3, None: 1}
+_UNSURE = 4
+_NO_IMAGE = 'none'
+#: Every server that fits is placed: more would cost memory and not change the capacity.
+_MOST = 1_000_000
+REPEATED: Mapping[str, Any] = {'action': 'append', 'default': []}
+
+
+def add_hint(add: base.Add) -> None:
+    """Add the option for scheduler hints."""
+    add(
+        '--hint',
+        metavar='KEY=VALUE',
+        **REPEATED,
+        type=pair,
+        help='a scheduler hint, such as same_host=ID or group=ID, in place of that of the '
+        'profile; may be repeated, also with the same key',
+    )
+
+
+def add_image_properties(add: base.Add) -> None:
+    """Add the options for the properties of the image, and for a volume in place of it."""
+    add(
+        '--image-property',
+        metavar='K=V',
+        **REPEATED,
+        type=pair,
+        help='a property of their image, such as trait:CUSTOM_X=required, beside those that '
+        'it has; may be repeated',
+    )
+    add(
+        '--boot-from-volume',
+        action='store_true',
+        help='their root disk is a volume: a host needs no room for it',
+    )
+
+
+def add_settings(add: base.Add) -> None:
+    """Add the options for the settings of the cloud."""
+    add(
+        '--enabled-filters',
+        metavar='LIST',
+        help="nova.conf's enabled_filters, with commas (default: the option of the file, or "
+        "Nova's own)",
+    )
+    add(
+        '--option',
+        metavar='NAME=VALUE',
+        **REPEATED,
+        type=pair,
+        help="an option of a rule, in place of the file's (constraint list names them); may be "
+        'repeated',
+    )
+    add(
+        '--config-file',
+        metavar='FILE',
+        help="options of this project, such as senlin.conf, or nova.conf's enabled_filters",
+    )
+    add(
+        '--nova-conf',
+        metavar='FILE',
+        **REPEATED,
+        help='nova.conf, or a directory of *.conf: what it says of where servers go, and '
+        "Nova's default of what it does not say; may be repeated",
+    )
+
+
+def add_outcome(add: base.Add) -> None:
+    """Add the options for the exit status and the length of the output."""
+    add(
+        '--strict',
+        action='store_true',
+        help='count what nobody told as unsure: exit status 4 where the answer rests on it',
+    )
+    add(
+        '--accept-upper-bound',
+        action='store_true',
+        help='exit status 0, not 4, for servers that only fit if the host takes as many as '
+        '"at most" says',
+    )
+    add(
+        '--no-skipped',
+        action='store_true',
+        help='omit the verdicts with the outcome SKIP from -f json and similar formats; for '
+        'many hosts, these verdicts are most of the output',
+    )
+
+
+def read_settings(
+    parsed_args: argparse.Namespace, constraints: Sequence[Constraint]
+) -> tuple[api.Question, Mapping[str, Sequence[str]]]:
+    """Return a question with the settings of the cloud, and the options that each file sets."""
+    settings, found = config_file.settings(
+        parsed_args.config_file,
+        parsed_args.nova_conf,
+        constraints,
+        are_filters_given=parsed_args.enabled_filters is not None,
+    )
+    filters, values = settings.filters, settings.values
+    if parsed_args.option:
+        from senlin_affinity.conf import opts
+
+        values = {**values, **opts.read(dict(parsed_args.option), constraints, '--option ')}
+    if parsed_args.enabled_filters is not None:
+        names = (name.strip() for name in parsed_args.enabled_filters.split(','))
+        filters = tuple(name for name in names if name)
+    asked = api.Question(1, enabled_filters=filters, options=values, explicit_options=settings.keys)
+    return asked, found
+
+
+def image(parsed_args: argparse.Namespace) -> str | Image | None:
+    """Return the name of the image, or the image without requirements."""
+    named: str | None = parsed_args.image
+    return NONE if named == _NO_IMAGE else named
+
+
+def hints(parsed_args: argparse.Namespace) -> Mapping[str, Any]:
+    """Return the hints as ``openstack server create`` sends them: a key given twice is a list."""
+    values: dict[str, list[str]] = {}
+    for key, value in parsed_args.hint:
+        values.setdefault(key, []).append(value)
+    return {key: each if len(each) > 1 else each[0] for key, each in values.items()}
+
+
+def status(decision: api.Decision, parsed_args: argparse.Namespace) -> int:
+    """Return the exit status: 4 if it fits by an upper bound or, if strict, by assumptions."""
+    is_assumed = parsed_args.strict and decision.wanted > 0 and bool(decision.assumptions)
+    is_bounded = decision.fits_by_upper_bound and not parsed_args.accept_upper_bound
+    return _UNSURE if decision.fits and (is_assumed or is_bounded) else _STATUS[decision.fits]
+
+
+def pair(text: str) -> tuple[str, str]:
+    """Parse ``K=V``."""
+    key, equals, value = text.partition('=')
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f'must be K=V, not {text!r}')
+    return key, value
+
+
+def count(text: str) -> int:
+    """Parse a number of servers."""
+    digits = text.lstrip('0') or '0'
+    is_number = text.isascii() and text.isdigit() and len(digits) <= len(str(_MOST))
+    if not is_number or int(digits) > _MOST:
+        shown = reprlib.repr(text)
+        raise argparse.ArgumentTypeError(f'must be a number from 0 to {_MOST:,}, not {shown}')
+    return int(digits)
