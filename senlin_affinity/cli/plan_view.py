@@ -99,14 +99,14 @@ def _remedies(answer: plan_notes.Answer, width: int) -> Iterator[RenderableType]
         yield from ('', title)
     for remedy in decision.remedies:
         yield indented(Text(str(remedy)))
-        shown = [line for command in remedy.commands for line in _wrapped(command, width - 6)]
+        shown = [line for command in remedy.commands for line in command_lines(command, width - 6)]
         if len(shown) <= _MOST_LINES and all(map(str.isprintable, remedy.commands)):
             yield from (Text(f'      {line}', no_wrap=True) for line in shown)
     if note := answer.note_of_remedies():
         yield indented(Text(note, style='dim'))
 
 
-def _wrapped(command: str, width: int) -> list[str]:
+def command_lines(command: str, width: int) -> list[str]:
     """Wrap a command into lines that can be pasted; a command with quotes stays in one line."""
     if not {'"', "'"}.isdisjoint(command):
         return [f'$ {command}']

@@ -141,17 +141,26 @@ def _limiting(
     for item in constraints:
         if not (is_of_hosts(item) and is_for_owner(item.reasons)):
             continue
-        sentences = [
-            reason.for_owner.format_map(own)
-            for reason in item.reasons.values()
-            if reason.for_owner is not None and _is_own(reason.for_owner, own)
-        ]
-        if not sentences:
+        words = _requirement(item, own)
+        if words is None:
             continue
         parts = item.without(resolved).keys() - {'given_up'}
         is_helpful = item.name in restricting or any(parts & data.keys() for data in helpful)
         if is_helpful or _without(item, resolved, constraints, decision.wanted) > number:
-            yield sentences[0]
+            yield words
+
+
+def requirements(resolved: ResolvedRequest, constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Yield the sentences of the constraints on hosts that the owner's request sets."""
+    own = _own(resolved)
+    found = (_requirement(item, own) for item in constraints if is_of_hosts(item))
+    yield from (words for words in found if words is not None)
+
+
+def _requirement(item: Constraint, own: Mapping[str, Any]) -> str | None:
+    """Return the first sentence of a constraint that the owner's requirements fill."""
+    known = (reason.for_owner for reason in item.reasons.values() if reason.for_owner is not None)
+    return next((words.format_map(own) for words in known if _is_own(words, own)), None)
 
 
 def _without(

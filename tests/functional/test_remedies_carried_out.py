@@ -11,7 +11,7 @@ from senlin_affinity.nova.host_status import DISABLED
 from senlin_affinity.sandbox.cloud import SandboxCloud
 from tests.support import preflight, tables
 from tests.support.our_constraints import OURS
-from tests.support.remedying import Operator
+from tests.support.remedying import Operator, restored
 
 RAM = 128
 FILTERS = (*DEFAULT_FILTERS, 'AggregateInstanceExtraSpecsFilter')
@@ -92,22 +92,9 @@ def cloud():
 @pytest.fixture
 def operator(cloud):
     """As the cloud was is as it is again after the test."""
-    operator = Operator(cloud)
-    compute = operator.compute
-    of_hosts = {each.name: list(each.hosts or ()) for each in compute.aggregates()}
-    traits = {name: operator.traits(name) for name in HOSTS}
-    yield operator
-    operator.remove_servers()
-    project = operator.connection.current_project_id
-    compute.delete(f'/os-quota-sets/{project}')
-    for aggregate in compute.aggregates():
-        for name in set(aggregate.hosts or ()) - set(of_hosts[aggregate.name]):
-            compute.remove_host_from_aggregate(aggregate, name)
-    (service,) = compute.services(host='cmp-3', binary='nova-compute')
-    compute.disable_service(service, 'cmp-3', 'nova-compute')
-    operator.set_down('cmp-1', False)
-    for name in HOSTS:
-        operator.set_traits(name, traits[name])
+    with restored(cloud, HOSTS, 'cmp-3') as operator:
+        yield operator
+        operator.set_down('cmp-1', False)
 
 
 def decide(operator, request, rules):

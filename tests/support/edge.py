@@ -157,6 +157,7 @@ class Edge:
         self.projects = projects
         self.looked_up: list[str] = []
         self._planned: list[_Planned] = []
+        self._answers: list[tuple[str, Callable[[dict[str, str]], Any]]] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
         #: The seconds before a request was tried again; nobody waits for them.
@@ -207,6 +208,13 @@ class Edge:
         :param is_applied: Nova does what it is asked, and then the answer is lost.
         """
         self._planned.append(_Planned(method, url, failure, times, skip, is_applied))
+
+    def answer(self, path: str, reply: Callable[[dict[str, str]], Any]) -> None:
+        """Let Nova answer GET requests for a path, which is a pattern, in another way.
+
+        :param reply: the body for a query; a number is the status of an error.
+        """
+        self._answers.append((path, reply))
 
     def before(self, method: str, url: str, event: Callable[[], object]) -> None:
         """Let something happen in the cloud just before the next such request arrives."""
@@ -280,6 +288,15 @@ class Edge:
 
     def _nova(self, request: Any, url: str) -> Reply:
         user = request.headers.get('X-Auth-Token', 'nobody')
+        path = url.removeprefix(NOVA)
+        for pattern, reply in self._answers:
+            if request.method == 'GET' and re.fullmatch(pattern, path):
+                self._note(request, url)
+                body = reply(_query(request))
+                kind = 'itemNotFound' if body == 404 else 'forbidden'
+                is_error = isinstance(body, int)
+                error = {kind: {'code': body, 'message': 'no'}}
+                return Reply(body, error) if is_error else Reply(200, body)
         return self.nova.send(
             user if user in ('admin', 'demo') else 'nobody',
             request.method,

@@ -4,6 +4,7 @@ It shares no code with the package: a line is read as its client would, and beco
 what an asker changes comes back as another request.
 """
 
+import contextlib
 import re
 import shlex
 from dataclasses import replace
@@ -114,6 +115,14 @@ class Operator:
             self.compute.create_flavor_extra_specs(flavor, specs)
         self._newest = flavor.id
 
+    def _server_delete(self, options, *servers):
+        assert options == {}
+        for server in servers:
+            self.compute.delete_server(server)
+        waiting.until(
+            lambda: not {each.id for each in self.compute.servers()} & {*servers}, 60, 'the end'
+        )
+
     def _trait_create(self, options, name):
         self.placement.put(f'/traits/{name}', microversion='1.6').raise_for_status()
 
@@ -166,6 +175,33 @@ class Operator:
             if any(used.values()):
                 return True
         return False
+
+
+@contextlib.contextmanager
+def restored(cloud, hosts, disabled):
+    """As the cloud was is as it is again after the block; an administrator is yielded.
+
+    :param disabled: the only host whose service is disabled.
+    """
+    operator = Operator(cloud)
+    compute = operator.compute
+    of_hosts = {each.name: list(each.hosts or ()) for each in compute.aggregates()}
+    traits = {name: operator.traits(name) for name in hosts}
+    yield operator
+    tenant = cloud.connection('demo')
+    for server in list(tenant.compute.servers()):
+        tenant.compute.delete_server(server, ignore_missing=True)
+    waiting.until(lambda: not list(tenant.compute.servers()), 60, 'no server is left')
+    operator.remove_servers()
+    for project in (operator.connection.current_project_id, tenant.current_project_id):
+        compute.delete(f'/os-quota-sets/{project}')
+    for aggregate in compute.aggregates():
+        for name in set(aggregate.hosts or ()) - set(of_hosts[aggregate.name]):
+            compute.remove_host_from_aggregate(aggregate, name)
+    (service,) = compute.services(host=disabled, binary='nova-compute')
+    compute.disable_service(service, disabled, 'nova-compute')
+    for name in hosts:
+        operator.set_traits(name, traits[name])
 
 
 def _read(words):

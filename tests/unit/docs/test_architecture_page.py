@@ -70,6 +70,8 @@ def test_every_path_begins_where_another_program_calls():
         ('AffinityPolicy.pre_op', 'plugins/senlin/policy.py'),
         ('Plan.take_action', 'cli/plan.py'),
         ('Plan.produce_output', 'cli/plan.py'),
+        ('ExplainServer.take_action', 'cli/server.py'),
+        ('ExplainServer.produce_output', 'cli/server.py'),
         ('AggregateInstanceTypeFilter.filter_all', 'plugins/nova/aggregate_filter.py'),
     ]
 

@@ -1,0 +1,102 @@
+"""Explain with ``server explain`` why a server failed, and whether the same request would fit now.
+
+The server and its siblings come from Nova, and the parts of the request that Nova does not return
+from options, named as in ``openstack server create``. ``preflight.explanation`` decides.
+
+Units: exit statuses are those of ``plan``, about the same request today: 0 (fits), 4 (fits by an
+upper bound only), 3 (would fail again), 1 (unknown), 2 (usage, or a server that did not fail).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import Any
+
+from senlin_affinity import api
+from senlin_affinity.cli import base, request_options
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.preflight import explanation
+from senlin_affinity.preflight.failed_server import question_of
+
+
+class ExplainServer(base.ShowOne):
+    """Say why a server failed, whether the same request would fit now, and what would help."""
+
+    _explained: explanation.Explanation
+    _view: api.CloudView
+
+    def _add_arguments(self, add: base.Add) -> None:
+        add('server', metavar='SERVER', help='the failed server, by name or id')
+        add(
+            '--max',
+            metavar='N',
+            type=request_options.count,
+            default=0,
+            help='how many servers were requested together (default: those that Nova shows)',
+        )
+        add('--flavor', metavar='F', help='the name or id of the flavor')
+        add('--image', metavar='I', help='the name or id of the image, or "none"')
+        request_options.add_image_properties(add)
+        add('--availability-zone', metavar='Z', help='the requested zone, or zone:host')
+        add('--host', metavar='HOST', help='the requested host')
+        add('--server-group', metavar='G', help='the name or id of the server group')
+        request_options.add_hint(add)
+        add('--long', action='store_true', help='list all hosts, with the codes of the reasons')
+        request_options.add_settings(add)
+        request_options.add_outcome(add)
+        base.add_timeout(add)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
+        """Fetch the server and the cloud, and explain the failure."""
+        if not self.has_cloud():
+            raise base.UsageError('name a cloud: --os-cloud, or OS_CLOUD')
+        constraints = load_constraints()
+        settings, _found = request_options.read_settings(parsed_args, constraints)
+        connection = self.connection(parsed_args.timeout)
+        # Imported here: it loads openstacksdk.
+        from senlin_affinity.cloud import failed_servers
+
+        timeout, clients = parsed_args.timeout, api.clients_of(connection)
+        failed = failed_servers.find(clients, parsed_args.server, timeout)
+        values = {f'--{key.replace("_", "-")}': value for key, value in vars(parsed_args).items()}
+        unset = {key: each for key, each in failed.hidden.items() if not values[key]}
+        failed = dataclasses.replace(failed, hidden=unset)
+        question = question_of(failed, _given(parsed_args, settings))
+        self._view, host = api.fetch(connection, question, timeout), _host(parsed_args)
+        explained = explanation.explain(failed, question, self._view, constraints, host)
+        self._explained = explained
+        self.exit_status = request_options.status(explained.decision, parsed_args)
+        answer = explained.as_dict(skipped=not parsed_args.no_skipped)
+        return tuple(answer), tuple(answer.values())
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> Any:
+        """Print sentences, or one of cliff's other formats."""
+        if parsed_args.formatter != 'table' or parsed_args.columns:
+            return super().produce_output(parsed_args, column_names, data)
+        # Imported here: only tables need rich.
+        from senlin_affinity.cli import server_view
+
+        server_view.show(self._explained, self._view, self.app.stdout, is_long=parsed_args.long)
+        return 0
+
+
+def _given(parsed_args: argparse.Namespace, settings: api.Question) -> api.Question:
+    """Return the parts of the request that options specify, with the settings of the cloud."""
+    return dataclasses.replace(
+        settings,
+        count=parsed_args.max,
+        flavor=parsed_args.flavor,
+        image=request_options.image(parsed_args),
+        image_properties=dict(parsed_args.image_property) or None,
+        is_volume_booted=parsed_args.boot_from_volume,
+        availability_zone=parsed_args.availability_zone,
+        server_group=parsed_args.server_group,
+        scheduler_hints=request_options.hints(parsed_args),
+    )
+
+
+def _host(parsed_args: argparse.Namespace) -> str | None:
+    """Return the requested host: ``--host``, or that of ``zone:host``."""
+    forced = [*(parsed_args.availability_zone or '').split(':'), ''][1]
+    return forced or parsed_args.host

@@ -1,0 +1,356 @@
+"""Fetch a failed server, its siblings and its request, as far as Nova returns them.
+
+Nova 26 ends at microversion 2.93. Whether a response has a field decides, not the microversion; a
+part that is missing is in :attr:`FailedServer.hidden`, with the option that specifies it.
+
+A deleted server is listed with ``changes-since``, which shows deleted servers to their owners, too,
+until the operator archives the database. Its instance actions remain as long (from 2.21).
+
+Siblings share a ``reservation_id``, which administrators read and by which they list. For others,
+no list filters by the request: they query the create actions of servers that were created at the
+same time, with the same flavor and name ("web-1", "web-2"), and compare the request ids.
+
+Units: at most 12 requests, and for a non-admin one more for each of at most ``MOST`` servers.
+
+Raises: InvalidSpec for a server that does not exist, whose name is not unique, or that did not
+fail; CloudError if a service does not answer.
+
+Source: the compute API reference, ``servers`` and ``os-instance-actions``: the embedded flavor from
+2.47, ``server_groups`` from 2.71 (for a single server), ``pinned_availability_zone`` from 2.96 (the
+requested zone or the default), the standard image properties from 2.98, ``scheduler_hints`` from
+2.100; the hosts of events from 2.62 and their details from 2.84, for administrators. No response
+has the host that a request names.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from senlin_affinity.cloud import connection as clouds
+from senlin_affinity.cloud import images
+from senlin_affinity.cloud.answers import LIMIT, by_marker, reading
+from senlin_affinity.cloud.clients import Clients, OwnerClient
+from senlin_affinity.cloud.rest import Microversion, OwnerRest
+from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.image import Image
+from senlin_affinity.policy.group_lookup import is_uuid
+from senlin_affinity.preflight.failed_server import Cause, FailedServer, Failure, Sibling, cause_of
+
+T = TypeVar('T')
+#: The maximum number of servers whose actions a non-admin queries, to find siblings.
+MOST = 20
+_NEWEST: Microversion = (2, 100)
+_READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
+_FORBIDDEN, _DELETED = 403, 'DELETED'
+#: A time before all servers: the list contains every server, the deleted ones included.
+_ALWAYS = '1970-01-01T00:00:00Z'
+#: The event of a host that starts the server.
+_BUILD = 'compute__do_build_and_run_instance'
+_RESERVATION, _INDEX = 'OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index'
+_ZONE, _PINNED = 'OS-EXT-AZ:availability_zone', 'pinned_availability_zone'
+_LAUNCHED, _ENDED = 'OS-SRV-USG:launched_at', 'OS-SRV-USG:terminated_at'
+_MOST_IDS = 5
+
+
+def find(clients: Clients, named: str, timeout: float | None = None) -> FailedServer:
+    """Fetch the failed server with this id or name."""
+    nova = _Servers(clouds.compute(clients.owner, timeout))
+    body = nova.by_id(named) if is_uuid(named) else nova.by_name(named)
+    with reading(_READ):
+        return _Reader(clients.owner, nova, body, timeout).read()
+
+
+class _Servers:
+    """The requests for servers and their actions."""
+
+    def __init__(self, compute: OwnerRest) -> None:
+        self.compute = compute
+        self._version = compute.pick(_NEWEST)
+
+    def by_id(self, server: str) -> dict[str, Any]:
+        """Fetch a server; a deleted one from the list, or only its id if that does not show it."""
+        body = self._get(f'/servers/{quote(server, safe="")}', _READ, 'server')
+        if body is not None:
+            return dict(body)
+        actions = self.actions(server)
+        if not actions:
+            raise InvalidSpec(f'there is no server {server!r}')
+        since = _floored(max(str(each['start_time']) for each in actions))
+        every = {'changes-since': since, 'uuid': server}
+        found = self.all_listed(**every) or self.listed(**every)
+        named = (each for each in found if each['id'] == server)
+        return next(named, {'id': server, 'name': server, 'status': _DELETED})
+
+    def by_name(self, name: str) -> dict[str, Any]:
+        """Fetch the only server with this name, of the own project or else of any."""
+        every = {'name': f'^{_escaped(name)}$', 'changes-since': _ALWAYS}
+        own = (each for each in self.listed(**every) if each['name'] == name)
+        found = [*own] or [each for each in self.all_listed(**every) if each['name'] == name]
+        found = [each for each in found if each['status'] != _DELETED] or found
+        if not found:
+            raise InvalidSpec(f'there is no server {name!r}')
+        if len(found) > 1:
+            ids = ', '.join(str(each['id']) for each in found[:_MOST_IDS])
+            raise InvalidSpec(f'{len(found)} servers are called {name!r}: use an id, such as {ids}')
+        return found[0] if found[0]['status'] == _DELETED else self.by_id(str(found[0]['id']))
+
+    def listed(self, **query: str) -> list[dict[str, Any]]:
+        """List the servers that a query finds."""
+        return [*self._pages(**query)]
+
+    def all_listed(self, **query: str) -> list[dict[str, Any]]:
+        """List the servers of all projects; none for a non-admin."""
+        return _allowed(lambda: self.listed(all_tenants='1', **query)) or []
+
+    def changed(self, since: str, *, is_administrator: bool) -> list[dict[str, Any]]:
+        """List servers that have changed since a time, for an administrator the deleted ones."""
+        query = {'all_tenants': '1', 'deleted': 'true'} if is_administrator else {}
+        found = self._pages(**{'changes-since': since}, **query)
+        return [*itertools.islice(found, LIMIT)]  # one page
+
+    def _pages(self, **query: str) -> Iterator[dict[str, Any]]:
+        path = '/servers/detail'
+        return by_marker(self.compute, path, 'servers', _LIST, self._version, **query)
+
+    def actions(self, server: str) -> Sequence[Mapping[str, Any]]:
+        """List the actions of a server, deleted or not; none if they are hidden, or no server."""
+        path = f'/servers/{quote(server, safe="")}/os-instance-actions'
+        return self._get(path, _ACTIONS, 'instanceActions') or ()
+
+    def events(self, server: str, action: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """List the events of an action, as far as Nova shows them."""
+        request = quote(str(action['request_id']), safe='')
+        path = f'/servers/{quote(server, safe="")}/os-instance-actions/{request}'
+        return (self._get(path, _ACTIONS, 'instanceAction') or {}).get('events') or ()
+
+    def _get(self, path: str, what: str, key: str) -> Any:
+        """Fetch the value under a key; None if it does not exist or is hidden (403)."""
+        get = partial(self.compute.get, path, what, self._version, may_be_missing=True)
+        body = _allowed(get)
+        with reading(what):
+            return None if body is None else body[key]
+
+
+class _Reader:
+    """The conversion of one server, and the requests for what belongs to it."""
+
+    def __init__(
+        self, owner: OwnerClient, nova: _Servers, body: dict[str, Any], timeout: float | None
+    ) -> None:
+        self._owner, self._nova, self._body, self._timeout = owner, nova, body, timeout
+        self._id, self._name = str(body['id']), str(body['name'])
+        self._is_administrator = _RESERVATION in body
+        self._hidden: dict[str, str] = {}
+
+    def read(self) -> FailedServer:
+        """Fetch what belongs to the server; raise InvalidSpec if its creation did not fail."""
+        body, actions = self._body, self._nova.actions(self._id)
+        self._check_failed(actions)
+        failure = self._failure(actions)
+        siblings, number, is_least = self._siblings(_requests(actions))
+        hints = dict(body.get('scheduler_hints') or {})
+        hinted = hints.pop('group', None)
+        groups = body.get('server_groups') or hinted or [None]
+        embedded = body.get('flavor') or {}
+        return FailedServer(
+            self._id,
+            self._name,
+            str(body['status']),
+            failure,
+            project_id=body.get('tenant_id'),
+            user_id=body.get('user_id'),
+            flavor=_flavor(embedded),
+            flavor_name=embedded.get('original_name') or embedded.get('id'),
+            image=self._image(),
+            is_volume_booted=body.get('image') == '',
+            availability_zone=self._zone(failure),
+            server_group=groups[0],
+            hints=hints,
+            siblings=siblings,
+            number=number,
+            is_number_at_least=is_least,
+            hidden={**self._hidden, **self._lacking()},
+            changes=self._changes(failure, siblings),
+        )
+
+    def _check_failed(self, actions: Sequence[Mapping[str, Any]]) -> None:
+        if _is_failed(self._body):
+            return
+        is_at = f'{self._name} is {self._body["status"]}'
+        if not actions:
+            raise InvalidSpec(f'{is_at}: its creation did not fail')
+        last = max(actions, key=lambda each: str(each['start_time']))
+        ended = 'succeeded' if last['message'] is None else 'failed'
+        why = '' if last['message'] is None else ', and this command explains failed creations only'
+        raise InvalidSpec(f'{is_at}; its last action, {last["action"]}, {ended}{why}')
+
+    def _failure(self, actions: Iterable[Mapping[str, Any]]) -> Failure:
+        """Return the failure by the fault of the server, or else by the events of its creation."""
+        create = next((each for each in actions if each['action'] == 'create'), None)
+        events = () if create is None else self._nova.events(self._id, create)
+        builds = [each for each in events if each['event'] == _BUILD]
+        tried = dict.fromkeys(str(each['host']) for each in builds if each.get('host'))
+        details = (each.get('details') for each in events if each['result'] == 'Error')
+        fault = self._body.get('fault') or {}
+        message = fault.get('message') or next(filter(None, details), None)
+        cause = Cause.BUILD if builds and message is None else cause_of(message)
+        at = fault.get('created') or (create or {}).get('start_time')
+        return Failure(cause, message, at and _floored(at), (*tried,))
+
+    def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
+        """Return the servers of the request, their number, and whether there may be more."""
+        reservation = self._body.get(_RESERVATION)
+        if reservation:
+            query = {'reservation_id': str(reservation), 'changes-since': _ALWAYS}
+            found, is_cut = self._nova.all_listed(**query) or [self._body], False
+            highest = max(int(each.get(_INDEX) or 0) + 1 for each in found)
+        else:
+            found, is_cut = self._by_request(requests)
+            numbers = (each['name'].rpartition('-')[2] for each in found)
+            highest = max(map(int, numbers)) if len(found) > 1 else 1
+        siblings = sorted(map(_sibling, found), key=lambda each: (len(each.name), each.name))
+        number = max(len(siblings), highest)
+        return (*siblings,), number, is_cut or number > len(siblings)
+
+    def _by_request(self, requests: set[str]) -> tuple[list[dict[str, Any]], bool]:
+        """Return the servers of the same request, and whether some were not queried.
+
+        A server that failed the late check of the quotas has no action. Such servers are siblings
+        if they have the same fault.
+        """
+        stem, _dash, number = self._name.rpartition('-')
+        created = self._body.get('created')
+        if not stem or not number.isdecimal() or created is None:
+            return [self._body], False
+        name = f'^{_escaped(stem)}-[0-9]+$'
+        alike = [
+            each
+            for each in self._nova.listed(name=name, **{'changes-since': str(created)})
+            if each['id'] != self._id
+            and abs(_time(each['created']) - _time(created)) <= datetime.timedelta(seconds=1)
+            and each['flavor'] == self._body['flavor']
+            and (requests or _message(each) == _message(self._body))
+        ]
+        of_same = (
+            each
+            for each in alike[:MOST]
+            if _requests(self._nova.actions(str(each['id']))) == requests
+        )
+        found = [self._body, *of_same]
+        return found, len(alike) > MOST and len(found) > 1
+
+    def _image(self) -> Image | None:
+        """Fetch the image, with the properties that it had at the request, as far as Nova has them.
+
+        Nova returns the standard properties only, so the others, such as traits, are Glance's.
+        """
+        embedded = self._body.get('image')
+        if not embedded:
+            return None
+        identity, properties = str(embedded['id']), dict(embedded.get('properties') or {})
+        try:
+            image = images.find(self._owner, identity, self._timeout)
+        except AffinityError:
+            self._hidden['--image-property'] = f'image {identity}, which Glance does not show'
+            return Image(identity, properties=properties)
+        return Image(identity, properties={**image.properties, **properties}, status=image.status)
+
+    def _zone(self, failure: Failure) -> str | None:
+        """Return the requested zone, or the default one.
+
+        Without the pinned zone, a server that found no host has the requested zone as its own.
+        """
+        is_own = _PINNED not in self._body and failure.cause is Cause.NO_HOST
+        return self._body.get(_ZONE if is_own else _PINNED) or None
+
+    def _lacking(self) -> dict[str, str]:
+        """Return the parts of the request that the response lacks, by their options."""
+        body = self._body
+        has_hints, has_group = 'scheduler_hints' in body, 'server_groups' in body
+        parts = (
+            ('--flavor', 'flavor' in body, 'the flavor'),
+            ('--availability-zone', _PINNED in body, 'the requested zone (from 2.96)'),
+            ('--hint', has_hints, 'the scheduler hints (from 2.100)'),
+            ('--server-group', has_hints or has_group, 'the server group (from 2.71)'),
+            ('--image-property', body.get('image') != '', 'the image properties of the volume'),
+            ('--host', not self._is_administrator, 'a host that the request may have forced'),
+        )
+        return {option: what for option, is_shown, what in parts if not is_shown}
+
+    def _changes(self, failure: Failure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
+        """Fetch what has changed since the failure: servers that ran, and were deleted."""
+        since = failure.at
+        if since is None:
+            return ()
+        own = {each.id for each in siblings}
+        ends = [
+            str(each[_ENDED])
+            for each in self._nova.changed(since, is_administrator=self._is_administrator)
+            if each['id'] not in own
+            and each.get(_LAUNCHED)
+            and (each.get(_ENDED) or '') >= since[:19]
+        ]
+        are = '1 server was' if len(ends) == 1 else f'{len(ends)} servers were'
+        last = max(ends, default='')[:16].replace('T', ' ')
+        return (f'{are} deleted, the last at {last} UTC',) if ends else ()
+
+
+def _allowed(read: Callable[[], T]) -> T | None:
+    """Return what ``read`` returns; None if the user may not read it (403)."""
+    try:
+        return read()
+    except CloudError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return None
+
+
+def _is_failed(body: Mapping[str, Any]) -> bool:
+    """Check whether a server never ran, and is in ERROR or deleted."""
+    return body['status'] in ('ERROR', 'DELETED') and not body.get(_LAUNCHED)
+
+
+def _message(body: Mapping[str, Any]) -> Any:
+    return (body.get('fault') or {}).get('message')
+
+
+def _sibling(body: Mapping[str, Any]) -> Sibling:
+    return Sibling(str(body['id']), str(body['name']), str(body['status']), _is_failed(body))
+
+
+def _requests(actions: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the request ids of the create actions."""
+    return {str(each['request_id']) for each in actions if each['action'] == 'create'}
+
+
+def _flavor(embedded: Mapping[str, Any]) -> Flavor | None:
+    """Return the embedded flavor; None if Nova is too old, or hides its extra specs."""
+    if 'original_name' not in embedded or 'extra_specs' not in embedded:
+        return None
+    name = str(embedded['original_name'])
+    keys = ('vcpus', 'ram', 'disk', 'ephemeral', 'swap')
+    vcpus, ram, disk, ephemeral, swap = (int(embedded[key] or 0) for key in keys)
+    specs = {str(key): str(value) for key, value in embedded['extra_specs'].items()}
+    return Flavor(name, name, vcpus, ram, disk, ephemeral, swap, specs)
+
+
+def _escaped(text: str) -> str:
+    """Return a text without meaning in the regular expressions of Nova's filter by name."""
+    return re.sub(r'([.^$*+?{}\[\]\\|()])', r'\\\1', text)
+
+
+def _time(text: Any) -> datetime.datetime:
+    """Return a time of Nova's: ISO 8601 in UTC, with or without a zone and microseconds."""
+    return datetime.datetime.fromisoformat(str(text)[:19])
+
+
+def _floored(text: str) -> str:
+    """Return a time without microseconds, as ``changes-since`` accepts it."""
+    return f'{text[:19]}Z'

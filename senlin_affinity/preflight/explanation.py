@@ -1,0 +1,364 @@
+"""Explain why a server failed: plan the same request again, without the failed servers.
+
+The failed server and its siblings still count as members of their server group and in the quotas,
+so they are excluded first. Then one pure decision about the whole request answers whether it would
+fit now. A second one, with the failed servers counted, shows whether they must be deleted first.
+
+Example (:meth:`Explanation.sentences`)::
+
+    web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested together).
+    Nova places such a request as a whole. 3 of 4 fit: a host may hold 1 of server group web.
+    The same request would fail today. web-1 to web-4 still count: 4 of 10 instances.
+
+Units: numbers of servers; ``capacity`` is that of the decision without the failed servers.
+
+Raises: InvalidSpec for a name that the snapshot does not have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from senlin_affinity.constraints.base import Constraint
+from senlin_affinity.constraints.quota import DRIVER, USAGE
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.request import ResolvedRequest
+from senlin_affinity.model.scheduler_hints import unmodelled
+from senlin_affinity.model.server_group import ANTI_AFFINITY
+from senlin_affinity.model.snapshot import CloudSnapshot, Quota
+from senlin_affinity.model.verdict import Verdict
+from senlin_affinity.nova.quotas import CORES, INSTANCES, RAM, SERVER_GROUP_MEMBERS
+from senlin_affinity.planner import planner
+from senlin_affinity.planner.decision import Decision
+from senlin_affinity.planner.unspecified import ASSUMED
+from senlin_affinity.preflight import disclosure
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.failed_server import MODELLED, Cause, FailedServer
+from senlin_affinity.preflight.question import Question, ask
+
+_HEADLINES: Mapping[Cause, str] = {
+    Cause.NO_HOST: 'found no host',
+    Cause.RETRIES: 'found no host that could start it',
+    Cause.QUOTA: 'exceeded a quota',
+    Cause.VOLUME: 'failed because of its volume',
+    Cause.PORT: 'failed because of its network port',
+    Cause.IMAGE: 'failed because of its image',
+}
+_NOT_PLACEMENT = 'Nova had chosen a host: this is not a failure of the placement, as the rest is.'
+_NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
+_CHECKED_LATE = (
+    'Nova checks quotas again after the choice of hosts: other servers came, or a limit fell.'
+)
+_RACE = (
+    'This was a race: another server took the place on the chosen host. Request the server again.'
+)
+_BY_PLACEMENT = (
+    'Placement had no host with the resources, traits and aggregates of one such server.'
+)
+_BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
+_MEANINGS: Mapping[Cause, str] = {Cause.QUOTA: _CHECKED_LATE, Cause.NOT_SHOWN: _NOT_SHOWN}
+_NO_RECORD = 'Nova keeps no record of an enabled host, of a trait or of a quota.'
+#: Of ``_consume_selected_host`` in nova-scheduler, until the computes report their servers again
+#: (``scheduler_instance_sync_interval``).
+_STILL_COUNTED = 'For two minutes, nova-scheduler may count the failed servers on the chosen hosts.'
+#: Phrases for the codes whose facts differ from host to host.
+_SHORT: Mapping[str, str] = {
+    'availability_zone.other_zone': 'in another zone than {wanted}',
+    'resources.exhausted': 'too little {resource} left',
+    'resources.too_large': 'one server may not have as much {resource}',
+    'server_count.full': 'too many servers',
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a server failed, and the decision about the same request today.
+
+    ``decision`` does not count the failed servers; ``counted`` does, and is None if they are all
+    deleted. ``notes`` are sentences about parts of the request that are no longer there, or that
+    are not modelled. ``requirements`` are the requirements of the request that its owner may read.
+    """
+
+    failed: FailedServer
+    resolved: ResolvedRequest
+    decision: Decision
+    counted: Decision | None = None
+    notes: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+
+    @property
+    def must_delete_first(self) -> bool:
+        """Whether fewer servers fit as long as the failed servers exist."""
+        own, counted = self.decision.capacity, self.counted and self.counted.capacity
+        return isinstance(counted, int) and (own is None or counted < own)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the explanation, without the hosts and without what would help."""
+        yield from self.why()
+        yield from self.now()
+
+    def why(self) -> Iterator[str]:
+        """Yield why the server failed, and how many servers of its request fit."""
+        yield self.headline()
+        failure = self.failed.failure
+        if failure.message is not None:
+            yield f'Nova: {failure.message.strip()}'
+        if failure.tried:
+            yield f'Nova tried {", ".join(failure.tried)}.'
+        if failure.cause not in MODELLED:
+            yield _NOT_PLACEMENT
+        elif failure.cause in _MEANINGS:
+            yield _MEANINGS[failure.cause]
+        if failure.is_by_filters is not None and not self.decision.is_hosts_known:
+            yield _BY_FILTERS if failure.is_by_filters else _BY_PLACEMENT
+        yield from self._fit()
+
+    def now(self) -> Iterator[str]:
+        """Yield whether the same request would fit today, and why not at the time."""
+        yield self.today()
+        yield from self.why_different()
+        yield from self.notes
+
+    def headline(self) -> str:
+        """Return the sentence with the failure, its time and the number of servers."""
+        failed, failure = self.failed, self.failed.failure
+        what = _HEADLINES.get(failure.cause, 'failed')
+        at = f' at {failure.at[:16].replace("T", " ")} UTC' if failure.at else ''
+        least = 'at least ' if failed.is_number_at_least else ''
+        together = f' (one of {least}{failed.number} servers requested together)'
+        deleted = ', and is deleted' if failed.status == 'DELETED' else ''
+        return f'{failed.name} {what}{at}{together if failed.number > 1 else ""}{deleted}.'
+
+    def _fit(self) -> Iterator[str]:
+        """Yield how many servers of a request fit, and the constraint that limits the number."""
+        decision, is_whole = self.decision, self.failed.failure.cause is Cause.NO_HOST
+        if decision.wanted == 1 and decision.fits is False:
+            yield f'No host takes it: {limits(decision)}.'
+        elif decision.fits is False:
+            whole = 'Nova places such a request as a whole. ' if is_whole else ''
+            number = min(decision.capacity or 0, decision.wanted)
+            yield f'{whole}{number} of {decision.wanted} fit: {limits(decision)}.'
+
+    def today(self) -> str:
+        """Return whether the same request would fit today, and what the failed servers take."""
+        decision = self.decision
+        words = 'The same request would fail today.'
+        if decision.fits is None:
+            words = 'Whether the same request would fit today is not known.'
+        elif decision.fits_by_upper_bound:
+            words = f'The same request may fit today: {", ".join(decision.at_most)}.'
+        elif decision.fits:
+            after = ', after the failed servers are deleted' if self.must_delete_first else ''
+            words = f'The same request would fit today{after}.'
+        counts = ', '.join(self._counts())
+        return f'{words} {_names(self.failed)} still count: {counts}.' if counts else words
+
+    def _counts(self) -> Iterator[str]:
+        """Yield the part of each limited quota that the failed servers take."""
+        remaining, quotas = self.failed.remaining, self.resolved.snapshot.quotas or {}
+        nouns = {INSTANCES: 'instances'}
+        if self.resolved.server_group is not None:
+            nouns[SERVER_GROUP_MEMBERS] = 'group members'
+        for kind, noun in nouns.items():
+            limit = quotas[kind].limit if kind in quotas else None
+            if remaining and limit is not None:
+                yield f'{len(remaining)} of {limit} {noun}'
+
+    def why_different(self) -> Iterator[str]:
+        """Yield the causes that apply if Nova found no host, and the planner finds hosts now."""
+        cause, changes = self.failed.failure.cause, self.failed.changes
+        if not self.decision.fits or cause not in (Cause.NO_HOST, Cause.RETRIES, Cause.NOT_SHOWN):
+            return
+        assumptions = self.decision.assumptions
+        decisive = [item for item in assumptions if item.code == ASSUMED.code] or assumptions
+        assumed = ', '.join(item.text for item in decisive)
+        if cause is Cause.RETRIES:
+            yield _RACE
+        elif changes or not assumed:
+            what = f': {"; ".join(changes)}' if changes else ''
+            yield f'The cloud has changed since{what}. {_NO_RECORD}'
+        else:
+            wrong = f'an assumption is wrong on this cloud: {assumed}. Pass --nova-conf.'
+            yield f'Unless the cloud has changed since, {wrong} {_NO_RECORD}'
+
+    def remedies(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield what would help, each with its commands, the smallest change first."""
+        decision, failed = self.decision, self.failed
+        fits_some = decision.fits is False and bool(decision.capacity)
+        number = len(failed.remaining)
+        delete = f'delete the {f"{number} servers" if number > 1 else "server"}, then '
+        if self.must_delete_first and decision.fits:
+            ids = ' '.join(each.id for each in failed.remaining)
+            yield f'{delete}request the same again', [f'openstack server delete {ids}']
+        elif fits_some:
+            yield f'{delete if number else ""}request {decision.capacity}', ()
+        for remedy in decision.remedies:
+            yield str(remedy), remedy.commands
+
+    def as_dict(self, *, skipped: bool = True) -> dict[str, Any]:
+        """Return the explanation as plain values: its own keys, and those of the decision."""
+        failed, failure = self.failed, self.failed.failure
+        named = ('id', 'name', 'status')
+        cause = {'cause': failure.cause.value, 'is_placement': failure.cause in MODELLED}
+        own = {
+            'server': {key: getattr(failed, key) for key in named},
+            'failure': {**asdict(failure), **cause},
+            'requested': failed.number,
+            'requested_is_lower_bound': failed.is_number_at_least,
+            'siblings': [{key: getattr(each, key) for key in named} for each in failed.siblings],
+            'explanation': list(self.sentences()),
+            'must_delete_first': self.must_delete_first,
+            'changes': list(failed.changes),
+            'hidden': dict(failed.hidden),
+            'requirements': list(self.requirements),
+        }
+        return own | self.decision.as_dict(skipped=skipped)
+
+
+def explain(
+    failed: FailedServer,
+    question: Question,
+    view: CloudView,
+    constraints: Sequence[Constraint],
+    host: str | None = None,
+) -> Explanation:
+    """Decide the request of a failed server again, without the servers that failed.
+
+    :param question: that of :func:`~senlin_affinity.preflight.failed_server.question_of`.
+    :param host: the only host that the request allows; None: any.
+    """
+    notes: list[str] = []
+    question = _with_known_group(question, view.snapshot, notes)
+    snapshot = view.snapshot
+    if failed.flavor is not None and question.flavor == failed.flavor_name:
+        snapshot = _with_flavor(snapshot, failed.flavor, notes)
+    if host is not None:
+        snapshot = _only_on(snapshot, host)
+    resolved = ask(question, replace(view, snapshot=snapshot))
+    notes += (f'Not modelled: {what}.' for what in unmodelled(resolved))
+    counted = None
+    if failed.remaining:
+        counted = planner.decide(resolved, constraints, remedies=False)
+        snapshot = without(resolved, failed)
+        resolved = ask(question, replace(view, snapshot=snapshot))
+    decision = planner.decide(resolved, constraints)
+    group = resolved.server_group
+    if failed.number > 1 and failed.failure.is_by_filters and group is not None:
+        notes += [_STILL_COUNTED] if group.policy == ANTI_AFFINITY else []
+    required = (*_needs(resolved), *disclosure.requirements(resolved, constraints))
+    return Explanation(failed, resolved, decision, counted, (*notes,), required)
+
+
+def without(resolved: ResolvedRequest, failed: FailedServer) -> CloudSnapshot:
+    """Return the snapshot without the failed servers in its server groups and quotas.
+
+    They have no host and no allocation. If nova.conf says that Nova reads the usage of cores and
+    ram from Placement, they count there in instances only.
+    """
+    snapshot, flavor = resolved.snapshot, resolved.flavor
+    ids = {each.id for each in failed.remaining}
+    number = len(ids)
+    is_by_placement = resolved.option(USAGE) or resolved.option(DRIVER) != DRIVER.default
+    figures = {INSTANCES: number}
+    if flavor is not None and not is_by_placement:
+        figures |= {CORES: number * flavor.vcpus, RAM: number * flavor.ram}
+    is_of_user = failed.user_id in (None, snapshot.user_id)
+    quotas = snapshot.quotas and {
+        name: _less(quota, figures.get(name, 0), is_of_user=is_of_user)
+        for name, quota in snapshot.quotas.items()
+    }
+    groups = snapshot.server_groups and tuple(
+        replace(group, members=tuple(each for each in group.members if each.server not in ids))
+        for group in snapshot.server_groups
+    )
+    return replace(snapshot, quotas=quotas, server_groups=groups)
+
+
+def limits(decision: Decision) -> str:
+    """Return what limits the number of servers, without host names.
+
+    That are the rejections of the request; else the most frequent rejection of the hosts that take
+    servers, or of those that come closest: in the right zone, and enabled.
+    """
+    of_request = [each for each in decision.request.values() if not each]
+    if of_request:
+        return '; '.join(sentence(each, decision.reasons) for each in of_request)
+    hosts = [each for each in decision.hosts if each.rejected_by is not None]
+    hosts = [each for each in hosts if each.placed] or hosts
+    for constraint in ('availability_zone', 'host_state'):
+        hosts = [each for each in hosts if each.rejected_by != constraint] or hosts
+    verdicts = (report.verdicts[report.rejected_by or ''] for report in hosts)
+    counts = Counter(in_short(verdict, decision) for verdict in verdicts)
+    if not counts:
+        return 'there is no host'
+    ((words, number),) = counts.most_common(1)
+    return f'{words} ({number} of {len(decision.hosts)} hosts)'
+
+
+def in_short(verdict: Verdict, decision: Decision) -> str:
+    """Return the sentence of a rejection, equal for hosts that are rejected alike."""
+    facts, for_owner = dict(verdict.facts), decision.reasons[verdict.code].for_owner
+    with contextlib.suppress(KeyError):
+        if words := _SHORT.get(verdict.code) or for_owner:
+            return words.format_map(facts)
+    return sentence(verdict, decision.reasons)
+
+
+def _needs(resolved: ResolvedRequest) -> Iterator[str]:
+    """Yield what the flavor and the image require of a host."""
+    flavor, properties = resolved.flavor, resolved.image_properties
+    if flavor is not None:
+        specs = ''.join(f', {key}={value}' for key, value in flavor.extra_specs.items())
+        sizes = f'{flavor.vcpus} VCPU, {flavor.ram} MiB of memory, {flavor.disk} GiB of disk'
+        yield f'flavor {flavor.name}: {sizes}{specs}'
+    if properties:
+        yield f'image: {", ".join(f"{key}={value}" for key, value in properties.items())}'
+
+
+def _with_known_group(question: Question, snapshot: CloudSnapshot, notes: list[str]) -> Question:
+    """Return the question without a server group that no longer exists, and note it."""
+    group, known = question.server_group, snapshot.server_groups
+    if group is None or known is None or any(group in (each.id, each.name) for each in known):
+        return question
+    notes.append(f'Server group {group} no longer exists. The answer is about no server group.')
+    return replace(question, server_group=None)
+
+
+def _with_flavor(snapshot: CloudSnapshot, then: Flavor, notes: list[str]) -> CloudSnapshot:
+    """Return the snapshot with the flavor as it was at the request; note a difference."""
+    listed = snapshot.flavors or ()
+    now = next((each for each in listed if each.name == then.name), None)
+    used = then if now is None else replace(then, id=now.id, is_shared=now.is_shared)
+    if used != now and snapshot.flavors is not None:
+        what = 'no longer exists' if now is None else 'has changed since'
+        notes.append(f'Flavor {then.name} {what}. The answer is about the flavor of the request.')
+    return replace(snapshot, flavors=(used, *(each for each in listed if each is not now)))
+
+
+def _only_on(snapshot: CloudSnapshot, host: str) -> CloudSnapshot:
+    """Return the snapshot with one host, which the request names."""
+    found = snapshot.hosts and tuple(each for each in snapshot.hosts if each.host == host)
+    if found == ():
+        raise InvalidSpec(f'there is no host {host!r}', 'host')
+    return replace(snapshot, hosts=found)
+
+
+def _less(quota: Quota, number: int, *, is_of_user: bool) -> Quota:
+    """Return the quota with a lower usage."""
+    of_user = quota.of_user
+    if of_user is not None and is_of_user:
+        of_user = _less(of_user, number, is_of_user=False)
+    used = None if quota.used is None else max(0, quota.used - number)
+    return replace(quota, used=used, of_user=of_user)
+
+
+def _names(failed: FailedServer) -> str:
+    """Return the names of the failed servers: 'web-1', 'web-1 and web-2', 'web-1 to web-4'."""
+    names = [each.name for each in failed.remaining]
+    return ' and '.join(names) if len(names) < 3 else f'{names[0]} to {names[-1]}'

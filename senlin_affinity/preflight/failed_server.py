@@ -1,0 +1,171 @@
+"""Describe a server whose creation failed, and the request that created it.
+
+``cloud.failed_servers`` fetches a :class:`FailedServer`; :func:`question_of` turns it into the
+question whether the same request would fit now.
+
+Example::
+
+    cause_of('No valid host was found. There are not enough hosts available.') is Cause.NO_HOST
+    cause_of('Build of instance 5c0f aborted: Volume 7d2a did not finish') is Cause.VOLUME
+
+Units: times are ISO 8601 in UTC, as Nova writes them. A None is unknown, or not specified.
+
+Source: the messages of ``nova.exception``, which Nova stores as the fault of the server. In
+``nova.scheduler.manager``, "No valid host was found." has an empty reason if Placement returns no
+allocation candidate, and "There are not enough hosts available." if the filters leave too few.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.image import Image
+from senlin_affinity.model.server_group import DELETED
+from senlin_affinity.policy import profile
+from senlin_affinity.preflight.question import Question
+
+
+class Cause(enum.Enum):
+    """The kind of a failure, by Nova's message. The values are public: JSON contains them."""
+
+    NO_HOST = 'no_host'
+    RETRIES = 'retries'
+    QUOTA = 'quota'
+    VOLUME = 'volume'
+    PORT = 'port'
+    IMAGE = 'image'
+    BUILD = 'build'
+    NOT_SHOWN = 'not_shown'
+    OTHER = 'other'
+
+
+#: The causes that the preflight models: the placement of the server, and the quotas.
+MODELLED = (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN)
+#: The first pattern that a message contains names its cause.
+_MESSAGES = (
+    (Cause.RETRIES, r'^Exceeded maximum number of retries'),
+    (Cause.NO_HOST, r'^No valid host was found'),
+    (Cause.QUOTA, r'^Quota exceeded|^Maximum number of'),
+    (Cause.VOLUME, r'volume|block device|cinder'),
+    (Cause.PORT, r'\bports?\b|network|neutron'),
+    (Cause.IMAGE, r'\bimage\b|glance'),
+    (Cause.BUILD, r'^Build of instance'),
+)
+#: The reason in "No valid host was found. ..." if Placement returned candidates.
+_FILTERED = 'There are not enough hosts available'
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The failure of a creation: Nova's message (None: not shown), its time and the hosts tried."""
+
+    cause: Cause
+    message: str | None = None
+    at: str | None = None
+    tried: tuple[str, ...] = ()
+
+    @property
+    def is_by_filters(self) -> bool | None:
+        """Whether the filters left too few hosts; False: Placement had no candidate."""
+        if self.cause is not Cause.NO_HOST or self.message is None:
+            return None
+        return _FILTERED in self.message
+
+
+@dataclass(frozen=True)
+class Sibling:
+    """A server of the same request, the explained one included."""
+
+    id: str
+    name: str
+    status: str
+    is_failed: bool = True
+
+
+@dataclass(frozen=True)
+class FailedServer:
+    """A failed server, and its request as far as Nova returns it.
+
+    * ``flavor`` is the embedded one (its id is the name), or None; ``flavor_name`` is its name or
+      id. ``image`` is None for a server that boots from a volume, and if the image is unknown.
+    * ``hints`` are without ``group``, which is ``server_group``, an id.
+    * ``siblings`` are the servers of the request. ``number`` is their number at the request, of
+      which Nova may show fewer; ``is_number_at_least``: there may have been more.
+    * ``hidden`` maps the option with which the user can specify a part of the request to a sentence
+      about the part that Nova does not return.
+    * ``changes`` are changes of the cloud since the failure.
+    """
+
+    id: str
+    name: str
+    status: str
+    failure: Failure
+    project_id: str | None = None
+    user_id: str | None = None
+    flavor: Flavor | None = None
+    flavor_name: str | None = None
+    image: Image | None = None
+    is_volume_booted: bool = False
+    availability_zone: str | None = None
+    server_group: str | None = None
+    hints: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    siblings: tuple[Sibling, ...] = ()
+    number: int = 1
+    is_number_at_least: bool = False
+    hidden: Mapping[str, str] = field(default_factory=dict, hash=False)
+    changes: tuple[str, ...] = ()
+
+    @property
+    def remaining(self) -> tuple[Sibling, ...]:
+        """The failed servers that still exist: members of the group, and counted in quotas."""
+        return tuple(each for each in self.siblings if each.is_failed and each.status != DELETED)
+
+    @property
+    def wanted(self) -> int:
+        """The number of servers to request again: those of the request that did not start."""
+        return max(1, self.number - sum(not each.is_failed for each in self.siblings))
+
+
+def cause_of(message: str | None) -> Cause:
+    """Return the cause that a message of Nova names; NOT_SHOWN for None."""
+    if message is None:
+        return Cause.NOT_SHOWN
+    found = (cause for cause, pattern in _MESSAGES if re.search(pattern, message, re.IGNORECASE))
+    return next(found, Cause.OTHER)
+
+
+def question_of(failed: FailedServer, given: Question) -> Question:
+    """Return the question whether the same request would fit now.
+
+    :param given: the settings of the cloud, and the parts of the request that the user specifies,
+        which override those of Nova; a count of 0 is not specified. Nova runs no filter for a
+        forced host: an ``availability_zone`` of the form ``zone:host``.
+    """
+    flavor = given.flavor or failed.flavor_name
+    if flavor is None:
+        words = (
+            'is deleted, and Nova shows only its actions: specify its request, at least --flavor'
+        )
+        raise InvalidSpec(f'{failed.name} {words}')
+    hints = {**failed.hints, **given.scheduler_hints}
+    hinted = profile.group_hint({'scheduler_hints': hints})
+    is_forced = ':' in (given.availability_zone or '')
+    zone = failed.availability_zone if given.availability_zone is None else given.availability_zone
+    return replace(
+        given,
+        count=given.count or failed.wanted,
+        flavor=flavor,
+        server_group=given.server_group or hinted or failed.server_group,
+        availability_zone=None if is_forced else zone,
+        image=given.image or failed.image,
+        is_volume_booted=given.is_volume_booted or (failed.is_volume_booted and not given.image),
+        project_id=failed.project_id,
+        enabled_filters=() if is_forced else given.enabled_filters,
+        scheduler_hints={key: value for key, value in hints.items() if key != 'group'},
+    )

@@ -1,0 +1,450 @@
+"""``server explain`` on a real Nova whose servers fail in many ways, for an admin and a tenant.
+
+Each kind fails alone and as one of several servers of a request. Then each remedy with commands is
+carried out, as printed, and the same request succeeds.
+
+The sandbox has no networks, so no port can fail; a volume fails, because it has no Cinder. nova-api
+answers 400 for an unknown zone and creates no server, so the zone goes after the failure.
+"""
+
+import contextlib
+import json
+from types import SimpleNamespace
+
+import pytest
+import requests
+
+from senlin_affinity.model.request import DEFAULT_FILTERS, PlacementRequest
+from senlin_affinity.sandbox.cloud import SandboxCloud
+from tests.support import command as commands
+from tests.support.remedying import restored
+from tests.support.waiting import until
+
+RAM = 128
+FILTERS = (
+    *DEFAULT_FILTERS,
+    *('AggregateInstanceExtraSpecsFilter', 'SameHostFilter', 'DifferentHostFilter'),
+)
+DISABLED = 'cmp-3'
+FAST, LICENSED = 'CUSTOM_FAST', 'CUSTOM_LICENSED'
+
+
+def host(room, zone, **more):
+    return {'memory_mb': room * RAM, 'availability_zone': zone, **more}
+
+
+HOSTS = {
+    'cmp-1': host(2, 'az-1'),
+    'cmp-2': host(2, 'az-1'),
+    DISABLED: host(4, 'az-1', disabled=True),
+    'cmp-4': host(2, 'az-2', aggregates={'licensed': {f'trait:{LICENSED}': 'required'}}),
+    'cmp-5': host(1, 'az-5', aggregates={'ssd': {'ssd': 'true'}}),
+}
+FLAVORS = {
+    'tiny': {'id': 'tiny', 'ram': RAM},
+    'big': {'id': 'big', 'ram': 5 * RAM},
+    'fast': {'id': 'fast', 'ram': RAM, 'extra_specs': {f'trait:{FAST}': 'required'}},
+    'ssd': {
+        'id': 'ssd',
+        'ram': RAM,
+        'extra_specs': {'aggregate_instance_extra_specs:ssd': 'true'},
+    },
+}
+OPTIONS = {'scheduler': {'enable_isolated_aggregate_filtering': True}}
+USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    with SandboxCloud(HOSTS, flavors=FLAVORS, filters=FILTERS, nova_options=OPTIONS) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(cloud):
+    with restored(cloud, HOSTS, DISABLED) as operator:
+        yield operator
+
+
+@pytest.fixture
+def tenant(cloud, operator):
+    return Tenant(cloud, operator)
+
+
+@pytest.fixture
+def explain(cloud, tmp_path):
+    """``explain('demo', 'web-1', ...)``: the finished command, as JSON unless options say else."""
+    (tmp_path / 'clouds.yaml').write_text(cloud.clouds_yaml())
+    conf = str(cloud.log_dir / 'nova.conf')
+
+    def run(user, server, *options, nova_conf=True):
+        known = ('--nova-conf', conf) if user == 'admin' and nova_conf else ()
+        line = ('--os-cloud', USERS[user], 'server', 'explain', server, *known, *options)
+        return commands.run(*line, folder=tmp_path, COLUMNS='80')
+
+    return run
+
+
+class Tenant:
+    """A user of the sandbox who creates servers, and an administrator who changes it meanwhile."""
+
+    def __init__(self, cloud, operator):
+        self.cloud, self.operator = cloud, operator
+        self.compute = cloud.connection('demo').compute
+        self.project = cloud.connection('demo').current_project_id
+
+    def request(self, name, number=1, hints=None, **body):
+        """Request so many servers together; they are all returned when Nova has finished."""
+        new = {'name': name, 'flavorRef': 'tiny', 'imageRef': self.cloud.image_id, **body}
+        new |= {'networks': 'none', 'min_count': number, 'max_count': number}
+        hints = {'os:scheduler_hints': hints} if hints else {}
+        answer = self.compute.post('/servers', json={'server': new, **hints}, microversion='2.37')
+        assert answer.status_code == 202, answer.text
+        return lambda: self.finished(name, number)
+
+    def finished(self, name, number):
+        """The servers of a request, when Nova has finished."""
+
+        def ended():
+            pattern = f'^{name}$' if number == 1 else f'^{name}-[0-9]+$'
+            found = list(self.compute.servers(name=pattern))
+            is_over = all(each.status in ('ACTIVE', 'ERROR') for each in found)
+            return found if len(found) == number and is_over else None
+
+        return until(ended, 60, f'{number} servers {name}\n{self.cloud.logs()}')
+
+    def runs(self, name, number=1, hints=None, **body):
+        """Servers that run."""
+        found = self.request(name, number, hints, **body)()
+        assert {each.status for each in found} == {'ACTIVE'}
+        return found
+
+    def group(self, policy='anti-affinity'):
+        return self.compute.create_server_group(name='web', policy=policy).id
+
+    @contextlib.contextmanager
+    def scheduling_held(self):
+        """nova-scheduler waits for Placement within the block."""
+        with requests.Session() as session:
+            session.trust_env = False
+            faults = f'{self.cloud.base_url}/_sandbox/faults'
+            hold = {'service': 'placement', 'path': '/allocation_candidates', 'status': None}
+            assert session.post(faults, json=hold | {'is_held': True, 'times': None}).ok
+            yield lambda number: until(lambda: self._held(session) >= number, 30, 'it waits')
+            session.delete(faults)
+
+    def _held(self, session):
+        known = session.get(f'{self.cloud.base_url}/_sandbox/requests').json()
+        return sum(
+            each['path'] == '/allocation_candidates' and each['status'] is None for each in known
+        )
+
+    def two_minutes_pass(self):
+        """nova-scheduler forgets the servers of a failed request, which an explanation names."""
+        with requests.Session() as session:
+            session.trust_env = False
+            assert session.put(f'{self.cloud.base_url}/_nova/servers', json={}).ok
+
+    def clear(self):
+        """Delete all servers."""
+        for server in list(self.compute.servers()):
+            self.compute.delete_server(server, ignore_missing=True)
+        until(lambda: not list(self.compute.servers()), 60, 'no server is left')
+        self.operator.remove_servers()
+
+    def limit(self, instances):
+        """Let the project have so many instances."""
+        body = {'quota_set': {'instances': instances, 'force': True}}
+        assert self.operator.compute.put(f'/os-quota-sets/{self.project}', json=body).ok
+
+
+# --- the kinds: each sets the cloud up, and returns the request that fails
+
+
+def no_free_capacity(tenant, number):
+    if number == 1:
+        return {'flavorRef': 'big'}
+    tenant.runs('before', 4 - number + 1, availability_zone='az-1')
+    return {'availability_zone': 'az-1'}
+
+
+def missing_trait(_tenant, _number):
+    return {'flavorRef': 'fast'}
+
+
+def aggregate_constraint(tenant, _number):
+    tenant.runs('before', availability_zone='az-5')
+    return {'flavorRef': 'ssd'}
+
+
+def group_full(tenant, number):
+    hints = {'group': tenant.group()}
+    if number == 1:
+        tenant.runs('before', 2, hints, availability_zone='az-1')
+    return {'availability_zone': 'az-1', 'hints': hints}
+
+
+def disabled_hosts(tenant, _number):
+    tenant.runs('before', 4, availability_zone='az-1')
+    return {'availability_zone': 'az-1'}
+
+
+def image_property(tenant, _number):
+    images = tenant.operator.connection.image
+    made = images.post('/images', json={'name': 'xen', 'img_hv_type': 'xen'})
+    return {'imageRef': made.json()['id']}
+
+
+def reserved_hosts(_tenant, _number):
+    return {'availability_zone': 'az-2'}
+
+
+def different_host(tenant, _number):
+    found = tenant.runs('before', 2, {'group': tenant.group()}, availability_zone='az-1')
+    hints = {'different_host': [each.id for each in found]}
+    return {'availability_zone': 'az-1', 'hints': hints}
+
+
+#: The request, and the first rejection of hosts with which the explanation has to agree.
+KINDS = {
+    no_free_capacity: {'cmp-1': ('resources.exhausted', 'resources.too_large')},
+    missing_trait: {'cmp-1': 'traits.missing', 'cmp-5': 'traits.missing'},
+    aggregate_constraint: {
+        'cmp-1': 'aggregate_metadata.nova_missing_key',
+        'cmp-5': 'resources.exhausted',
+    },
+    group_full: {'cmp-1': 'server_group.host_full', DISABLED: 'host_state.disabled'},
+    disabled_hosts: {'cmp-1': 'resources.exhausted', DISABLED: 'host_state.disabled'},
+    image_property: {'cmp-1': 'image_hypervisor.unsupported'},
+    reserved_hosts: {'cmp-4': 'reservations.isolated', 'cmp-1': 'availability_zone.other_zone'},
+    different_host: {'cmp-1': 'scheduler_hints.different_host'},
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('number', [1, 3])
+@pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
+def test_a_placement_failure_is_explained_and_each_remedy_helps(
+    kind, number, cloud, tenant, explain
+):
+    found = fail(tenant, kind, number)[1]
+    said = check_admin(explain, found, KINDS[kind])
+    check_tenant(explain, found)
+    enough = [each for each in said['remedies'] if each['capacity'] >= number]
+    for remedy in (each for each in enough if each['commands']):
+        with restored(cloud, HOSTS, DISABLED):
+            carry_out(tenant, remedy, *fail(tenant, kind, number))
+
+
+def fail(tenant, kind, number):
+    """The request of a kind, and its servers, of which none runs; the first of all is cleared."""
+    tenant.clear()
+    body = kind(tenant, number)
+    found = tenant.request('web', number, **body)()
+    assert {each.status for each in found} == {'ERROR'}
+    return body, found
+
+
+def check_admin(explain, found, codes):
+    """The administrator reads the request, the hosts, and that it would fail again."""
+    done = explain('admin', found[-1].id, '-f', 'json')
+    said = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, said['fits']) == (3, '', False)
+    assert (said['failure']['cause'], said['failure']['is_placement']) == ('no_host', True)
+    assert (said['requested'], said['wanted']) == (len(found), len(found))
+    assert {each['id'] for each in said['siblings']} == {each.id for each in found}
+    reports = {each['host']: each['code'] for each in said['hosts']}
+    for name, code in codes.items():
+        assert reports[name] in ((code,) if isinstance(code, str) else code), name
+    text = explain('admin', found[-1].id).stdout
+    assert text.startswith(f'{found[-1].name} found no host at ')
+    assert '\nThe same request would fail today.' in text
+    return said
+
+
+def check_tenant(explain, found):
+    """The tenant reads the own request, and nothing about hosts."""
+    done = explain('demo', found[-1].name, '-f', 'json')
+    said = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, said['fits']) == (1, '', None)
+    assert (said['requested'], said['failure']['cause']) == (len(found), 'no_host')
+    assert said['hosts'] == said['placements'] == said['failure']['tried'] == []
+    text = explain('demo', found[-1].name).stdout
+    assert 'What the request requires of a host\n  flavor ' in text
+    assert 'cmp-' not in done.stdout + text
+
+
+def carry_out(tenant, remedy, body, failed):
+    """Run the commands; then the same request, or the one that the remedy changes, succeeds."""
+    hints, number = body.get('hints', {}), len(failed)
+    tenant.operator.run(f'openstack server delete {" ".join(each.id for each in failed)}')
+    request = PlacementRequest(number, body.get('flavorRef', 'tiny'), hints.get('group'))
+    then = tenant.operator.carry_out(SimpleNamespace(**remedy), request)
+    tenant.two_minutes_pass()
+    group = {'group': then.server_group} if then.server_group else {}
+    changed = {**body, 'flavorRef': then.flavor, 'hints': {**hints, **group}}
+    found = tenant.request('again', number, **changed)()
+    faults = [each.fault for each in found]
+    assert {each.status for each in found} == {'ACTIVE'}, (remedy, faults)
+
+
+# --- other failures
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('number', [1, 2])
+def test_a_quota_at_the_late_check(number, tenant, explain):
+    with tenant.scheduling_held() as waits_for:
+        finished = tenant.request('late', number)
+        waits_for(1)
+        tenant.limit(number - 1)
+    failed = finished()
+    for user in ('admin', 'demo'):
+        done = explain(user, failed[0].id, '-f', 'json')
+        said = json.loads(done.stdout)
+        # Also a tenant knows the quotas.
+        assert (done.returncode, said['fits']) == (3, False)
+        assert (said['requested'], said['failure']['cause']) == (number, 'quota')
+        assert 'quota.instances' in said['line']
+        assert f'still count: {number} of {number - 1} instances' in said['explanation'][-1]
+    said = json.loads(explain('admin', failed[0].id, '-f', 'json').stdout)
+    (remedy,) = (each for each in said['remedies'] if each['code'] == 'quota')
+    carry_out(tenant, remedy, {}, failed)
+
+
+@pytest.mark.long
+def test_siblings_that_are_deleted_already(tenant, explain):
+    """As Heat does it; also the last of them, which neither a name nor an id shows to tenants."""
+    hints = {'group': tenant.group()}
+    found = tenant.request('heat', 3, hints, availability_zone='az-1')()
+    for number in range(3):
+        tenant.compute.delete_server(found[number])
+        until(lambda: len(list(tenant.compute.servers())) == 2 - number, 30, 'it is gone')  # noqa: B023
+        last = found[-1]
+        said = json.loads(explain('admin', last.id, '-f', 'json').stdout)
+        assert (said['requested'], said['wanted'], said['fits']) == (3, 3, False)
+        assert said['failure']['cause'] == 'no_host'
+        for named in (last.id, last.name):
+            said = json.loads(explain('demo', named, '-f', 'json').stdout)
+            assert (said['requested'], said['wanted'], said['fits']) == (3, 3, None)
+            assert said['server']['id'] == last.id
+    assert said['failure']['cause'] == 'not_shown'
+
+
+@pytest.mark.long
+def test_a_zone_that_is_gone(tenant, explain):
+    tenant.runs('before', availability_zone='az-5')
+    (failed,) = tenant.request('web', availability_zone='az-5')()
+    compute = tenant.operator.compute
+    (aggregate,) = (each for each in compute.aggregates() if each.availability_zone == 'az-5')
+    for server in tenant.compute.servers(name='before'):
+        tenant.compute.delete_server(server)
+    until(lambda: not list(tenant.compute.servers(name='before')), 30, 'it is gone')
+    compute.remove_host_from_aggregate(aggregate, 'cmp-5')
+    try:
+        done = explain('admin', failed.id, '-f', 'json')
+        said = json.loads(done.stdout)
+        assert done.returncode == 3
+        assert {each['code'] for each in said['hosts']} <= {
+            'availability_zone.other_zone',
+            'availability_zone.not_in_aggregate',
+            'host_state.disabled',
+        }
+        (remedy,) = (each for each in said['remedies'] if each['code'] == 'aggregate_hosts')
+        assert remedy['commands'] == ['openstack aggregate add host az-5 cmp-5']
+    finally:
+        compute.add_host_to_aggregate(aggregate, 'cmp-5')
+    assert explain('admin', failed.id).returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('number', [1, 2])
+def test_a_failed_volume_is_no_failure_of_the_placement(number, tenant, explain):
+    device = {'boot_index': 0, 'uuid': tenant.cloud.image_id, 'source_type': 'image'}
+    device |= {'destination_type': 'volume', 'volume_size': 1}
+    failed = tenant.request('web', number, imageRef='', block_device_mapping_v2=[device])()
+    said = json.loads(explain('admin', failed[0].id, '-f', 'json').stdout)
+    assert (said['fits'], said['requested']) == (True, number)
+    assert (said['failure']['cause'], said['failure']['is_placement']) == ('volume', False)
+    assert set(said['failure']['tried']) <= {*HOSTS}
+    assert said['failure']['tried']
+    done = explain('demo', failed[0].id, '-f', 'json')
+    said = json.loads(done.stdout)
+    assert (said['fits'], said['failure']['cause'], said['failure']['tried']) == (
+        None,
+        'volume',
+        [],
+    )
+
+
+@pytest.mark.long
+def test_a_race(tenant, explain):
+    """nova-scheduler sends two servers of a group to the only host at the same time."""
+    compute = tenant.operator.compute
+    (service,) = compute.services(host='cmp-2', binary='nova-compute')
+    compute.disable_service(service, 'cmp-2', 'nova-compute')
+    hints = {'group': tenant.group()}
+    try:
+        with tenant.scheduling_held() as waits_for:
+            ends = [tenant.request(f'r{n}', 1, hints, availability_zone='az-1') for n in (1, 2)]
+            waits_for(2)
+        states = {each.status: each for finished in ends for each in finished()}
+        failed = states['ERROR']
+        done = explain('admin', failed.id, '-f', 'json')
+        said = json.loads(done.stdout)
+        assert (done.returncode, said['failure']['cause']) == (3, 'retries')
+        assert said['failure']['tried'] == ['cmp-1']
+        tenant.compute.delete_server(states['ACTIVE'])
+        until(lambda: len(list(tenant.compute.servers())) == 1, 30, 'it is gone')
+        until(lambda: explain('admin', failed.id).returncode == 0, 30, 'the host is free')
+        said = json.loads(explain('admin', failed.id, '-f', 'json').stdout)
+        assert said['explanation'][-1].startswith('This was a race')
+    finally:
+        compute.enable_service(service, 'cmp-2', 'nova-compute')
+
+
+@pytest.mark.long
+def test_an_assumption_is_wrong_or_the_cloud_has_changed(tenant, explain):
+    (kept,) = tenant.request('kept', availability_zone='az-2')()
+    done = explain('admin', kept.id, '-f', 'json', nova_conf=False)
+    said = json.loads(done.stdout)
+    assert (done.returncode, said['fits'], said['capacity_certain']) == (4, True, 0)
+    assert said['explanation'][-1].startswith('Unless the cloud has changed since, an assumption')
+    assert 'enable_isolated_aggregate_filtering' in said['explanation'][-1]
+    (before,) = tenant.runs('before', availability_zone='az-5')
+    (late,) = tenant.request('late', availability_zone='az-5')()
+    tenant.compute.delete_server(before)
+    until(lambda: not list(tenant.compute.servers(name='before')), 30, 'it is gone')
+    done = explain('admin', late.id, '-f', 'json')
+    said = json.loads(done.stdout)
+    assert (done.returncode, said['fits']) == (0, True)
+    assert said['changes'][0].startswith('1 server was deleted, the last at ')
+    assert said['explanation'][-1].startswith('The cloud has changed since: 1 server was deleted')
+    # Of a forced host, no filter runs; a requested one is the only host.
+    done = explain('admin', late.id, '--availability-zone', 'az-1:cmp-1', '-f', 'json')
+    assert [each['host'] for each in json.loads(done.stdout)['hosts']] == ['cmp-1']
+    requested = ('--host', 'cmp-1', '--availability-zone', 'az-1')
+    done = explain('admin', late.id, *requested, '-f', 'json')
+    assert json.loads(done.stdout)['fits'] is True
+
+
+@pytest.mark.long
+def test_what_cannot_be_explained_is_one_line(tenant, explain):
+    (runs,) = tenant.runs('runs')
+    (twin,) = tenant.request('twin', flavorRef='fast')()
+    tenant.request('twin-x', flavorRef='fast')()
+    for user in USERS:
+        for server, words in (
+            ('nobody', "there is no server 'nobody'"),
+            (tenant.project, f"there is no server '{tenant.project}'"),
+            (tenant.cloud.image_id, f"there is no server '{tenant.cloud.image_id}'"),
+            ('runs', 'runs is ACTIVE; its last action, create, succeeded'),
+            (runs.id, 'runs is ACTIVE; its last action, create, succeeded'),
+        ):
+            commands.check_refused(explain(user, server), words)
+    body = {'server': {'name': 'twin'}}
+    (other,) = tenant.compute.servers(name='twin-x')
+    assert tenant.compute.put(f'/servers/{other.id}', json=body).ok
+    done = explain('demo', 'twin')
+    commands.check_refused(done, "2 servers are called 'twin': use an id, such as ")
+    assert {twin.id, other.id} <= {*done.stderr.replace(',', ' ').split()}

@@ -1,0 +1,329 @@
+"""A failed server, its siblings and its request, by requests to an old and a new Nova.
+
+The bodies are those of a real Nova 34 (``tests/functional/test_server_explain.py``).
+"""
+
+import re
+
+import pytest
+
+from senlin_affinity.cloud import clients, failed_servers
+from senlin_affinity.model.errors import CloudError, InvalidSpec
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.preflight.failed_server import Cause
+from tests.support.edge import FORBIDDEN, Edge
+from tests.support.fake_glance import FakeGlance, FakeImage
+
+CREATED, FAILED = '2026-11-24T02:17:43Z', '2026-11-24T02:17:44Z'
+PROJECT, USER = 'demo-project', 'demo-id'
+IMAGE = '7c5a6d0e-5a2b-4f43-8a53-9d1f6f4c2e11'
+NO_HOST = 'No valid host was found. There are not enough hosts available.'
+FLAVOR = {
+    'vcpus': 1,
+    'ram': 128,
+    'disk': 1,
+    'ephemeral': 0,
+    'swap': 0,
+    'original_name': 'tiny',
+    'extra_specs': {'trait:CUSTOM_A': 'required'},
+}
+#: The fields of the extended attributes, which administrators read.
+ADMINISTRATORS = ('OS-EXT-SRV-ATTR:reservation_id', 'OS-EXT-SRV-ATTR:launch_index')
+#: The microversion in which a field of a server begins.
+SINCE = {
+    'flavor': 47,
+    'server_groups': 71,
+    'pinned_availability_zone': 96,
+    'properties': 98,
+    'scheduler_hints': 100,
+}
+
+
+def uuid(number):
+    return f'{number:08d}-0000-4000-8000-000000000000'
+
+
+def server(number=1, status='ERROR', **more):
+    """The body of a server; ``more`` overrides fields."""
+    body = {
+        'id': uuid(number),
+        'name': f'web-{number}',
+        'status': status,
+        'created': CREATED,
+        'tenant_id': PROJECT,
+        'user_id': USER,
+        'flavor': FLAVOR,
+        'image': {'id': IMAGE, 'properties': {'hw_architecture': 'x86_64'}},
+        'hostId': '',
+        'fault': {'code': 500, 'created': FAILED, 'message': NO_HOST},
+        'OS-EXT-AZ:availability_zone': 'az-1',
+        'OS-SRV-USG:launched_at': None,
+        'OS-SRV-USG:terminated_at': None,
+        'pinned_availability_zone': 'az-1',
+        'scheduler_hints': {'group': ['g'], 'different_host': ['s']},
+        'server_groups': ['g'],
+        'OS-EXT-SRV-ATTR:reservation_id': 'r-1',
+        'OS-EXT-SRV-ATTR:launch_index': number - 1,
+        **more,
+    }
+    if status == 'DELETED':
+        del body['fault'], body['server_groups']
+    return body
+
+
+def action(name='create', message='Error', request='req-1', time='2026-11-24T02:17:43.27'):
+    return {'action': name, 'message': message, 'request_id': request, 'start_time': time}
+
+
+class Story:
+    """Servers with their actions, behind an edge; ``asked`` are the requests for them."""
+
+    def __init__(self, servers, user='demo', version='2.100', actions=None, events=(), **more):
+        self.servers = {each['id']: each for each in servers}
+        self.user, self.events = user, list(events)
+        self.actions = actions or {each: [action()] for each in self.servers}
+        self.edge = Edge(version, user=user, **more)
+        self._version = int(version.partition('.')[2])
+
+    def find(self, named):
+        with self.edge as edge:
+            edge.answer('/servers/detail', self._list)
+            edge.answer('/servers/[^/]*', lambda _query: self._show(edge))
+            edge.answer('/servers/.*/os-instance-actions', lambda _query: self._actions(edge))
+            edge.answer('/servers/.*/os-instance-actions/.*', lambda _query: self._events())
+            connection = edge.connection()
+            try:
+                return failed_servers.find(clients.of(connection), named)
+            finally:
+                self.asked = [f'{each} {each.query}' for each in edge.nova.asked]
+
+    def _path(self, edge):
+        return edge.nova.asked[-1].path.split('/')
+
+    def _shown(self, body):
+        body = dict(body)
+        for name, version in SINCE.items():
+            if self._version < version:
+                body.pop(name, None)
+                if name == 'properties' and body.get('image'):
+                    body['image'] = {'id': body['image']['id']}
+                if name == 'flavor':
+                    body['flavor'] = {'id': 'tiny'}
+        if self.user == 'demo':
+            body = {key: value for key, value in body.items() if key not in ADMINISTRATORS}
+        return body
+
+    def _show(self, edge):
+        body = self.servers.get(self._path(edge)[2])
+        return 404 if body is None or body['status'] == 'DELETED' else {'server': self._shown(body)}
+
+    def _list(self, query):
+        if 'all_tenants' in query and self.user == 'demo':
+            return 403
+        found = list(self.servers.values())
+        if 'name' in query:
+            found = [each for each in found if re.search(query['name'], each['name'])]
+        if 'reservation_id' in query:
+            key = 'OS-EXT-SRV-ATTR:reservation_id'
+            found = [each for each in found if each[key] == query['reservation_id']]
+        if 'changes-since' not in query:
+            found = [each for each in found if each['status'] != 'DELETED']
+        lists = [self._shown(each) for each in found]
+        for each in lists:
+            each.pop('server_groups', None)
+        return {'servers': lists}
+
+    def _actions(self, edge):
+        known = self.actions.get(self._path(edge)[2])
+        return 404 if known is None else {'instanceActions': known}
+
+    def _events(self):
+        return {'instanceAction': {**action(), 'events': self.events}}
+
+
+def glance():
+    return FakeGlance(FakeImage('cirros', {'trait:CUSTOM_B': 'required'}, IMAGE))
+
+
+def test_the_request_of_a_failed_server():
+    story = Story([server(number) for number in (1, 2)], glance=glance())
+    found = story.find('web-1')
+    assert (found.id, found.name, found.status) == (uuid(1), 'web-1', 'ERROR')
+    assert (found.failure.cause, found.failure.message) == (Cause.NO_HOST, NO_HOST)
+    assert found.failure.at == FAILED
+    specs = FLAVOR['extra_specs']
+    assert found.flavor == Flavor('tiny', 'tiny', 1, 128, 1, extra_specs=specs)
+    assert found.image.properties == {'hw_architecture': 'x86_64', 'trait:CUSTOM_B': 'required'}
+    assert (found.availability_zone, found.server_group) == ('az-1', 'g')
+    assert found.hints == {'different_host': ['s']}
+    assert [each.name for each in found.siblings] == ['web-1', 'web-2']
+    assert (found.number, found.is_number_at_least) == (2, False)
+    assert (found.project_id, found.user_id, found.hidden) == (PROJECT, USER, {})
+    assert len(story.asked) <= 12
+
+
+def test_an_administrator_finds_siblings_by_their_reservation():
+    events = [
+        {'event': 'compute__do_build_and_run_instance', 'result': 'Success', 'host': 'cmp-1'},
+        {'event': 'compute__do_build_and_run_instance', 'result': 'Success', 'host': 'cmp-2'},
+    ]
+    servers = [
+        server(1),
+        server(2, 'DELETED'),
+        server(4, 'ACTIVE', **{'OS-SRV-USG:launched_at': FAILED}),
+    ]
+    story = Story(servers, user='admin', glance=glance(), events=events)
+    found = story.find(uuid(1))
+    assert [(each.name, each.is_failed) for each in found.siblings] == [
+        ('web-1', True),
+        ('web-2', True),
+        ('web-4', False),
+    ]
+    assert (found.number, found.is_number_at_least, found.wanted) == (4, True, 3)
+    assert found.failure.tried == ('cmp-1', 'cmp-2')
+    assert [*found.hidden] == ['--host']
+    assert len(story.asked) <= 12
+
+
+def test_a_tenant_queries_the_actions_of_at_most_20_servers():
+    story = Story([server(number) for number in range(1, 31)], glance=glance())
+    found = story.find('web-7')
+    asked = [each for each in story.asked if 'os-instance-actions ' in each]
+    assert len(asked) == 1 + failed_servers.MOST
+    assert (found.number, found.is_number_at_least) == (21, True) or found.number > 21
+
+
+def test_servers_of_other_requests_are_no_siblings():
+    later = server(2, created='2026-11-24T02:17:46Z')
+    larger = server(3, flavor={**FLAVOR, 'ram': 256})
+    other = server(4)
+    story = Story([server(1), later, larger, other], glance=glance())
+    story.actions[other['id']] = [action(request='req-2')]
+    found = story.find('web-1')
+    assert [each.name for each in found.siblings] == ['web-1']
+    assert (found.number, found.is_number_at_least) == (1, False)
+    assert sum('os-instance-actions ' in each for each in story.asked) == 2
+
+
+def test_a_late_quota_leaves_no_actions():
+    """Nova puts such servers into cell0 without any."""
+    fault = {'message': 'Quota exceeded for instances: Requested 2', 'created': FAILED}
+    servers = [server(1, fault=fault), server(2, fault=fault), server(3)]
+    story = Story(servers, glance=glance(), actions={uuid(3): [action()], uuid(1): [], uuid(2): []})
+    found = story.find('web-1')
+    assert found.failure.cause is Cause.QUOTA
+    assert [each.name for each in found.siblings] == ['web-1', 'web-2']
+
+
+@pytest.mark.parametrize('named', ['web-1', uuid(1)])
+@pytest.mark.parametrize(('user', 'cause'), [('demo', Cause.NOT_SHOWN), ('admin', Cause.NO_HOST)])
+def test_a_deleted_server_is_listed(named, user, cause):
+    """Its fault is gone; an administrator reads the details of the event."""
+    event = {'event': 'conductor_schedule_and_build_instances', 'result': 'Error'}
+    event |= {'details': NO_HOST} if user == 'admin' else {}
+    actions = [action('delete', None, 'req-9', '2026-11-24T02:18:01.5'), action()]
+    story = Story([server(1, 'DELETED')], user, glance=glance(), events=[event])
+    story.actions[uuid(1)] = actions
+    found = story.find(named)
+    assert (found.status, found.failure.cause) == ('DELETED', cause)
+    assert (found.flavor_name, found.server_group) == ('tiny', 'g')
+    assert found.failure.at == '2026-11-24T02:17:43Z'
+
+
+def test_a_deleted_server_of_which_only_the_actions_are_left():
+    story = Story([], actions={uuid(1): [action('delete', None), action()]})
+    found = story.find(uuid(1))
+    assert (found.status, found.flavor_name) == ('DELETED', None)
+    assert {*found.hidden} == {'--flavor', '--hint', '--server-group', '--availability-zone'}
+
+
+@pytest.mark.parametrize(
+    ('version', 'hidden'),
+    [
+        ('2.100', set()),
+        ('2.98', {'--hint'}),
+        ('2.93', {'--availability-zone', '--hint'}),
+        ('2.60', {'--availability-zone', '--hint', '--server-group'}),
+        ('2.25', {'--availability-zone', '--hint', '--server-group'}),
+    ],
+)
+def test_what_an_older_nova_does_not_return(version, hidden):
+    found = Story([server(1)], version=version, glance=glance()).find('web-1')
+    assert {*found.hidden} == hidden
+    assert found.flavor_name == 'tiny'
+    assert (found.flavor is None) is (version == '2.25')
+    # A server that found no host has the requested zone.
+    assert found.availability_zone == 'az-1'
+
+
+def test_the_zone_of_a_host_is_not_the_requested_one():
+    fault = {'message': 'Exceeded maximum number of retries. x', 'created': FAILED}
+    found = Story([server(1, fault=fault)], version='2.93', glance=glance()).find('web-1')
+    assert found.availability_zone is None
+
+
+def test_an_image_that_glance_does_not_show():
+    found = Story([server(1)], glance=FakeGlance()).find('web-1')
+    assert found.image.properties == {'hw_architecture': 'x86_64'}
+    assert [*found.hidden] == ['--image-property']
+
+
+def test_a_server_that_boots_from_a_volume():
+    found = Story([server(1, image='')]).find('web-1')
+    assert (found.is_volume_booted, found.image) == (True, None)
+    assert [*found.hidden] == ['--image-property']
+
+
+@pytest.mark.parametrize(
+    ('body', 'actions', 'words'),
+    [
+        (
+            server(1, 'ACTIVE'),
+            [action(message=None)],
+            'is ACTIVE; its last action, create, succeeded',
+        ),
+        (
+            server(1, 'ERROR', **{'OS-SRV-USG:launched_at': CREATED}),
+            [action('resize', time='2026-12'), action(message=None)],
+            'is ERROR; its last action, resize, failed, and this command explains failed creations',
+        ),
+        (server(1, 'BUILD'), [], 'is BUILD: its creation did not fail'),
+    ],
+)
+def test_a_server_that_did_not_fail(body, actions, words):
+    story = Story([body], actions={uuid(1): actions})
+    with pytest.raises(InvalidSpec, match=f'^web-1 {words}'):
+        story.find('web-1')
+
+
+@pytest.mark.parametrize('user', ['demo', 'admin'])
+@pytest.mark.parametrize('named', ['nobody', uuid(9)])
+def test_an_unknown_server(user, named):
+    with pytest.raises(InvalidSpec, match=f"^there is no server '{named}'$"):
+        Story([server(1)], user).find(named)
+
+
+def test_a_name_that_several_servers_have():
+    servers = [server(number, name='web') for number in (1, 2)]
+    with pytest.raises(InvalidSpec, match=f"^2 servers are called 'web': .* {uuid(1)}, {uuid(2)}$"):
+        Story(servers).find('web')
+
+
+def test_what_has_changed_since_the_failure():
+    ended = {'OS-SRV-USG:launched_at': CREATED, 'OS-SRV-USG:terminated_at': '2026-11-24T02:30:00.1'}
+    ended['OS-EXT-SRV-ATTR:reservation_id'] = 'r-2'
+    servers = [server(1), server(5, 'DELETED', name='old', **ended)]
+    assert Story(servers, glance=glance()).find('web-1').changes == (
+        '1 server was deleted, the last at 2026-11-24 02:30 UTC',
+    )
+
+
+def test_a_nova_that_does_not_answer():
+    story = Story([server(1)])
+    story.edge.fail('GET', '/servers/detail', FORBIDDEN)
+    with pytest.raises(CloudError, match='could not list the servers: Nova answered 403'):
+        story.find('web-1')
+    story = Story([server(1)])
+    story.edge.answer('/servers/detail', lambda _query: 500)
+    with pytest.raises(CloudError, match='could not list the servers: Nova answered 500'):
+        story.find('web-1')

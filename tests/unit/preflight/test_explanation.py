@@ -1,0 +1,196 @@
+"""The same request again, without the servers that failed, and the sentences about it."""
+
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity.constraints.quota import USAGE
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.flavor import Flavor
+from senlin_affinity.model.server_group import Member
+from senlin_affinity.preflight.cloud_view import CloudView
+from senlin_affinity.preflight.explanation import explain
+from senlin_affinity.preflight.failed_server import Cause, FailedServer, Failure, Sibling
+from senlin_affinity.preflight.question import Question
+from tests.support.small_cloud import CONSTRAINTS, snapshot_of
+
+NOT_ENOUGH = 'No valid host was found. There are not enough hosts available.'
+FILTERS = ('ComputeFilter', 'ServerGroupAntiAffinityFilter')
+
+
+def failed_server(number=4, status='ERROR', message=NOT_ENOUGH, cause=Cause.NO_HOST, **more):
+    siblings = [Sibling(f'id-{n}', f'web-{n}', status) for n in range(1, number + 1)]
+    last = siblings[-1]
+    failure = Failure(cause, message, '2026-11-24T09:14:05Z', more.pop('tried', ()))
+    values = {'flavor_name': 'small', 'siblings': (*siblings,), 'number': number}
+    return FailedServer(last.id, last.name, status, failure, **{**values, **more})
+
+
+def explained(row, failed=None, host=None, **question):
+    """The explanation on a small cloud, whose group has the failed servers as members."""
+    failed = failed or failed_server()
+    snapshot = snapshot_of(row)
+    if snapshot.server_groups:
+        (group,) = snapshot.server_groups
+        lost = tuple(Member(each.id, state='ERROR') for each in failed.remaining)
+        group = replace(group, members=(*group.members, *lost))
+        snapshot = replace(snapshot, server_groups=(group,))
+        question.setdefault('server_group', 'g')
+    asked = Question(failed.wanted, 'small', image_properties={}, **question)
+    return explain(failed, asked, CloudView(snapshot), CONSTRAINTS, host)
+
+
+GROUP = {'policy': 'anti-affinity'}
+THREE = {f'cmp-{n}': {} for n in (1, 2, 3)}
+
+
+def test_the_example_of_the_manual():
+    row = {
+        'hosts': {**THREE, 'cmp-4': {'disabled': True}, 'cmp-5': {'free': 0}},
+        'group': GROUP,
+        'quotas': {'instances': [10, 4], 'server_group_members': [10, None]},
+    }
+    found = explained(row)
+    assert list(found.why()) == [
+        'web-4 found no host at 2026-11-24 09:14 UTC (one of 4 servers requested together).',
+        f'Nova: {NOT_ENOUGH}',
+        'Nova places such a request as a whole. 3 of 4 fit: a host may hold 1 of server group '
+        'web (3 of 5 hosts).',
+    ]
+    assert found.today() == (
+        'The same request would fail today. web-1 to web-4 still count: 4 of 10 instances, '
+        '4 of 10 group members.'
+    )
+    changes = [words for words, _commands in found.remedies()]
+    assert changes[0] == 'delete the 4 servers, then request 3'
+    assert '1 host enabled and started (capacity 4)' in changes
+
+
+@pytest.mark.parametrize('kind', ['instances', 'cores', 'ram'])
+def test_a_quota_that_the_failed_servers_take(kind):
+    unit = {'instances': 1, 'cores': 1, 'ram': 512}[kind]
+    row = {'hosts': THREE, 'quotas': {kind: [5 * unit, 4 * unit]}}
+    found = explained(row)
+    assert (found.decision.fits, found.must_delete_first) == (True, True)
+    assert 'after the failed servers are deleted' in found.today()
+    (words, commands) = next(found.remedies())
+    assert words == 'delete the 4 servers, then request the same again'
+    assert commands == ['openstack server delete id-1 id-2 id-3 id-4']
+
+
+def test_the_members_that_failed_take_places_of_the_group():
+    row = {'hosts': THREE, 'group': GROUP, 'quotas': {'server_group_members': [4, None]}}
+    found = explained(row, failed_server(3))
+    assert (found.decision.fits, found.must_delete_first) == (True, True)
+    found = explained(row, failed_server(3, 'DELETED'))
+    assert (found.decision.fits, found.must_delete_first, found.counted) == (True, False, None)
+    assert found.headline().endswith('requested together), and is deleted.')
+
+
+def test_cores_that_nova_counts_in_placement():
+    """There, servers without a host have none."""
+    row = {'hosts': THREE, 'quotas': {'cores': [5, 4]}}
+    options = {USAGE.key: True}
+    assert explained(row, options=options).decision.fits is False
+
+
+def test_the_quota_of_the_user_is_that_of_another_one():
+    snapshot = {'hosts': THREE, 'quotas': {'instances': [5, 4]}}
+    assert explained(snapshot, failed_server(user_id='nobody')).decision.fits is True
+
+
+@pytest.mark.parametrize(
+    ('cause', 'changes', 'last'),
+    [
+        (Cause.RETRIES, (), 'This was a race: '),
+        (Cause.NO_HOST, ('1 server was deleted',), 'The cloud has changed since: 1 server was'),
+        (Cause.NO_HOST, (), 'Unless the cloud has changed since, an assumption is wrong on this'),
+    ],
+)
+def test_why_nova_found_no_host_where_the_planner_finds_one(cause, changes, last):
+    found = explained({'hosts': THREE}, failed_server(1, cause=cause, changes=changes))
+    assert found.decision.fits
+    assert [*found.sentences()][-1].startswith(last)
+
+
+def test_a_failure_that_is_none_of_the_placement():
+    failed = failed_server(1, message='Volume', cause=Cause.VOLUME, tried=('cmp-2',))
+    found = [*explained({'hosts': THREE}, failed).sentences()]
+    assert found[0] == 'web-1 failed because of its volume at 2026-11-24 09:14 UTC.'
+    assert found[2] == 'Nova tried cmp-2.'
+    assert found[3].startswith('Nova had chosen a host: this is not a failure of the placement')
+    assert found[-1] == 'The same request would fit today.'
+
+
+def test_without_the_hosts_novas_message_is_what_is_known():
+    row = {'hosts': None, 'group': GROUP}
+    found = explained(row)
+    assert found.decision.fits is None
+    assert any("scheduler's filters left too few" in each for each in found.why())
+    empty = failed_server(message='No valid host was found. ')
+    assert any(each.startswith('Placement had no host') for each in explained(row, empty).why())
+    assert found.requirements == (
+        'flavor small: 1 VCPU, 512 MiB of memory, 1 GiB of disk',
+        'a host may hold 1 of server group web',
+    )
+    hidden = explained(row, failed_server(message=None, cause=Cause.NOT_SHOWN))
+    assert any('to administrators only' in each for each in hidden.why())
+
+
+def test_a_deleted_group_and_a_changed_flavor_are_named():
+    found = explained({'hosts': THREE, 'group': GROUP}, server_group='gone')
+    assert found.decision.fits
+    assert found.notes[0].startswith('Server group gone no longer exists.')
+    then = Flavor('small', 'small', 99, 512, 1)
+    found = explained({'hosts': THREE}, failed_server(flavor=then))
+    assert found.decision.fits is False
+    assert found.notes[0].startswith('Flavor small has changed since.')
+    gone = Flavor('gone', 'gone', 1, 512, 1)
+    found = explain(
+        failed_server(flavor=gone, flavor_name='gone'),
+        Question(4, 'gone', image_properties={}),
+        CloudView(snapshot_of({'hosts': THREE})),
+        CONSTRAINTS,
+    )
+    assert found.decision.fits
+    assert found.notes == (
+        'Flavor gone no longer exists. The answer is about the flavor of the request.',
+    )
+    same = Flavor('small', 'small', 1, 512, 1)
+    assert explained({'hosts': THREE}, failed_server(flavor=same)).notes == ()
+
+
+def test_a_host_that_the_request_names():
+    found = explained({'hosts': THREE}, host='cmp-2')
+    assert {each.host for each in found.decision.placements} == {'cmp-2'}
+    with pytest.raises(InvalidSpec, match="host: there is no host 'cmp-9'"):
+        explained({'hosts': THREE}, host='cmp-9')
+
+
+def test_a_hint_that_is_not_modelled():
+    found = explained({'hosts': THREE}, scheduler_hints={'query': '[]'})
+    assert 'Not modelled: scheduler hint query.' in found.notes
+
+
+def test_nova_scheduler_may_count_the_failed_servers_of_a_group():
+    found = explained({'hosts': THREE, 'group': GROUP}, failed_server(3))
+    assert found.notes[-1].startswith('For two minutes, nova-scheduler may')
+    soft = {'hosts': THREE, 'group': {'policy': 'soft-anti-affinity'}}
+    assert explained(soft, failed_server(3)).notes == ()
+    assert explained({'hosts': THREE, 'group': GROUP}, failed_server(1)).notes == ()
+
+
+def test_what_limits_the_number_is_not_a_host_of_another_zone():
+    hosts = {f'other-{n}': {'zone': 'az-2'} for n in range(3)} | {'cmp-1': {'traits': []}}
+    hosts['cmp-1'] = {'free': 0, 'zone': 'az-1'}
+    found = explained({'hosts': hosts}, failed_server(1), availability_zone='az-1')
+    assert [*found.why()][-1] == 'No host takes it: too little VCPU left (1 of 4 hosts).'
+
+
+def test_the_keys_of_json():
+    answer = explained({'hosts': THREE, 'group': GROUP}).as_dict()
+    assert answer['failure']['cause'] == 'no_host'
+    assert answer['server'] == {'id': 'id-4', 'name': 'web-4', 'status': 'ERROR'}
+    assert (answer['requested'], answer['requested_is_lower_bound']) == (4, False)
+    assert len(answer['siblings']) == 4
+    assert {'fits', 'capacity', 'hosts', 'remedies', 'line'} <= {*answer}

@@ -1,0 +1,121 @@
+"""What Nova's messages mean, and the question about the same request."""
+
+from dataclasses import replace
+
+import pytest
+
+from senlin_affinity.model.errors import InvalidSpec
+from senlin_affinity.model.image import Image
+from senlin_affinity.preflight.failed_server import (
+    MODELLED,
+    Cause,
+    FailedServer,
+    Failure,
+    Sibling,
+    cause_of,
+    question_of,
+)
+from senlin_affinity.preflight.question import Question
+
+UUID = '5c0f8a52-0000-4000-8000-000000000000'
+RAN_OUT = 'Exceeded maximum number of retries. Exhausted all hosts available for retrying build'
+
+
+@pytest.mark.parametrize(
+    ('message', 'cause'),
+    [
+        (None, Cause.NOT_SHOWN),
+        ('No valid host was found. ', Cause.NO_HOST),
+        ('No valid host was found. There are not enough hosts available.', Cause.NO_HOST),
+        (f'{RAN_OUT} failures for instance {UUID}.', Cause.RETRIES),
+        (f'{RAN_OUT} failures: Last exception: Volume is not ready', Cause.RETRIES),
+        ('Quota exceeded for instances: Requested 1, but already used 1 of 1', Cause.QUOTA),
+        ('Quota exceeded, too many servers in group', Cause.QUOTA),
+        (f'Build of instance {UUID} aborted: Volume 7d did not finish', Cause.VOLUME),
+        (f'Build of instance {UUID} aborted: Block Device Mapping is Invalid.', Cause.VOLUME),
+        (f'Build of instance {UUID} aborted: Binding failed for port 7d', Cause.PORT),
+        (f'Build of instance {UUID} aborted: Failed to allocate the network(s)', Cause.PORT),
+        (f'Build of instance {UUID} aborted: Image 7d is unacceptable', Cause.IMAGE),
+        (f'Build of instance {UUID} aborted: disk I/O', Cause.BUILD),
+        ('Something else', Cause.OTHER),
+    ],
+)
+def test_the_cause_that_a_message_names(message, cause):
+    assert cause_of(message) is cause
+    assert (cause in MODELLED) is (
+        cause in (Cause.NO_HOST, Cause.RETRIES, Cause.QUOTA, Cause.NOT_SHOWN)
+    )
+
+
+def test_whether_placement_or_the_filters_left_no_host():
+    messages = ('No valid host was found. ', 'No valid host was found. There are not enough hosts')
+    assert [Failure(Cause.NO_HOST, each).is_by_filters for each in messages[:1]] == [False]
+    filtered = f'{messages[1]} available.'
+    assert Failure(Cause.NO_HOST, filtered).is_by_filters is True
+    assert Failure(Cause.QUOTA, filtered).is_by_filters is None
+    assert Failure(Cause.NOT_SHOWN).is_by_filters is None
+
+
+def server(**more):
+    siblings = tuple(Sibling(f'id-{n}', f'web-{n}', 'ERROR') for n in (1, 2, 3))
+    values = {
+        'failure': Failure(Cause.NO_HOST, 'No valid host was found. '),
+        'flavor_name': 'tiny',
+        'project_id': 'p',
+        'availability_zone': 'az-1',
+        'server_group': 'g',
+        'hints': {'different_host': ['s']},
+        'image': Image('i'),
+        'siblings': siblings,
+        'number': 3,
+    }
+    return FailedServer('id-1', 'web-1', 'ERROR', **{**values, **more})
+
+
+SETTINGS = Question(0, enabled_filters=('ComputeFilter',), options={'drs_pattern': 'x'})
+
+
+def test_the_question_is_about_the_whole_request():
+    asked = question_of(server(), SETTINGS)
+    assert (asked.count, asked.flavor, asked.server_group) == (3, 'tiny', 'g')
+    assert (asked.availability_zone, asked.project_id) == ('az-1', 'p')
+    assert asked.scheduler_hints == {'different_host': ['s']}
+    assert (asked.enabled_filters, asked.options) == (('ComputeFilter',), {'drs_pattern': 'x'})
+
+
+def test_siblings_that_run_are_not_requested_again():
+    ran = Sibling('id-2', 'web-2', 'ACTIVE', is_failed=False)
+    siblings = (server().siblings[0], ran, Sibling('id-3', 'web-3', 'DELETED'))
+    failed = server(siblings=siblings)
+    assert question_of(failed, SETTINGS).count == 2
+    assert [each.id for each in failed.remaining] == ['id-1']
+
+
+def test_options_override_what_nova_shows():
+    given = replace(
+        SETTINGS,
+        count=7,
+        flavor='big',
+        image='cirros',
+        availability_zone='az-2',
+        server_group='other',
+        scheduler_hints={'same_host': 't'},
+    )
+    asked = question_of(server(is_volume_booted=True, image=None), given)
+    assert (asked.count, asked.flavor, asked.image) == (7, 'big', 'cirros')
+    assert (asked.availability_zone, asked.server_group) == ('az-2', 'other')
+    assert asked.scheduler_hints == {'different_host': ['s'], 'same_host': 't'}
+    assert not asked.is_volume_booted
+    hinted = question_of(server(), replace(SETTINGS, scheduler_hints={'group': ['hinted']}))
+    assert (hinted.server_group, 'group' in hinted.scheduler_hints) == ('hinted', False)
+
+
+@pytest.mark.parametrize('zone', ['az-1:cmp-1', ':cmp-1:node', 'az-1:cmp-1:node'])
+def test_no_filter_runs_for_a_forced_host(zone):
+    asked = question_of(server(), replace(SETTINGS, availability_zone=zone))
+    assert (asked.availability_zone, asked.enabled_filters) == (None, ())
+
+
+def test_a_deleted_server_that_nothing_is_known_of():
+    with pytest.raises(InvalidSpec, match='web-1 is deleted, .* at least --flavor'):
+        question_of(server(flavor_name=None), SETTINGS)
