@@ -77,10 +77,10 @@ def explain(cloud, tmp_path):
     (tmp_path / 'clouds.yaml').write_text(cloud.clouds_yaml())
     conf = str(cloud.log_dir / 'nova.conf')
 
-    def run(user, server, *options, nova_conf=True):
+    def run(user, server, *options, nova_conf=True, command=None):
         known = ('--nova-conf', conf) if user == 'admin' and nova_conf else ()
-        line = ('--os-cloud', USERS[user], 'server', 'explain', server, *known, *options)
-        return commands.run(*line, folder=tmp_path, COLUMNS='80')
+        line = (*(command or ('server', 'explain', server)), *known, *options)
+        return commands.run('--os-cloud', USERS[user], *line, folder=tmp_path, COLUMNS='80')
 
     return run
 
@@ -448,3 +448,74 @@ def test_what_cannot_be_explained_is_one_line(tenant, explain):
     done = explain('demo', 'twin')
     commands.check_refused(done, "2 servers are called 'twin': use an id, such as ")
     assert {twin.id, other.id} <= {*done.stderr.replace(',', ' ').split()}
+
+
+@pytest.mark.long
+def test_the_cost_and_the_formats(tenant, explain, cloud):
+    """At most 12 requests besides those of a plan, and for tenants one more for each sibling."""
+    hints = {'group': tenant.group()}
+    found = tenant.request('many', 6, hints, availability_zone='az-1')()
+    for user, most in (('admin', 12), ('demo', 12 + 5)):
+        clear_requests(cloud)
+        assert explain(user, found[0].id).returncode in (1, 3)
+        number = count_requests(cloud)
+        clear_requests(cloud)
+        plan = ('plan', '--flavor', 'tiny', '--server-group', hints['group'], '--count', '6')
+        explain(user, '', command=plan)
+        assert 0 < count_requests(cloud) <= number <= count_requests(cloud) + most
+    lines = explain('admin', found[0].id, '-f', 'value', '-c', 'requested', '-c', 'fits').stdout
+    assert lines.split() == ['6', 'False']
+    for name in ('yaml', 'shell'):
+        done = explain('demo', found[0].id, '-f', name)
+        assert (done.returncode, done.stderr) == (1, '')
+        assert 'There are not enough hosts available.' in done.stdout
+    text = explain('admin', found[0].id, '--long').stdout
+    assert '[server_group.host_full]: cmp-1, cmp-2' in text
+
+
+def count_requests(cloud):
+    """Those to Nova, Glance and Placement, without those of discovery."""
+    with requests.Session() as session:
+        session.trust_env = False
+        known = session.get(f'{cloud.base_url}/_sandbox/requests').json()
+    ours = [
+        each for each in known if each['method'] == 'GET' and 'openstacksdk' in each['user_agent']
+    ]
+    return len([each for each in ours if each['path'].strip('/')])
+
+
+def clear_requests(cloud):
+    with requests.Session() as session:
+        session.trust_env = False
+        assert session.delete(f'{cloud.base_url}/_sandbox/requests').ok
+
+
+@pytest.mark.long
+def test_a_nova_that_returns_less_of_the_request(tmp_path):
+    """Nova 26 (Zed): the zone is that of a server that found no host, and hints are options."""
+    with SandboxCloud(HOSTS, flavors=FLAVORS, filters=FILTERS, compute_max_version='2.93') as cloud:
+        (tmp_path / 'clouds.yaml').write_text(cloud.clouds_yaml())
+        with restored(cloud, HOSTS, DISABLED) as operator:
+            tenant = Tenant(cloud, operator)
+            (near,) = tenant.runs('near', availability_zone='az-5')
+            hints = {'different_host': [near.id]}
+            (failed,) = tenant.request('far', hints=hints, availability_zone='az-5')()
+
+            def explain(*options):
+                line = ('--os-cloud', 'sandbox', 'server', 'explain', failed.id, '-f', 'json')
+                filters = ('--enabled-filters', ','.join(FILTERS))
+                return json.loads(commands.run(*line, *filters, *options, folder=tmp_path).stdout)
+
+            said = explain()
+            assert said['fits'] is False
+            assert {'--hint', '--availability-zone'} <= {*said['hidden']}
+            codes = {each['host']: each['code'] for each in said['hosts']}
+            assert (codes['cmp-5'], codes['cmp-1']) == (
+                'resources.exhausted',
+                'availability_zone.other_zone',
+            )
+            said = explain('--hint', f'different_host={near.id}', '--availability-zone', 'az-5')
+            verdicts = {each['host']: each['verdicts'] for each in said['hosts']}['cmp-5']
+            codes = [each['code'] for each in verdicts if each['outcome'] == 'REJECT']
+            assert 'scheduler_hints.different_host' in codes
+            assert {'--hint', '--availability-zone'}.isdisjoint(said['hidden'])
