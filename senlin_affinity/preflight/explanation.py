@@ -50,17 +50,11 @@ _HEADLINES: Mapping[Cause, str] = {
     Cause.PORT: 'failed because of its network port',
     Cause.IMAGE: 'failed because of its image',
 }
-_NOT_PLACEMENT = 'Nova had chosen a host: this is not a failure of the placement, as the rest is.'
+_NOT_PLACEMENT = 'This is not a failure of the placement. The rest is about hosts and quotas only.'
 _NOT_SHOWN = 'Nova shows the message of a deleted server to administrators only.'
-_CHECKED_LATE = (
-    'Nova checks quotas again after the choice of hosts: other servers came, or a limit fell.'
-)
-_RACE = (
-    'This was a race: another server took the place on the chosen host. Request the server again.'
-)
-_BY_PLACEMENT = (
-    'Placement had no host with the resources, traits and aggregates of one such server.'
-)
+_CHECKED_LATE = 'Nova checks quotas twice: meanwhile, servers were created or a limit was lowered.'
+_RACE = 'Nova used up its attempts: a race for a place, or failed starts. Request the server again.'
+_BY_PLACEMENT = 'Placement had no host with the resources, traits and aggregates of such a server.'
 _BY_FILTERS = "Placement had hosts for one such server, but the scheduler's filters left too few."
 _MEANINGS: Mapping[Cause, str] = {Cause.QUOTA: _CHECKED_LATE, Cause.NOT_SHOWN: _NOT_SHOWN}
 _NO_RECORD = 'Nova keeps no record of an enabled host, of a trait or of a quota.'

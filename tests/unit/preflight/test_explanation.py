@@ -102,7 +102,7 @@ def test_the_quota_of_the_user_is_that_of_another_one():
 @pytest.mark.parametrize(
     ('cause', 'changes', 'last'),
     [
-        (Cause.RETRIES, (), 'This was a race: '),
+        (Cause.RETRIES, (), 'Nova used up its attempts: a race '),
         (Cause.NO_HOST, ('1 server was deleted',), 'The cloud has changed since: 1 server was'),
         (Cause.NO_HOST, (), 'Unless the cloud has changed since, an assumption is wrong on this'),
     ],
@@ -118,7 +118,7 @@ def test_a_failure_that_is_none_of_the_placement():
     found = [*explained({'hosts': THREE}, failed).sentences()]
     assert found[0] == 'web-1 failed because of its volume at 2026-11-24 09:14 UTC.'
     assert found[2] == 'Nova tried cmp-2.'
-    assert found[3].startswith('Nova had chosen a host: this is not a failure of the placement')
+    assert found[3].startswith('This is not a failure of the placement.')
     assert found[-1] == 'The same request would fit today.'
 
 
