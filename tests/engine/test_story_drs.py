@@ -67,7 +67,14 @@ def test_r3_20_q3_11_disabled_drs_host_is_the_reason(admin, truth, mode, why):
     profile = admin.clustering.get_cluster(cluster).profile_id
     node = admin.clustering.create_node(name='no', cluster_id=cluster, profile_id=profile)
     assert NO_DRS_HOST in admin.running(admin.action_of(node.id)).failed()
-    assert not admin.clustering.get_node(node.id).physical_id
+    left = admin.clustering.get_node(node.id)
+    assert not left.physical_id
+    assert f'{NO_DRS_HOST} ({why.replace("0 of 2", "0 of 1")}' in left.status_reason
+    # ... which Senlin's events have, too
+    for target in (cluster, node.id):
+        found = admin.clustering.events(cluster_id=cluster)
+        reasons = [each.status_reason for each in found if each.obj_id == target]
+        assert any(NO_DRS_HOST in each for each in reasons if each), target
     assert truth.members(group) == set()
 
 

@@ -265,6 +265,9 @@ def write_answer(action: Any, answer: placement.Placement | placement.Refusal) -
             # The engine's count must be the number of placements.
             creation = action.data.get('creation') or {}
             action.data['creation'] = {**creation, 'count': answer.count}
+    elif action.action == consts.NODE_CREATE:  # the engine leaves the node in INIT, with no reason
+        reason = {'status_reason': answer.data()['reason']}
+        node_object.Node.update(action.context, action.entity.id, reason)
     action_object.Action.update(action.context, action.id, {'data': action.data})
 
 
