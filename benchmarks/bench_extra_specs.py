@@ -35,7 +35,7 @@ KINDS = {
     'templated hw:': (5, [('hw:numa_cpus.0', '0-3'), ('hw:numa_mem.1', '512')]),
     'traits': (20, [('trait{}:HW_CPU_X86_AVX2', 'required'), ('trait{}:COMPUTE_NODE', 'required')]),
     'custom traits': (20, [('trait{}:CUSTOM_A', 'required')]),
-    'resources': (20, [(f'resources{{}}:{name}', '1') for name in ('VCPU', 'CUSTOM_A')]),
+    'resources': (10, [(f'resources{{}}:{name}', '1') for name in ('VCPU', 'CUSTOM_A')]),
     'unknown': (
         100,
         [(name, '1') for name in ('hw:cpu_pollicy', 'trait:HW_CPU_X86_AVX22', 'foo:bar', 'foo')],

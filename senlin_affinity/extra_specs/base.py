@@ -183,6 +183,15 @@ class ExtraSpecValidator:
         """Whether the name has no placeholder."""
         return '{' not in self.name
 
+    def matches(self, name: str) -> bool:
+        """Check whether this is a definition of an extra spec of this name."""
+        before, colon, behind = name.partition(':')
+        namespace, key = self.parts
+        if namespace is None:
+            return not colon and key.regex.fullmatch(name) is not None
+        sides = (namespace, before), (key, behind)
+        return bool(colon) and all(part.regex.fullmatch(text) for part, text in sides)
+
     def complaint(self, value: object) -> str | None:
         """Return why a value is invalid; None if it is valid."""
         found = self.value.complaint(value)

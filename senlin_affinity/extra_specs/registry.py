@@ -33,8 +33,7 @@ from typing import Any
 
 from stevedore import ExtensionManager, NamedExtensionManager
 
-from senlin_affinity.extra_specs.base import ExtraSpecValidator, Namespace
-from senlin_affinity.extra_specs.index import Index
+from senlin_affinity.extra_specs.base import PLACEHOLDER, ExtraSpecValidator, Namespace
 from senlin_affinity.extra_specs.suggestions import Suggestions
 from senlin_affinity.extra_specs.validators import namespaces
 from senlin_affinity.model.errors import InvalidSpec, PluginError
@@ -66,6 +65,43 @@ class Plugin:
 
 class Unanswered(PluginError):
     """A plugin whose reader failed, so that it must be read again."""
+
+
+class Index:
+    """Definitions by the names that they match.
+
+    A definition without a placeholder comes first, then those with a placeholder in only one of the
+    two sides of the first colon. Of these, the one with the most characters outside its
+    placeholders wins, or else the first by name.
+    """
+
+    def __init__(self, validators: Iterable[ExtraSpecValidator] = ()) -> None:
+        self._literal: dict[str, ExtraSpecValidator] = {}
+        #: Definitions with placeholders, by the two sides; None: a side with a placeholder.
+        self._templates: dict[tuple[str | None, ...], list[ExtraSpecValidator]] = {}
+        for each in validators:
+            if each.is_literal:
+                self._literal[each.name] = each
+            else:
+                texts = (part.text if part else '' for part in each.parts)
+                sides = (*(None if '{' in text else text for text in texts),)
+                self._templates.setdefault(sides, []).append(each)
+
+    def find(self, name: str) -> ExtraSpecValidator | None:
+        """Return the definition that matches a name; None if no definition does."""
+        if name in self._literal:
+            return self._literal[name]
+        before, colon, behind = name.partition(':')
+        namespace, key = (before, behind) if colon else ('', name)
+        for sides in ((namespace, None), (None, key), (None, None)):
+            found = [each for each in self._templates.get(sides, ()) if each.matches(name)]
+            if found:
+                return min(found, key=_precedence)
+        return None
+
+
+def _precedence(validator: ExtraSpecValidator) -> tuple[int, str]:
+    return -len(PLACEHOLDER.sub('', validator.name)), validator.name
 
 
 class Registry:
@@ -101,12 +137,10 @@ class Registry:
         self.missing = (*self._unread, *clashes.values())
         #: Every definition that has an effect.
         self.validators = self.own + self.added
-        # Most names have no placeholder, so one lookup is enough.
-        self._literal = {each.name: each for each in self.validators if each.is_literal}
 
     def find(self, name: str) -> ExtraSpecValidator | None:
         """Return the definition that matches a name; None if no definition does."""
-        return self._literal.get(name) or self._own.find(name) or self._added.find(name)
+        return self._own.find(name) or self._added.find(name)
 
     def missing_for(self, name: str) -> tuple[PluginError, ...]:
         """Return the errors of :attr:`missing` that concern this name.

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from senlin_affinity.model.errors import InvalidSpec, Mistakes, quoted
 
@@ -34,8 +33,6 @@ _HEX = re.compile(r'([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f
 _SPELT = re.compile('-'.join(f'[0-9a-f]{{{length}}}' for length in (8, 4, 4, 4, 12)))
 _WRONG_CASE = re.compile(r'in:', re.IGNORECASE)
 _WORDED = re.compile(r'not:', re.IGNORECASE)
-#: The number of UUIDs that an expression caches.
-_MOST_JUDGED = 16_384
 
 
 def canonical(text: str) -> str | None:
@@ -76,8 +73,6 @@ class MemberOf:
 
     required: tuple[frozenset[str], ...] = ()
     forbidden: frozenset[str] = frozenset()
-    #: UUIDs that are known to be in canonical form.
-    _judged: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not all(self.required):
@@ -107,11 +102,7 @@ class MemberOf:
 
     def admits(self, aggregate_uuids: Collection[str]) -> bool:
         """Check whether a provider in exactly these aggregates satisfies the expression."""
-        own: Any = aggregate_uuids
-        kind = type(own)
-        if kind is not Spelt and (kind is not frozenset or not self._judged.issuperset(own)):
-            own = self._spelt(own)
-        is_disjoint = own.isdisjoint
+        is_disjoint = all_spelt(aggregate_uuids).isdisjoint
         if not is_disjoint(self.forbidden):
             return False
         for any_of in self.required:  # noqa: SIM110 - a generator costs more than the sets do
@@ -123,13 +114,6 @@ class MemberOf:
         """Return the values for ``member_of=``: the required, sorted; then one forbidden."""
         values = sorted(_written(any_of) for any_of in self.required)
         return [*values, f'!{_written(self.forbidden)}'] if self.forbidden else values
-
-    def _spelt(self, uuids: Collection[str]) -> Spelt:
-        found = all_spelt(uuids)
-        if len(self._judged) > _MOST_JUDGED:
-            self._judged.clear()
-        self._judged.update(found.intersection(uuids))
-        return found
 
     @property
     def _asked(self) -> tuple[frozenset[frozenset[str]], frozenset[str]]:

@@ -48,8 +48,6 @@ _BY_VALUE: Mapping[tuple[str, str], str] = {
     ('hw:maxphysaddr_mode', 'emulate'): 'COMPUTE_ADDRESS_SPACE_EMULATED',
     ('hw:pci_numa_affinity_policy', 'socket'): 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY',
 }
-#: The prefixes of the extra specs that this module reads.
-_BEGIN = ('hw:', 'os:', 'accel:')
 _HYPERTHREADING = 'HW_CPU_HYPERTHREADING'
 _ENCRYPTION = 'COMPUTE_EPHEMERAL_ENCRYPTION'
 _FORMATS = ('plain', 'luks', 'luksv2')
@@ -89,8 +87,6 @@ class Asked:
 
     def __init__(self, specs: Mapping[str, str], image: Mapping[str, str] | None) -> None:
         self.specs, self.properties, self.is_whole = specs, image or {}, image is not None
-        #: Whether no key can request a feature; most flavors have none.
-        self.is_plain = not image and not any(key.startswith(_BEGIN) for key in specs)
 
     def value(self, key: str) -> str:
         """Return the flavor's value, or else the image's, or else ''."""
@@ -111,8 +107,6 @@ class Asked:
 
 def read(asked: Asked) -> Features:
     """Return all features except for pinned CPUs."""
-    if asked.is_plain:
-        return Features()
     amounts: Counter[str] = Counter()
     for label in filter(None, map(str.strip, asked.specs.get('hw:pmem', '').split(','))):
         amounts[_custom(f'PMEM_NAMESPACE_{label}')] += 1
@@ -134,8 +128,6 @@ def read(asked: Asked) -> Features:
 def pinning(asked: Asked, vcpus: int) -> Pinning:
     """Return the CPU policy, its amounts (none unless it pins CPUs), and its traits."""
     none: frozenset[str] = frozenset()
-    if asked.is_plain:
-        return Pinning(None, {}, none, none)
     of_flavor = asked.specs.get('hw:cpu_policy')
     is_of_flavor = of_flavor in (DEDICATED, MIXED, 'shared')
     policy = of_flavor if is_of_flavor else asked.of_image('hw:cpu_policy')

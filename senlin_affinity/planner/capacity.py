@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, islice
+from itertools import islice
 from operator import and_
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds, finite, limited
@@ -80,8 +80,7 @@ def total_capacity(
         if is_less:  # the number depends on the host
             caveats['affinity without members (Nova chooses the host)'] = None
     elif _all(matrix, domains).is_at_most and is_less:
-        vague = _vague(resolved, hosts or (), _all(matrix, domains), reasons)
-        caveats |= dict.fromkeys(islice(vague, most_caveats))
+        caveats |= _vague(resolved, hosts or (), _all(matrix, domains), reasons, most_caveats)
     if upper is not None and expected < upper:
         if domains is not None and domains.crossing:
             caveats[f'domains that limit each other ({", ".join(domains.crossing)})'] = None
@@ -151,17 +150,22 @@ def _vague(
     hosts: Sequence[Host],
     matrix: VerdictMatrix,
     reasons: Mapping[str, Reason],
-) -> Iterator[str]:
-    """Yield why hosts may take fewer servers than expected.
+    most: int | None,
+) -> dict[str, None]:
+    """Return why hosts may take fewer servers than expected.
 
     If every host is guaranteed its upper bound, a domain is the cause: all caveats count.
     """
-    every = zip(hosts, matrix.host_rows, matrix.upper, matrix.lower, strict=True)
-    capped = [each for each in every if each[1].is_at_most and each[2] < math.inf]
-    fewer = ((host, row) for host, row, upper, lower in capped if upper != lower)
-    found = _caveats(resolved, fewer, reasons)
-    first = [*islice(found, 1)] or _caveats(resolved, (each[:2] for each in capped), reasons)
-    return chain(first, found)
+    found: dict[str, None] = {}
+    for is_any in (False, True):
+        every = zip(hosts, matrix.host_rows, matrix.upper, matrix.lower, strict=True)
+        capped = (
+            (host, row)
+            for host, row, upper, lower in every
+            if row.is_at_most and upper < math.inf and (is_any or upper != lower)
+        )
+        found = found or dict.fromkeys(islice(_caveats(resolved, capped, reasons), most))
+    return found
 
 
 def _caveats(

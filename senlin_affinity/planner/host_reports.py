@@ -7,13 +7,13 @@ their resources used. The report of each host is created on demand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from senlin_affinity.model.constraint import is_of_hosts
 from senlin_affinity.model.flavor import Demand
-from senlin_affinity.model.host import Host, Resource
+from senlin_affinity.model.host import Host
 from senlin_affinity.model.server_group import AFFINITY
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.nova.group_policy import holding
@@ -85,8 +85,8 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
         changed = sorted(placed)
         if affinity or resolved.snapshot.has_shared_services:
             changed = [index for index, name in enumerate(names) if affinity or name in on_host]
-        load = resource_user(resolved.demand)
-        loaded = [load(hosts[index], placed[index]) for index in changed]
+        asked = resolved.demand
+        loaded = [_with_servers(hosts[index], placed[index], asked) for index in changed]
         later = replace(resolved, placed=on_host)
         of_hosts = [item for item in now.constraints if is_of_hosts(item)]
         after = after.patched(changed, evaluate_hosts(later, of_hosts, loaded))
@@ -104,38 +104,18 @@ def hosts_after(now: Evaluation, chosen: Sequence[int]) -> HostsAfter:
     )
 
 
-def resource_user(asked: Demand | None) -> Callable[[Host, int], Host]:
-    """Return a function that adds servers of the flavor to a host; equal resources are one object.
-
-    The number that Placement grants on the host is reduced accordingly.
-    """
-    known: dict[tuple[int, int], Mapping[str, Resource]] = {}
+def _with_servers(host: Host, servers: int, asked: Demand | None) -> Host:
+    """Return the host with more servers; Placement's grants are reduced accordingly."""
+    if not servers:
+        return host
     amounts = {} if asked is None else asked.amounts
-
-    def load(host: Host, servers: int) -> Host:
-        if not servers:
-            return host
-        held = None if host.servers is None else host.servers + servers
-        if asked is None:
-            return host if held is None else host.but(servers=held, grants=host.grants)
-        has, grants = host.resources, host.grants
-        if has is not None:
-            key = id(has), servers
-            if key not in known:
-                known[key] = {
-                    name: _used(each, servers * amounts[name]) if name in amounts else each
-                    for name, each in has.items()
-                }
-            has = known[key]
-        if grants:
-            grants = tuple([each.less(servers) for each in grants])
-        return host.but(resources=has, grants=grants, servers=held)
-
-    return load
-
-
-def _used(has: Resource, amount: int) -> Resource:
-    """Return the resource with more in use. tuple.__new__ is fast, and there are many hosts."""
-    capacity, used, max_unit, step_size, is_sum, pool = has
-    values = (capacity, used + amount, max_unit, step_size, is_sum, pool)
-    return tuple.__new__(Resource, values)
+    has, grants = host.resources, host.grants
+    return host.but(
+        resources=has
+        and {
+            name: each._replace(used=each.used + servers * amounts.get(name, 0))
+            for name, each in has.items()
+        },
+        grants=grants and tuple(each.less(servers) for each in grants),
+        servers=None if host.servers is None else host.servers + servers,
+    )

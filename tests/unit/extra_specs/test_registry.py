@@ -9,11 +9,11 @@ import pytest
 
 from senlin_affinity.extra_specs import validate
 from senlin_affinity.extra_specs.base import Namespace
-from senlin_affinity.extra_specs.index import Index
 from senlin_affinity.extra_specs.registry import (
     GROUPS,
     NOVA_GROUP,
     READERS,
+    Index,
     Plugin,
     Registry,
     Unanswered,
@@ -368,22 +368,6 @@ class TestIndex:
         for order in (found, found[::-1]):
             index = Index(order)
             assert [index.find(prefix + key) for key in ('1', 'a1', 'a1b')] == found[:3]
-
-    @pytest.mark.parametrize(
-        'kind',
-        ['foo:a{number}', 'foo:a{number}.{{x}}', 'foo{{x}}:a{number}', 'foo{number}.{{x}}:a'],
-    )
-    def test_a_lookup_compares_with_few(self, kind):
-        """However many there are: the definitions whose pattern is compiled are those compared."""
-        parameters = [NUMBER] if '{{' in kind else ()
-        made = [definition(kind.format(number=n), parameters=parameters) for n in range(1000, 3000)]
-        index = Index(made)
-        name = made[700].name.replace('{x}', '5')
-        assert index.find(name) is made[700]
-        assert index.find(name + 'x') is None
-        assert sum('regex' in vars(part) for each in made for part in each.parts) <= 2 * (
-            '{{' in kind
-        )
 
     def test_an_empty_one(self):
         assert [Index().find(name) for name in ('foo:bar', '')] == [None, None]
