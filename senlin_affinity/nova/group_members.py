@@ -46,17 +46,15 @@ SYNC = Option(
 )
 
 
-def _held(resolved: ResolvedRequest) -> Mapping[str, int]:
-    """Return the number of members on each host, including the planned servers."""
-    group = resolved.server_group
-    if group is None or not resolved.option(NO_LATE_CHECK):
-        return resolved.members_on
-    return group.held(is_checked=False) + Counter(resolved.placed)
-
-
 def counted(resolved: ResolvedRequest) -> tuple[Mapping[str, int], frozenset[str]]:
-    """Return the number of members on each host, and the hosts that may hold more."""
-    return _held(resolved), _hidden(resolved)
+    """Return the number of members on each host, and the hosts that may hold more.
+
+    The number includes the planned servers.
+    """
+    held, group = resolved.members_on, resolved.server_group
+    if group is not None and resolved.option(NO_LATE_CHECK):
+        held = group.held(is_checked=False) + Counter(resolved.placed)
+    return held, _hidden(resolved)
 
 
 def _hidden(resolved: ResolvedRequest) -> frozenset[str]:

@@ -90,14 +90,6 @@ def _new_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     return _with_hosts(resolved, (*hosts, *new))
 
 
-def _enabled_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
-    return _each_host(resolved, value, enabled)
-
-
-def _started_hosts(resolved: ResolvedRequest, value: Iterable[str]) -> ResolvedRequest:
-    return _each_host(resolved, value, _started)
-
-
 def _aggregate_hosts(resolved: ResolvedRequest, value: Data) -> ResolvedRequest:
     aggregate = resolved.snapshot.aggregates_by_uuid[value['aggregate']['uuid']]
     return _each_host(resolved, value['hosts'], lambda host: with_aggregate(host, aggregate))
@@ -187,7 +179,7 @@ _ACTIONS: Mapping[str, _Action] = {
     'aggregate_hosts': _aggregate_hosts,
     'availability_zone': _availability_zone,
     'enable_drs_extension': _drs,
-    'enabled_hosts': _enabled_hosts,
+    'enabled_hosts': lambda resolved, names: _each_host(resolved, names, enabled),
     'flavor': _flavor,
     'given_up': _given_up,
     'host_traits': _host_traits,
@@ -199,5 +191,7 @@ _ACTIONS: Mapping[str, _Action] = {
     'removed_image_properties': _image_properties,
     'server_group': _server_group,
     'spread': _spread,
-    'started_hosts': _started_hosts,
+    'started_hosts': lambda resolved, names: _each_host(
+        resolved, names, lambda host: host.but(up=True)
+    ),
 }

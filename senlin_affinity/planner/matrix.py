@@ -40,7 +40,7 @@ from senlin_affinity.model.reason import Reason
 from senlin_affinity.model.request import ResolvedRequest
 from senlin_affinity.model.verdict import Verdict
 from senlin_affinity.planner import plugin_errors
-from senlin_affinity.planner.row import ConstraintNames, Row, row_of
+from senlin_affinity.planner.row import Row, row_of
 
 _Each = TypeVar('_Each')
 _NAME = attrgetter('host')
@@ -169,15 +169,13 @@ def evaluate_hosts(
     reasons = {each.name: each.reasons for each in constraints}
     marks = [_marks(column, reasons[name]) for name, column in columns.items()]
     row_numbers, firsts = numbered(zip(combination_of, *marks, strict=True))
-    kinds = ConstraintNames.of(constraints)._replace(counted=frozenset(columns))
-    names = [each.name for each in constraints]
+    by_name = {each.name: each for each in constraints}
     rows = []
     for first in firsts:
         of_host = {**combinations[combination_of[first]]}
         of_host |= {name: column[first] for name, column in columns.items()}
-        rows.append(row_of({name: of_host[name] for name in names}, kinds))
-    free = [column for name, column in columns.items() if name in kinds.using_resources]
-    least = _least([math.inf] * len(hosts), free, 2) if free else [0] * len(hosts)
+        rows.append(row_of({name: of_host[name] for name in by_name}, by_name, columns))
+    least = _least([math.inf] * len(hosts), columns.values(), 2) if columns else [0] * len(hosts)
     return _matrix(rows, row_numbers, columns, _whole(least))
 
 
@@ -362,7 +360,7 @@ def with_domains(
 
     :param domains_of: the domains of each host, by index.
     """
-    names, kinds = [item.name for item in constraints], ConstraintNames.of(constraints)
+    by_name = {each.name: each for each in constraints}
     known: dict[Hashable, Row] = {}
     rows = {}
     for index, domains in domains_of.items():
@@ -373,8 +371,8 @@ def with_domains(
             of_host = dict(matrix.verdicts(index))
             for key in keys:
                 of_host[key[0]] = _strictest(of_host.get(key[0]), found[key])
-            ordered = {name: of_host[name] for name in names if name in of_host}
-            known[view] = row_of(ordered, kinds)
+            ordered = {name: of_host[name] for name in by_name if name in of_host}
+            known[view] = row_of(ordered, by_name)
         rows[index] = known[view]
     return matrix.with_rows(rows) if rows else matrix
 

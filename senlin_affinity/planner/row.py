@@ -5,7 +5,7 @@ Units: bounds are numbers of servers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from senlin_affinity.model.bounds import NONE, UNLIMITED, Bounds
@@ -39,48 +39,35 @@ class Row(NamedTuple):
         return None if self.rejected_by is None else self.verdicts[self.rejected_by].code
 
 
-class ConstraintNames(NamedTuple):
-    """The names of the constraints on capacity, and of those that use resources.
-
-    ``counted`` are the constraints whose number differs from host to host, and is not in the row.
-    """
-
-    on_capacity: frozenset[str]
-    using_resources: frozenset[str]
-    counted: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, constraints: Sequence[Constraint]) -> ConstraintNames:
-        """Return the kinds of these constraints."""
-        return cls(
-            capacity_constraints(constraints),
-            frozenset(
-                item.name for item in constraints if is_of_hosts(item) and item.uses_resources
-            ),
-        )
-
-
 def capacity_constraints(constraints: Collection[Constraint]) -> frozenset[str]:
     """Return the names of the constraints that reject a host only because it is full."""
     return frozenset(item.name for item in constraints if item.is_capacity_rule)
 
 
-def row_of(verdicts: Mapping[str, Verdict], kinds: ConstraintNames) -> Row:
-    """Return the row with these verdicts."""
+def row_of(
+    verdicts: Mapping[str, Verdict],
+    constraints: Mapping[str, Constraint],
+    counted: Collection[str] = (),
+) -> Row:
+    """Return the row with these verdicts, by the names of their constraints.
+
+    :param counted: the constraints whose number differs from host to host, and is not in the row.
+    """
     bounds = UNLIMITED
     unbounded: list[str] = []
     is_known, is_at_most, is_eligible, rejected_by = True, False, True, None
     for name, verdict in verdicts.items():
+        constraint = constraints[name]
         is_known = is_known and verdict.bounds.is_known
         if verdict.outcome is REJECT:
             rejected_by = rejected_by or name
-            is_eligible = is_eligible and name in kinds.on_capacity
+            is_eligible = is_eligible and constraint.is_capacity_rule
             continue
         is_at_most = is_at_most or verdict.bounds.is_at_most
-        if name not in kinds.counted and verdict.bounds is not UNLIMITED:
+        if name not in counted and verdict.bounds is not UNLIMITED:
             bounds &= verdict.bounds
         is_unbounded = verdict.bounds.upper is None and verdict.outcome is PASS
-        if is_unbounded and name in kinds.using_resources:
+        if is_unbounded and constraint.uses_resources and is_of_hosts(constraint):
             unbounded.append(name)
     eligible = (is_known or None) if is_eligible else False
     if rejected_by is not None:
