@@ -10,9 +10,8 @@ AggregateInstanceExtraSpecsFilter, which is older and has fewer comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import compress, islice
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from senlin_affinity.constraints.base import (
     Change,
@@ -40,6 +39,7 @@ from senlin_affinity.nova.reserved_aggregates import (
 
 OURS, NOVAS = 'AggregateInstanceTypeFilter', 'AggregateInstanceExtraSpecsFilter'
 ZONE = 'availability_zone'
+Agreement = Callable[[frozenset[str]], bool]
 UNCERTAIN = 'aggregate_metadata.reservation_unknown'
 #: The number of classes of rejected hosts that are evaluated in other aggregates.
 _MOST_LOOKS = 5
@@ -95,14 +95,14 @@ class AggregateMetadataConstraint(Constraint):
 
     def check_hosts(self, resolved: ResolvedRequest, hosts: Sequence[Host]) -> Sequence[Verdict]:
         """Return the verdict of each host; check only those whose metadata may not agree."""
-        agreement = resolved.memo(_agreement)
-        if agreement is None:
+        agrees = resolved.memo(_agreement)
+        if agrees is None:
             return super().check_hosts(resolved, hosts)
-        is_told = agreement.are_told([host.aggregates for host in hosts])
-        agreed = [self.check_host(resolved, host) for host in islice(compress(hosts, is_told), 1)]
+        agreed = (self.check_host(resolved, host) for host in hosts if agrees(host.aggregates))
+        verdict = next(agreed, None)
         return [
-            agreed[0] if is_agreed else self.check_host(resolved, host)
-            for host, is_agreed in zip(hosts, is_told, strict=True)
+            verdict if verdict and agrees(host.aggregates) else self.check_host(resolved, host)
+            for host in hosts
         ]
 
     def assumptions(self, resolved: ResolvedRequest) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _agreement(resolved: ResolvedRequest) -> Agreement | None:
         return None
     if resolved.memo(_strict) is not None:
         return None
-    return Agreement.of(rules[0], {each.uuid: _metadata(each) for each in known})
+    return agreement(rules[0], {each.uuid: _metadata(each) for each in known})
 
 
 def _rules(resolved: ResolvedRequest) -> Sequence[Requirements | NovaRequirements]:
@@ -176,54 +176,43 @@ def _strict(resolved: ResolvedRequest) -> Requirements | None:
     return Requirements.parse(flavor.extra_specs)
 
 
-class _Spec(NamedTuple):
-    """One extra spec: the aggregates that match it, and those with its key.
-
-    ``may_lack``: it also accepts a host without the key.
-    """
-
-    agreeing: frozenset[str]
-    holding: frozenset[str]
-    may_lack: bool
-
-
-class Agreement(NamedTuple):
-    """The precomputed matches of a flavor's extra specs, by the UUIDs of aggregates.
+def agreement(asked: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
+    """Return a function that checks whether a set of aggregates certainly matches.
 
     Each aggregate is evaluated alone, once: which extra specs have a key in its metadata, and which
     of these match. A set of aggregates matches if, for each extra spec, one of its aggregates
     matches, or none has the key and the extra spec permits that. For a set that may force its
     metadata upon flavors, the caller must evaluate the constraint.
+
+    :param metadata: the metadata of the aggregates, by UUID.
     """
+    forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
+    specs = [(*_holders(each, metadata), _may_lack(each)) for each in asked.asked]
 
-    forcing: frozenset[str]
-    specs: tuple[_Spec, ...]
+    def agrees(aggregates: frozenset[str]) -> bool:
+        if not forcing.isdisjoint(aggregates):
+            return False
+        for agreeing, holding, may_lack in specs:  # a generator costs more
+            is_lacking = may_lack and holding.isdisjoint(aggregates)
+            if agreeing.isdisjoint(aggregates) and not is_lacking:
+                return False
+        return True
 
-    @classmethod
-    def of(cls, asked: Requirements, metadata: Mapping[str, Mapping[str, str]]) -> Agreement:
-        """Build it from extra specs and the metadata of the aggregates by UUID."""
-        forcing = frozenset(uuid for uuid, each in metadata.items() if FORCE in each)
-        return cls(forcing, tuple(_spec(each, metadata) for each in asked.asked))
-
-    def are_told(self, sets: Sequence[frozenset[str]]) -> list[bool]:
-        """Return for each set whether it certainly matches."""
-        told = [not self.forcing or self.forcing.isdisjoint(each) for each in sets]
-        for place, aggregates in enumerate(sets):
-            for agreeing, holding, may_lack in self.specs:
-                if agreeing.isdisjoint(aggregates) and not (
-                    may_lack and holding.isdisjoint(aggregates)
-                ):
-                    told[place] = False
-                    break
-        return told
+    return agrees
 
 
-def _spec(requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]) -> _Spec:
+def _may_lack(requirement: Requirement) -> bool:
+    """Check whether the extra spec accepts a host without the key."""
+    is_legal = requirement.states.fault != ILLEGAL
+    return is_legal and (requirement.is_optional or requirement.states.accepts_absent)
+
+
+def _holders(
+    requirement: Requirement, metadata: Mapping[str, Mapping[str, str]]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the aggregates that match an extra spec, and those with its key."""
     key, states = requirement.key, requirement.states
-    if states.fault == ILLEGAL:
-        return _Spec(frozenset(), frozenset(), may_lack=False)
     texts = {uuid: each[key] for uuid, each in metadata.items() if key in each}
     values = {text: HostMetadata(({key: text},)).values(key) for text in {*texts.values()}}
     accepted = {text for text, each in values.items() if states.accepts(each)}
-    agreeing = frozenset(uuid for uuid, text in texts.items() if text in accepted)
-    return _Spec(agreeing, frozenset(texts), requirement.is_optional or states.accepts_absent)
+    return frozenset(uuid for uuid, text in texts.items() if text in accepted), frozenset(texts)

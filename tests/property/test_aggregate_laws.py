@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senlin_affinity.constraints.aggregate_metadata import Agreement
+from senlin_affinity.constraints.aggregate_metadata import agreement
 from senlin_affinity.model.reason import sentence
 from senlin_affinity.nova import instance_extra_specs
 from senlin_affinity.nova.aggregate_metadata import Requirements, check, warnings
@@ -107,9 +107,9 @@ def test_what_is_told_to_agree_at_once_does_and_always_alike(extra_specs, aggreg
     """And where no aggregate has the reserved key, all that agree are told."""
     asked = Requirements.parse(written(extra_specs))
     metadata = {str(number): each.metadata() for number, each in enumerate(aggregates)}
-    agreement, rule = Agreement.of(asked, metadata), asked.check([*metadata.values()])
+    agrees, rule = agreement(asked, metadata), asked.check([*metadata.values()])
     is_plain = not any(FORCE in each for each in metadata.values())
-    assert agreement.are_told([frozenset(metadata)]) == [is_plain and bool(rule)]
+    assert agrees(frozenset(metadata)) == (is_plain and bool(rule))
     if is_plain and rule:
         code = 'matches' if asked.asked else 'nothing_asked'
         assert rule.code == f'aggregate_metadata.{code}'
