@@ -12,38 +12,45 @@ Units: classes count from 0, in the order in which they appear.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
 from senlin_affinity.model.host import Host
 
-_COMPARED = """
-    aggregates availability_zone disabled_reason enabled hypervisor_type is_nested is_partial
-    stale_aggregates traits unmirrored up
-"""
-_values = attrgetter(*_COMPARED.split())
-#: The fields of a host that a constraint may read per class. Of ``resources``, only the names of
-#: the resource classes count, and of ``grants`` the queries, and whether they grant anything.
-CLASS_FIELDS = frozenset((*_COMPARED.split(), 'resources', 'grants'))
-
 
 class ClassKey(NamedTuple):
-    """The fields that can be compared, and what counts of ``resources`` and ``grants``."""
+    """The fields of a host that constraints may read per class, in a form that can be compared.
 
-    values: Hashable
+    Of ``resources``, only the names of the resource classes count, and of ``grants`` the queries,
+    and whether they grant anything.
+    """
+
+    aggregates: frozenset[str]
+    availability_zone: str | None
+    disabled_reason: str | None
+    enabled: bool
+    hypervisor_type: str
+    is_nested: bool
+    is_partial: bool
+    stale_aggregates: frozenset[str]
+    traits: frozenset[str]
+    unmirrored: frozenset[str]
+    up: bool
     resources: tuple[str, ...] | None
     grants: tuple[tuple[str, bool], ...] | None
 
 
+CLASS_FIELDS = frozenset(ClassKey._fields)
+_values = attrgetter(*ClassKey._fields[:-2])
+
+
 def class_key(host: Host) -> ClassKey:
     """Return a value that is equal for hosts of one class."""
-    grants, resources = host.grants, host.resources
-    return ClassKey(
-        _values(host),
-        None if resources is None else (*resources,),
-        None if grants is None else (*((grant.query, grant.room > 0) for grant in grants),),
-    )
+    resources, grants = host.resources, host.grants
+    classes = None if resources is None else (*resources,)
+    granted = None if grants is None else (*((each.query, each.room > 0) for each in grants),)
+    return ClassKey._make((*_values(host), classes, granted))
 
 
 class HostClasses(NamedTuple):

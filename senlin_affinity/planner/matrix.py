@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress, count
@@ -44,8 +44,6 @@ from senlin_affinity.planner.row import Row, row_of
 
 _Each = TypeVar('_Each')
 _NAME = attrgetter('host')
-#: These fields cannot be compared; :func:`~senlin_affinity.model.host_classes.class_key` does.
-_OF_CLASS = frozenset({'resources', 'grants'})
 
 
 class Numbered(NamedTuple):
@@ -234,15 +232,10 @@ class _Evaluation:
         if not examples or self.specific is None:  # each host is evaluated by itself
             return [Verdict.skipped('')] * len(examples)
         with plugin_errors.attributing(self._constraint, 'host_fields'):
-            fields = frozenset(self._constraint.host_fields(self._resolved))
-        keys: list[Iterable[Hashable]] = [
-            map(attrgetter(each), classes.by_key) for each in fields & _OF_CLASS
-        ]
-        keys += [map(attrgetter(each), examples) for each in fields - _OF_CLASS]
-        if not keys:
-            numbers, firsts = [0] * len(examples), [0]
-        else:
-            numbers, firsts = numbered(keys[0] if len(keys) == 1 else zip(*keys, strict=True))
+            fields = {*self._constraint.host_fields(self._resolved)}
+        numbers, firsts = [0] * len(examples), [0]
+        if fields:
+            numbers, firsts = numbered(map(attrgetter(*fields), classes.by_key))
         hosts = [examples[first] for first in firsts]
         if self.specific:
             hosts = [host.but(host='', servers=None, grants=host.grants) for host in hosts]
@@ -282,15 +275,17 @@ def specific_hosts(resolved: ResolvedRequest, constraint: Constraint) -> frozens
         return None if names is None else frozenset(names)
 
 
-def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> list[int]:
+def _each(column: Sequence[Verdict], function: Callable[[Verdict], _Each]) -> Iterator[_Each]:
+    """Return the function of each verdict; it is called once for each object."""
+    keys = [*map(id, column)]
+    unique = dict(zip(keys, column, strict=True))
+    return map({key: function(each) for key, each in unique.items()}.__getitem__, keys)
+
+
+def _marks(column: Sequence[Verdict], reasons: Mapping[str, Reason]) -> Iterator[int]:
     """Assign numbers to the verdicts; two get one number if they may share a row."""
     known: defaultdict[Hashable, int] = defaultdict(count().__next__)
-    keys = [*map(id, column)]
-    of_key = {
-        key: known[_mark(verdict, reasons)]
-        for key, verdict in dict(zip(keys, column, strict=True)).items()
-    }
-    return [*map(of_key.__getitem__, keys)]
+    return _each(column, lambda verdict: known[_mark(verdict, reasons)])
 
 
 def _mark(verdict: Verdict, reasons: Mapping[str, Reason]) -> Hashable:
@@ -333,12 +328,7 @@ def _matrix(
 def _least(numbers: list[float], columns: Iterable[Sequence[Verdict]], which: int) -> list[float]:
     """Return the least of the numbers and one of the bounds of each column."""
     for column in columns:
-        keys = [*map(id, column)]
-        of_key = {
-            key: limited(verdict.bounds[which])
-            for key, verdict in dict(zip(keys, column, strict=True)).items()
-        }
-        others = map(of_key.__getitem__, keys)
+        others = _each(column, lambda verdict: limited(verdict.bounds[which]))
         numbers = [one if one < two else two for one, two in zip(numbers, others, strict=True)]
     return numbers
 
