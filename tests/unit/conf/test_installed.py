@@ -9,21 +9,16 @@ import pytest
 from stevedore import ExtensionManager
 from stevedore.extension import Extension
 
-from senlin_affinity import api
 from senlin_affinity.conf import installed
 from senlin_affinity.constraints.base import NAMESPACE, Constraint
 from senlin_affinity.constraints.drs import PATTERN, DrsConstraint
-from senlin_affinity.constraints.host_state import HostStateConstraint
 from senlin_affinity.constraints.quota import QuotaConstraint
 from senlin_affinity.constraints.server_group import ServerGroupConstraint
 from senlin_affinity.model.errors import PluginError
 from senlin_affinity.model.option import Option
 from senlin_affinity.model.reason import Reason, sentence
-from senlin_affinity.model.request import PlacementRequest
 from senlin_affinity.model.verdict import Verdict
-from tests.support import preflight
 from tests.support.our_constraints import OURS
-from tests.support.small_cloud import snapshot_of
 
 FULL = Reason('the rack is full')
 
@@ -60,18 +55,6 @@ def test_ours_keep_the_protocol(kind):
 def test_installed():
     """The entry points of the package are these, and all of them load."""
     assert tuple(map(type, installed.load_constraints())) == OURS
-
-
-def test_the_older_door_plans_with_all_that_are_installed_or_those_that_are_given():
-    """RX-02, the way other suites ask."""
-    snapshot = snapshot_of({'hosts': {'cmp-1': {}, 'cmp-2': {'down': True}}})
-    request = PlacementRequest(11, 'small')
-    decision = preflight.plan(request, snapshot)
-    assert decision == api.answer(api.Question(11, 'small'), api.CloudView(snapshot))
-    assert decision.remedies
-    assert preflight.plan(request, snapshot, remedies=False).remedies == ()
-    decision = preflight.plan(request, snapshot, [HostStateConstraint()])
-    assert list(decision.hosts[0].verdicts) == ['host_state']
 
 
 class NoSubclass:

@@ -21,7 +21,7 @@ from senlin_affinity.extra_specs.registry import (
     installed,
     load,
 )
-from senlin_affinity.extra_specs.validators import hw, namespaces, placement, quota
+from senlin_affinity.extra_specs.validators import namespaces
 from senlin_affinity.model.errors import InvalidExtraSpec, PluginError
 from tests.unit.extra_specs.test_definitions import definition
 
@@ -63,17 +63,6 @@ class TestOwn:
             name = re.sub(r'{(\w+)}', lambda found: fillers.get(found[1], '1'), validator.name)
             assert registry.find(name) is validator
             assert [each for each, index in alone if index.find(name)] == [validator]
-
-    def test_what_several_have_in_common(self):
-        """R4-12: made again, the definitions are those of the tree."""
-        assert {*hw._read(hw._TABLE)} < {*hw.VALIDATORS}
-        assert {*quota._vmware('cpu', 'CPU time', 'MHz.')} < {*quota.VALIDATORS}
-        words = 'The most CPU time of a guest CPU in one period; negative: no limit.'
-        shared = ('Microseconds, from 1000.', None, 'quota:cpu_period')
-        assert quota._libvirt('cpu_quota', words, *shared) in quota.VALIDATORS
-        words = 'The most bytes of a disk in a second, reading.'
-        assert quota._libvirt('disk_read_bytes_sec', words) in quota.VALIDATORS
-        assert placement._custom('trait', 'trait') == placement.VALIDATORS[-1].parameters[-1]
 
     def test_what_they_refer_to_is_there(self):
         """R4-14, R4-15, R4-19: an image property belongs to one extra spec."""

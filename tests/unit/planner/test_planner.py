@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -226,13 +225,6 @@ def test_names_that_do_not_lead_to_one_thing(asked, path, words):
     assert (caught.value.path, str(caught.value)) == (path, f'{path}: {words}')
 
 
-def test_the_digits_of_a_count_are_a_count():
-    row = {'hosts': {'cmp-1': {}}, 'request': {'count': 2}}
-    asked = replace(request_of(row), count='2')
-    decision = plan(asked, snapshot_of(row), CONSTRAINTS, rules_of(row))
-    assert decision.as_dict() == answer(row).as_dict()
-
-
 @pytest.mark.parametrize(
     'asked',
     [
@@ -298,12 +290,6 @@ def test_a_zone_that_a_plain_user_sees_is_not_there():
     snapshot = CloudSnapshot(availability_zones=frozenset('abcdefghijkl'))
     with pytest.raises(InvalidSpec, match='zone .az-9.; there are a, b, c, d, e, f, g, h, i, j$'):
         plan(PlacementRequest(1, 'f', availability_zone='az-9'), snapshot, ())
-
-
-@pytest.mark.parametrize(('hosts', 'is_so'), [('', False), ('ab', False), ('aba', True)])
-def test_whether_a_service_host_has_several_hypervisors(hosts, is_so):
-    snapshot = CloudSnapshot(tuple(Host(name, f'n{at}') for at, name in enumerate(hosts)))
-    assert snapshot.has_shared_services is is_so
 
 
 def test_no_constraint_at_all():
