@@ -39,11 +39,14 @@ def options_of(case: Case) -> dict[str, dict[str, Any]]:
 
 
 class Stage:
-    """A sandbox; a context manager."""
+    """A sandbox; a context manager.
 
-    def __init__(self) -> None:
-        hosts = dict.fromkeys(HOSTS, _UNUSED)
-        self.cloud = SandboxCloud(hosts, available_filters=(FILTER, REQUEST_FILTER), quotas={})
+    :param more: arguments of the sandbox, which no case changes.
+    """
+
+    def __init__(self, **more: Any) -> None:
+        hosts, filters = dict.fromkeys(HOSTS, _UNUSED), (FILTER, REQUEST_FILTER)
+        self.cloud = SandboxCloud(hosts, available_filters=filters, quotas={}, **more)
         self.reasons: dict[str, str] = {}
         self._disabled: dict[str, str] = {}
         self._limits: dict[str, dict[str, int]] = {}

@@ -1,0 +1,212 @@
+"""Explains random failures, and compares each rejection of a host with Nova's own.
+
+Run: ``python -m tests.accuracy.failures 300``.
+
+Data flow: the stage becomes the cloud of a case; servers are requested until one fails; it is
+explained as by ``server explain``. What the scheduler did is read from its log (the hosts that each
+filter left) and from Placement's answer to the same query. A :class:`Difference` goes out for each
+host about which both disagree.
+
+Units: hosts. A failure counts if the explanation says that the same request would fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import requests
+
+from senlin_affinity import api
+from senlin_affinity.cloud import failed_servers
+from senlin_affinity.conf.installed import load_constraints
+from senlin_affinity.preflight.explanation import Explanation, explain
+from senlin_affinity.preflight.failed_server import Cause, question_of
+from tests.accuracy import asking
+from tests.accuracy.case import Ask, Case
+from tests.accuracy.comparison import MOST_TRIED
+from tests.accuracy.kinds import KINDS
+from tests.accuracy.stage import Stage
+
+#: The constraints of the filters that no constraint declares, because Nova always runs them.
+FILTERS = {
+    'ComputeFilter': 'host_state',
+    'ServerGroupAntiAffinityFilter': 'server_group',
+    'ServerGroupAffinityFilter': 'server_group',
+}
+#: The constraints that Placement enforces by itself, or by a query of Nova's request filters.
+BY_PLACEMENT = ('resources', 'traits', 'availability_zone', 'reservations', 'host_state')
+#: Codes of these that Placement knows nothing of.
+NOT_BY_PLACEMENT = ('host_state.down',)
+_RESULTS = re.compile(r"instance ID '([\w-]+)'\. Filter results: (\[\(.*\)\])")
+#: A sandbox with the log of the filters.
+DEBUG = {'DEFAULT': {'debug': True}}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A host that Nova and the explanation reject for other reasons."""
+
+    case: str
+    host: str
+    nova: str
+    ours: tuple[str, ...]
+
+
+@dataclass
+class Tally:
+    """Failures by kind, the hosts that were compared, and the differences."""
+
+    failures: Counter[str] = field(default_factory=Counter)
+    open: Counter[str] = field(default_factory=Counter)
+    by_filter: Counter[str] = field(default_factory=Counter)
+    by_placement: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """All failures that were compared."""
+        return sum(self.failures.values())
+
+
+def compare(stage: Stage, case: Case, tally: Tally) -> None:
+    """Make the cloud of a case, let each of its requests fail, and compare."""
+    stage.set_up(case)
+    done = set()
+    for asked in case.asks:
+        server = (asked.flavor, asked.group, asked.zone, asked.image, asked.user, str(asked.hints))
+        if asked.is_told and not asked.spread and server not in done:
+            done.add(server)
+            _compare_one(stage, case, asked, tally)
+    stage.clear()
+
+
+def _compare_one(stage: Stage, case: Case, asked: Ask, tally: Tally) -> None:
+    _clear_requests(stage)
+    made, is_failed = _until_failed(stage, asked)
+    if is_failed:
+        found = _explained(stage, case, asked, made[-1])
+        if found.failed.failure.cause is Cause.NO_HOST and found.decision.fits is False:
+            tally.failures[case.kind] += 1
+            tally.differences += _differences(stage, case, found, tally)
+        else:
+            tally.open[case.kind] += 1
+    stage.admin.delete(made)
+
+
+def _until_failed(stage: Stage, asked: Ask) -> tuple[list[str], bool]:
+    """Request servers until one is in ERROR; the last one is it."""
+    nova, made, status = stage.novas[asked.user], [], 'ACTIVE'
+    while status == 'ACTIVE' and len(made) < MOST_TRIED:
+        server, status = nova.boot(
+            stage.flavors[asked.flavor],
+            image=None if asked.image is None else stage.images[asked.image],
+            group=None if asked.group is None else stage.groups[asked.group],
+            zone=asked.zone,
+            metadata=asked.metadata,
+            hints=stage.hints(asked.hints),
+        )
+        made += [server] if server is not None else []
+    return made, status == 'ERROR'
+
+
+def _explained(stage: Stage, case: Case, asked: Ask, server: str) -> Explanation:
+    connection, constraints = stage.admin.connection, load_constraints()
+    failed = failed_servers.find(api.clients_of(connection), server)
+    known = asking.told(stage, case, asked)
+    del known['image']
+    question = question_of(failed, api.Question(0, **known))
+    view = api.fetch(connection, question)
+    return explain(failed, question, view, constraints)
+
+
+def _differences(
+    stage: Stage, case: Case, found: Explanation, tally: Tally
+) -> Iterator[Difference]:
+    offered = _offered(stage)
+    removed = _removed(stage, found.failed.id)
+    filters = {name: each.name for each in load_constraints() for name in each.filters} | FILTERS
+    for report in found.decision.hosts:
+        against = {name: verdict.code for name, verdict in report.verdicts.items() if not verdict}
+        ours, name = (*against.values(),), f'{case.kind} {case.seed}'
+        placements = [
+            code
+            for constraint, code in against.items()
+            if constraint in BY_PLACEMENT and code not in NOT_BY_PLACEMENT
+        ]
+        tally.by_placement[case.kind] += 1
+        if bool(placements) is (report.host in offered):
+            told = 'offered by Placement' if report.host in offered else 'not offered'
+            yield Difference(name, report.host, told, ours)
+        filtered = removed.get(report.host)
+        if filtered is not None:
+            tally.by_filter[case.kind] += 1
+            if filters.get(filtered) not in against:
+                yield Difference(name, report.host, filtered, ours)
+
+
+def _offered(stage: Stage) -> set[str]:
+    """The hosts that Placement returns for Nova's last query."""
+    with requests.Session() as session:
+        session.trust_env = False
+        known = session.get(f'{stage.cloud.base_url}/_sandbox/requests').json()
+    queries = [
+        each['query']
+        for each in known
+        if each['path'] == '/allocation_candidates' and 'openstacksdk' not in each['user_agent']
+    ]
+    body = stage.place('GET', f'/allocation_candidates?{queries[-1]}')
+    names = {uuid: name for name, uuid in stage.uuids.items()}
+    roots = {each['root_provider_uuid'] for each in body['provider_summaries'].values()}
+    return {names[root] for root in roots if root in names}
+
+
+def _removed(stage: Stage, server: str) -> Mapping[str, str]:
+    """The filter that removed each host, by the log of nova-scheduler."""
+    text = (stage.cloud.log_dir / 'nova.log').read_text(encoding='utf-8', errors='replace')
+    found = [each for each in _RESULTS.findall(text) if each[0] == server]
+    if not found:
+        return {}
+    results = ast.literal_eval(found[-1][1])
+    left = _offered(stage)
+    removed = {}
+    for name, remaining in results:
+        passed = {host for host, _node in remaining or ()}
+        removed.update(dict.fromkeys(left - passed, name))
+        left &= passed
+    return removed
+
+
+def _clear_requests(stage: Stage) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+        assert session.delete(f'{stage.cloud.base_url}/_sandbox/requests').ok
+
+
+def main(number: int, first: int) -> int:
+    """Compare so many failures, of all kinds in turn; 1 if one differs."""
+    tally, seed = Tally(), first
+    dice = random.Random(first)
+    while tally.number < number:
+        with Stage(nova_options=DEBUG) as stage:
+            for _ in range(12):
+                kind = dice.choice(sorted(set(KINDS) - {'spread'}))
+                compare(stage, KINDS[kind](seed), tally)
+                seed += 1
+        print(tally.number, tally.differences, flush=True)
+    for kind in sorted(tally.failures):
+        row = (tally.failures, tally.by_placement, tally.by_filter, tally.open)
+        print(kind, *(each[kind] for each in row))
+    for each in tally.differences:
+        print(dataclasses.asdict(each))
+    return bool(tally.differences)
+
+
+if __name__ == '__main__':
+    sys.exit(main(int(sys.argv[1]), int([*sys.argv, '1000'][2])))
