@@ -155,9 +155,10 @@ class _Reader:
         self._check_failed(actions)
         failure = self._failure(actions)
         siblings, number, is_least = self._siblings(_requests(actions))
-        hints = dict(body.get('scheduler_hints') or {})
-        hinted = hints.pop('group', None)
-        groups = body.get('server_groups') or hinted or [None]
+        # Nova returns every hint as a list, also one that was no list.
+        known = (body.get('scheduler_hints') or {}).items()
+        hints = {key: each[0] if len(each) == 1 else each for key, each in known}
+        groups = body.get('server_groups') or [hints.get('group')]
         embedded = body.get('flavor') or {}
         return FailedServer(
             self._id,
@@ -172,7 +173,7 @@ class _Reader:
             is_volume_booted=body.get('image') == '',
             availability_zone=self._zone(failure),
             server_group=groups[0],
-            hints=hints,
+            hints={key: each for key, each in hints.items() if key != 'group'},
             siblings=siblings,
             number=number,
             is_number_at_least=is_least,

@@ -155,7 +155,7 @@ def test_the_request_of_a_failed_server():
     assert found.flavor == Flavor('tiny', 'tiny', 1, 128, 1, extra_specs=specs)
     assert found.image.properties == {'hw_architecture': 'x86_64', 'trait:CUSTOM_B': 'required'}
     assert (found.availability_zone, found.server_group) == ('az-1', 'g')
-    assert found.hints == {'different_host': ['s']}
+    assert found.hints == {'different_host': 's'}
     assert [each.name for each in found.siblings] == ['web-1', 'web-2']
     assert (found.number, found.is_number_at_least) == (2, False)
     assert (found.project_id, found.user_id, found.hidden) == (PROJECT, USER, {})
@@ -260,6 +260,13 @@ def test_the_zone_of_a_host_is_not_the_requested_one():
     fault = {'message': 'Exceeded maximum number of retries. x', 'created': FAILED}
     found = Story([server(1, fault=fault)], version='2.93', glance=glance()).find('web-1')
     assert found.availability_zone is None
+
+
+def test_hints_are_as_they_were_requested():
+    """Nova accepts any text as same_host, but no list with one."""
+    hints = {'same_host': ['no id'], 'different_host': ['s', 't'], 'group': ['g']}
+    found = Story([server(1, scheduler_hints=hints)], glance=glance()).find('web-1')
+    assert found.hints == {'same_host': 'no id', 'different_host': ['s', 't']}
 
 
 def test_an_image_that_glance_does_not_show():
