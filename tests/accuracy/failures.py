@@ -161,7 +161,11 @@ def _offered(stage: Stage) -> set[str]:
         for each in known
         if each['path'] == '/allocation_candidates' and 'openstacksdk' not in each['user_agent']
     ]
-    body = stage.place('GET', f'/allocation_candidates?{queries[-1]}')
+    path, placement = f'/allocation_candidates?{queries[-1]}', stage.admin.connection.placement
+    answer = placement.get(path, microversion='1.36')
+    if answer.status_code == requests.codes.bad_request:  # such as an unknown resource class
+        return set()
+    body = answer.json()
     names = {uuid: name for name, uuid in stage.uuids.items()}
     roots = {each['root_provider_uuid'] for each in body['provider_summaries'].values()}
     return {names[root] for root in roots if root in names}
