@@ -1,4 +1,4 @@
-"""What ``--help`` lists is what the commands say of themselves, and finds those of others."""
+"""``--help`` lists each command with its description, including those of other packages."""
 
 from importlib.metadata import EntryPoint, entry_points
 from types import SimpleNamespace
@@ -27,15 +27,15 @@ def test_a_command_is_listed_with_the_first_line_of_its_docstring(entry_point):
 
 
 @pytest.mark.parametrize(
-    ('value', 'said'),
+    ('value', 'description'),
     [
         (f'{__name__}:Inherits', 'Describes itself'),
         ('no_such_module:Command', '(cannot be loaded: '),
     ],
 )
-def test_a_command_without_a_docstring_is_asked(value, said):
+def test_a_command_without_a_docstring_has_its_own_description(value, description):
     found = commands.line(SimpleNamespace(), EntryPoint('x', value, 'senlin_affinity.cli'))
-    assert found.startswith(said)
+    assert found.startswith(description)
 
 
 def test_the_commands_of_cliff_are_listed():
@@ -44,12 +44,12 @@ def test_the_commands_of_cliff_are_listed():
 
 
 def test_the_command_of_another_package_is_found(monkeypatch):
-    """All packages are looked at where the name is not one of ours, and for a list of them."""
+    """Other packages are searched only for an unknown name and for the list."""
     others = [EntryPoint('rack_list', f'{__name__}:Inherits', 'senlin_affinity.cli')]
     monkeypatch.setattr(main.metadata, 'entry_points', lambda group: others)
-    known = main.Commands('senlin_affinity.cli')
-    assert known.find_command(['plan', '--count', '1'])[1:] == ('plan', ['--count', '1'])
-    assert known.find_command(['constraint', 'list'])[1] == 'constraint list'
-    assert 'rack list' not in known.commands
-    assert known.find_command(['rack', 'list', 'x'])[1:] == ('rack list', ['x'])
+    own_commands = main.Commands('senlin_affinity.cli')
+    assert own_commands.find_command(['plan', '--count', '1'])[1:] == ('plan', ['--count', '1'])
+    assert own_commands.find_command(['constraint', 'list'])[1] == 'constraint list'
+    assert 'rack list' not in own_commands.commands
+    assert own_commands.find_command(['rack', 'list', 'x'])[1:] == ('rack list', ['x'])
     assert 'rack list' in dict(main.Commands('senlin_affinity.cli'))

@@ -1,4 +1,4 @@
-"""What a plan reads of a file: this project's options, and the filters of nova.conf."""
+"""A plan reads our options and Nova's filters from a configuration file."""
 
 import pytest
 from oslo_config import cfg
@@ -42,8 +42,8 @@ def read(tmp_path):
     return read_text
 
 
-def test_a_nova_conf(read):
-    """Options of many lines, and options that repeat, are Nova's own."""
+def test_the_filters_of_a_nova_conf_are_read(read):
+    """Multi-line and repeated options are parsed as in Nova."""
     assert read(NOVA_CONF) == Settings(
         ('ComputeFilter', 'AggregateInstanceExtraSpecsFilter', 'RackFilter'),
         {'are_tenants_limited': True},
@@ -53,20 +53,24 @@ def test_a_nova_conf(read):
 
 
 @pytest.mark.parametrize(
-    ('text', 'counts', 'found', 'is_ambiguous'),
+    ('text', 'used', 'found', 'is_ambiguous'),
     [
-        pytest.param('', None, (), False, id='nothing'),
-        pytest.param('[affinity]\nrequest_timeout = 5', None, (), False, id='a timeout'),
-        pytest.param(filters('A'), ('A',), (OURS,), False, id='ours'),
-        pytest.param(filters(None, 'A,B'), ('A', 'B'), (NOVAS,), False, id="Nova's"),
-        pytest.param(filters(None, ''), (), (NOVAS,), False, id="Nova's, no filter"),
-        pytest.param(filters('A', 'B'), ('A',), (OURS,), True, id='two that differ'),
-        pytest.param(filters('A,B', 'B, A'), ('A', 'B'), (OURS,), False, id='two alike'),
-        pytest.param(filters('', 'A'), (), (OURS,), True, id='ours is empty'),
+        pytest.param('', None, (), False, id='an empty file'),
+        pytest.param('[affinity]\nrequest_timeout = 5', None, (), False, id='an unrelated option'),
+        pytest.param(filters('A'), ('A',), (OURS,), False, id='our option'),
+        pytest.param(filters(None, 'A,B'), ('A', 'B'), (NOVAS,), False, id="Nova's option"),
+        pytest.param(filters(None, ''), (), (NOVAS,), False, id="Nova's option without a filter"),
+        pytest.param(
+            filters('A', 'B'), ('A',), (OURS,), True, id='both options with other filters'
+        ),
+        pytest.param(
+            filters('A,B', 'B, A'), ('A', 'B'), (OURS,), False, id='both options with equal filters'
+        ),
+        pytest.param(filters('', 'A'), (), (OURS,), True, id='our option without a filter'),
     ],
 )
-def test_which_filters_count(read, caplog, text, counts, found, is_ambiguous):
-    assert read(text) == Settings(counts, found=found)
+def test_our_option_precedes_novas(read, caplog, text, used, found, is_ambiguous):
+    assert read(text) == Settings(used, found=found)
     assert ('has other filters' in caplog.text) == is_ambiguous
     assert ('none of the options' in caplog.text) == (not found)
 
@@ -74,15 +78,15 @@ def test_which_filters_count(read, caplog, text, counts, found, is_ambiguous):
 @pytest.mark.parametrize(
     ('text', 'found'),
     [(filters('A'), ()), (filters('A', 'B'), ()), (NOVA_CONF, (LIMITED,))],
-    ids=['ours', 'two', "Nova's, and a rule"],
+    ids=['our option', 'both options', "Nova's option and another one"],
 )
-def test_filters_that_are_known_otherwise(read, caplog, text, found):
+def test_specified_filters_are_not_read(read, caplog, text, found):
     options = read(text, are_filters_given=True)
     assert (options.filters, options.found) == (None, found)
     assert caplog.text == ''
 
 
-def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
+def test_environment_variables_are_ignored(read, monkeypatch):
     monkeypatch.setenv('OS_FILTER_SCHEDULER__ENABLED_FILTERS', 'X')
     monkeypatch.setenv('OS_AFFINITY__ENABLED_FILTERS', 'Y')
     assert read(filters(None, 'A')) == Settings(('A',), found=(NOVAS,))
@@ -90,8 +94,8 @@ def test_the_environment_is_no_part_of_a_file(read, monkeypatch):
 
 
 @pytest.mark.parametrize('option', opts.options_of(()), ids=lambda option: option.dest)
-def test_every_option_that_reaches_the_constraints_is_told(read, option):
-    """And no other: a plan waits as long as --timeout says, and creates no group."""
+def test_every_option_of_the_constraints_is_reported(read, option):
+    """Other options are not: a plan uses --timeout, and creates no group."""
     value = {bool: not option.default, int: 7}.get(type(option.default), 'x')
     value = 'nova' if option.default == 'pinning' else value
     found = read(f'[{option.group}]\n{option.dest} = {value}')
@@ -99,11 +103,11 @@ def test_every_option_that_reaches_the_constraints_is_told(read, option):
     assert list(found.values) == [option.key] == [*found.keys]
 
 
-def test_a_value_that_is_not_valid(read):
+def test_an_invalid_value_is_an_error(read):
     with pytest.raises(InvalidSpec, match=r'some\.conf: .*perhaps'):
         read('[scheduler]\nlimit_tenants_to_placement_aggregate = perhaps')
 
 
-def test_the_process_s_own_options_stay(read):
+def test_the_global_options_are_unchanged(read):
     read(filters('A', 'B'))
     assert 'filter_scheduler' not in cfg.CONF

@@ -1,4 +1,4 @@
-"""How an error ends: its exit status and its one line."""
+"""An error determines the exit status and is printed in one line."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from senlin_affinity.model import errors
         (ZeroDivisionError('division by zero'), 3, 1),
     ],
 )
-def test_exit_status(error, invalid_spec_status, status):
+def test_an_error_has_an_exit_status(error, invalid_spec_status, status):
     assert base.status_of(error, invalid_spec_status) == status
 
 
@@ -32,11 +32,11 @@ def test_exit_status(error, invalid_spec_status, status):
         (AssertionError(), 'unexpected error: AssertionError (--debug shows the traceback)'),
     ],
 )
-def test_one_line(error, line):
+def test_an_error_is_printed_in_one_line(error, line):
     assert base.one_line(error) == line
 
 
-def test_columns_are_compared_as_cliff_does():
+def test_columns_are_matched_as_in_cliff():
     base.check_columns(['server_group', ' Policy '], ('Server Group', 'policy'))
     with pytest.raises(base.UsageError, match='there is no column zone; there are Server Group'):
         base.check_columns(['server_group', 'zone'], ('Server Group', 'policy'))

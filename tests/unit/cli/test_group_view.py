@@ -1,4 +1,4 @@
-"""What is said of a group's servers to who may not see the hosts."""
+"""Non-admins see how many members of a group share a host."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def slots(these, number, limit):
 
 
 @pytest.mark.parametrize(
-    ('policy', 'limit', 'hosts', 'said'),
+    ('policy', 'limit', 'hosts', 'lines'),
     [
         ('anti-affinity', 3, 'aabbc', ['5 servers, on 3 hosts: 2, 2, 1',
                                        slots('these hosts have', '4 slots', 3)]),
@@ -37,28 +37,28 @@ def slots(these, number, limit):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize('key', ['host', 'host_id'])
-def test_how_many_are_together(policy, limit, hosts, said, key):
+def test_members_per_host_are_described(policy, limit, hosts, lines, key):
     members = tuple(
         Member(str(number), **{key: None if host == '-' else f'secret-{host}'})
         for number, host in enumerate(hosts)
     )
     rules = {} if limit is None else {'max_server_per_host': limit}
-    assert list(together(ServerGroup('g', 'web', policy, rules, members))) == said
+    assert list(together(ServerGroup('g', 'web', policy, rules, members))) == lines
 
 
-def test_a_violated_rule_names_no_id_of_a_host_and_few_hosts():
+def test_a_violation_names_no_host_id_and_at_most_five_hosts():
     hidden = ServerGroup(
         'g', 'web', 'anti-affinity', {}, tuple(Member(x, None, None, 'hash') for x in 'st')
     )
-    said = 'server group web (anti-affinity): 2 servers on one host'
-    assert violation(hidden, violated(hidden)) == said
+    lines = 'server group web (anti-affinity): 2 servers on one host'
+    assert violation(hidden, violated(hidden)) == lines
     members = tuple(Member(f's{n}', f'cmp-{n // 2}') for n in range(14))
     many = ServerGroup('g', 'web', 'anti-affinity', {}, members)
     assert violation(many, violated(many)).endswith('2 servers on cmp-4, ... and 2 hosts more')
 
 
 @pytest.mark.parametrize(
-    ('policy', 'servers', 'said'),
+    ('policy', 'servers', 'lines'),
     [
         ('anti-affinity', [('a', 'ACTIVE'), ('a', 'BUILD')], []),
         ('anti-affinity', [('a', 'ACTIVE'), ('a', None), ('a', 'BUILD')], ['a']),
@@ -66,9 +66,9 @@ def test_a_violated_rule_names_no_id_of_a_host_and_few_hosts():
         ('affinity', [('a', 'ACTIVE'), ('b', 'BUILD'), ('b', 'ACTIVE')], ['a']),
     ],
 )
-def test_a_server_that_is_being_built_violates_nothing(policy, servers, said):
-    """Nova's late check may still send it to another host."""
+def test_a_server_in_build_violates_nothing(policy, servers, lines):
+    """Nova's late check may still move it to another host."""
     members = tuple(Member(str(n), host, state=state) for n, (host, state) in enumerate(servers))
     group = ServerGroup('g', 'web', policy, {}, members)
-    assert [place.host for place in violated(group)] == said
-    assert [place.host for place in places(group) if place.is_violated] == said
+    assert [place.host for place in violated(group)] == lines
+    assert [place.host for place in places(group) if place.is_violated] == lines

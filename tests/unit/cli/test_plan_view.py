@@ -1,4 +1,4 @@
-"""The view of a cloud whose names no file could have: a live one may be odd."""
+"""The view of a plan handles unusual names, widths and streams."""
 
 import io
 from dataclasses import replace
@@ -13,81 +13,84 @@ from senlin_affinity.planner.resolution import resolve
 from senlin_affinity.preflight.cloud_view import CloudView
 from tests.support.small_cloud import CONSTRAINTS, request_of, snapshot_of
 
-ODD = ['\x1b[31m', '\x9b31m', '\ud800', '\u2028', '\u202e', '\u2066', '\u200b']
+CONTROL_CHARACTERS = ['\x1b[31m', '\x9b31m', '\ud800', '\u2028', '\u202e', '\u2066', '\u200b']
 
 
-@pytest.mark.parametrize('odd', ODD)
-def test_what_a_terminal_would_act_upon_is_not_drawn(odd):
-    """In the name of a host, of a rule's fact, of a reason of the cloud, and of a group."""
+@pytest.mark.parametrize('character', CONTROL_CHARACTERS)
+def test_control_characters_are_replaced(character):
+    """In the names of hosts, aggregates and groups, and in reasons of the cloud."""
     row = {
-        'hosts': {f'cmp{odd}': {'resources': None}, 'b': {'aggregates': [f'fenced{odd}']}},
+        'hosts': {
+            f'cmp{character}': {'resources': None},
+            'b': {'aggregates': [f'fenced{character}']},
+        },
         'group': {'policy': 'affinity', 'members': [None]},
         'request': {'count': 2},
     }
     snapshot = snapshot_of(row)
     decision = plan(request_of(row), snapshot, CONSTRAINTS)
     resolved = resolve(request_of(row), snapshot)
-    answer = Answer(decision, resolved, CloudView(snapshot, {'quotas': f'no{odd}'}))
+    answer = Answer(decision, resolved, CloudView(snapshot, {'quotas': f'no{character}'}))
     stream = io.StringIO()
     plan_view.show(answer, stream)
     text = stream.getvalue()
     assert 'cmp?' in text
     assert 'the quotas: no?' in text
-    assert not any(sign in text for sign in odd if not sign.isalnum() and sign != '[')
+    assert not any(sign in text for sign in character if not sign.isalnum() and sign != '[')
     text.encode()
 
 
 @pytest.mark.parametrize('name', ['web[bold]', 'a:smile:b'])
-def test_a_name_is_drawn_as_it_is(name):
-    """It is no markup, and no emoji."""
+def test_a_name_is_printed_literally(name):
+    """Markup and emoji codes are not interpreted."""
     row = {'hosts': {'a': {}}, 'group': {'policy': 'affinity'}}
     snapshot = replace(snapshot_of(row), hosts=None)
     group = replace(snapshot.server_groups[0], name=name, members=(Member('vm-1', host_id='1'),))
     snapshot = replace(snapshot, server_groups=(group,))
-    asked = replace(request_of(row), server_group=group.id)
+    request = replace(request_of(row), server_group=group.id)
     answer = Answer(
-        plan(asked, snapshot, CONSTRAINTS), resolve(asked, snapshot), CloudView(snapshot)
+        plan(request, snapshot, CONSTRAINTS), resolve(request, snapshot), CloudView(snapshot)
     )
     stream = io.StringIO()
     plan_view.show(answer, stream)
     assert f'What is known of server group {name}:\n' in stream.getvalue()
 
 
-def test_columns_that_do_not_fit_are_not_cut(monkeypatch):
-    """The rules have lines of their own as soon as one sign has no room beside them."""
+def test_columns_that_do_not_fit_are_not_truncated(monkeypatch):
+    """The verdicts move to separate lines as soon as one symbol does not fit."""
     row = {'hosts': {'cmp-1': {'down': True}, 'cmp-2': {'zone': 'a-zone-with-a-name'}}}
     snapshot = snapshot_of(row)
     decision = plan(request_of(row), snapshot, CONSTRAINTS)
     answer = Answer(decision, resolve(request_of(row), snapshot), CloudView(snapshot))
-    drawn = {}
+    text_by_width = {}
     for width in range(50, 80):
         monkeypatch.setenv('COLUMNS', str(width))
         stream = io.StringIO()
         plan_view.show(answer, stream)
-        drawn[width] = stream.getvalue()
-    assert all('…' not in text for text in drawn.values())
-    assert all(max(map(len, text.splitlines())) <= width for width, text in drawn.items())
-    assert 'host_state.down\n' in drawn[50]
-    assert '✗ down\n' in drawn[79]
+        text_by_width[width] = stream.getvalue()
+    assert all('…' not in text for text in text_by_width.values())
+    assert all(max(map(len, text.splitlines())) <= width for width, text in text_by_width.items())
+    assert 'host_state.down\n' in text_by_width[50]
+    assert '✗ down\n' in text_by_width[79]
 
 
-class Gone(io.StringIO):
-    """A stream that nobody reads any more."""
+class ClosedStream(io.StringIO):
+    """A stream whose reader is closed."""
 
     def write(self, text):
         raise BrokenPipeError
 
 
-def test_a_reader_that_goes_away_is_left_to_the_command():
+def test_a_broken_pipe_is_raised_to_the_command():
     row = {'hosts': {'cmp-1': {}}}
     snapshot = snapshot_of(row)
     decision = plan(request_of(row), snapshot, CONSTRAINTS)
     answer = Answer(decision, resolve(request_of(row), snapshot), CloudView(snapshot))
     with pytest.raises(BrokenPipeError):
-        plan_view.show(answer, Gone())
+        plan_view.show(answer, ClosedStream())
 
 
-def test_a_spread_says_which_domains_do_not_count_and_why():
+def test_a_spread_lists_the_domains_that_do_not_count():
     """A full domain counts: the skew limits the servers in the other domains."""
     row = {
         'hosts': {
@@ -104,8 +107,8 @@ def test_a_spread_says_which_domains_do_not_count_and_why():
     answer = Answer(decision, resolve(request_of(row), snapshot), CloudView(snapshot))
     stream = io.StringIO()
     plan_view.show(answer, stream)
-    said = [line.strip() for line in stream.getvalue().splitlines() if 'does not count' in line]
-    assert said == [
+    lines = [line.strip() for line in stream.getvalue().splitlines() if 'does not count' in line]
+    assert lines == [
         'az-2 does not count: no host in it may take a server (host_state.disabled)',
         'nova does not count: no host in it may take a server (spread.default_zone)',
     ]
@@ -129,17 +132,17 @@ OWN = 'project: ours (your own: name another with --project)'
         (None, None, True, 'project: ours (that of the snapshot: name another with --project)'),
     ],
 )
-def test_whose_quotas_count(group, request_project, is_file, line):
+def test_the_project_of_the_quotas_is_printed(group, request_project, is_file, line):
     """An administrator reads the project, because the quotas may be those of their own project."""
     row = {'hosts': {'a': {}}, 'project': 'ours', 'quotas': {'instances': [9, 0]}}
     row['request'] = {'project_id': request_project}
     if group is not None:
         row['group'] = {'policy': 'anti-affinity', 'project': group}
-    snapshot, asked = snapshot_of(row), request_of(row)
-    decision = plan(asked, snapshot, CONSTRAINTS)
+    snapshot, request = snapshot_of(row), request_of(row)
+    decision = plan(request, snapshot, CONSTRAINTS)
     stream = io.StringIO()
     view = CloudView(snapshot)
-    answer = Answer(decision, resolve(asked, snapshot), view, is_file=is_file)
+    answer = Answer(decision, resolve(request, snapshot), view, is_file=is_file)
     plan_view.show(answer, stream)
     assert line in stream.getvalue().replace('\n', ' ').replace('  ', ' ')
     (quota,) = (each for each in decision.as_dict()['request'] if each['constraint'] == 'quota')

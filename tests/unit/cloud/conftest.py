@@ -5,7 +5,7 @@ from tests.support.edge import Edge
 
 @pytest.fixture
 def edge(request):
-    """A cloud whose Nova is the newest that was recorded, with what the module's CLOUD names."""
+    """Yield a cloud with the newest recorded Nova, configured by the module's CLOUD."""
     with Edge(**getattr(request.module, 'CLOUD', {})) as edge:
         yield edge
 

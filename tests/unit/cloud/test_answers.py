@@ -1,4 +1,4 @@
-"""Well-formed answers about another object of the same kind, and lists with one id twice."""
+"""A response about another object, or a list with a duplicate id, is an error."""
 
 from types import SimpleNamespace
 
@@ -42,7 +42,7 @@ def owner(edge):
     return clients.OwnerClient(edge.connection())
 
 
-READS = {
+FETCHES = {
     'server group': (
         lambda edge: edge.ports.server_groups.get(ID),
         f'/os-server-groups/{ID}',
@@ -127,9 +127,9 @@ READS = {
 }
 
 
-@pytest.mark.parametrize('kind', READS)
-def test_an_answer_about_another_object_is_an_error(kind):
-    read, path, body = READS[kind]
+@pytest.mark.parametrize('kind', FETCHES)
+def test_a_response_about_another_object_is_an_error(kind):
+    read, path, body = FETCHES[kind]
     with Edge(glance=FakeGlance(FakeImage('cirros')), projects={}) as edge:
         edge.fail('GET', path, Failure('other', '', 200, body))
         with pytest.raises(CloudError) as caught:
@@ -148,7 +148,7 @@ def test_an_answer_about_another_object_is_an_error(kind):
     ],
     ids=['name', 'policy', 'rules', 'members'],
 )
-def test_an_answer_about_another_group_than_the_created_one_is_an_error(body):
+def test_a_response_about_another_created_group_is_an_error(body):
     with Edge() as edge:
         edge.fail('POST', '/os-server-groups', Failure('other', '', 200, {'server_group': body}))
         with pytest.raises(CloudError, match='the answer is about another server group') as caught:
@@ -156,34 +156,34 @@ def test_an_answer_about_another_group_than_the_created_one_is_an_error(body):
     assert caught.value.is_uncertain, 'the group may have been created'
 
 
-def test_the_case_of_an_id_does_not_matter():
+def test_ids_are_compared_without_case():
     with Edge(flavors=[FakeFlavor('M1.Tiny', 'tiny')]) as edge:
         body = {'flavor': {**FLAVOR, 'id': 'M1.Tiny'}}
         edge.fail('GET', '/flavors/m1.tiny', Failure('found', '', 200, body))
         assert edge.ports.inventory.flavor('m1.tiny').id == 'M1.Tiny'
 
 
-def test_a_server_may_be_on_two_pages_while_it_is_built():
-    """Nova lists it first as a build request, and in the usual order once it is in a cell."""
+def test_a_server_may_be_on_two_pages_while_it_is_created():
+    """Nova lists a build request first, and in the usual order once the server is in a cell."""
     link = [{'rel': 'next', 'href': 'x'}]
     pages = [
         {'servers': [{'id': 'a', 'status': 'BUILD'}], 'servers_links': link},
         {'servers': [{'id': 'b'}, {'id': 'a', 'status': 'ACTIVE'}]},
     ]
-    asked = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
-    assert [each['id'] for each in members.own(asked)] == ['a', 'b', 'a']
+    client = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
+    assert [each['id'] for each in members.own(client)] == ['a', 'b', 'a']
 
 
-def test_flavors_are_on_one_page_each():
+def test_a_flavor_on_two_pages_is_an_error():
     link = [{'rel': 'next', 'href': 'x'}]
     pages = [{'flavors': [FLAVOR], 'flavors_links': link}, {'flavors': [FLAVOR]}]
-    asked = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
+    client = SimpleNamespace(get=lambda *_words, **_options: pages.pop(0))
     with pytest.raises(CloudError, match="the answer lists 'b' twice"):
-        flavors.flavors(asked)
+        flavors.flavors(client)
 
 
 class Senlin:
-    """Answers a GET from a table of lists; ``bindings`` are those of each cluster."""
+    """Return lists from a table for GET requests; ``bindings`` are those of each cluster."""
 
     def __init__(self, bindings=(), **lists):
         self.lists = {'clusters': [{'id': 'c', 'name': 'c', 'project': 'p'}], **lists}
@@ -200,7 +200,7 @@ POLICY = {'id': 'p1', 'type': 'senlin.policy.affinity-1.1', 'project': 'p', 'dat
 
 
 @pytest.mark.parametrize('kind', ['clusters', 'policies', 'nodes', 'profiles'])
-def test_a_list_of_senlin_with_one_id_twice_is_an_error(kind):
+def test_a_senlin_list_with_a_duplicate_id_is_an_error(kind):
     twice = [{**POLICY, 'physical_id': None, 'spec': {}, 'name': 'x'}] * 2
     with pytest.raises(CloudError, match="the answer lists 'p1' twice"):
         senlin.see(Senlin(**{kind: twice}), 'p')
@@ -212,19 +212,19 @@ def test_a_binding_of_another_cluster_is_an_error():
         senlin.see(Senlin(bindings, policies=[POLICY]), 'p')
 
 
-def test_hypervisors_follow_a_page_that_lacks_one_without_a_service():
-    """Nova then has no link to the next page."""
+def test_hypervisors_after_a_page_without_a_link_are_fetched():
+    """Nova omits the link if it drops a hypervisor without a service from the page."""
     with Edge(hosts=[FakeHost(f'cmp-{number}') for number in range(150)]) as edge:
         edge.nova.longest_page = 60
         send = edge.nova.send
 
-        def without_one(*arguments):
+        def without_one_hypervisor(*arguments):
             reply = send(*arguments)
             if arguments[2] == '/os-hypervisors/detail' and 'hypervisors_links' in reply.body:
                 del reply.body['hypervisors'][7], reply.body['hypervisors_links']
             return reply
 
-        edge.nova.send = without_one
+        edge.nova.send = without_one_hypervisor
         assert len(hosts.hypervisors(nova(edge))) == 150 - 2
         edge.nova.hosts = edge.nova.hosts[:40]
         before = len(edge.nova.asked)

@@ -1,4 +1,4 @@
-"""Whether a Placement is new enough for a constraint on aggregates."""
+"""Constraints on aggregates need a recent Placement."""
 
 import pytest
 
@@ -11,7 +11,7 @@ U, V, W = (f'00000000-0000-4000-8000-00000000000{number}' for number in (1, 2, 3
 
 
 def check(values, offered):
-    """The path of the error is that of the property; nothing is asked but the versions."""
+    """Check the version of this Placement; nothing but the versions is requested."""
     with Edge(placement=FakePlacement([], offered)) as edge:
         try:
             edge.ports.candidates.check_version(MemberOf.parse(values), 'path')
@@ -23,7 +23,7 @@ def check(values, offered):
     ('values', 'offered'),
     [([], '1.28'), ([U], '1.29'), ([f'in:{U},{V}', W], '1.31'), ([f'!{U}'], '1.32')],
 )
-def test_a_placement_that_is_new_enough(values, offered):
+def test_a_recent_placement_is_accepted(values, offered):
     check(values, offered)
 
 
@@ -31,7 +31,7 @@ def test_a_placement_that_is_new_enough(values, offered):
     ('values', 'offered', 'needed'),
     [([f'!{U}'], '1.31', '1.32'), ([V, f'!{U}'], '1.28', '1.32'), ([U], '1.28', '1.29')],
 )
-def test_rx_08_r1_42_an_older_placement_is_refused(values, offered, needed):
+def test_rx_08_r1_42_an_older_placement_is_rejected(values, offered, needed):
     remedy = 'take the values with ! out' if needed == '1.32' else 'leave member_of out'
     words = f'need Placement microversion {needed}, this cloud offers {offered}: {remedy}'
     with pytest.raises(InvalidSpec, match=words) as caught:
@@ -39,8 +39,8 @@ def test_rx_08_r1_42_an_older_placement_is_refused(values, offered, needed):
     assert caught.value.path == 'path'
 
 
-def test_placement_is_looked_for_when_it_is_needed():
-    """A cloud whose catalogue has none serves everything else."""
+def test_placement_is_located_only_if_needed():
+    """A catalog without Placement serves everything else."""
     with Edge() as edge:
         candidates = edge.ports.candidates
         candidates.check_version(MemberOf(), 'path')

@@ -1,4 +1,4 @@
-"""Who is asked by whom: what an owner named by the owner's eyes, the hosts by the cloud's."""
+"""The owner's client fetches what the owner names; the operator's client fetches the hosts."""
 
 import inspect
 import re
@@ -17,8 +17,8 @@ from tests.support.fake_nova import FakeHost
 
 PROJECT = 'demo-project'
 HOSTS = tuple(FakeHost(f'cmp-{number}') for number in (1, 2, 3))
-#: What the cloud's eyes may ask for in Nova.
-OF_THE_CLOUD = {'/os-hypervisors/detail', '/os-aggregates', '/os-services', '/os-migrations'}
+#: The paths that the operator's client may request from Nova.
+OPERATOR_PATHS = {'/os-hypervisors/detail', '/os-aggregates', '/os-services', '/os-migrations'}
 
 
 @pytest.fixture
@@ -37,45 +37,45 @@ def clients(edge, owner='demo', cloud='admin'):
     return Clients(OwnerClient(edge.connection(owner)), OperatorClient(edge.connection(cloud)))
 
 
-def see(edge, number=1, group='web', **who):
+def view_and_decision(edge, number=1, group='web', **who):
     profile = {'type': 'os.nova.server', 'properties': {'flavor': 'm1.tiny', 'image': 'cirros'}}
     question = api.Question(number, server_group=group, profile=profile)
-    seen = whole_cloud.fetch(
+    view = whole_cloud.fetch(
         clients(edge, **who), api.FetchScope((group,), image='cirros', question=question)
     )
-    return seen, api.answer(question, seen)
+    return view, api.answer(question, view)
 
 
-def asked(edge, user):
+def requests_of(edge, user):
     return [each for each in edge.nova.asked if each.user == user]
 
 
-def members(seen):
-    (group,) = seen.snapshot.server_groups
+def members(view):
+    (group,) = view.snapshot.server_groups
     return {member.server: member for member in group.members}
 
 
-def test_a_plain_users_question_is_answered_by_what_the_cloud_has(edge, group):
+def test_the_request_of_a_non_admin_is_decided_from_all_hosts(edge, group):
     edge.nova.boot(group, 'cmp-1')
-    seen, said = see(edge, 3)
-    assert (said.fits, said.capacity, said.certain) == (False, 2, False)
-    assert not seen.owner_sees_hosts
-    assert set(seen.unavailable) == set()
+    view, decision = view_and_decision(edge, 3)
+    assert (decision.fits, decision.capacity, decision.certain) == (False, 2, False)
+    assert not view.owner_sees_hosts
+    assert set(view.unavailable) == set()
 
 
-def test_what_the_owner_named_is_asked_of_his_eyes_and_the_hosts_of_the_clouds(edge, group):
+def test_each_client_sends_only_its_own_requests(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2')
     edge.nova.asked.clear()
-    see(edge)
-    clouds = asked(edge, 'admin')
-    paths = {each.path for each in clouds}
-    assert paths >= OF_THE_CLOUD
-    assert paths <= OF_THE_CLOUD | {'/servers/detail'}
-    sent = ' '.join(f'{each.path} {each.query}' for each in clouds)
+    view_and_decision(edge)
+    operator_requests = requests_of(edge, 'admin')
+    paths = {each.path for each in operator_requests}
+    assert paths >= OPERATOR_PATHS
+    assert paths <= OPERATOR_PATHS | {'/servers/detail'}
+    sent = ' '.join(f'{each.path} {each.query}' for each in operator_requests)
     assert not [name for name in ('web', group, server, 'tiny', 'cirros') if name in sent]
-    assert {each.method for each in clouds} == {'GET'}
-    owners = {each.path for each in asked(edge, 'demo')}
-    assert owners == {
+    assert {each.method for each in operator_requests} == {'GET'}
+    owner_paths = {each.path for each in requests_of(edge, 'demo')}
+    assert owner_paths == {
         '/os-server-groups',
         '/os-hypervisors/detail',
         '/servers/detail',
@@ -89,22 +89,22 @@ def test_what_the_owner_named_is_asked_of_his_eyes_and_the_hosts_of_the_clouds(e
     ('owner', 'cloud', 'owner_sees_hosts'),
     [('demo', 'admin', False), ('admin', 'admin', True), ('admin', 'demo', True)],
 )
-def test_who_may_list_the_hosts_may_be_told_all(edge, owner, cloud, owner_sees_hosts):
+def test_an_owner_who_may_list_hosts_sees_them(edge, owner, cloud, owner_sees_hosts):
     edge.nova.add_group('web', project_id=f'{owner}-project')
-    assert see(edge, owner=owner, cloud=cloud)[0].owner_sees_hosts is owner_sees_hosts
+    assert view_and_decision(edge, owner=owner, cloud=cloud)[0].owner_sees_hosts is owner_sees_hosts
 
 
-def test_own_eyes_are_not_asked_whether_they_see(edge):
+def test_a_single_client_is_not_checked_for_access(edge):
     own = edge.connection('demo')
     assert whole_cloud.fetch(api.clients_of(own), api.FetchScope(())).owner_sees_hosts
     hypervisors = [each for each in edge.nova.asked if each.path == '/os-hypervisors/detail']
     assert len(hypervisors) == 1
 
 
-def test_members_are_on_the_hosts_that_their_owner_sees_no_name_of(edge, group):
+def test_members_are_located_on_hosts_hidden_from_their_owner(edge, group):
     first, second = edge.nova.boot(group, 'cmp-1'), edge.nova.boot(group, 'cmp-2')
     failed = edge.nova.boot(group, None, status='ERROR')
-    found = members(see(edge)[0])
+    found = members(view_and_decision(edge)[0])
     assert {name: each.host for name, each in found.items()} == {
         first: 'cmp-1',
         second: 'cmp-2',
@@ -114,53 +114,53 @@ def test_members_are_on_the_hosts_that_their_owner_sees_no_name_of(edge, group):
     assert found[failed].is_nowhere
 
 
-def test_a_member_on_a_host_that_is_gone_keeps_what_its_owner_sees(edge, group):
+def test_a_member_on_a_removed_host_keeps_its_host_id(edge, group):
     server = edge.nova.boot(group, 'cmp-9')
-    found = members(see(edge)[0])[server]
+    found = members(view_and_decision(edge)[0])[server]
     assert found.host is None
     assert found.host_id
 
 
-def test_a_member_that_its_owner_does_not_see_is_lost(edge, group):
+def test_a_member_hidden_from_the_owner_is_lost(edge, group):
     server = edge.nova.boot(group, 'cmp-2', project='other')
-    seen, said = see(edge, 2)
-    assert members(seen)[server].host is None
-    assert (said.capacity, said.capacity_is_upper_bound) == (3, True)
+    view, decision = view_and_decision(edge, 2)
+    assert members(view)[server].host is None
+    assert (decision.capacity, decision.capacity_is_upper_bound) == (3, True)
 
 
-def test_what_moves_counts_on_both_hosts(edge, group):
+def test_a_migrating_member_counts_on_both_hosts(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2')
-    seen, said = see(edge, 2)
-    assert members(seen)[server].also_on == ('cmp-1', 'cmp-2')
-    assert said.capacity == 1
+    view, decision = view_and_decision(edge, 2)
+    assert members(view)[server].also_on == ('cmp-1', 'cmp-2')
+    assert decision.capacity == 1
 
 
-def test_of_the_clouds_eyes_what_is_refused_is_not_known(edge, group):
-    seen, said = see(edge, cloud='demo', owner='demo')
-    assert said.fits is None
-    assert at_edge.FORBIDDEN.words[:6] in seen.unavailable['hosts']
+def test_hosts_forbidden_to_the_operator_are_unknown(edge, group):
+    view, decision = view_and_decision(edge, cloud='demo', owner='demo')
+    assert decision.fits is None
+    assert at_edge.FORBIDDEN.words[:6] in view.unavailable['hosts']
 
 
-def test_drs_hosts_are_looked_for_by_the_clouds_eyes(edge):
-    seen = whole_cloud.fetch(clients(edge), api.FetchScope(drs_pattern='MP-1'))
-    assert [host.host for host in seen.snapshot.hosts] == ['cmp-1']
-    assert [each.query for each in asked(edge, 'demo')] == [{'limit': '1'}]
-    assert not seen.owner_sees_hosts
+def test_drs_hosts_are_searched_with_the_operators_client(edge):
+    view = whole_cloud.fetch(clients(edge), api.FetchScope(drs_pattern='MP-1'))
+    assert [host.host for host in view.snapshot.hosts] == ['cmp-1']
+    assert [each.query for each in requests_of(edge, 'demo')] == [{'limit': '1'}]
+    assert not view.owner_sees_hosts
 
 
-def test_nothing_but_these_makes_eyes_of_a_connection():
-    """mypy keeps the types apart; here is where somebody could make one of the other."""
-    makes = re.compile(r'\b(?:OwnerRest|OperatorRest|OwnerClient|OperatorClient)\(')
+def test_only_these_modules_create_clients():
+    """mypy distinguishes the clients; only these modules may convert a connection into one."""
+    constructors = re.compile(r'\b(?:OwnerRest|OperatorRest|OwnerClient|OperatorClient)\(')
     package = Path(inspect.getfile(senlin_affinity)).parent
     found = {
         str(path.relative_to(package))
         for path in package.rglob('*.py')
-        if makes.search(re.sub(r'class \w+\(?', '', path.read_text(encoding='utf-8')))
+        if constructors.search(re.sub(r'class \w+\(?', '', path.read_text(encoding='utf-8')))
     }
     assert found == {'cloud/connection.py', 'cloud/clients.py', 'plugins/senlin/clients.py'}
-    takers = {
+    users = {
         str(path.relative_to(package))
         for path in package.rglob('*.py')
         if re.search(r': Rest\b', path.read_text(encoding='utf-8'))
     }
-    assert takers == {'cloud/answers.py', 'cloud/members.py', 'cloud/snapshot.py'}
+    assert users == {'cloud/answers.py', 'cloud/members.py', 'cloud/snapshot.py'}

@@ -1,4 +1,4 @@
-"""A connection from clouds.yaml, and the log-in of those who share one."""
+"""A connection is made from clouds.yaml, and authentication leaves a shared session unchanged."""
 
 import json
 import logging
@@ -21,23 +21,21 @@ clouds:
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
-    """``write(text)``: clouds.yaml."""
+def write_clouds_yaml(tmp_path, monkeypatch):
+    """Return a function that writes clouds.yaml."""
     path = tmp_path / 'clouds.yaml'
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(path))
     return path.write_text
 
 
-def test_a_timeout_that_is_given_wins(write):
-    write(CLOUDS)
+def test_the_timeout_argument_takes_precedence(write_clouds_yaml):
+    write_clouds_yaml(CLOUDS)
     assert connect('far').session.timeout == 600
     assert connect('far', 7).session.timeout == 7
 
 
-def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was(
-    caplog, monkeypatch
-):
-    """What it warns of differs with its version: this is what it says, twice."""
+def test_a_warning_of_openstacksdk_is_logged_once(caplog, monkeypatch):
+    """The warnings of openstacksdk differ between its versions, so a fake emits them."""
     logger = logging.getLogger('openstack.config')
     monkeypatch.setattr(logger, 'level', logging.ERROR)
     before = logger.handlers[:], logger.propagate, logging.ERROR
@@ -54,7 +52,7 @@ def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was
 
 
 @pytest.mark.parametrize(
-    ('known', 'said'),
+    ('cloud_names', 'message'),
     [
         (
             '',
@@ -64,13 +62,17 @@ def test_what_openstacksdk_warns_of_is_logged_once_and_its_logger_left_as_it_was
         ('abcdefghijk', ' Known: a, b, c, d, e, f, g, h, i, j.'),
     ],
 )
-def test_a_cloud_that_is_not_known(write, monkeypatch, known, said):
-    write(json.dumps({'clouds': {name: {} for name in known}}))
-    if known:
+def test_an_error_about_an_unknown_cloud_names_the_known_ones(
+    write_clouds_yaml, monkeypatch, cloud_names, message
+):
+    write_clouds_yaml(json.dumps({'clouds': {name: {} for name in cloud_names}}))
+    if cloud_names:
         monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test/v3')
     with pytest.raises(CloudError) as caught:
         connect('far')
-    assert str(caught.value) == (f'could not connect to the cloud: Cloud far was not found.{said}')
+    assert str(caught.value) == (
+        f'could not connect to the cloud: Cloud far was not found.{message}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,59 +85,61 @@ def test_a_cloud_that_is_not_known(write, monkeypatch, known, said):
         {'auth': {'auth_url': 'http://keystone.test/v3'}, 'api_timeout': 'x'},
     ],
 )
-def test_a_value_of_the_wrong_kind(write, cloud):
-    write(json.dumps({'clouds': {'far': cloud}}))
-    said = 'could not connect to the cloud: clouds.yaml, or the environment, has a value of the'
-    with pytest.raises(CloudError, match=f'^{said} wrong kind: .*'):
+def test_a_value_of_the_wrong_type_is_an_error(write_clouds_yaml, cloud):
+    write_clouds_yaml(json.dumps({'clouds': {'far': cloud}}))
+    message = 'could not connect to the cloud: clouds.yaml, or the environment, has a value of the'
+    with pytest.raises(CloudError, match=f'^{message} wrong kind: .*'):
         connect('far')
 
 
-def test_a_cloud_without_an_option_that_is_needed(write):
-    write(json.dumps({'clouds': {'far': {'auth': {'username': 'u'}}}}))
-    said = 'which were not given: auth_url (set them in clouds.yaml, or as variables'
-    with pytest.raises(CloudError, match=re.escape(said)):
+def test_a_missing_option_is_an_error(write_clouds_yaml):
+    write_clouds_yaml(json.dumps({'clouds': {'far': {'auth': {'username': 'u'}}}}))
+    message = 'which were not given: auth_url (set them in clouds.yaml, or as variables'
+    with pytest.raises(CloudError, match=re.escape(message)):
         connect('far')
 
 
-def test_certificates_that_are_not_there(write):
+def test_a_missing_certificate_file_is_an_error(write_clouds_yaml):
     auth = {'auth_url': 'https://127.0.0.1:1', 'username': 'u', 'password': 'secret'}
-    write(json.dumps({'clouds': {'far': {'cacert': '/nonexistent', 'auth': auth}}}))
+    write_clouds_yaml(json.dumps({'clouds': {'far': {'cacert': '/nonexistent', 'auth': auth}}}))
     with pytest.raises(CloudError, match='invalid path: /nonexistent$'):
         login.log_in(connect('far'), 7)
 
 
-def test_authentication_does_not_change_a_session_that_others_use(edge):
+def test_authentication_does_not_change_a_shared_session(edge):
     """A program may use its session in other threads while this package authenticates with it."""
     session = edge.connection().session
-    own, seen = dict(vars(session)), []
-    edge.before('POST', '/auth/tokens', lambda: seen.append(vars(session).get('request')))
+    own, session_methods = dict(vars(session)), []
+    edge.before(
+        'POST', '/auth/tokens', lambda: session_methods.append(vars(session).get('request'))
+    )
     first, second = impatient(session), impatient(session)
     assert first.get_token() == second.get_token() == session.get_token()
-    assert (edge.tokens, seen) == (1, [None])
+    assert (edge.tokens, session_methods) == (1, [None])
     assert {name: vars(session)[name] for name in own} == own
     assert 'request' not in vars(session)
 
 
-def test_a_request_that_a_program_put_into_its_session_is_kept(edge):
+def test_a_replaced_request_method_of_a_session_is_kept(edge):
     connection = edge.connection()
-    session, asked = connection.session, []
+    session, urls = connection.session, []
     request = session.request
 
     def counted(url, *arguments, **more):
-        asked.append(url)
+        urls.append(url)
         return request(url, *arguments, **more)
 
     session.request = counted
     found = compute(clients.OwnerClient(connection))
     assert session.request is counted
-    assert sum(url.endswith('/auth/tokens') for url in asked) == 1
-    asked.clear()
+    assert sum(url.endswith('/auth/tokens') for url in urls) == 1
+    urls.clear()
     assert found.get('/limits', 'read the limits', (2, 1))
-    assert len(asked) == 1
+    assert len(urls) == 1
 
 
-def test_a_log_in_may_need_another_first(edge):
-    """As if one Keystone vouches for a user to another."""
+def test_authentication_may_need_another_token_first(edge):
+    """With federation, one Keystone authenticates a user for another."""
     session, other = edge.connection().session, edge.connection().session.auth
     own = impatient(session)
     assert own.get(NOVA, auth=other, authenticated=True).status_code == 200

@@ -1,4 +1,4 @@
-"""A call that does not end is left behind, and its session is not used again."""
+"""A call that does not return in time is abandoned, and its session is not used again."""
 
 import signal
 import threading
@@ -10,13 +10,13 @@ import requests
 from senlin_affinity.cloud import deadline
 from senlin_affinity.cloud.deadline import GivenUp, left, operation, within
 
-#: Seconds; nothing that is waited for here ever comes.
+#: Seconds; no awaited event occurs in these tests.
 SHORT = 0.01
 
 
 @pytest.fixture
 def endless():
-    """A call that does not end before the test does."""
+    """Return a call that does not return before the end of the test."""
     end = threading.Event()
     yield end.wait
     end.set()
@@ -27,13 +27,13 @@ def session():
     return SimpleNamespace(session=requests.Session())
 
 
-def test_a_call_answers(session):
+def test_a_call_returns_its_result(session):
     assert within(60, lambda: 'yes', session) == 'yes'
     assert within(60, lambda: None) is None
 
 
 @pytest.mark.parametrize('error', [ValueError('odd'), SystemExit(3), GeneratorExit()], ids=repr)
-def test_what_a_call_raises_comes_out_as_it_is(session, error):
+def test_an_exception_of_a_call_is_raised_unchanged(session, error):
     def fail():
         raise error
 
@@ -43,14 +43,14 @@ def test_what_a_call_raises_comes_out_as_it_is(session, error):
     assert within(60, lambda: 'yes', session) == 'yes'
 
 
-def test_what_odd_answers_do_to_the_libraries_is_an_error_in_our_words(session):
+def test_a_malformed_response_that_breaks_a_library_is_reported(session):
     with pytest.raises(GivenUp, match='an answer is not what the API says') as caught:
         within(60, lambda: None['versions'], session)
     assert caught.value.is_uncertain
     assert within(60, lambda: 'yes', session) == 'yes'
 
 
-def test_an_error_is_not_blamed_on_what_its_caller_is_handling(session):
+def test_an_error_has_no_context_of_its_caller(session):
     def fail():
         raise ValueError('odd')
 
@@ -62,57 +62,57 @@ def test_an_error_is_not_blamed_on_what_its_caller_is_handling(session):
     assert caught.value.__context__ is None
 
 
-def test_an_operation_has_a_deadline_that_its_calls_share(monkeypatch, session):
+def test_the_calls_of_an_operation_share_its_deadline(monkeypatch, session):
     now = [100.0]
     monkeypatch.setattr(deadline.time, 'monotonic', lambda: now[0])
     with operation(10):
-        seen = [left(10)]
+        remaining = [left(10)]
         now[0] += 25
-        seen.append(left(10))
-        with operation(10):  # in another one
+        remaining.append(left(10))
+        with operation(10):  # nested
             now[0] += 25
             with pytest.raises(GivenUp, match='is over its deadline of 5 timeouts') as caught:
                 within(10, lambda: 'asked', session)
         assert within(10, lambda: 'written', session, is_write=True) == 'written'
-    assert seen == [30, 25]
+    assert remaining == [30, 25]
     assert not caught.value.is_uncertain
     assert within(10, lambda: 'asked', session) == 'asked'
 
 
-def test_a_call_ends_with_its_operation(monkeypatch, endless, session):
-    """The clock stands still, or the operation could be over before its call on a busy machine."""
+def test_a_call_is_limited_by_its_operation(monkeypatch, endless, session):
+    """The clock is fixed, because on a busy machine the operation could end before the call."""
     monkeypatch.setattr(deadline.time, 'monotonic', lambda: 100.0)
     with operation(SHORT / 5), pytest.raises(GivenUp, match=r'within 0\.01 seconds'):
         within(60, endless, session)
 
 
-def test_a_call_that_does_not_end(endless, session):
+def test_a_call_without_an_end_is_given_up(endless, session):
     with pytest.raises(GivenUp, match=r'^no complete answer within 0\.03 seconds$') as caught:
         within(SHORT, endless, session)
     assert caught.value.is_uncertain
     left = [each for each in threading.enumerate() if each.name == 'senlin-affinity request']
-    assert {each.daemon for each in left} == {True}, 'else the process could not end'
+    assert {each.daemon for each in left} == {True}, 'other threads keep the process alive'
 
 
-def test_a_session_that_was_given_up_fails_at_once(endless, session):
+def test_an_abandoned_session_fails_at_once(endless, session):
     with pytest.raises(GivenUp):
         within(SHORT, endless, session)
     words = r'given up: a request before had no complete answer within 0\.03 seconds'
     with pytest.raises(GivenUp, match=words) as caught:
         within(600, endless, session)
-    assert not caught.value.is_uncertain, 'nothing was sent'
+    assert not caught.value.is_uncertain, 'the request was not sent'
 
 
-def test_a_session_that_was_given_up_sends_nothing_more(endless, session):
-    """Whoever asks it: also the call that was left behind."""
+def test_an_abandoned_session_sends_no_request(endless, session):
+    """This includes the abandoned call."""
     with pytest.raises(GivenUp):
         within(SHORT, endless, session)
     with pytest.raises(requests.ConnectionError, match='no complete answer'):
         session.session.get('http://127.0.0.1:9/')
 
 
-def test_a_wait_that_is_interrupted_gives_the_session_up(endless, session):
-    """By Ctrl-C, as a person presses it: the signal goes to the thread that waits."""
+def test_an_interrupted_call_abandons_its_session(endless, session):
+    """As with Ctrl-C, the signal goes to the waiting thread."""
 
     def interrupt():
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
@@ -124,7 +124,7 @@ def test_a_wait_that_is_interrupted_gives_the_session_up(endless, session):
         within(60, endless, session)
 
 
-def test_without_a_session_nothing_is_given_up(endless):
+def test_a_call_without_a_session_abandons_nothing(endless):
     with pytest.raises(GivenUp):
         within(SHORT, endless)
     assert within(60, lambda: 'yes') == 'yes'

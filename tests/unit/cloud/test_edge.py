@@ -1,4 +1,4 @@
-"""The replaced edge itself: what it must not let pass."""
+"""The fake HTTP edge fails on unexpected requests."""
 
 from contextlib import suppress
 
@@ -7,18 +7,18 @@ import pytest
 from tests.support.edge import Edge
 
 
-def ask(url):
+def get(url):
     with Edge() as edge, suppress(Exception):
         edge.connection().session.get(url)
 
 
 @pytest.mark.parametrize('url', ['http://nova.test/v2.1/servers', 'http://elsewhere.test/'])
-def test_a_url_that_nobody_answers_fails_the_test_though_the_code_caught_it(url):
+def test_an_unknown_url_fails_the_test_even_if_the_error_is_caught(url):
     with pytest.raises(AssertionError, match=f'nobody answers GET {url}'):
-        ask(url)
+        get(url)
 
 
-def test_one_token_and_one_discovery_serve_all_requests(edge):
+def test_one_token_and_one_discovery_suffice(edge):
     for _ in range(2):
         edge.ports.server_groups.named('web')
         edge.ports.inventory.quotas()

@@ -1,4 +1,4 @@
-"""The fake Nova answers every recorded request as the real one did."""
+"""The fake Nova returns the recorded responses of the real Nova."""
 
 import pytest
 
@@ -12,7 +12,7 @@ RECORDED = files.load()
 
 
 @pytest.mark.parametrize('recorded', exchanges.MICROVERSIONS)
-def test_the_fake_answers_like_the_record(recorded):
+def test_the_fake_returns_the_recorded_responses(recorded):
     replayed, content = REPLAYED[recorded], RECORDED[recorded]
     assert replayed['answers'] == content['answers']
     assert list(replayed['answers']) == list(content['answers'])

@@ -1,4 +1,4 @@
-"""An image: what is asked, and what is made of the answers."""
+"""An image is fetched by its name or id."""
 
 import pytest
 
@@ -23,31 +23,31 @@ WINDOWS = FakeImage(
 )
 
 
-def edge(*found):
+def cloud_with_images(*found):
     return Edge(glance=FakeGlance(*found))
 
 
 @pytest.mark.parametrize(
-    ('named', 'path'), [('windows', '/v2/images'), (WINDOWS.id, f'/v2/images/{WINDOWS.id}')]
+    ('name_or_id', 'path'), [('windows', '/v2/images'), (WINDOWS.id, f'/v2/images/{WINDOWS.id}')]
 )
-def test_r1_30_one_request_by_name_and_by_id(named, path):
-    with edge(FakeImage('cirros'), WINDOWS) as cloud:
-        found = images.find(clients.OwnerClient(cloud.connection()), named)
+def test_r1_30_an_image_is_found_by_its_name_or_id(name_or_id, path):
+    with cloud_with_images(FakeImage('cirros'), WINDOWS) as cloud:
+        found = images.find(clients.OwnerClient(cloud.connection()), name_or_id)
 
     assert cloud.glance.asked == [f'GET {path}']
     properties = {'licence:windows': 'true', 'trait:HW_GPU': 'required'}
     assert found == Image(WINDOWS.id, 512, 7, 'qcow2', properties, 5, 'queued')
 
 
-def test_an_image_that_is_not_there_yet_has_no_size():
-    with edge(FakeImage('new', {'size': None, 'disk_format': None})) as cloud:
+def test_a_queued_image_has_no_size():
+    with cloud_with_images(FakeImage('new', {'size': None, 'disk_format': None})) as cloud:
         assert images.find(clients.OwnerClient(cloud.connection()), 'new') == Image(
             FakeImage('new').id
         )
 
 
 @pytest.mark.parametrize(
-    ('found', 'named', 'words'),
+    ('found', 'name_or_id', 'words'),
     [
         ((), 'windows', "image: there is no image 'windows'"),
         (
@@ -58,29 +58,29 @@ def test_an_image_that_is_not_there_yet_has_no_size():
         ((), WINDOWS.id, f"image: could not read the image '{WINDOWS.id}': Glance answered 404"),
     ],
 )
-def test_not_one_image(found, named, words):
-    with edge(*found) as cloud, pytest.raises(InvalidSpec) as caught:
-        images.find(clients.OwnerClient(cloud.connection()), named)
+def test_an_unknown_or_ambiguous_image_is_invalid(found, name_or_id, words):
+    with cloud_with_images(*found) as cloud, pytest.raises(InvalidSpec) as caught:
+        images.find(clients.OwnerClient(cloud.connection()), name_or_id)
     assert str(caught.value).startswith(words)
 
 
 @pytest.mark.parametrize('failure', FAILURES, ids=str)
-def test_glance_fails(failure):
-    with edge(WINDOWS) as cloud:
+def test_a_failure_of_glance_is_an_error(failure):
+    with cloud_with_images(WINDOWS) as cloud:
         cloud.fail('GET', '/v2/images', failure)
         with pytest.raises(CloudError) as caught:
             images.find(clients.OwnerClient(cloud.connection()), 'windows')
     assert failure.words in str(caught.value)
 
 
-def test_no_glance_in_the_catalogue():
+def test_a_catalog_without_glance_is_an_error():
     with Edge() as cloud, pytest.raises(CloudError) as caught:
         images.find(clients.OwnerClient(cloud.connection()), 'windows')
     assert 'image' in str(caught.value)
 
 
-def test_an_answer_that_is_no_list():
-    with edge() as cloud:
-        cloud.fail('GET', '/v2/images', Failure('odd', '', 200, ['odd']))
+def test_a_response_without_a_list_is_an_error():
+    with cloud_with_images() as cloud:
+        cloud.fail('GET', '/v2/images', Failure('malformed', '', 200, ['odd']))
         with pytest.raises(CloudError, match='no list of images'):
             images.find(clients.OwnerClient(cloud.connection()), 'windows')

@@ -1,4 +1,4 @@
-"""Files that are not regular end in an error of one line, and never in an endless wait."""
+"""Special files are read or rejected with a one-line error, without an endless wait."""
 
 import os
 import pty
@@ -26,8 +26,8 @@ def test_a_named_pipe_with_a_writer_is_read(tmp_path):
     writing.join()
 
 
-def test_a_pipe_of_the_shell_is_read(monkeypatch):
-    """As in ``--policy <(command)``, which may take its time."""
+def test_a_process_substitution_is_read(monkeypatch):
+    """As in ``--policy <(command)``, whose command may take long."""
     monkeypatch.setattr(input_file, '_WAIT', 0)
     out, into = os.pipe()
     os.write(into, b'spec')
@@ -36,7 +36,7 @@ def test_a_pipe_of_the_shell_is_read(monkeypatch):
     os.close(out)
 
 
-def test_a_socket_a_folder_and_a_terminal(tmp_path):
+def test_a_socket_a_folder_and_a_terminal_are_rejected(tmp_path):
     os.mknod(tmp_path / 'socket', stat.S_IFSOCK | 0o600)
     for path in (tmp_path / 'socket', tmp_path):
         with pytest.raises(OSError, match=r'No such device or address|Is a directory'):

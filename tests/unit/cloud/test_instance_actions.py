@@ -1,4 +1,4 @@
-"""When a server came to its host, by its actions; the newest is the first, as Nova lists them."""
+"""The time at which a server came to its host is read from its instance actions."""
 
 from types import SimpleNamespace
 
@@ -9,7 +9,7 @@ from senlin_affinity.model.errors import CloudError
 
 
 def actions(*rows):
-    """``'2 resize Error'`` is what began second."""
+    """Yield instance actions, newest first; ``'2 resize Error'`` began at time 2."""
     for row in reversed(rows):
         time, name, *message = row.split()
         yield {
@@ -42,7 +42,7 @@ def actions(*rows):
         (['1 confirmResize'], None),
     ],
 )
-def test_the_last_move_that_holds(rows, time):
+def test_the_last_effective_move(rows, time):
     body = {'instanceActions': list(actions(*rows))}
     compute = SimpleNamespace(get=lambda *_words, **_options: body)
     assert last_moves(compute, ['s']) == ({} if time is None else {'s': time})

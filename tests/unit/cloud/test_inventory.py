@@ -1,4 +1,4 @@
-"""Zones, quotas and the DRS search: what is asked, and what is made of the answers."""
+"""Zones, quotas, flavors, aggregates and DRS hosts are fetched from Nova."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def hosts(pattern='drs', offered=None, found=RECORDED_HOSTS):
 
 @pytest.mark.parametrize('offered', VERSIONS)
 @pytest.mark.parametrize('pattern', ['drs', 'nowhere'])
-def test_two_requests_find_hosts_by_either_name(offered, pattern):
+def test_drs_hosts_match_by_host_or_hypervisor_name(offered, pattern):
     found, nova = hosts(pattern, offered)
     has_pattern = offered in VERSIONS[4:]
 
@@ -41,7 +41,7 @@ def test_two_requests_find_hosts_by_either_name(offered, pattern):
 
 @pytest.mark.parametrize('offered', ['2.1', newest()])
 @pytest.mark.parametrize('pattern', ['drs', 'DRS', 'Drs'])
-def test_case_does_not_matter(offered, pattern):
+def test_drs_hosts_match_without_case(offered, pattern):
     found, _ = hosts(
         pattern, offered, [FakeHost('vSphere_DRS_1', 'domain-c7'), FakeHost('a', 'x-dRs')]
     )
@@ -49,7 +49,7 @@ def test_case_does_not_matter(offered, pattern):
 
 
 @pytest.mark.parametrize('offered', ['2.1', newest()])
-def test_a_host_that_matches_by_both_names_is_there_once(offered):
+def test_a_host_that_matches_by_both_names_is_listed_once(offered):
     found, _ = hosts('drs', offered, [FakeHost('drs-1'), FakeHost('other')])
     assert [(host.host, host.hypervisor_hostname) for host in found] == [('drs-1', 'drs-1')]
     assert found[0].hypervisor_type == 'QEMU'
@@ -60,12 +60,12 @@ def test_a_host_that_matches_by_both_names_is_there_once(offered):
     ('state', 'status'), [('up', 'enabled'), ('down', 'enabled'), ('up', 'disabled')]
 )
 @pytest.mark.parametrize('names', [('cmp', 'x-drs'), ('drs', 'x')], ids=['hypervisor', 'service'])
-def test_whether_it_runs(offered, state, status, names):
+def test_a_drs_host_is_up_and_enabled_as_in_nova(offered, state, status, names):
     (found,), _ = hosts('drs', offered, [FakeHost(*names, state=state, status=status)])
     assert (found.up, found.enabled) == (state == 'up', status == 'enabled')
 
 
-def test_those_found_by_the_hypervisor_come_first_each_kind_in_the_order_of_the_cloud():
+def test_hosts_found_by_the_hypervisor_name_come_first():
     found, _ = hosts(
         found=[
             FakeHost('drs-z', 'z'),
@@ -78,15 +78,15 @@ def test_those_found_by_the_hypervisor_come_first_each_kind_in_the_order_of_the_
     assert [host.host for host in found] == ['b', 'a', 'drs-z', 'drs-a']
 
 
-def test_a_pattern_with_special_characters_is_sent_as_it_is():
+def test_a_pattern_with_special_characters_is_sent_unchanged():
     found, nova = hosts('d%&r s', found=[FakeHost('x', 'y-D%&R s')])
     assert len(found) == 1
     assert nova.asked[1].query == {'hypervisor_hostname_pattern': 'd%&r s'}
 
 
-def test_a_hypervisor_without_a_service_is_odd(edge):
+def test_a_hypervisor_without_a_service_is_an_error(edge):
     body = '{"hypervisors": [{"id": "a", "hypervisor_hostname": "x-drs", "service": null}]}'
-    edge.fail('GET', '/os-hypervisors/detail', Failure('odd', '', 200, text=body))
+    edge.fail('GET', '/os-hypervisors/detail', Failure('malformed', '', 200, text=body))
     with pytest.raises(CloudError, match="could not list the hypervisors: 'x-drs' has no service"):
         edge.ports.inventory.hosts_named_like('drs')
 
@@ -95,8 +95,8 @@ def test_a_hypervisor_without_a_service_is_odd(edge):
     ('url', 'key'), [('/os-services', 'services'), ('/os-hypervisors/detail', 'hypervisors')]
 )
 @pytest.mark.parametrize('text', ['{}', '[]', '"no"'])
-def test_odd_lists(edge, url, key, text):
-    edge.fail('GET', url, Failure('odd', '', 200, text=text))
+def test_a_malformed_list_is_an_error(edge, url, key, text):
+    edge.fail('GET', url, Failure('malformed', '', 200, text=text))
     with pytest.raises(CloudError, match=f'the answer holds no list of {key}'):
         edge.ports.inventory.hosts_named_like('drs')
 
@@ -109,11 +109,13 @@ STEPS = {
 
 @pytest.mark.parametrize('url', STEPS)
 @pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
-def test_a_search_that_fails_says_what_was_tried(edge, url, failure):
+def test_a_failed_search_names_the_action(edge, url, failure):
     edge.fail('GET', url, failure)
     if failure is at_edge.NOT_FOUND and url == '/os-hypervisors/detail':
         found = edge.ports.inventory.hosts_named_like('drs')
-        assert [host.host for host in found] == ['vsphere-drs-1'], 'a 404 is "none" here'
+        assert [host.host for host in found] == ['vsphere-drs-1'], (
+            'a 404 means that no hypervisor matches'
+        )
         return
 
     with pytest.raises(CloudError) as caught:
@@ -123,7 +125,7 @@ def test_a_search_that_fails_says_what_was_tried(edge, url, failure):
     assert failure.words in str(caught.value)
 
 
-def test_below_2_53_a_404_is_a_failure():
+def test_below_2_53_a_404_of_the_hypervisors_is_an_error():
     with Edge('2.52') as edge:
         edge.fail('GET', '/os-hypervisors/detail', at_edge.NOT_FOUND)
         with pytest.raises(CloudError, match='could not list the hypervisors: Nova answered 404'):
@@ -134,26 +136,26 @@ def test_below_2_53_a_404_is_a_failure():
 
 
 @pytest.mark.parametrize('offered', VERSIONS)
-def test_zones(offered):
+def test_availability_zones(offered):
     with Edge(offered, hosts=[FakeHost('a', zone='az1'), FakeHost('b')], user='demo') as edge:
         assert edge.ports.inventory.availability_zones() == {'az1', 'nova'}
     assert edge.nova.requests() == ['GET /os-availability-zone']
 
 
-READS = {
+FETCHES = {
     '/os-availability-zone': (Inventory.availability_zones, 'list the availability zones'),
     '/limits': (Inventory.quotas, 'read the limits of the project'),
     '/os-aggregates': (Inventory.aggregates, 'list the aggregates'),
 }
 
 
-@pytest.mark.parametrize('url', READS)
+@pytest.mark.parametrize('url', FETCHES)
 @pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
-def test_a_read_that_fails_says_what_was_tried(edge, url, failure):
+def test_a_failed_fetch_names_the_action(edge, url, failure):
     edge.fail('GET', url, failure)
-    read, tried = READS[url]
-    with pytest.raises(CloudError, match=f'could not {tried}: ') as caught:
-        read(edge.ports.inventory)
+    fetch, action = FETCHES[url]
+    with pytest.raises(CloudError, match=f'could not {action}: ') as caught:
+        fetch(edge.ports.inventory)
     assert failure.words in str(caught.value)
 
 
@@ -189,8 +191,8 @@ def test_quotas(offered, quota, limit):
         '{"limits": {"absolute": {"maxServerGroups": 1, "totalServerGroupsUsed": null}}}',
     ],
 )
-def test_odd_limits(edge, text):
-    edge.fail('GET', '/limits', Failure('odd', '', 200, text=text))
+def test_malformed_limits_are_an_error(edge, text):
+    edge.fail('GET', '/limits', Failure('malformed', '', 200, text=text))
     with pytest.raises(CloudError, match='could not read the limits of the project: '):
         edge.ports.inventory.quotas()
 
@@ -203,7 +205,7 @@ OLD = VERSIONS[: VERSIONS.index('2.63')]
 
 @pytest.mark.parametrize('offered', [*VERSIONS, '2.60', '2.61'])
 @pytest.mark.parametrize('name', ['tiny', 'm1.tiny'])
-def test_flavor_by_id_and_by_name(offered, name):
+def test_a_flavor_is_found_by_its_id_or_name(offered, name):
     with Edge(offered) as edge:
         found = edge.ports.inventory.flavor(name)
 
@@ -216,14 +218,14 @@ def test_flavor_by_id_and_by_name(offered, name):
 
 
 @pytest.mark.parametrize('offered', VERSIONS)
-def test_flavor_that_is_not_there(offered):
+def test_an_unknown_flavor_is_none(offered):
     with Edge(offered) as edge:
         assert edge.ports.inventory.flavor('large') is None
     assert edge.nova.requests() == [FLAVOR.format('large'), FLAVORS]
 
 
 @pytest.mark.parametrize(('name', 'pages'), [('m1.4', 3), ('m1.5', 3), ('m1.3', 2)])
-def test_flavor_on_a_later_page(name, pages):
+def test_a_flavor_on_a_later_page_is_found(name, pages):
     flavors = [FakeFlavor(f'id-{number}', f'm1.{number}') for number in range(5)]
     with Edge(flavors=flavors, longest_page=2) as edge:
         found = edge.ports.inventory.flavor(name)
@@ -231,15 +233,15 @@ def test_flavor_on_a_later_page(name, pages):
     assert edge.nova.requests().count(FLAVORS) == pages
 
 
-def test_flavor_on_a_full_last_page():
+def test_a_full_last_page_is_followed_by_another_request():
     with Edge(flavors=[FakeFlavor('a', 'm1.a')], longest_page=1) as edge:
         assert edge.ports.inventory.flavor('m1.b') is None
     assert edge.nova.requests().count(FLAVORS) == 2
 
 
 @pytest.mark.parametrize('name', ['one / two?', 'a/os-extra_specs', '.', '..', 'detail'])
-def test_flavor_whose_name_is_no_part_of_a_path(name):
-    """Nova's router answers 404, or with something else; tests/functional asks it."""
+def test_a_name_that_is_not_a_valid_path_is_searched_in_the_list(name):
+    """Nova's router responds with 404 or another resource; tests/functional verifies that."""
     with Edge(flavors=[FakeFlavor('a', name)]) as edge:
         assert edge.ports.inventory.flavor(name).id == 'a'
     assert edge.nova.requests() == [FLAVORS]
@@ -254,10 +256,10 @@ def test_flavor_whose_name_is_no_part_of_a_path(name):
     ],
     ids=str,
 )
-def test_an_odd_flavor(body, why):
+def test_a_malformed_flavor_is_an_error(body, why):
     words = f"could not read the flavor 'tiny': {why}"
     with Edge() as edge:
-        edge.fail('GET', '/flavors/tiny', Failure('odd', 'odd', status=200, body=body))
+        edge.fail('GET', '/flavors/tiny', Failure('malformed', 'malformed', status=200, body=body))
         with pytest.raises(CloudError, match=words):
             edge.ports.inventory.flavor('tiny')
 
@@ -268,8 +270,7 @@ A_UUID = '5bbcc3c4-1da2-4437-a48a-66f15b1b13f9'
 
 
 @pytest.mark.parametrize('offered', ['2.53', '2.63', newest()])
-def test_aggregates(offered):
-    """Two may have one name."""
+def test_aggregates_may_share_a_name(offered):
     found = [
         FakeAggregate('ssd', ('cmp-1',), {'ssd': 'true', 'reservation:r1': ''}, A_UUID),
         FakeAggregate('ssd'),
@@ -279,8 +280,8 @@ def test_aggregates(offered):
             Aggregate(A_UUID, 'ssd', metadata=found[0].metadata),
             Aggregate(found[1].id, 'ssd'),
         )
-    (asked,) = edge.nova.asked
-    assert (str(asked), asked.microversion, asked.query) == ('GET /os-aggregates', '2.41', {})
+    (request,) = edge.nova.asked
+    assert (str(request), request.microversion, request.query) == ('GET /os-aggregates', '2.41', {})
 
 
 @pytest.mark.parametrize('offered', ['', '2.1', '2.40'])
@@ -299,7 +300,7 @@ def test_aggregates_below_2_41_have_no_uuid(offered):
         '{"aggregates": [{"uuid": "x", "name": "y", "metadata": "z"}]}',
     ],
 )
-def test_odd_aggregates(edge, text):
-    edge.fail('GET', '/os-aggregates', Failure('odd', '', 200, text=text))
+def test_malformed_aggregates_are_an_error(edge, text):
+    edge.fail('GET', '/os-aggregates', Failure('malformed', '', 200, text=text))
     with pytest.raises(CloudError, match='could not list the aggregates: '):
         edge.ports.inventory.aggregates()

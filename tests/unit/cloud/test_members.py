@@ -1,4 +1,4 @@
-"""Members that Nova counts elsewhere than its groups show: what is asked, and what for."""
+"""The hosts of group members are completed from migrations and soft-deleted servers."""
 
 import datetime
 
@@ -27,24 +27,24 @@ def members(edge, wanted='web'):
     return {member.server: member for member in group.members}
 
 
-def asked(edge, path):
+def queries(edge, path):
     return [each.query for each in edge.nova.asked if each.path == path]
 
 
 @pytest.mark.parametrize('wanted', ['web', None], ids=['one group', 'all groups'])
-def test_what_moves_is_on_two_hosts(edge, group, wanted):
+def test_a_migrating_member_is_on_two_hosts(edge, group, wanted):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
-    still = boot(edge, group, 'cmp-3')
+    resting = boot(edge, group, 'cmp-3')
 
-    found = members(edge, wanted)
+    members_found = members(edge, wanted)
 
-    assert found[server].also_on == ('cmp-1', 'cmp-2')
-    assert (found[server].host, found[still].also_on) == ('cmp-2', ())
-    assert asked(edge, MIGRATIONS) == [{'limit': '1000'}]
+    assert members_found[server].also_on == ('cmp-1', 'cmp-2')
+    assert (members_found[server].host, members_found[resting].also_on) == ('cmp-2', ())
+    assert queries(edge, MIGRATIONS) == [{'limit': '1000'}]
 
 
 @pytest.mark.parametrize('status', ['confirmed', 'reverted', 'error', 'completed', 'done'])
-def test_a_migration_that_has_ended_is_none(edge, group, status):
+def test_a_finished_migration_does_not_count(edge, group, status):
     server = boot(edge, group, 'cmp-2', status='ERROR')
     edge.nova.migrations = [FakeMigration(server, 'cmp-1', 'cmp-2', status)]
     assert members(edge)[server].also_on == ()
@@ -63,10 +63,10 @@ def test_a_migration_that_has_ended_is_none(edge, group, status):
         ('soft-anti-affinity', 'VERIFY_RESIZE', False),
     ],
 )
-def test_migrations_are_asked_about_where_a_member_moves(edge, policy, status, is_asked):
+def test_migrations_are_fetched_if_a_member_may_be_migrating(edge, policy, status, is_asked):
     boot(edge, edge.nova.add_group('web', policy, project_id=PROJECT), 'cmp-1', status=status)
     members(edge)
-    assert bool(asked(edge, MIGRATIONS)) is is_asked
+    assert bool(queries(edge, MIGRATIONS)) is is_asked
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,9 @@ def test_migrations_are_asked_about_where_a_member_moves(edge, policy, status, i
         ('migration', 'reverted', 1, 'cmp-1', {'cmp-2'}),
     ],
 )
-def test_the_host_that_a_finished_migration_left(edge, group, kind, status, hours, host, left):
+def test_a_recent_migration_records_the_host_that_the_member_left(
+    edge, group, kind, status, hours, host, left
+):
     server = boot(edge, group, host)
     ended = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=hours)
     time = ended.strftime('%Y-%m-%dT%H:%M:%S.%f')
@@ -93,19 +95,19 @@ def test_the_host_that_a_finished_migration_left(edge, group, kind, status, hour
         FakeMigration(server, 'cmp-2', 'cmp-1', status, kind, time),
         FakeMigration(server, 'cmp-1', 'cmp-2', status, kind, '2026-01-01T00:00:00.000000'),
     ]
-    found = members(edge)[server]
-    assert found.left.keys() == left
-    assert all(0 <= seconds - 3600 * hours < 600 for seconds in found.left.values())
-    assert found.also_on == ()
+    members_found = members(edge)[server]
+    assert members_found.left.keys() == left
+    assert all(0 <= seconds - 3600 * hours < 600 for seconds in members_found.left.values())
+    assert members_found.also_on == ()
 
 
-def test_an_old_resize_behind_a_page_of_migrations_is_found(edge, group):
+def test_an_unconfirmed_resize_after_the_first_page_is_found(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.nova.migrations[:0] = [FakeMigration('x', 'a', 'b', 'done')] * 3
     edge.nova.longest_page = 3
 
     assert members(edge)[server].also_on == ('cmp-1', 'cmp-2')
-    first, second = asked(edge, MIGRATIONS)
+    first, second = queries(edge, MIGRATIONS)
     assert second == {**first, 'status': 'finished'}
 
 
@@ -113,17 +115,17 @@ def test_an_old_resize_behind_a_page_of_migrations_is_found(edge, group):
     ('offered', 'query'),
     [('2.79', {'limit': '1000'}), ('2.53', {'status': 'finished'})],
 )
-def test_older_clouds(offered, query):
+def test_migrations_of_older_clouds_are_read(offered, query):
     services = ('compute', 'placement')
     with Edge(offered, hosts=HOSTS, services=services, flavors=(), aggregates=()) as edge:
         group = edge.nova.add_group('web', project_id=PROJECT)
         server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
         assert members(edge)[server].also_on == ('cmp-1', 'cmp-2')
-        assert asked(edge, MIGRATIONS) == [query]
+        assert queries(edge, MIGRATIONS) == [query]
 
 
-def test_migrations_that_can_not_be_read(edge, group):
-    """The other host of what moves is then not known."""
+def test_members_are_lost_if_migrations_are_forbidden(edge, group):
+    """The other host of a migrating member is then unknown."""
     edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
     edge.fail('GET', MIGRATIONS, at_edge.FORBIDDEN)
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web')
@@ -136,23 +138,23 @@ def test_a_member_without_a_host_is_not_lost(edge, group, wanted):
     boot(edge, group, 'cmp-1')
     for status in ('ERROR', 'SHELVED_OFFLOADED'):
         boot(edge, group, None, status=status)
-    (found,) = snapshot.take(
+    (members_found,) = snapshot.take(
         clients.of(edge.connection()), server_groups=wanted
     ).snapshot.server_groups
-    assert found.held() == {'cmp-1': 1}
-    assert not found.has_lost_members
+    assert members_found.held() == {'cmp-1': 1}
+    assert not members_found.has_lost_members
 
 
 @pytest.mark.parametrize('status', ['BUILD', 'UNKNOWN'])
-def test_one_that_will_have_a_host_is(edge, group, status):
+def test_a_member_that_will_get_a_host_is_lost(edge, group, status):
     boot(edge, group, None, status=status)
-    (found,) = snapshot.take(
+    (members_found,) = snapshot.take(
         clients.of(edge.connection()), server_groups='web'
     ).snapshot.server_groups
-    assert found.has_lost_members
+    assert members_found.has_lost_members
 
 
-def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
+def test_a_soft_deleted_server_is_in_the_snapshot_and_in_no_group(edge, group):
     server = boot(edge, group, 'cmp-1', status='SOFT_DELETED')
     edge.nova.groups[0]['members'].remove(server)
     boot(edge, edge.nova.add_group('other', project_id='p'), 'cmp-2')
@@ -162,12 +164,12 @@ def test_what_is_soft_deleted_is_in_the_snapshot_and_in_no_group(edge, group):
     expected = Member(server, 'cmp-1', 'demo-id', None, 'nova', 'SOFT_DELETED', project=PROJECT)
     assert taken.soft_deleted == (expected,)
     assert not taken.server_groups[0].members
-    assert asked(edge, '/servers/detail')[-1]['project_id'] == PROJECT
+    assert queries(edge, '/servers/detail')[-1]['project_id'] == PROJECT
 
 
 @pytest.mark.parametrize('policy', ['affinity', 'soft-affinity', 'soft-anti-affinity'])
-def test_it_is_not_asked_about_where_it_does_not_matter(edge, policy):
+def test_soft_deleted_servers_are_fetched_for_anti_affinity_only(edge, policy):
     edge.nova.add_group('web', policy, project_id=PROJECT)
     taken = snapshot.take(clients.of(edge.connection()), server_groups='web').snapshot
     assert taken.soft_deleted is None
-    assert asked(edge, '/servers/detail') == []
+    assert queries(edge, '/servers/detail') == []

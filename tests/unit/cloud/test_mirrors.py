@@ -1,4 +1,4 @@
-"""Aggregates that Nova has and Placement has not: what is asked, and what is made of the answer."""
+"""Aggregates in Nova are compared with those in Placement."""
 
 import pytest
 
@@ -25,24 +25,24 @@ def edge():
         yield edge
 
 
-def unmirrored(edge, **asked):
-    """What a question sees, by the host, and what it asked for."""
-    question = api.Question(1, **{'flavor': 'f', **asked})
+def unmirrored(edge, **question_options):
+    """Return the aggregates that Placement lacks, by host, and the queries."""
+    question = api.Question(1, **{'flavor': 'f', **question_options})
     hosts = api.fetch(edge.connection(), question).snapshot.hosts
     queries = [each for each in edge.placement.asked if '/resource_providers?member_of' in each]
     return {host.host: host.unmirrored for host in hosts if host.unmirrored}, queries
 
 
-def test_a_host_that_placement_does_not_have_in_the_zone(edge):
+def test_a_host_missing_from_its_zone_in_placement_is_marked(edge):
     zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
     edge.nova.add_aggregate('plain', ['cmp-0'])
     edge.placement.lost.add('cmp-0')
-    found, (query,) = unmirrored(edge, availability_zone='az-1')
-    assert found == {'cmp-0': {zone}}
+    missing, (query,) = unmirrored(edge, availability_zone='az-1')
+    assert missing == {'cmp-0': {zone}}
     assert query == f'GET /resource_providers?member_of=in:{zone}'
 
 
-def test_a_host_that_only_placement_has_in_the_zone(edge):
+def test_a_host_in_the_zone_only_in_placement_is_marked(edge):
     zone = edge.nova.add_aggregate('zone', ['cmp-0'], **ZONE)
     edge.placement.stale['cmp-1'] = {zone}
     question = api.Question(1, flavor='m1.tiny', availability_zone='az-1')
@@ -52,21 +52,20 @@ def test_a_host_that_only_placement_has_in_the_zone(edge):
     assert [host.code for host in decision.hosts] == [None, None, 'availability_zone.other_zone']
 
 
-def test_two_sets_of_aggregates_that_share_one(edge):
-    """Each is a request of its own, so that both answers count."""
+def test_sets_that_share_an_aggregate_are_compared_separately(edge):
+    """Each set is one request, so both responses count."""
     both = edge.nova.add_aggregate('both', ['cmp-0'], filter_tenant_id=PROJECT, **ZONE)
     zone = edge.nova.add_aggregate('zone', ['cmp-0'], **ZONE)
     edge.placement.stale['cmp-1'] = {zone}
-    asked = {'project_id': PROJECT, 'options': {TENANTS.key: True}}
-    question = api.Question(1, 'f', availability_zone='az-1', **asked)
+    question_options = {'project_id': PROJECT, 'options': {TENANTS.key: True}}
+    question = api.Question(1, 'f', availability_zone='az-1', **question_options)
     hosts = api.fetch(edge.connection(), question).snapshot.hosts
     assert [host.stale_aggregates for host in hosts] == [set(), {zone}, set()]
     assert both in hosts[0].aggregates
 
 
 @pytest.mark.parametrize('mode', ['hard', 'soft'])
-def test_each_zone_of_a_spread(edge, mode):
-    """One request for each zone."""
+def test_each_zone_of_a_spread_is_one_request(edge, mode):
     one = edge.nova.add_aggregate('one', ['cmp-0', 'cmp-1'], **ZONE)
     two = edge.nova.add_aggregate('two', ['cmp-2'], availability_zone='az-2')
     edge.placement.lost.add('cmp-0')
@@ -79,19 +78,19 @@ def test_each_zone_of_a_spread(edge, mode):
     assert queries == [f'GET /resource_providers?member_of=in:{each}' for each in (one, two)]
 
 
-def test_isolated_aggregates(edge):
+def test_isolated_aggregates_are_compared(edge):
     closed = edge.nova.add_aggregate('closed', ['cmp-0'], **{'trait:CUSTOM_A': 'required'})
     edge.placement.lost.add('cmp-0')
     edge.placement.stale['cmp-1'] = {closed}
-    asked = {'options': {ISOLATION.key: True}, 'image_properties': {}}
-    assert unmirrored(edge, **asked)[0] == {'cmp-0': {closed}}
-    question = api.Question(1, 'f', **asked)
+    question_options = {'options': {ISOLATION.key: True}, 'image_properties': {}}
+    assert unmirrored(edge, **question_options)[0] == {'cmp-0': {closed}}
+    question = api.Question(1, 'f', **question_options)
     hosts = api.fetch(edge.connection(), question).snapshot.hosts
     assert [host.stale_aggregates for host in hosts] == [set(), {closed}, set()]
 
 
 @pytest.mark.parametrize(
-    'asked',
+    'question_options',
     [
         {'options': {DEFAULT_SCHEDULE_ZONE.key: 'az-1'}},
         {'profile': {'properties': ZONE}},
@@ -99,13 +98,13 @@ def test_isolated_aggregates(edge):
     ],
     ids=['nova.conf', 'profile', 'policy'],
 )
-def test_whoever_names_the_zone(edge, asked):
+def test_the_zone_of_any_source_is_compared(edge, question_options):
     zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
     edge.placement.lost.add('cmp-1')
-    assert unmirrored(edge, **asked)[0] == {'cmp-1': {zone}}
+    assert unmirrored(edge, **question_options)[0] == {'cmp-1': {zone}}
 
 
-def test_a_tenant_s_aggregate(edge):
+def test_a_tenants_aggregates_are_compared_if_nova_limits_tenants(edge):
     own = edge.nova.add_aggregate('own', ['cmp-2'], filter_tenant_id=PROJECT)
     edge.placement.lost.add('cmp-2')
     assert unmirrored(edge, project_id=PROJECT) == ({}, [])
@@ -114,18 +113,18 @@ def test_a_tenant_s_aggregate(edge):
 
 
 @pytest.mark.parametrize('key', ['kept:a', 'kept:nowhere'])
-def test_an_aggregate_of_a_reservation_that_nova_asks_for(edge, key):
+def test_reserved_aggregates_are_compared_if_nova_enforces_them(edge, key):
     edge.nova.add_flavor('reserved', extra_specs={key: 'x'})
     kept = edge.nova.add_aggregate('kept', ['cmp-2'], **{'kept:a': ''})
     edge.placement.lost.add('cmp-2')
     options = {REQUIRED_PREFIX.key: 'kept:'}
     assert unmirrored(edge, flavor='reserved', options=options) == ({}, [])
     options[ENFORCED_BY.key] = 'nova'
-    found = {'cmp-2': {kept}} if key == 'kept:a' else {}
-    assert unmirrored(edge, flavor='reserved', options=options)[0] == found
+    missing = {'cmp-2': {kept}} if key == 'kept:a' else {}
+    assert unmirrored(edge, flavor='reserved', options=options)[0] == missing
 
 
-def test_the_answer_to_the_flavor_comes_beside_it(edge):
+def test_candidates_are_fetched_besides_the_comparison(edge):
     zone = edge.nova.add_aggregate('zone', ['cmp-0', 'cmp-1'], **ZONE)
     edge.placement.lost.add('cmp-0')
     view = api.fetch(edge.connection(), api.Question(1, flavor='m1.tiny', availability_zone='az-1'))
@@ -135,22 +134,22 @@ def test_the_answer_to_the_flavor_comes_beside_it(edge):
     assert granted == {'cmp-1'}
 
 
-def test_nobody_asks_without_aggregates(edge):
+def test_without_aggregates_nothing_is_compared(edge):
     edge.nova.add_aggregate('zone', [], **ZONE)
     assert unmirrored(edge) == ({}, [])
     assert unmirrored(edge, availability_zone='az-1') == ({}, [])
 
 
-def test_too_many_for_one_request(edge):
+def test_many_aggregates_are_split_over_requests(edge):
     for number in range(101):
         edge.nova.add_aggregate(f'zone {number}', ['cmp-0'], **ZONE)
     edge.placement.lost.add('cmp-0')
-    found, queries = unmirrored(edge, availability_zone='az-1')
-    assert (len(found['cmp-0']), len(queries)) == (101, 2)
+    missing, queries = unmirrored(edge, availability_zone='az-1')
+    assert (len(missing['cmp-0']), len(queries)) == (101, 2)
 
 
 @pytest.mark.parametrize(('status', 'is_known'), [(403, True), (500, False)])
-def test_placement_does_not_answer(edge, status, is_known):
+def test_a_forbidden_comparison_is_skipped_and_an_error_is_raised(edge, status, is_known):
     edge.nova.add_aggregate('zone', ['cmp-0'], **ZONE)
     failure = Failure('no', 'no', status, {'errors': [{'detail': 'no'}]})
     edge.fail('GET', '/resource_providers', failure, skip=1)
@@ -162,11 +161,11 @@ def test_placement_does_not_answer(edge, status, is_known):
             api.fetch(edge.connection(), question)
 
 
-def test_what_was_found_before_is_kept():
-    """Also of a snapshot without hosts, and of hosts in none of the aggregates."""
+def test_earlier_differences_are_kept():
+    """This includes a snapshot without hosts, and hosts outside the aggregates."""
     host = Host('a', 'a', aggregates={'one', 'two'}, unmirrored=frozenset({'two'}))
     snapshot = CloudSnapshot((host,), (Aggregate('one', 'one'),))
-    (found,) = aggregate_sync.marked(snapshot, {frozenset({'one'}): ()}).hosts
-    assert found.unmirrored == {'one', 'two'}
+    (host_found,) = aggregate_sync.marked(snapshot, {frozenset({'one'}): ()}).hosts
+    assert host_found.unmirrored == {'one', 'two'}
     assert aggregate_sync.marked(snapshot, {frozenset({'three'}): ()}).hosts == (host,)
     assert aggregate_sync.marked(CloudSnapshot(), {frozenset({'one'}): ()}).hosts is None

@@ -1,4 +1,4 @@
-"""Which project a name or an id means, and what it costs to find out."""
+"""A project is found by its name or id."""
 
 import openstack
 import pytest
@@ -14,7 +14,7 @@ HEX = '0123456789abcdef0123456789abcdef'
 KNOWN = {HEX: 'web', 'a1': 'twice', 'b2': 'twice', 'of-another-domain': 'admin'}
 FAILURES = (
     *(failure for failure in at_edge.FAILURES if failure is not at_edge.FORBIDDEN),
-    Failure('odd', '', 200, {'projects': [{}]}),
+    Failure('malformed', '', 200, {'projects': [{}]}),
     Failure('empty', '', 200, {}),
 )
 
@@ -26,7 +26,7 @@ def edge():
 
 
 @pytest.mark.parametrize(
-    ('named', 'found'),
+    ('name_or_id', 'found'),
     [
         ('admin', 'admin-project'),
         ('admin-project', 'admin-project'),
@@ -35,21 +35,21 @@ def edge():
     ],
     ids=['own name', 'own id', 'id', 'id with hyphens'],
 )
-def test_what_needs_no_look_up(edge, named, found):
-    """The token itself says whose it is; Nova says whether an id is that of a project."""
-    assert projects.find(clients.OwnerClient(edge.connection()), named) == found
+def test_the_own_project_and_ids_need_no_lookup(edge, name_or_id, found):
+    """The token contains the own project; Nova checks whether an id is that of a project."""
+    assert projects.find(clients.OwnerClient(edge.connection()), name_or_id) == found
     assert edge.looked_up == []
     assert edge.nova.asked == []
 
 
-def test_a_name_is_one_look_up(edge):
+def test_a_name_takes_one_lookup(edge):
     assert projects.find(clients.OwnerClient(edge.connection()), 'web') == HEX
     assert edge.looked_up == ['web']
     assert edge.tokens == 1
 
 
 @pytest.mark.parametrize(
-    ('named', 'said'),
+    ('name_or_id', 'message'),
     [
         ('nobody', "project: there is no project 'nobody'"),
         ('', "project: there is no project ''"),
@@ -57,13 +57,13 @@ def test_a_name_is_one_look_up(edge):
         ('twice', "project: 2 of them are called 'twice' (a1, b2): name the one by its id"),
     ],
 )
-def test_a_name_that_is_not_that_of_one_project(edge, named, said):
+def test_an_unknown_or_ambiguous_name_is_invalid(edge, name_or_id, message):
     with pytest.raises(InvalidSpec) as caught:
-        projects.find(clients.OwnerClient(edge.connection()), named)
-    assert str(caught.value) == said
+        projects.find(clients.OwnerClient(edge.connection()), name_or_id)
+    assert str(caught.value) == message
 
 
-def test_a_plain_user_may_not_look_names_up():
+def test_a_non_admin_must_use_the_id_of_another_project():
     with Edge(user='demo', projects=KNOWN) as edge:
         with pytest.raises(InvalidSpec) as caught:
             projects.find(clients.OwnerClient(edge.connection()), 'web')
@@ -76,7 +76,7 @@ def test_a_plain_user_may_not_look_names_up():
 
 
 @pytest.mark.parametrize('failure', FAILURES, ids=str)
-def test_a_keystone_that_fails(edge, failure):
+def test_a_failed_lookup_is_an_error(edge, failure):
     edge.fail('GET', '/projects', failure)
     with pytest.raises(CloudError, match="could not look up the project 'web': "):
         projects.find(
@@ -84,13 +84,13 @@ def test_a_keystone_that_fails(edge, failure):
         )
 
 
-def test_a_log_in_that_fails(edge):
+def test_a_failed_authentication_is_an_error(edge):
     edge.fail('POST', '/auth/tokens', at_edge.SERVER_ERROR)
     with pytest.raises(CloudError, match='could not log in at'):
         projects.find(clients.OwnerClient(edge.connection()), 'web')
 
 
-def test_a_token_that_can_not_be_renewed(edge):
+def test_a_token_that_cannot_be_renewed_is_an_error(edge):
     connection = edge.connection()
     log_in(connection, 5.0)
     connection.session.invalidate()
@@ -100,7 +100,7 @@ def test_a_token_that_can_not_be_renewed(edge):
     assert caught.value.status == at_edge.SERVER_ERROR.status
 
 
-def test_a_log_in_without_a_keystone():
+def test_an_id_needs_no_keystone():
     auth = {'endpoint': at_edge.NOVA}
     connection = openstack.connect(
         load_yaml_config=False, load_envvars=False, auth_type='none', auth=auth
@@ -108,7 +108,7 @@ def test_a_log_in_without_a_keystone():
     assert projects.find(clients.OwnerClient(connection), HEX) == HEX
 
 
-def test_a_catalogue_without_keystone():
-    said = "could not (find Keystone|look up the project 'web'): "
-    with Edge() as edge, pytest.raises(CloudError, match=said):
+def test_a_name_needs_keystone_in_the_catalog():
+    message = "could not (find Keystone|look up the project 'web'): "
+    with Edge() as edge, pytest.raises(CloudError, match=message):
         projects.find(clients.OwnerClient(edge.connection()), 'web')

@@ -1,4 +1,4 @@
-"""Requests, and the service's own words in every error."""
+"""Requests are retried, limited and reported with the service's own message."""
 
 import threading
 from types import SimpleNamespace
@@ -22,30 +22,32 @@ from tests.support.edge import Edge, Failure
 
 LIMITS = (2, 1)
 
-WORDS = {
-    'a fault of Nova': (
+MESSAGES = {
+    'a Nova fault': (
         {'forbidden': {'code': 403, 'message': 'Quota exceeded, too many server groups.'}},
         'Quota exceeded, too many server groups.',
     ),
-    'Keystone': (
+    'a Keystone error': (
         {'error': {'code': 403, 'title': 'Forbidden', 'message': 'You are not authorized.'}},
         'You are not authorized.',
     ),
-    'a list of errors, as of Placement': (
+    'a list of errors from Placement': (
         {'errors': [{'status': 403, 'title': 'Forbidden', 'detail': 'Policy says no.'}]},
         'Policy says no.',
     ),
-    'deep': ({'a': [{'b': {'c': [1, {'message': 'in here'}]}}]}, 'in here'),
-    'message holds no text': ({'message': {'detail': 'one below'}}, 'one below'),
-    'no words at all': ({'code': 403}, '{"code": 403}'),
-    'a text': ('no.', '"no."'),
+    'a nested message': ({'a': [{'b': {'c': [1, {'message': 'in here'}]}}]}, 'in here'),
+    'a message that is a mapping': ({'message': {'detail': 'one below'}}, 'one below'),
+    'a body without a message': ({'code': 403}, '{"code": 403}'),
+    'a string': ('no.', '"no."'),
     'null': (None, 'null'),
 }
 
 
 def keystone_failure(status):
-    words = f'Keystone says {status}'
-    return Failure(str(status), words, status, {'error': {'code': status, 'message': words}})
+    message_text = f'Keystone says {status}'
+    return Failure(
+        str(status), message_text, status, {'error': {'code': status, 'message': message_text}}
+    )
 
 
 @pytest.fixture
@@ -53,25 +55,25 @@ def rest(edge):
     return Rest(edge.connection().compute, 'Nova', 5.0)
 
 
-def refused(rest, what='read the limits'):
+def error_of(rest, what='read the limits'):
     with pytest.raises(CloudError) as caught:
         rest.get('/limits', what, LIMITS)
     return caught.value
 
 
-@pytest.mark.parametrize('name', WORDS)
-def test_the_words_of_the_service_are_passed_on(edge, rest, name):
-    body, words = WORDS[name]
-    failure = Failure(name, words, 400, text=at_edge.to_json(body))
+@pytest.mark.parametrize('name', MESSAGES)
+def test_the_message_of_the_service_is_passed_on(edge, rest, name):
+    body, message_text = MESSAGES[name]
+    failure = Failure(name, message_text, 400, text=at_edge.to_json(body))
     edge.fail('GET', '/limits', failure)
-    error = refused(rest)
-    assert str(error) == f'could not read the limits: Nova answered 400: {words}'
+    error = error_of(rest)
+    assert str(error) == f'could not read the limits: Nova answered 400: {message_text}'
     assert error.status == 400
     assert not error.is_uncertain
 
 
 @pytest.mark.parametrize(
-    ('failure', 'said'),
+    ('failure', 'message'),
     [
         (
             at_edge.UNAVAILABLE,
@@ -83,31 +85,31 @@ def test_the_words_of_the_service_are_passed_on(edge, rest, name):
     ],
     ids=['page', 'empty', 'long', 'words'],
 )
-def test_what_is_no_error_of_a_service_is_quoted_as_far_as_it_goes(edge, rest, failure, said):
+def test_an_unknown_error_body_is_quoted_and_truncated(edge, rest, failure, message):
     edge.fail('GET', '/limits', failure)
-    assert str(refused(rest)).startswith(f'could not read the limits: Nova answered {said}')
+    assert str(error_of(rest)).startswith(f'could not read the limits: Nova answered {message}')
 
 
 @pytest.mark.parametrize('status', [200, 204, 300])
-def test_a_body_that_is_no_json(edge, rest, status):
+def test_a_body_that_is_not_json_is_an_error(edge, rest, status):
     edge.fail('GET', '/limits', Failure('no JSON', '', status, text='Hello\n  <b>you</b>'))
-    error = refused(rest)
+    error = error_of(rest)
     assert str(error) == (
         "could not read the limits: the answer of Nova is no JSON: 'Hello <b>you</b>'"
     )
     assert not error.is_uncertain
 
 
-def test_null_is_no_answer_and_never_reads_as_nothing_there(edge, rest):
+def test_null_is_an_error_and_does_not_mean_missing(edge, rest):
     edge.fail('GET', '/limits', Failure('null', '', 200, text='null'))
     with pytest.raises(CloudError, match="the answer of Nova is no JSON: 'null'"):
         rest.get('/limits', 'read the limits', LIMITS, may_be_missing=True)
 
 
 @pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET], ids=str)
-def test_a_read_is_tried_once_more_where_no_answer_came(edge, rest, failure):
+def test_a_read_without_a_response_is_retried_once(edge, rest, failure):
     edge.fail('GET', '/limits', failure, times=3)
-    error = refused(rest)
+    error = error_of(rest)
     assert str(error).startswith('could not read the limits: ')
     assert failure.words in str(error)
     assert (error.status, error.is_uncertain) == (None, False)
@@ -116,8 +118,8 @@ def test_a_read_is_tried_once_more_where_no_answer_came(edge, rest, failure):
 
 
 @pytest.fixture
-def slept(monkeypatch):
-    """The seconds that were waited for."""
+def delays(monkeypatch):
+    """Return the list of waiting times in seconds."""
     seconds = []
     clock = SimpleNamespace(sleep=seconds.append, time=lambda: 1_000_000_000.5)
     monkeypatch.setattr(rest_module, 'time', clock)
@@ -128,32 +130,32 @@ def slept(monkeypatch):
 @pytest.mark.parametrize(
     ('after', 'waited'), [('2', 2.0), ('Sun, 09 Sep 2001 01:46:44 GMT', 3.5), ('0', 0.0)]
 )
-def test_a_read_waits_as_long_as_the_service_says(edge, rest, slept, status, after, waited):
+def test_a_read_is_retried_after_the_requested_delay(edge, rest, delays, status, after, waited):
     later = Failure('later', '', status, {}, headers=(('Retry-After', after),))
     edge.fail('GET', '/limits', later, times=3)
     assert rest.get('/limits', 'read the limits', LIMITS)['limits']
-    assert slept == [waited] * 3
+    assert delays == [waited] * 3
 
 
 @pytest.mark.parametrize(
     ('status', 'after', 'times'),
     [(429, '1', 4), (503, '15', 1), (503, 'soon', 1), (503, None, 1), (500, '1', 1)],
 )
-def test_a_read_is_not_sent_again_for_ever(edge, rest, slept, status, after, times):
-    """Nor where the time would be over, nor without a time."""
+def test_the_retries_of_a_read_are_limited(edge, rest, delays, status, after, times):
+    """The retry needs a delay in the response, which fits into the timeout."""
     headers = () if after is None else (('Retry-After', after),)
     edge.fail('GET', '/limits', Failure('later', '', status, {}, headers=headers), times=9)
-    assert refused(rest).status == status
+    assert error_of(rest).status == status
     assert edge.nova.requests() == ['GET /limits'] * times
-    assert slept == [1.0] * (times - 1)
+    assert delays == [1.0] * (times - 1)
 
 
-def test_a_write_does_not_wait(edge, rest, slept):
+def test_a_write_is_not_retried_after_a_delay(edge, rest, delays):
     later = Failure('later', '', 503, {}, headers=(('Retry-After', '1'),))
     edge.fail('POST', '/os-server-groups', later)
     with pytest.raises(CloudError):
         rest.post('/os-server-groups', 'write', (2, 64), {})
-    assert (edge.nova.requests(), slept) == (['POST /os-server-groups'], [])
+    assert (edge.nova.requests(), delays) == (['POST /os-server-groups'], [])
 
 
 @pytest.mark.parametrize('name', ['X-Openstack-Request-Id', 'x-compute-request-id'])
@@ -168,16 +170,16 @@ def test_a_write_does_not_wait(edge, rest, slept):
     ],
     ids=lambda answer: str(answer)[:40],
 )
-def test_whatever_is_odd_has_the_id_of_the_request(edge, rest, name, answer):
-    edge.fail('GET', '/limits', Failure('odd', '', headers=((name, 'req-1'),), **answer))
-    words = r'^could not read the limits of the project: .* \(request req-1\)$'
-    with pytest.raises(CloudError, match=words):
+def test_an_error_contains_the_request_id(edge, rest, name, answer):
+    edge.fail('GET', '/limits', Failure('malformed', '', headers=((name, 'req-1'),), **answer))
+    message_text = r'^could not read the limits of the project: .* \(request req-1\)$'
+    with pytest.raises(CloudError, match=message_text):
         NovaInventory(rest, None).quotas()
 
 
 @pytest.mark.parametrize('failure', [at_edge.TIMEOUT, at_edge.RESET, at_edge.NO_JSON], ids=str)
 @pytest.mark.parametrize('method', ['post', 'delete'])
-def test_a_write_is_never_tried_again(edge, rest, method, failure):
+def test_a_write_without_a_response_is_not_retried(edge, rest, method, failure):
     edge.fail(method.upper(), '/os-server-groups', failure)
     body = ({},) if method == 'post' else ()
     with pytest.raises(CloudError) as caught:
@@ -186,7 +188,7 @@ def test_a_write_is_never_tried_again(edge, rest, method, failure):
     assert edge.nova.requests() == [f'{method.upper()} /os-server-groups']
 
 
-def test_a_write_on_a_connection_that_was_given_up_was_not_sent(edge):
+def test_a_write_on_an_abandoned_session_was_not_sent(edge):
     adapter, end = edge.connection().compute, threading.Event()
     with pytest.raises(GivenUp):
         within(0.01, end.wait, adapter.session)
@@ -196,7 +198,7 @@ def test_a_write_on_a_connection_that_was_given_up_was_not_sent(edge):
     assert not caught.value.is_uncertain
 
 
-def test_a_write_is_never_tried_again_whatever_clouds_yaml_says(edge):
+def test_retries_in_clouds_yaml_do_not_apply_to_writes(edge):
     connection = edge.connection(compute_status_code_retries=5, compute_connect_retries=5)
     rest = Rest(connection.compute, 'Nova')
     edge.fail('POST', '/os-server-groups', at_edge.UNAVAILABLE, times=1)
@@ -209,7 +211,7 @@ def test_a_write_is_never_tried_again_whatever_clouds_yaml_says(edge):
     assert edge.nova.requests() == ['POST /os-server-groups'] * 2
 
 
-def test_what_a_read_says_is_never_old_though_clouds_yaml_sets_up_a_cache(edge):
+def test_a_cache_in_clouds_yaml_does_not_apply_to_reads(edge):
     plain = edge.connection().config
     cached = CloudRegion(
         'cached',
@@ -227,7 +229,7 @@ def test_what_a_read_says_is_never_old_though_clouds_yaml_sets_up_a_cache(edge):
     assert edge.nova.requests() == ['GET /limits'] * 2
 
 
-def test_an_expired_token_is_renewed_and_the_request_goes_on(edge, rest):
+def test_an_expired_token_is_renewed_and_the_request_repeated(edge, rest):
     edge.fail('POST', '/os-server-groups', at_edge.UNAUTHORIZED, times=1)
     group = {'server_group': {'name': 'web', 'policy': 'affinity'}}
     assert rest.post('/os-server-groups', 'create', (2, 64), group)['server_group']
@@ -238,7 +240,7 @@ def test_an_expired_token_is_renewed_and_the_request_goes_on(edge, rest):
 @pytest.mark.parametrize(
     ('failure', 'is_uncertain'), [(at_edge.UNAUTHORIZED, False), (at_edge.SERVER_ERROR, True)]
 )
-def test_a_token_that_is_refused_leaves_no_doubt_about_the_write(edge, rest, failure, is_uncertain):
+def test_a_write_with_a_rejected_token_is_not_uncertain(edge, rest, failure, is_uncertain):
     rest.get('/limits', 'read the limits', LIMITS)
     edge.fail('POST', '/os-server-groups', at_edge.UNAUTHORIZED)
     edge.fail('POST', '/auth/tokens', failure)
@@ -247,38 +249,38 @@ def test_a_token_that_is_refused_leaves_no_doubt_about_the_write(edge, rest, fai
     assert (caught.value.status, caught.value.is_uncertain) == (failure.status, is_uncertain)
 
 
-def test_a_delete_answers_whether_there_was_something(edge, rest):
+def test_a_delete_returns_whether_the_object_existed(edge, rest):
     path = f'/os-server-groups/{edge.nova.add_group("web")}'
     assert rest.delete(path, 'delete', (2, 64)) is True
     assert rest.delete(path, 'delete', (2, 64)) is False
 
 
-NOT_NOVAS = {
+FOREIGN_404 = {
     'a page': '<html>404 Not Found</html>',
     'empty': '',
-    "the router of Nova's": '{"message": "The resource could not be found.<br />", "title": "x"}',
+    "Nova's router": '{"message": "The resource could not be found.<br />", "title": "x"}',
     'another service': '{"error": {"code": 404, "message": "Could not find project"}}',
     'a list': '["itemNotFound"]',
     'null': 'null',
-    'a text': '"itemNotFound"',
-    'a text below': '{"itemNotFound": "no"}',
+    'a string': '"itemNotFound"',
+    'a string as the fault': '{"itemNotFound": "no"}',
 }
 
 
-@pytest.mark.parametrize('name', NOT_NOVAS)
+@pytest.mark.parametrize('name', FOREIGN_404)
 @pytest.mark.parametrize('method', ['get', 'delete', 'post'])
-def test_a_404_that_is_not_novas_says_nothing_of_the_thing(edge, rest, method, name):
+def test_a_foreign_404_does_not_mean_that_the_object_is_missing(edge, rest, method, name):
     group_id = edge.nova.add_group('web')
     path = f'/os-server-groups/{group_id}'
-    edge.fail(method.upper(), path, Failure(name, '', 404, text=NOT_NOVAS[name]))
-    asked = {
+    edge.fail(method.upper(), path, Failure(name, '', 404, text=FOREIGN_404[name]))
+    calls = {
         'get': lambda: rest.get(path, 'ask', (2, 64), may_be_missing=True),
         'delete': lambda: rest.delete(path, 'ask', (2, 64)),
         'post': lambda: rest.post(path, 'ask', (2, 64), {}),
     }
 
     with pytest.raises(CloudError) as caught:
-        asked[method]()
+        calls[method]()
 
     foreign = '' if method == 'post' else "could not ask: the answer 404 is not Nova's own ("
     assert str(caught.value).startswith(foreign)
@@ -286,21 +288,21 @@ def test_a_404_that_is_not_novas_says_nothing_of_the_thing(edge, rest, method, n
     assert caught.value.is_uncertain == (method != 'get')
 
 
-def test_what_the_page_of_a_proxy_says_is_passed_on(edge, rest):
+def test_the_message_of_a_proxy_is_passed_on(edge, rest):
     edge.fail('DELETE', '/os-server-groups/x', at_edge.PROXY_PAGE)
     with pytest.raises(CloudError) as caught:
         rest.delete('/os-server-groups/x', 'delete it', (2, 64))
-    words = "could not delete it: the answer 404 is not Nova's own (itemNotFound): "
-    assert str(caught.value) == f'{words}{at_edge.PROXY_PAGE.words}'
+    message_text = "could not delete it: the answer 404 is not Nova's own (itemNotFound): "
+    assert str(caught.value) == f'{message_text}{at_edge.PROXY_PAGE.words}'
 
 
-def test_the_microversion_and_json_are_asked_for(edge, rest):
+def test_a_request_has_a_microversion_and_parameters(edge, rest):
     rest.get('/limits', 'read the limits', (2, 57), params={'reserved': 1})
-    (asked,) = edge.nova.asked
-    assert (asked.microversion, asked.query) == ('2.57', {'reserved': '1'})
+    (request_sent,) = edge.nova.asked
+    assert (request_sent.microversion, request_sent.query) == ('2.57', {'reserved': '1'})
 
 
-def test_a_microversion_that_is_not_offered_is_an_error_in_words_of_nova():
+def test_novas_error_about_a_microversion_is_passed_on():
     with Edge('2.63') as edge:
         rest = Rest(edge.connection().compute, 'Nova')
 
@@ -324,14 +326,14 @@ def test_a_microversion_that_is_not_offered_is_an_error_in_words_of_nova():
         ('', (2, 64), (2, 1)),
     ],
 )
-def test_the_nearest_microversion_is_picked(offered, wanted, picked):
+def test_the_nearest_supported_microversion_is_chosen(offered, wanted, picked):
     with Edge(offered) as edge:
         assert Rest(edge.connection().compute, 'Nova').pick(wanted) == picked
     assert edge.nova.requests() == []
 
 
 @pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
-def test_discovery_that_fails_does_not_read_as_an_old_cloud(edge, failure):
+def test_a_failed_discovery_does_not_mean_an_old_cloud(edge, failure):
     edge.fail('GET', 'nova.test/v2.1/?', failure)
     rest = Rest(edge.connection().compute, 'Nova')
 
@@ -345,28 +347,28 @@ def test_discovery_that_fails_does_not_read_as_an_old_cloud(edge, failure):
     assert rest.pick((2, 64)) == (2, 64)
 
 
-def test_an_endpoint_that_describes_no_version(edge):
-    edge.fail('GET', 'nova.test/v2.1/?', Failure('odd', '', 200, text='{"hello": "world"}'))
+def test_an_endpoint_without_a_version_is_an_error(edge):
+    edge.fail('GET', 'nova.test/v2.1/?', Failure('malformed', '', 200, text='{"hello": "world"}'))
     with pytest.raises(CloudError, match='nova.test/v2.1 describes no version'.replace('.', '[.]')):
         edge.ports.server_groups.named('web')
 
 
-def test_an_adapter_that_has_no_endpoint():
-    words = 'could not find Nova: the catalogue has no endpoint of it'
-    with pytest.raises(CloudError, match=words):
+def test_an_adapter_without_an_endpoint_is_an_error():
+    message_text = 'could not find Nova: the catalogue has no endpoint of it'
+    with pytest.raises(CloudError, match=message_text):
         Rest(Adapter(Session(NoAuth())), 'Nova').pick((2, 64))
 
 
 @pytest.mark.parametrize('services', [(), ('image',)], ids=['empty', 'other'])
-def test_a_catalogue_without_nova(services):
+def test_a_catalog_without_nova_is_an_error(services):
     with Edge(services=services) as edge, pytest.raises(CloudError) as caught:
         edge.ports.server_groups.named('web')
     assert str(caught.value).startswith('could not find Nova: ')
-    # The words are openstacksdk's, and differ from release to release.
+    # The message is openstacksdk's, and depends on its release.
     assert 'catalog' in str(caught.value) or 'endpoint for compute' in str(caught.value)
 
 
-def test_an_unknown_region(edge):
+def test_an_error_about_an_unknown_region_names_the_known_ones(edge):
     owner = at_edge.clients.of(edge.connection(region_name='Elsewhere'))
     with pytest.raises(CloudError) as caught:
         at_edge.ports(owner, timeout=5.0).server_groups.named('web')
@@ -382,7 +384,7 @@ KEYSTONE_FAILURES = [
 
 
 @pytest.mark.parametrize('failure', KEYSTONE_FAILURES, ids=str)
-def test_no_token_no_nova(edge, failure):
+def test_a_failed_authentication_is_an_error_and_can_be_repeated(edge, failure):
     edge.fail('POST', '/auth/tokens', failure)
 
     with pytest.raises(CloudError) as caught:
@@ -396,22 +398,22 @@ def test_no_token_no_nova(edge, failure):
 
 
 @pytest.mark.parametrize('error', [Exception('odd'), ValueError('odd')], ids=repr)
-def test_what_is_no_answer_of_keystone_s_comes_out_as_it_is(edge, error):
-    edge.fail('POST', '/auth/tokens', Failure('odd', '', exception=error))
+def test_an_unexpected_exception_is_raised_unchanged(edge, error):
+    edge.fail('POST', '/auth/tokens', Failure('malformed', '', exception=error))
     with pytest.raises(type(error)) as caught:
         edge.ports.server_groups.named('web')
     assert caught.value is error
 
 
-def test_the_timeout_and_the_kind_of_answer_reach_requests(edge, monkeypatch):
-    seen = []
+def test_a_request_has_the_timeout_and_accepts_json(edge, monkeypatch):
+    requests_sent = []
     original = requests.Session.request
 
     def request(self, method, url, **more):
-        seen.append((url, more.get('timeout'), more['headers'].get('Accept')))
+        requests_sent.append((url, more.get('timeout'), more['headers'].get('Accept')))
         return original(self, method, url, **more)
 
     monkeypatch.setattr(requests.Session, 'request', request)
     Rest(edge.connection().compute, 'Nova', 7.0).get('/limits', 'read', LIMITS)
 
-    assert ('http://nova.test/v2.1/limits', 7.0, 'application/json') in seen
+    assert ('http://nova.test/v2.1/limits', 7.0, 'application/json') in requests_sent

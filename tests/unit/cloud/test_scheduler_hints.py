@@ -1,4 +1,4 @@
-"""The servers that scheduler hints name are read with as few requests as possible."""
+"""The servers named in scheduler hints are fetched with as few requests as possible."""
 
 import pytest
 
@@ -16,90 +16,90 @@ MIGRATIONS = '/os-migrations'
 NOT_THERE = '12345678-1234-4234-8234-123456789abc'
 
 
-def view(edge, hints, user=None, **more):
-    question = api.Question(1, 'small', scheduler_hints=hints, **more)
+def fetch_view(edge, hints, user=None, **question_options):
+    question = api.Question(1, 'small', scheduler_hints=hints, **question_options)
     return api.fetch(edge.connection(user), question)
 
 
-def asked(edge):
+def requested_paths(edge):
     paths = (each.path for each in edge.nova.asked)
     return [path for path in paths if path.startswith(('/servers', '/os-migrations'))]
 
 
-def test_servers_of_any_project_are_read_one_by_one(edge, group):
-    one = edge.nova.boot(group, 'cmp-1', project=PROJECT)
-    two = edge.nova.boot(group, 'cmp-2', project='another')
-    seen = view(edge, {'same_host': [one, two], 'different_host': one})
-    assert {each.server: each.host for each in seen.snapshot.servers} == {
-        one: 'cmp-1',
-        two: 'cmp-2',
+def test_servers_of_any_project_are_fetched_one_by_one(edge, group):
+    first = edge.nova.boot(group, 'cmp-1', project=PROJECT)
+    second = edge.nova.boot(group, 'cmp-2', project='another')
+    view_found = fetch_view(edge, {'same_host': [first, second], 'different_host': first})
+    assert {each.server: each.host for each in view_found.snapshot.servers} == {
+        first: 'cmp-1',
+        second: 'cmp-2',
     }
-    assert asked(edge) == [f'/servers/{one}', f'/servers/{two}', MIGRATIONS]
+    assert requested_paths(edge) == [f'/servers/{first}', f'/servers/{second}', MIGRATIONS]
 
 
-def test_a_server_in_a_list_is_not_read_again(edge):
+def test_a_listed_server_is_not_fetched_again(edge):
     group = edge.nova.add_group('web', 'soft-affinity', project_id=PROJECT)
-    one = edge.nova.boot(group, 'cmp-1', project=PROJECT)
-    seen = view(edge, {'same_host': one}, server_group='web')
-    assert [each.host for each in seen.snapshot.servers] == ['cmp-1']
-    assert asked(edge) == ['/servers/detail', MIGRATIONS]
+    first = edge.nova.boot(group, 'cmp-1', project=PROJECT)
+    view_found = fetch_view(edge, {'same_host': first}, server_group='web')
+    assert [each.host for each in view_found.snapshot.servers] == ['cmp-1']
+    assert requested_paths(edge) == ['/servers/detail', MIGRATIONS]
 
 
 def test_a_server_that_does_not_exist_is_on_no_host(edge):
-    seen = view(edge, {'same_host': NOT_THERE})
-    assert seen.snapshot.servers == (Member(NOT_THERE, state='DELETED'),)
-    assert seen.snapshot.servers[0].is_nowhere
-    assert asked(edge) == [f'/servers/{NOT_THERE}', '/servers/detail']
+    view_found = fetch_view(edge, {'same_host': NOT_THERE})
+    assert view_found.snapshot.servers == (Member(NOT_THERE, state='DELETED'),)
+    assert view_found.snapshot.servers[0].is_nowhere
+    assert requested_paths(edge) == [f'/servers/{NOT_THERE}', '/servers/detail']
 
 
-def test_a_server_that_moves_is_on_two_hosts(edge, group):
+def test_a_migrating_server_is_on_two_hosts(edge, group):
     server = edge.nova.move(group, 'cmp-1', 'cmp-2', project=PROJECT)
-    seen = view(edge, {'different_host': server})
-    assert [each.also_on for each in seen.snapshot.servers] == [('cmp-1', 'cmp-2')]
-    assert asked(edge) == [f'/servers/{server}', MIGRATIONS]
+    view_found = fetch_view(edge, {'different_host': server})
+    assert [each.also_on for each in view_found.snapshot.servers] == [('cmp-1', 'cmp-2')]
+    assert requested_paths(edge) == [f'/servers/{server}', MIGRATIONS]
 
 
-def test_there_are_no_more_requests_than_a_bound(edge, group):
+def test_the_number_of_fetched_servers_is_limited(edge, group):
     servers = [
         edge.nova.boot(group, 'cmp-1', project=PROJECT) for _number in range(members.MOST_NAMED + 1)
     ]
-    seen = view(edge, {'different_host': servers})
-    assert {each.server for each in seen.snapshot.servers} == {*servers[: members.MOST_NAMED]}
-    assert len(asked(edge)) == members.MOST_NAMED + 1
+    view_found = fetch_view(edge, {'different_host': servers})
+    assert {each.server for each in view_found.snapshot.servers} == {*servers[: members.MOST_NAMED]}
+    assert len(requested_paths(edge)) == members.MOST_NAMED + 1
 
 
 @pytest.mark.parametrize(
-    'more',
+    'question_options',
     [
         {'hints': {'same_host': 'web'}},
         {'hints': {'same_host': NOT_THERE}, 'enabled_filters': ('DifferentHostFilter',)},
         {'hints': {'same_host': NOT_THERE}, 'user': 'demo'},
         {'hints': {'query': NOT_THERE}},
     ],
-    ids=['no id', 'no filter reads it', 'the hosts are not shown', 'another hint'],
+    ids=['a name', 'no filter reads the hint', 'hosts are hidden', 'another hint'],
 )
-def test_servers_are_read_only_if_a_filter_needs_them(edge, more):
-    assert view(edge, **more).snapshot.servers is None
-    assert asked(edge) == []
+def test_servers_are_fetched_only_if_a_filter_needs_them(edge, question_options):
+    assert fetch_view(edge, **question_options).snapshot.servers is None
+    assert requested_paths(edge) == []
 
 
-def test_a_server_that_may_not_be_read_is_unknown(edge):
+def test_a_forbidden_server_is_unknown(edge):
     edge.fail('GET', f'/servers/{NOT_THERE}', at_edge.FORBIDDEN)
-    seen = view(edge, {'same_host': NOT_THERE})
-    assert seen.snapshot.servers is None
-    assert at_edge.FORBIDDEN.words in seen.unavailable['servers']
+    view_found = fetch_view(edge, {'same_host': NOT_THERE})
+    assert view_found.snapshot.servers is None
+    assert at_edge.FORBIDDEN.words in view_found.unavailable['servers']
 
 
-def test_the_answer_about_another_server_is_an_error(edge, group):
+def test_a_response_about_another_server_is_an_error(edge, group):
     other = edge.nova.boot(group, 'cmp-1', project=PROJECT)
     body = {'server': {'id': other, 'status': 'ACTIVE', 'OS-EXT-SRV-ATTR:host': 'cmp-1'}}
     edge.fail('GET', f'/servers/{NOT_THERE}', at_edge.Failure('other', '', 200, body))
     with pytest.raises(CloudError, match='the answer is about another object'):
-        view(edge, {'same_host': NOT_THERE})
+        fetch_view(edge, {'same_host': NOT_THERE})
 
 
-def test_a_snapshot_file_has_them(edge, group, tmp_path):
+def test_a_snapshot_file_contains_the_servers(edge, group, tmp_path):
     server = edge.nova.boot(group, 'cmp-1', project=PROJECT)
-    seen = view(edge, {'same_host': [server, NOT_THERE]})
-    api.save(seen, tmp_path / 'cloud.json')
-    assert snapshot_file.load(tmp_path / 'cloud.json').servers == seen.snapshot.servers
+    view_found = fetch_view(edge, {'same_host': [server, NOT_THERE]})
+    api.save(view_found, tmp_path / 'cloud.json')
+    assert snapshot_file.load(tmp_path / 'cloud.json').servers == view_found.snapshot.servers

@@ -1,4 +1,4 @@
-"""Server groups at every microversion: bodies, headers, pages, names."""
+"""Server groups are created, fetched and deleted at every microversion."""
 
 import pytest
 
@@ -12,19 +12,19 @@ NEW = ['2.64', '2.88', newest()]
 
 
 @pytest.mark.parametrize('offered', [*OLD, *NEW])
-def test_a_group_is_created_in_the_shape_of_the_microversion(offered):
-    """From 2.64 policy and rules are sent, and never a newer microversion."""
+def test_a_group_is_created_in_the_format_of_the_microversion(offered):
+    """From 2.64 on, policy and rules are sent, at no newer microversion."""
     rules = {'max_server_per_host': 3} if offered in NEW else {}
     with Edge(offered) as edge:
         group = edge.ports.server_groups.create('web', 'anti-affinity', rules)
 
-    (asked,) = edge.nova.asked
-    assert str(asked) == 'POST /os-server-groups'
+    (request_sent,) = edge.nova.asked
+    assert str(request_sent) == 'POST /os-server-groups'
     shape = {'policies': ['anti-affinity']}
     if offered in NEW:
         shape = {'policy': 'anti-affinity', 'rules': rules}
-    assert asked.microversion == ('2.64' if offered in NEW else offered)
-    assert asked.body == {'server_group': {'name': 'web', **shape}}
+    assert request_sent.microversion == ('2.64' if offered in NEW else offered)
+    assert request_sent.body == {'server_group': {'name': 'web', **shape}}
     limit = 3 if rules else 1
     assert (group.name, group.policy, group.max_server_per_host) == ('web', 'anti-affinity', limit)
     assert group.id == edge.nova.groups[0]['id']
@@ -32,7 +32,7 @@ def test_a_group_is_created_in_the_shape_of_the_microversion(offered):
 
 @pytest.mark.parametrize('offered', [*OLD, ''])
 @pytest.mark.parametrize('step', ['check', 'create'])
-def test_rules_below_2_64_are_refused_and_nothing_is_sent(offered, step):
+def test_rules_below_2_64_are_rejected_without_a_request(offered, step):
     rules = {'max_server_per_host': 3}
     with Edge(offered) as edge:
         groups = edge.ports.server_groups
@@ -47,7 +47,7 @@ def test_rules_below_2_64_are_refused_and_nothing_is_sent(offered, step):
 
 @pytest.mark.parametrize('offered', ['2.1', '2.14', ''])
 @pytest.mark.parametrize('policy', ['soft-affinity', 'soft-anti-affinity'])
-def test_soft_policies_below_2_15_are_refused_and_nothing_is_sent(offered, policy):
+def test_soft_policies_below_2_15_are_rejected_without_a_request(offered, policy):
     with Edge(offered) as edge, pytest.raises(InvalidSpec) as caught:
         edge.ports.server_groups.check(policy, {})
     assert f'{policy} needs compute microversion 2.15' in str(caught.value)
@@ -57,29 +57,29 @@ def test_soft_policies_below_2_15_are_refused_and_nothing_is_sent(offered, polic
 
 @pytest.mark.parametrize('offered', [*OLD[2:], *NEW])
 @pytest.mark.parametrize('policy', ['soft-affinity', 'soft-anti-affinity'])
-def test_soft_policies_from_2_15(offered, policy):
+def test_soft_policies_are_created_from_2_15(offered, policy):
     with Edge(offered) as edge:
         edge.ports.server_groups.check(policy, {})
         assert edge.ports.server_groups.create('web', policy, {}).policy == policy
 
 
 @pytest.mark.parametrize('offered', [*OLD, *NEW, ''])
-def test_a_group_is_read_in_every_shape(offered):
+def test_a_group_is_parsed_in_every_format(offered):
     with Edge(offered) as edge:
         rules = {'max_server_per_host': 2}
         group_id = edge.nova.add_group('web', rules=rules, members=['server-1', 'server-2'])
 
         (listed,) = edge.ports.server_groups.named('web')
-        got = edge.ports.server_groups.get(group_id)
+        fetched = edge.ports.server_groups.get(group_id)
 
-    assert listed == got
-    assert (got.id, got.name, got.policy) == (group_id, 'web', 'anti-affinity')
-    assert got.members == (Member('server-1'), Member('server-2'))
-    assert got.rules == (rules if offered in NEW else {})
+    assert listed == fetched
+    assert (fetched.id, fetched.name, fetched.policy) == (group_id, 'web', 'anti-affinity')
+    assert fetched.members == (Member('server-1'), Member('server-2'))
+    assert fetched.rules == (rules if offered in NEW else {})
 
 
 @pytest.mark.parametrize('offered', [*OLD, *NEW, ''])
-def test_a_group_that_is_missing_and_one_that_is_deleted(offered):
+def test_a_missing_group_is_none_and_deleted_once(offered):
     with Edge(offered) as edge:
         groups = edge.ports.server_groups
         group_id = edge.nova.add_group('web')
@@ -90,7 +90,7 @@ def test_a_group_that_is_missing_and_one_that_is_deleted(offered):
 
     assert edge.nova.groups == []
     expected = '2.64' if offered in NEW else offered or '2.1'
-    assert {asked.microversion for asked in edge.nova.asked} == {expected}
+    assert {request_sent.microversion for request_sent in edge.nova.asked} == {expected}
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_group_that_is_missing_and_one_that_is_deleted(offered):
         (1, 2, [0, 1, 2]),
     ],
 )
-def test_a_list_is_read_to_its_end(edge, cap, groups, offsets):
-    """Whatever the cloud caps its pages at ([api] max_limit)."""
+def test_all_pages_of_a_list_are_fetched(edge, cap, groups, offsets):
+    """The cloud may limit its pages with ``[api] max_limit``."""
     edge.nova.longest_page = cap
     for number in range(groups):
         edge.nova.add_group(f'group-{number}')
@@ -117,12 +117,12 @@ def test_a_list_is_read_to_its_end(edge, cap, groups, offsets):
     found = edge.ports.server_groups.named(f'group-{groups - 1}')
 
     assert [group.name for group in found] == [f'group-{groups - 1}'][:groups]
-    assert [asked.query for asked in edge.nova.asked] == [
+    assert [request_sent.query for request_sent in edge.nova.asked] == [
         {'limit': '1000', 'offset': str(offset)} for offset in offsets
     ]
 
 
-def test_names_are_not_unique_and_come_in_the_order_of_the_cloud(edge):
+def test_all_groups_of_a_name_are_found_in_novas_order(edge):
     ids = [edge.nova.add_group(name) for name in ('web', 'Web', 'web', 'web2', ' web', 'web')]
     found = edge.ports.server_groups.named('web')
     assert [group.id for group in found] == [ids[0], ids[2], ids[5]]
@@ -131,20 +131,20 @@ def test_names_are_not_unique_and_come_in_the_order_of_the_cloud(edge):
 @pytest.mark.parametrize(
     'name', ['good* $%name', 'a/b', '?limit=1', '%2e', 'ä組', "o'hara", 'a&b=c', '#']
 )
-def test_a_name_with_special_characters_stays_as_it_is(edge, name):
+def test_a_name_with_special_characters_is_unchanged(edge, name):
     created = edge.ports.server_groups.create(name, 'affinity', {})
     assert edge.nova.groups[0]['name'] == name
     assert edge.ports.server_groups.named(name) == (created,)
 
 
-def test_an_id_can_not_lead_elsewhere(edge):
-    """Nova's router refuses it, which says nothing of a group."""
+def test_an_id_is_quoted_in_the_path(edge):
+    """The 404 of Nova's router does not mean that the group is missing."""
     with pytest.raises(CloudError, match="the answer 404 is not Nova's own"):
         edge.ports.server_groups.get('../limits?x=1#y')
     assert edge.nova.requests() == ['GET /os-server-groups/..%2Flimits%3Fx%3D1%23y']
 
 
-def test_another_group_that_can_not_be_read_does_not_matter(edge):
+def test_a_malformed_group_of_another_name_is_ignored(edge):
     edge.nova.add_group('legacy', policy=None)
     edge.nova.add_group('web')
     assert len(edge.ports.server_groups.named('web')) == 1
@@ -154,8 +154,8 @@ def test_another_group_that_can_not_be_read_does_not_matter(edge):
     'text',
     ['{}', '[]', '{"server_groups": null}', '{"server_groups": {}}', '{"server_groups": [1]}'],
 )
-def test_an_odd_list(edge, text):
-    edge.fail('GET', '/os-server-groups', Failure('odd', '', 200, text=text))
+def test_a_malformed_list_is_an_error(edge, text):
+    edge.fail('GET', '/os-server-groups', Failure('malformed', '', 200, text=text))
     with pytest.raises(CloudError) as caught:
         edge.ports.server_groups.named('web')
     assert str(caught.value) == (
@@ -164,8 +164,8 @@ def test_an_odd_list(edge, text):
 
 
 @pytest.mark.parametrize('text', ['{}', '[]', '7', '{"server_group": []}'])
-def test_an_odd_group_after_a_create_may_be_one_all_the_same(edge, text):
-    edge.fail('POST', '/os-server-groups', Failure('odd', '', 200, text=text))
+def test_a_malformed_response_to_a_create_is_uncertain(edge, text):
+    edge.fail('POST', '/os-server-groups', Failure('malformed', '', 200, text=text))
     with pytest.raises(
         CloudError, match="could not create server group 'web': a server g"
     ) as caught:
@@ -174,14 +174,14 @@ def test_an_odd_group_after_a_create_may_be_one_all_the_same(edge, text):
 
 
 @pytest.mark.parametrize('text', ['{}', '[]', '7', '{"server_group": {"id": 1}}'])
-def test_an_odd_group_that_is_read(edge, text):
-    edge.fail('GET', '/os-server-groups/x', Failure('odd', '', 200, text=text))
+def test_a_malformed_group_is_an_error(edge, text):
+    edge.fail('GET', '/os-server-groups/x', Failure('malformed', '', 200, text=text))
     with pytest.raises(CloudError, match='could not get server group x: '):
         edge.ports.server_groups.get('x')
 
 
 def test_a_page_of_a_proxy_does_not_confirm_a_deletion(edge):
-    """A load balancer answers 200: the group would be leaked if that counted."""
+    """Otherwise, the group would be leaked."""
     group_id = edge.nova.add_group('web')
     edge.fail('DELETE', '/os-server-groups/[^/]+', NO_JSON, times=1)
     with pytest.raises(CloudError, match='Nova answered 200 in place of 204') as caught:
@@ -191,12 +191,12 @@ def test_a_page_of_a_proxy_does_not_confirm_a_deletion(edge):
 
 
 @pytest.mark.parametrize('failure', FAILURES, ids=str)
-def test_whether_a_creation_that_fails_may_have_happened(edge, failure):
+def test_a_failed_create_is_uncertain_unless_nova_rejected_it(edge, failure):
     edge.fail('POST', '/os-server-groups', failure)
     with pytest.raises(CloudError) as caught:
         edge.ports.server_groups.create('web', 'anti-affinity', {})
     assert failure.words in str(caught.value)
     assert caught.value.is_uncertain is failure.is_uncertain
-    # A 401 renews the token, and the request is sent once more; others are never repeated.
+    # After a 401, the token is renewed and the request repeated; other failures are not retried.
     sent = edge.nova.requests().count('POST /os-server-groups')
     assert sent == (2 if failure is UNAUTHORIZED else 1)

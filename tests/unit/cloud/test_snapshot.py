@@ -1,4 +1,4 @@
-"""Taking a snapshot: what is asked, what it becomes, and what each of the users may see."""
+"""A snapshot is fetched as an administrator, as a non-admin and from older clouds."""
 
 import dataclasses
 import datetime
@@ -19,7 +19,7 @@ from tests.support.fake_nova import FakeHost
 from tests.support.fake_placement import SHARING, TRAITS, FakePlacement, FakeProvider
 
 GROUPS, HYPERVISORS = 'GET /os-server-groups', 'GET /os-hypervisors/detail'
-#: Where there is a group, there may be another page.
+#: A list of groups that is not empty may have another page.
 LISTED = [GROUPS, GROUPS]
 AGGREGATES, SERVICES, ZONES = 'GET /os-aggregates', 'GET /os-services', 'GET /os-availability-zone'
 FLAVORS, LIMITS, SERVERS = 'GET /flavors/detail', 'GET /limits', 'GET /servers/detail'
@@ -36,16 +36,16 @@ HOSTS = (
 )
 BOTH = ('compute', 'placement')
 
-#: That of the administrator.
+#: The administrator's project.
 PROJECT = 'admin-project'
-#: The project's quotas, and the user's.
+#: The quotas of the project and of the user.
 OF_USER = f'GET /os-quota-sets/{PROJECT}/detail'
 OWN = [LIMITS, OF_USER]
 
 
 @pytest.fixture
 def edge():
-    """Three hosts of three kinds, seen by an administrator."""
+    """Yield three different hosts, with an administrator's connection."""
     with Edge(hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
         yield edge
 
@@ -60,7 +60,7 @@ def hosts(edge, *, unknown=()):
     return {host.host: host for host in taken.snapshot.hosts}
 
 
-# -- an administrator's
+# -- as an administrator
 
 
 def test_an_empty_cloud(edge):
@@ -88,9 +88,7 @@ def test_an_empty_cloud(edge):
 
 
 def test_the_requests_of_a_whole_snapshot(edge):
-    """D1-12. The hypervisors not at 2.88, where Nova asks every host for its uptime, and has no
-    sizes.
-    """
+    """D1-12: hypervisors below 2.88, where Nova fetches every uptime and returns no sizes."""
     edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
 
     take(edge)
@@ -108,7 +106,7 @@ def test_the_requests_of_a_whole_snapshot(edge):
     assert flavors.query == {'is_public': 'None', 'limit': '1000'}
 
 
-def test_what_a_host_is(edge):
+def test_the_fields_of_a_host(edge):
     ssd = edge.nova.add_aggregate('ssd', ['cmp-1', 'cmp-2'], ssd='true')
     az1 = edge.nova.add_aggregate('az1', ['cmp-2'], availability_zone='az1')
 
@@ -128,15 +126,14 @@ def test_what_a_host_is(edge):
 @pytest.mark.parametrize(
     ('reason', 'kept'), [('do not enable', 'do not enable'), ('', None), (None, None), (7, None)]
 )
-def test_why_a_service_is_disabled(edge, reason, kept):
-    """Only of one that is disabled."""
+def test_the_disabled_reason_of_a_disabled_service_is_kept(edge, reason, kept):
     first, second, *others = HOSTS
     second = dataclasses.replace(second, disabled_reason=reason)
     edge.nova.hosts = (dataclasses.replace(first, disabled_reason='old'), second, *others)
     assert [host.disabled_reason for host in take(edge).snapshot.hosts] == [None, kept, None]
 
 
-def test_what_its_resources_are(edge):
+def test_the_resources_of_a_host(edge):
     edge.nova.hosts = (dataclasses.replace(HOSTS[0], vcpus=1, disk_gb=0), *HOSTS[1:])
     found = hosts(edge)
 
@@ -145,7 +142,7 @@ def test_what_its_resources_are(edge):
         'MEMORY_MB': Resource(4096, 0, max_unit=4096),
         'DISK_GB': Resource(100, 0, max_unit=None),
     }
-    # The size of a vSphere hypervisor is its cluster's; a server gets one ESXi host at most.
+    # A vSphere hypervisor reports the size of its cluster; a server fits on one ESXi host at most.
     assert found['vc-1'].resources['VCPU'] == Resource(256, 0, max_unit=None)
 
 
@@ -185,14 +182,14 @@ def test_the_members_of_all_groups_come_with_the_hypervisors(edge):
     assert (db_group.policy, db_group.project_id) == ('affinity', 'p')
 
 
-def test_no_server_is_looked_up_where_no_group_has_one(edge):
+def test_servers_are_not_fetched_if_no_group_has_members(edge):
     edge.nova.add_group('web')
     take(edge)
     assert 'with_servers' not in edge.nova.asked[2].query
 
 
 @pytest.mark.parametrize('by', ['name', 'id', 'both'])
-def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
+def test_for_a_named_group_the_servers_of_its_project_are_listed(edge, by):
     web = edge.nova.add_group('web', project_id=PROJECT)
     edge.nova.boot(edge.nova.add_group('db'), 'cmp-2')
     server = edge.nova.boot(web, 'cmp-1', project=PROJECT, user='u')
@@ -211,7 +208,7 @@ def test_a_group_that_is_named_has_its_project_s_servers_listed(edge, by):
     assert 'with_servers' not in hypervisors.query
 
 
-def test_groups_of_two_projects_have_the_servers_of_all_listed(edge):
+def test_for_groups_of_two_projects_all_servers_are_listed(edge):
     ids = [edge.nova.add_group('web', project_id=project) for project in 'pq']
     for group_id, project in zip(ids, 'pq', strict=True):
         edge.nova.boot(group_id, 'cmp-1', project=project)
@@ -220,8 +217,8 @@ def test_groups_of_two_projects_have_the_servers_of_all_listed(edge):
     assert edge.nova.asked[5].query == {'all_tenants': '1', 'limit': '1000'}
 
 
-def test_a_name_is_that_of_a_group_of_the_project(edge):
-    """As an attach looks for it, though an administrator could see those of others."""
+def test_a_name_finds_only_groups_of_the_own_project(edge):
+    """As in an attach, although an administrator can list the groups of other projects."""
     theirs = edge.nova.add_group('web', project_id='p')
     assert take(edge, server_groups='web').snapshot.server_groups == ()
     ours = edge.nova.add_group('web', project_id=PROJECT)
@@ -233,19 +230,19 @@ def test_a_name_is_that_of_a_group_of_the_project(edge):
     assert ids('web', theirs) == {ours, theirs}
 
 
-def test_whose_snapshot_it_is(edge):
+def test_a_snapshot_records_its_user_project_and_time(edge):
     taken = take(edge).snapshot
     assert (taken.user_id, taken.project_id) == ('admin-id', PROJECT)
     assert datetime.datetime.strptime(taken.taken_at, '%Y-%m-%dT%H:%M:%S%z')
 
 
-def test_a_group_that_is_not_there(edge):
+def test_a_missing_group_is_left_out(edge):
     missing = '00000000-0000-4000-8000-000000000000'
     assert take(edge, server_groups=missing).snapshot.server_groups == ()
     assert take(edge, server_groups=['web']).snapshot.server_groups == ()
 
 
-def test_without_groups_nothing_is_asked_about_them(edge):
+def test_groups_that_are_not_requested_are_unknown(edge):
     edge.nova.add_group('web')
     taken = take(edge, server_groups=())
     assert taken.snapshot.server_groups is None
@@ -253,7 +250,7 @@ def test_without_groups_nothing_is_asked_about_them(edge):
     assert GROUPS not in edge.nova.requests()
 
 
-def test_pages(edge):
+def test_all_pages_are_fetched(edge):
     edge.nova.longest_page = 2
     web = edge.nova.add_group('web', project_id=PROJECT)
     for number in range(5):
@@ -269,14 +266,14 @@ def test_pages(edge):
     assert (pages[FLAVORS], pages[HYPERVISORS], pages[SERVERS]) == (3, 2, 4)
 
 
-def test_a_page_that_comes_again_is_no_endless_loop(edge):
+def test_a_repeated_page_is_an_error(edge):
     body = {'flavors': [{'id': 'a'}], 'flavors_links': [{'rel': 'next', 'href': 'x'}]}
     edge.fail('GET', '/flavors/detail', Failure('loop', '', 200, body))
     with pytest.raises(CloudError, match="could not list the flavors: the answer lists 'a' twice"):
         take(edge)
 
 
-def test_it_survives_its_file_and_is_the_same_again(edge):
+def test_a_saved_snapshot_is_loaded_unchanged(edge):
     web = edge.nova.add_group('web', rules={'max_server_per_host': 3})
     edge.nova.boot(web, 'cmp-1')
     edge.nova.move(web, 'cmp-1', 'cmp-2')
@@ -290,7 +287,7 @@ def test_it_survives_its_file_and_is_the_same_again(edge):
 
 
 @pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.NOT_FOUND], ids=str)
-def test_rx_07_what_the_user_may_have(edge, failure):
+def test_rx_07_the_quotas_of_the_user_are_fetched(edge, failure):
     edge.nova.user_quotas['admin-id'] = {'instances': (2, 1), 'server_group_members': (3, 0)}
     known = take(edge).snapshot.quotas
     assert known['instances'].of_user == Quota(2, 1)
@@ -303,7 +300,7 @@ def test_rx_07_what_the_user_may_have(edge, failure):
     assert taken.unavailable == {}
 
 
-# -- another project's
+# -- of another project
 
 THEIRS = {
     'instances': (16, 15),
@@ -314,19 +311,18 @@ THEIRS = {
     'metadata_items': (128, 0),
 }
 QUOTA_SET = 'GET /os-quota-sets/p/detail'
-#: What is asked besides, in this order, where no group has a server.
+#: The other requests, in this order, if no group has a server.
 USUAL = [HYPERVISORS, AGGREGATES, SERVICES, SERVERS, FLAVORS]
 
 
 @pytest.fixture
 def other(edge):
-    """A group of another project, which has quotas of its own; its id."""
+    """Create a group in another project with its own quotas, and return its id."""
     edge.nova.quota_sets['p'] = THEIRS
     return edge.nova.add_group('web', project_id='p')
 
 
-def test_rx_07_the_quotas_are_those_of_the_group_s_project(edge, other):
-    """One request takes the place of another."""
+def test_rx_07_the_quotas_of_the_groups_project_are_fetched(edge, other):
     taken = take(edge, server_groups=other, is_project_of_group=True)
 
     assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, QUOTA_SET]
@@ -341,7 +337,7 @@ def test_rx_07_the_quotas_are_those_of_the_group_s_project(edge, other):
     assert (taken.snapshot.project_id, taken.snapshot.user_id) == ('p', 'admin-id')
 
 
-def test_what_old_clouds_reserve_is_used(edge, other):
+def test_reserved_quota_counts_as_used(edge, other):
     quotas = {name: {'limit': 9, 'in_use': 2, 'reserved': 3} for name in THEIRS}
     body = {'quota_set': {'id': 'p', **quotas}}
     edge.fail('GET', QUOTA_SET.split()[1], Failure('old', '', 200, body))
@@ -350,7 +346,7 @@ def test_what_old_clouds_reserve_is_used(edge, other):
 
 
 @pytest.mark.parametrize('wanted', ['id', 'name', 'none'])
-def test_the_own_project_costs_no_other_request(edge, wanted):
+def test_naming_the_own_project_sends_no_other_request(edge, wanted):
     own = edge.nova.add_group('web', project_id=PROJECT)
     named = {'id': (own,), 'name': ('web',), 'none': ()}[wanted]
     take(edge, server_groups=named)
@@ -361,7 +357,7 @@ def test_the_own_project_costs_no_other_request(edge, wanted):
         assert edge.nova.requests() == before
 
 
-def test_a_name_is_that_of_a_group_of_the_project_that_is_named(edge, other):
+def test_a_name_finds_a_group_of_the_named_project(edge, other):
     edge.nova.add_group('web', project_id=PROJECT)
     edge.nova.add_group('web', project_id='q')
     taken = take(edge, server_groups='web', project_id='p')
@@ -377,23 +373,23 @@ def test_a_name_is_that_of_a_group_of_the_project_that_is_named(edge, other):
         ({'project_id': PROJECT, 'is_project_of_group': True}, PROJECT, OWN),
         ({}, PROJECT, OWN),
     ],
-    ids=['as named', 'named, which wins', 'the own'],
+    ids=['a named project', 'a named project over that of the group', 'the own project'],
 )
-def test_whose_quotas_come_with_a_group_by_its_id(edge, other, more, project, last):
-    """It is not looked for among all. Without a word, as in the hook, they are the own."""
+def test_the_quotas_for_a_group_by_its_id(edge, other, more, project, last):
+    """The project of the group is used only if the caller requests that."""
     taken = take(edge, server_groups=other, **more)
     assert edge.nova.requests() == [f'{GROUPS}/{other}', *USUAL, *last]
     assert taken.snapshot.project_id == project
 
 
-def test_groups_of_two_projects_have_no_project_together(edge, other):
+def test_groups_of_two_projects_leave_the_own_project(edge, other):
     ids = (other, edge.nova.add_group('db', project_id='q'))
     taken = take(edge, server_groups=ids, is_project_of_group=True)
     assert taken.snapshot.project_id == PROJECT
 
 
 @pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.SERVER_ERROR], ids=str)
-def test_quotas_of_another_project_that_can_not_be_read(edge, other, failure):
+def test_forbidden_quotas_of_another_project_are_unknown(edge, other, failure):
     edge.fail('GET', '/os-quota-sets/p/detail', failure)
 
     if failure is at_edge.SERVER_ERROR:
@@ -405,8 +401,8 @@ def test_quotas_of_another_project_that_can_not_be_read(edge, other, failure):
     assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'p')
 
 
-def test_rx_07_a_promise_on_quotas_that_can_not_be_read_is_at_most():
-    """As the library's door: the request names no project, the snapshot does."""
+def test_rx_07_a_capacity_with_unknown_quotas_is_an_upper_bound():
+    """The library's request names no project, but the snapshot does."""
     hosts = (FakeHost('cmp-1'), FakeHost('cmp-2'))
     with Edge(hosts=hosts, services=BOTH, flavors=(), aggregates=()) as edge:
         edge.nova.add_aggregate('theirs', ['cmp-1'], filter_tenant_id='p')
@@ -415,29 +411,29 @@ def test_rx_07_a_promise_on_quotas_that_can_not_be_read_is_at_most():
         edge.fail('GET', '/os-quota-sets/p/detail', at_edge.FORBIDDEN)
         taken = preflight.take_snapshot(edge.connection(), project_id='p', server_groups=())
 
-    said = preflight.plan(
+    decision = preflight.plan(
         PlacementRequest(1, 'small'), taken, rules=Rules.of(are_tenants_limited=True)
     )
-    assert "the project's quotas, which are not known" in said.at_most
-    codes = {host.host: host.code for host in said.hosts}
+    assert "the project's quotas, which are not known" in decision.at_most
+    codes = {host.host: host.code for host in decision.hosts}
     assert codes == {'cmp-1': None, 'cmp-2': 'reservations.other_tenant'}
 
 
 @pytest.mark.parametrize('body', [{}, {'quota_set': {}}, {'quota_set': {'instances': 5}}])
-def test_an_odd_quota_set_is_an_error(edge, body):
-    edge.fail('GET', '/os-quota-sets/p/detail', Failure('odd', '', 200, body))
+def test_a_malformed_quota_set_is_an_error(edge, body):
+    edge.fail('GET', '/os-quota-sets/p/detail', Failure('malformed', '', 200, body))
     with pytest.raises(CloudError, match='the quotas of project p: (the answer|a value)'):
         take(edge, project_id='p')
 
 
-def test_a_project_can_not_lead_elsewhere(edge):
+def test_a_project_id_is_quoted_in_the_path(edge):
     with pytest.raises(CloudError):
         take(edge, project_id='../limits')
     assert edge.nova.requests()[-1] == 'GET /os-quota-sets/..%2Flimits/detail'
 
 
-def test_a_project_that_does_not_exist(edge):
-    """Nova asks Keystone. A group may outlive its project: nothing is refused for that."""
+def test_an_unknown_project_is_invalid(edge):
+    """Nova asks Keystone. A group may outlive its project."""
     with pytest.raises(InvalidSpec, match='Project ID gone is not a valid project') as caught:
         take(edge, project_id='gone')
     assert caught.value.path == 'project'
@@ -447,20 +443,20 @@ def test_a_project_that_does_not_exist(edge):
     assert (taken.snapshot.quotas, taken.snapshot.project_id) == (None, 'gone')
 
 
-def test_a_name_that_no_group_of_the_project_has(edge, other):
-    """An administrator sees all groups: there is none of this name."""
+def test_a_name_without_a_group_is_no_error(edge, other):
+    """An administrator lists all groups, so an unknown name does not exist."""
     taken = take(edge, server_groups='wbe', project_id='p')
     assert (taken.snapshot.server_groups, taken.unavailable) == ((), {})
 
 
-def test_a_name_among_the_groups_is_that_of_the_own_project(edge, other):
-    """Whether there is such a group or not: an attach would create it there."""
+def test_a_name_among_the_groups_implies_the_own_project(edge, other):
+    """An attach would look for the group there, and create it there."""
     taken = take(edge, server_groups=('new', other), is_project_of_group=True)
     assert taken.snapshot.project_id == PROJECT
     assert edge.nova.requests()[-2:] == OWN
 
 
-def test_groups_of_another_project_in_an_old_nova_are_not_known():
+def test_an_old_nova_hides_the_groups_of_another_project():
     with Edge('2.12', hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
         edge.nova.quota_sets['p'] = THEIRS
         edge.nova.add_group('web', project_id='p')
@@ -469,66 +465,66 @@ def test_groups_of_another_project_in_an_old_nova_are_not_known():
     assert '2.13 is needed' in taken.unavailable['server_groups']
 
 
-def test_a_plain_user_sees_nothing_of_another_project(plain):
-    plain.nova.add_group('web', project_id='p')
-    plain.nova.add_group('web', project_id='demo-project')
+def test_a_non_admin_reads_no_data_of_another_project(member_edge):
+    member_edge.nova.add_group('web', project_id='p')
+    member_edge.nova.add_group('web', project_id='demo-project')
 
-    taken = take(plain, server_groups='web', project_id='p')
+    taken = take(member_edge, server_groups='web', project_id='p')
 
     assert (taken.snapshot.server_groups, taken.snapshot.quotas) == (None, None)
     assert taken.unavailable['server_groups'] == (
         "Nova lists another project's for administrators only"
     )
     assert 'os-quota-sets:detail' in taken.unavailable['quotas']
-    assert take(plain, server_groups='wbe').snapshot.server_groups == (), 'there is none'
+    assert take(member_edge, server_groups='wbe').snapshot.server_groups == (), 'no such group'
 
 
-# -- hosts that are full
+# -- full hosts
 
 
 FULL = {'VCPU': (8, 8), 'MEMORY_MB': (64, 64), 'DISK_GB': (10, 10)}
 
 
-def with_resources(edge, **resources):
+def set_resources(edge, **resources):
     named = {name.replace('_', '-'): amounts for name, amounts in resources.items()}
     edge.placement = FakePlacement.of(edge.nova, named)
 
 
 @pytest.mark.parametrize(
-    ('amounts', 'asked'),
+    ('amounts', 'queries'),
     [
         ({**FULL, 'MEMORY_MB': (64, 0)}, [SHARERS, BY_MEMORY]),
         ({**FULL, 'VCPU': (8, 7)}, [SHARERS, BY_MEMORY, BY_CPU]),
     ],
-    ids=['memory is left', 'a vcpu is left'],
+    ids=['memory is free', 'a VCPU is free'],
 )
-def test_a_host_that_is_full_of_one_thing_answers_for_another(edge, amounts, asked):
-    with_resources(edge, cmp_1=amounts)
+def test_a_host_that_is_full_in_one_class_is_queried_by_another(edge, amounts, queries):
+    set_resources(edge, cmp_1=amounts)
     found = hosts(edge)['cmp-1'].resources
-    assert edge.placement.asked == asked
+    assert edge.placement.asked == queries
     assert {name: (has.capacity, has.used) for name, has in found.items()} == amounts
 
 
-@pytest.mark.parametrize('left', [(10, 10), (10, 9)], ids=['nothing is left', 'disk is left'])
-def test_of_a_host_without_memory_or_cpus_nothing_else_is_known(edge, left):
-    """A flavor that asks for neither is not refused there."""
-    with_resources(edge, cmp_1={**FULL, 'DISK_GB': left})
+@pytest.mark.parametrize('left', [(10, 10), (10, 9)], ids=['nothing is free', 'disk is free'])
+def test_without_free_memory_and_vcpus_other_resources_are_unknown(edge, left):
+    """So a flavor that requests neither is not rejected."""
+    set_resources(edge, cmp_1={**FULL, 'DISK_GB': left})
     host = hosts(edge)['cmp-1']
     assert (host.resources, host.is_partial) == ({'MEMORY_MB': Resource(0, 0)}, True)
     assert edge.placement.asked == [SHARERS, BY_MEMORY, BY_CPU, CHECK]
 
 
-@pytest.mark.parametrize('is_ironic', [False, True], ids=['no provider', 'a class of its own'])
-def test_a_host_that_answers_to_no_unit_query_has_no_memory(edge, is_ironic):
-    """As a node of Ironic: its one resource has a class of which nobody asks."""
+@pytest.mark.parametrize('is_ironic', [False, True], ids=['no provider', 'a custom resource class'])
+def test_a_host_without_a_candidate_has_no_free_memory(edge, is_ironic):
+    """A node of Ironic has only a resource of a custom class."""
     edge.placement.providers[:1] = []
     if is_ironic:
-        with_resources(edge, cmp_1={'CUSTOM_BAREMETAL': (1, 0)})
+        set_resources(edge, cmp_1={'CUSTOM_BAREMETAL': (1, 0)})
     host = hosts(edge)['cmp-1']
     assert (host.resources, host.is_partial) == ({'MEMORY_MB': Resource(0, 0)}, True)
 
 
-def test_an_answer_that_is_cut_is_no_full_host(edge):
+def test_a_host_missing_from_a_truncated_answer_is_not_full(edge):
     edge.placement.cut = 2
 
     taken = take(edge)
@@ -543,7 +539,7 @@ def test_an_answer_that_is_cut_is_no_full_host(edge):
 
 @pytest.mark.parametrize('is_shared', [False, True], ids=['nothing shared', 'shared storage'])
 @pytest.mark.parametrize('is_named', [False, True], ids=['all groups', 'one group'])
-def test_at_most_fifteen_requests_whatever_the_hosts_are(edge, is_named, is_shared):
+def test_a_snapshot_takes_at_most_fifteen_requests(edge, is_named, is_shared):
     edge.placement.cut = 1
     if is_shared:
         share(edge, {'DISK_GB': (5000, 7)}, 0)
@@ -567,9 +563,9 @@ def test_at_most_fifteen_requests_whatever_the_hosts_are(edge, is_named, is_shar
 # -- trees and shared storage
 
 
-def test_a_tree_is_one_host(edge):
+def test_a_provider_tree_is_one_host(edge):
     root = edge.nova.hypervisor_id(0)
-    with_resources(edge, cmp_1={'MEMORY_MB': (4096, 64), 'DISK_GB': (100, 1)})
+    set_resources(edge, cmp_1={'MEMORY_MB': (4096, 64), 'DISK_GB': (100, 1)})
     numa = FakeProvider('numa-1', {'VCPU': (16, 1)}, ('HW_NUMA_ROOT',), parent=root)
     edge.placement.providers.append(numa)
 
@@ -585,7 +581,7 @@ def test_a_tree_is_one_host(edge):
     assert edge.placement.asked == [SHARERS, BY_MEMORY]
 
 
-def test_what_is_overused_of_one_provider_is_not_taken_from_another(edge):
+def test_overuse_of_a_provider_does_not_reduce_another(edge):
     root = edge.nova.hypervisor_id(0)
     edge.placement.providers += [
         FakeProvider('gpu-1', {'VGPU': (2, 8)}, parent=root),
@@ -598,15 +594,15 @@ WITHOUT_DISK = {'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)}
 
 
 def share(edge, amounts, *numbers, traits=(), uuid='shared'):
-    """A provider that shares with hosts, which are named by their numbers."""
+    """Add a provider that shares resources with the hosts of these numbers."""
     roots = tuple(edge.nova.hypervisor_id(number) for number in numbers)
     edge.placement.providers.append(
         FakeProvider(uuid, amounts, (SHARING, *traits), shares_with=roots)
     )
 
 
-def test_shared_storage_counts_for_the_hosts_that_may_use_it(edge):
-    with_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
+def test_shared_storage_counts_only_for_the_hosts_that_share_it(edge):
+    set_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0)
 
     found = hosts(edge)
@@ -620,8 +616,8 @@ def test_shared_storage_counts_for_the_hosts_that_may_use_it(edge):
     assert not any(host.is_partial for host in found.values())
 
 
-def test_what_is_overused_of_a_pool_is_all_of_it(edge):
-    with_resources(edge, cmp_1=WITHOUT_DISK, vc_1=WITHOUT_DISK)
+def test_an_overused_pool_is_full(edge):
+    set_resources(edge, cmp_1=WITHOUT_DISK, vc_1=WITHOUT_DISK)
     share(edge, {'DISK_GB': (50, 7), 'CUSTOM_LICENSE': (4, 9)}, 0, 2)
 
     taken = take(edge).snapshot
@@ -634,9 +630,9 @@ def test_what_is_overused_of_a_pool_is_all_of_it(edge):
     assert snapshot_file.parse(''.join(snapshot_file.render(taken))) == taken
 
 
-def test_a_trait_of_a_pool_that_is_not_the_host_s_makes_a_tree(edge):
-    """Placement grants what requires it only where something is taken from the pool."""
-    with_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
+def test_a_trait_of_a_pool_alone_makes_a_host_nested(edge):
+    """Placement returns such a trait only for candidates that allocate from the pool."""
+    set_resources(edge, cmp_1=WITHOUT_DISK, cmp_2=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0, traits=('CUSTOM_GOLD',))
     share(edge, {'DISK_GB': (5000, 7)}, 1, traits=TRAITS, uuid='other')
     found = hosts(edge)
@@ -644,8 +640,8 @@ def test_a_trait_of_a_pool_that_is_not_the_host_s_makes_a_tree(edge):
     assert found['cmp-1'].resources['DISK_GB'].pool == 'shared'
 
 
-def test_two_providers_that_share_are_a_sum(edge):
-    with_resources(edge, cmp_1=WITHOUT_DISK)
+def test_two_sharing_providers_are_summed(edge):
+    set_resources(edge, cmp_1=WITHOUT_DISK)
     share(edge, {'DISK_GB': (5000, 7)}, 0)
     share(edge, {'DISK_GB': (50, 1), 'CUSTOM_LICENSE': (4, 0)}, 0, uuid='other')
     taken = take(edge).snapshot
@@ -654,7 +650,7 @@ def test_two_providers_that_share_are_a_sum(edge):
     assert list(taken.pools) == ['other']
 
 
-def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
+def test_shared_storage_and_a_local_disk_are_summed(edge):
     share(edge, {'DISK_GB': (5000, 7)}, 0)
     taken = take(edge).snapshot
     found = {host.host: host for host in taken.hosts}
@@ -663,8 +659,8 @@ def test_shared_storage_beside_a_disk_of_its_own_is_a_sum(edge):
     assert found['cmp-2'].resources['DISK_GB'].capacity == 2000
 
 
-def test_a_host_that_shares_its_disk_is_given_nothing_by_those_it_shares_with(edge):
-    with_resources(edge, cmp_2={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)})
+def test_a_host_that_shares_its_disk_keeps_its_own_capacity(edge):
+    set_resources(edge, cmp_2={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0)})
     first = edge.placement.providers[0]
     edge.placement.providers[0] = dataclasses.replace(
         first, traits=(*first.traits, SHARING), shares_with=(edge.nova.hypervisor_id(1),)
@@ -677,9 +673,9 @@ def test_a_host_that_shares_its_disk_is_given_nothing_by_those_it_shares_with(ed
     assert not found['cmp-1'].is_nested
 
 
-def test_with_whom_a_host_shares_its_full_disk_is_not_known(edge):
-    """It is seen for its memory, and another provider shares as well."""
-    with_resources(edge, cmp_1={**FULL, 'MEMORY_MB': (64, 0)})
+def test_hosts_are_partial_if_a_full_disk_is_shared(edge):
+    """The response contains the host for its memory, and another provider shares as well."""
+    set_resources(edge, cmp_1={**FULL, 'MEMORY_MB': (64, 0)})
     first = edge.placement.providers[0]
     edge.placement.providers[0] = dataclasses.replace(first, traits=(*first.traits, SHARING))
     share(edge, {'DISK_GB': (5000, 7)}, 2)
@@ -689,9 +685,9 @@ def test_with_whom_a_host_shares_its_full_disk_is_not_known(edge):
 @pytest.mark.parametrize(
     'amounts', [{'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (50, 50)}], ids=['another class', 'full']
 )
-def test_what_a_provider_shares_that_is_not_seen_is_not_known(edge, amounts):
-    """Nobody tells what it has, nor with whom it shares; but it is no disk."""
-    with_resources(
+def test_resources_of_a_hidden_sharing_provider_are_unknown(edge, amounts):
+    """Its amounts and its hosts are unknown, but it does not share disk."""
+    set_resources(
         edge,
         cmp_1={'VCPU': (32, 0), 'MEMORY_MB': (4096, 0), 'CUSTOM_LICENSE': (1, 0)},
         cmp_2={**FULL, 'VCPU': (8, 0)},
@@ -712,7 +708,7 @@ def test_what_a_provider_shares_that_is_not_seen_is_not_known(edge, amounts):
     assert found['vc-1'].resources['DISK_GB'] == Resource(2000, 0)
 
 
-def test_a_class_that_comes_with_shared_disk_is_known(edge):
+def test_a_class_of_a_provider_that_shares_disk_is_known(edge):
     share(edge, {'DISK_GB': (5000, 7), 'CUSTOM_LICENSE': (5, 0)}, 0)
     found = hosts(edge)
     assert found['cmp-1'].resources['CUSTOM_LICENSE'] == Resource(5, 0, pool='shared')
@@ -721,10 +717,12 @@ def test_a_class_that_comes_with_shared_disk_is_known(edge):
     assert not found['cmp-2'].is_partial
 
 
-def test_without_disk_in_an_answer_that_may_be_cut_the_disk_is_not_known(edge):
-    """Three hosts have memory, and there were three pairs of memory and disk: perhaps more."""
+def test_disk_missing_from_a_truncated_answer_is_unknown(edge):
+    """Three hosts have memory, and the response has three pairs of memory and disk: perhaps more
+    exist.
+    """
     own = dict.fromkeys(('VCPU', 'MEMORY_MB', 'CUSTOM_LICENSE', 'CUSTOM_OWN'), (32, 0))
-    with_resources(edge, vc_1=own)
+    set_resources(edge, vc_1=own)
     share(edge, {'DISK_GB': (5000, 7), 'CUSTOM_LICENSE': (5, 0)}, 0, 2)
     edge.placement.cut = 3
     host = hosts(edge)['vc-1']
@@ -732,12 +730,12 @@ def test_without_disk_in_an_answer_that_may_be_cut_the_disk_is_not_known(edge):
     assert set(host.resources) == {'VCPU', 'MEMORY_MB', 'PCPU', 'CUSTOM_OWN'}
 
 
-# -- a plain user's
+# -- as a non-admin
 
 
 @pytest.fixture
-def plain():
-    """The same cloud, seen by a member of a project."""
+def member_edge():
+    """Yield the same cloud, with a project member's connection."""
     with Edge(hosts=HOSTS, services=BOTH, user='demo', flavors=(), aggregates=()) as edge:
         yield edge
 
@@ -745,12 +743,12 @@ def plain():
 OF_DEMO = [LIMITS, 'GET /os-quota-sets/demo-project/detail']
 
 
-def test_what_a_plain_user_sees(plain):
-    plain.nova.add_flavor('small')
-    web = plain.nova.add_group('web')
-    servers = [plain.nova.boot(web, host) for host in ('cmp-1', 'cmp-1', 'cmp-2', None)]
+def test_the_snapshot_of_a_non_admin(member_edge):
+    member_edge.nova.add_flavor('small')
+    web = member_edge.nova.add_group('web')
+    servers = [member_edge.nova.boot(web, host) for host in ('cmp-1', 'cmp-1', 'cmp-2', None)]
 
-    taken = take(plain)
+    taken = take(member_edge)
 
     assert taken.snapshot.hosts is None
     assert taken.snapshot.aggregates is None
@@ -764,27 +762,27 @@ def test_what_a_plain_user_sees(plain):
     assert {member.user for member in group.members} == {'demo-id'}
     assert first.host_id == second.host_id != third.host_id
     assert building.host_id is None
-    assert plain.nova.requests() == [
+    assert member_edge.nova.requests() == [
         *LISTED, HYPERVISORS, AGGREGATES, ZONES, SERVERS, FLAVORS, *OF_DEMO
     ]  # fmt: skip
-    assert plain.placement.asked == []
+    assert member_edge.placement.asked == []
 
 
-def test_zones_that_a_plain_user_may_not_list(plain):
-    plain.fail('GET', '/os-availability-zone', at_edge.FORBIDDEN)
-    assert at_edge.FORBIDDEN.words in take(plain).unavailable['availability_zones']
+def test_forbidden_zones_are_unknown(member_edge):
+    member_edge.fail('GET', '/os-availability-zone', at_edge.FORBIDDEN)
+    assert at_edge.FORBIDDEN.words in take(member_edge).unavailable['availability_zones']
 
 
-def test_zones_without_a_host_that_is_enabled_are_closed(plain):
+def test_zones_without_an_available_host_are_closed(member_edge):
     zones = [{'zoneName': name, 'zoneState': {'available': name == 'a'}} for name in 'ab']
     body = {'availabilityZoneInfo': zones}
-    plain.fail('GET', '/os-availability-zone', Failure('zones', '', 200, body))
-    taken = take(plain).snapshot
+    member_edge.fail('GET', '/os-availability-zone', Failure('zones', '', 200, body))
+    taken = take(member_edge).snapshot
     assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
 
 
 def test_zones_whose_compute_services_are_all_disabled_are_closed(edge):
-    """A service that is down counts as available, as in Nova."""
+    """As in Nova, a service that is down counts as available."""
     shape = [('a', 'disabled', 'up'), ('a', 'enabled', 'down'), ('b', 'disabled', 'up')]
     services = [
         {'host': f'h{number}', 'zone': zone, 'status': status, 'state': state}
@@ -795,15 +793,15 @@ def test_zones_whose_compute_services_are_all_disabled_are_closed(edge):
     assert (taken.availability_zones, taken.closed_zones) == ({'a', 'b'}, {'b'})
 
 
-def test_why_a_plain_user_does_not_see_it(plain):
+def test_the_reasons_of_parts_hidden_from_a_non_admin(member_edge):
     words = "could not list the {}: Nova answered 403: Policy doesn't allow os_compute_api:{} to be"
-    assert take(plain).unavailable == {
+    assert take(member_edge).unavailable == {
         'hosts': f'{words} performed.'.format('hypervisors', 'os-hypervisors:list-detail'),
         'aggregates': f'{words} performed.'.format('aggregates', 'os-aggregates:index'),
     }
 
 
-# -- what fails
+# -- failures
 
 
 PARTS = {
@@ -819,7 +817,7 @@ PARTS = {
 
 @pytest.mark.parametrize('failure', at_edge.FAILURES, ids=str)
 @pytest.mark.parametrize('url', PARTS)
-def test_a_403_is_not_known_and_everything_else_an_error(edge, url, failure):
+def test_a_403_makes_a_part_unknown_and_other_failures_are_errors(edge, url, failure):
     edge.fail('GET', url, failure)
 
     if failure is at_edge.FORBIDDEN:
@@ -832,20 +830,20 @@ def test_a_403_is_not_known_and_everything_else_an_error(edge, url, failure):
 
 
 @pytest.mark.parametrize('failure', [at_edge.FORBIDDEN, at_edge.SERVER_ERROR], ids=str)
-def test_servers_that_can_not_be_listed(plain, failure):
-    server = plain.nova.boot(plain.nova.add_group('web'), 'cmp-1')
-    plain.fail('GET', '/servers/detail', failure)
+def test_forbidden_servers_make_the_members_unknown(member_edge, failure):
+    server = member_edge.nova.boot(member_edge.nova.add_group('web'), 'cmp-1')
+    member_edge.fail('GET', '/servers/detail', failure)
 
     if failure is at_edge.SERVER_ERROR:
         with pytest.raises(CloudError, match='could not list the servers: '):
-            take(plain)
+            take(member_edge)
         return
-    taken = take(plain)
+    taken = take(member_edge)
     assert failure.words in taken.unavailable['members']
     assert taken.snapshot.server_groups[0].members == (Member(server),)
 
 
-def test_without_placement_s_answer_the_hosts_are_there_and_their_resources_not_known(edge):
+def test_without_placements_answer_the_resources_are_unknown(edge):
     edge.fail('GET', '/allocation_candidates', at_edge.FORBIDDEN)
     found = hosts(edge, unknown=('resources',))
     assert {host.resources for host in found.values()} == {None}
@@ -870,13 +868,13 @@ def test_a_cloud_without_placement_is_an_error():
         ('/os-hypervisors/detail', []),
     ],
 )
-def test_odd_answers_are_errors(edge, url, body):
-    edge.fail('GET', url, Failure('odd', '', 200, body))
+def test_malformed_answers_are_errors(edge, url, body):
+    edge.fail('GET', url, Failure('malformed', '', 200, body))
     with pytest.raises(CloudError, match='could not list the '):
         take(edge)
 
 
-def test_extra_specs_that_are_hidden_make_the_flavors_not_known(edge):
+def test_hidden_extra_specs_make_the_flavors_unknown(edge):
     body = {'flavors': [{'id': 'x', 'name': 'small'}]}
     edge.fail('GET', '/flavors/detail', Failure('hidden', '', 200, body))
     taken = take(edge)
@@ -899,7 +897,7 @@ def test_extra_specs_that_are_hidden_make_the_flavors_not_known(edge):
         ('', ('hosts', 'aggregates', 'flavors')),
     ],
 )
-def test_what_an_older_nova_can_not_tell_is_not_known(offered, unknown):
+def test_parts_that_an_older_nova_lacks_are_unknown(offered, unknown):
     with Edge(offered, hosts=HOSTS, services=BOTH, flavors=(), aggregates=()) as edge:
         edge.nova.boot(edge.nova.add_group('web'), 'cmp-1')
         taken = take(edge)
@@ -912,7 +910,7 @@ def test_what_an_older_nova_can_not_tell_is_not_known(offered, unknown):
     assert taken.snapshot.availability_zones == {'nova', 'az1'}
 
 
-def test_an_older_placement_can_not_tell_the_resources(edge):
+def test_an_older_placement_makes_the_resources_unknown(edge):
     edge.placement.newest = '1.28'
     found = hosts(edge, unknown=('resources',))
     assert found['cmp-1'].resources is None

@@ -1,4 +1,4 @@
-"""The text of a snapshot's file: what is read from it, what is written, what is refused."""
+"""A snapshot file is parsed strictly and written atomically."""
 
 import bz2
 import dataclasses
@@ -105,13 +105,13 @@ SNAPSHOT = CloudSnapshot(
 )
 
 
-def read(**parts):
-    """What is read from a file with these parts."""
+def parse_parts(**parts):
+    """Parse a file that contains these parts."""
     return parse(json.dumps({'format': 1, **parts}))
 
 
 @pytest.mark.parametrize('row', rows('snapshot_file'))
-def test_a_file(row):
+def test_parse(row):
     parts = row.get('file', {'hosts': [{'host': 'a', **row.get('host', {})}]})
     text = row.get('text', json.dumps({'format': 1, **parts}))
     if row.get('outcome') == 'read':
@@ -122,11 +122,11 @@ def test_a_file(row):
     check_error({'path': '', 'outcome': 'InvalidSpec', **row}, caught.value)
 
 
-def test_the_whole_format_is_read():
+def test_every_field_is_parsed():
     assert parse(json.dumps(DOCUMENT)) == SNAPSHOT
 
 
-def test_what_is_written_is_the_format():
+def test_every_field_is_written():
     assert json.loads(''.join(render(SNAPSHOT))) == DOCUMENT
 
 
@@ -142,9 +142,9 @@ def test_what_is_written_is_the_format():
             2,
         ),
     ],
-    ids=['nothing was asked', 'answered', 'answered in part'],
+    ids=['no query', 'complete answer', 'partial answer'],
 )
-def test_a_file_without_an_answer_of_placement_is_one_that_older_releases_read(snapshot, number):
+def test_a_file_without_placements_answer_has_format_1(snapshot, number):
     text = ''.join(render(snapshot))
     assert json.loads(text)['format'] == number
     assert parse(text) == snapshot
@@ -152,46 +152,46 @@ def test_a_file_without_an_answer_of_placement_is_one_that_older_releases_read(s
 
 def test_equal_grants_are_one_object():
     grants = [{'query': 'resources=VCPU%3A1', 'room': 5, 'certain': 5}]
-    one, two = read(hosts=[{'host': name, 'grants': grants} for name in 'ab']).hosts
+    one, two = parse_parts(hosts=[{'host': name, 'grants': grants} for name in 'ab']).hosts
     assert one.grants is two.grants
 
 
-def test_what_may_be_left_out_of_a_named_tuple_is_known():
+def test_the_optional_fields_of_a_named_tuple_have_defaults():
     assert Schema(Resource, *RESOURCE.fields.values()).read({'capacity': 1, 'used': 0}) == (
         Resource(1, 0)
     )
 
 
-def test_what_is_absent_is_not_known_and_what_is_empty_is():
-    assert (read().flavors, read(flavors=[]).flavors) == (None, ())
-    assert read(quotas={'cores': None}).quotas == {}
+def test_an_absent_part_is_unknown_and_an_empty_part_is_known():
+    assert (parse_parts().flavors, parse_parts(flavors=[]).flavors) == (None, ())
+    assert parse_parts(quotas={'cores': None}).quotas == {}
     hosts = [{'host': 'a'}, {'host': 'b', 'resources': {}}]
-    assert read(hosts=hosts).hosts == (Host('a', 'a'), Host('b', 'b', resources={}))
+    assert parse_parts(hosts=hosts).hosts == (Host('a', 'a'), Host('b', 'b', resources={}))
 
 
-def test_q1_2_the_uuids_of_aggregates_are_compared_in_one_spelling():
-    snapshot = read(
+def test_q1_2_the_uuids_of_aggregates_are_normalized():
+    snapshot = parse_parts(
         hosts=[{'host': 'a', 'aggregates': [UUID.upper(), OTHER, 'no-uuid', 'odd']}],
         aggregates=[{'uuid': UUID.replace('-', ''), 'name': 'ssd'}, {'uuid': 'odd', 'name': 'odd'}],
     )
-    # Placement may have some that Nova has not.
+    # Placement may have aggregates that Nova lacks.
     assert snapshot.hosts[0].aggregates == {UUID, OTHER, 'no-uuid', 'odd'}
     assert UUID in snapshot.aggregates_by_uuid
 
 
 @pytest.mark.parametrize('module', [gzip, bz2, lzma], ids=lambda module: module.__name__)
-def test_a_compressed_file(module):
+def test_a_compressed_file_is_rejected(module):
     with pytest.raises(InvalidSpec, match='is compressed: unpack it first'):
         decoded(module.compress(b'{"format": 1}'))
 
 
-def test_digits_of_a_rule_are_its_number():
+def test_a_rule_of_digits_is_parsed_as_a_number():
     group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity'}
-    found = read(server_groups=[group | {'rules': {'max_server_per_host': '3'}}])
+    found = parse_parts(server_groups=[group | {'rules': {'max_server_per_host': '3'}}])
     assert found.server_groups[0].rules == {'max_server_per_host': 3}
 
 
-def test_each_host_has_a_line_and_equal_snapshots_have_equal_texts():
+def test_equal_snapshots_have_equal_texts_with_one_line_per_host():
     traits = [f'CUSTOM_{number}' for number in range(20)]
     texts = set()
     for order in (traits, traits[::-1]):
@@ -207,8 +207,8 @@ def test_each_host_has_a_line_and_equal_snapshots_have_equal_texts():
 
 
 @pytest.mark.parametrize('name', ['é', 'a b', 'a\u00a0b', '\U0001f600', '\u3000', '\ue000'])
-def test_a_name_may_be_of_any_script(name):
-    """Also of letters that are spelt as two halves, and of such that Python does not know yet."""
+def test_a_name_may_contain_characters_of_any_script(name):
+    """This includes characters outside the BMP and unassigned ones."""
     for ascii_only in (True, False):
         document = {'format': 1, 'hosts': [{'host': name, 'traits': [name]}]}
         (host,) = parse(json.dumps(document, ensure_ascii=ascii_only)).hosts
@@ -216,15 +216,15 @@ def test_a_name_may_be_of_any_script(name):
         assert f'"host": "{name}"' in ''.join(render(CloudSnapshot((host,))))
 
 
-def test_metadata_and_extra_specs_may_hold_what_nova_stores():
+def test_metadata_and_extra_specs_may_contain_control_characters():
     stored = {'k': 'two\nlines\x1b', 'a\tb': ''}
     flavor = {'id': '1', 'name': 'f', 'vcpus': 1, 'ram': 1, 'disk': 1, 'extra_specs': stored}
     aggregate = {'uuid': UUID, 'name': 'a', 'metadata': stored}
-    snapshot = read(flavors=[flavor], aggregates=[aggregate])
+    snapshot = parse_parts(flavors=[flavor], aggregates=[aggregate])
     assert snapshot.flavors[0].extra_specs == snapshot.aggregates[0].metadata == stored
 
 
-def test_a_byte_order_mark_is_passed_over(tmp_path):
+def test_a_byte_order_mark_is_ignored(tmp_path):
     path = tmp_path / 'cloud.json'
     path.write_bytes(b'\xef\xbb\xbf' + json.dumps(DOCUMENT).encode())
     assert load(path) == SNAPSHOT
@@ -232,7 +232,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
 
 def test_equal_sets_of_many_hosts_are_one_object():
     hosts = [{'host': name, 'traits': ['A', 'B'], 'aggregates': [UUID]} for name in 'abc']
-    first, *others = read(hosts=hosts).hosts
+    first, *others = parse_parts(hosts=hosts).hosts
     for host in others:
         assert host.traits is first.traits
         assert host.aggregates is first.aggregates
@@ -243,7 +243,7 @@ def test_equal_sets_of_many_hosts_are_one_object():
     ['{"format": 1, "hosts": ' + '[' * 100_000, '[' * 100_000, f'{{"format": {"1" * 10_000}}}'],
     ids=['hosts', 'lists', 'number'],
 )
-def test_what_is_too_deep_or_too_long_is_no_snapshot(text):
+def test_json_that_is_too_deep_or_too_long_is_invalid(text):
     with pytest.raises(InvalidSpec, match='is not valid JSON: '):
         parse(text)
 
@@ -251,7 +251,7 @@ def test_what_is_too_deep_or_too_long_is_no_snapshot(text):
 # -- the file
 
 
-def test_saving_replaces_a_file_as_a_whole(tmp_path, monkeypatch):
+def test_saving_replaces_a_file_atomically(tmp_path, monkeypatch):
     path = tmp_path / 'cloud.json'
     path.write_text('something else')
     before = path.stat().st_ino
@@ -264,11 +264,11 @@ def test_saving_replaces_a_file_as_a_whole(tmp_path, monkeypatch):
 
     assert load(path) == SNAPSHOT
     assert path.stat().st_ino != before
-    assert sizes == [path.stat().st_size], 'all of it is on the disk before it takes the place'
+    assert sizes == [path.stat().st_size], 'the whole file is synced before it replaces the old one'
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_stays_a_link(tmp_path):
+def test_saving_follows_a_symbolic_link(tmp_path):
     link = tmp_path / 'link.json'
     link.symlink_to('cloud.json')
     save(SNAPSHOT, link)
@@ -276,7 +276,7 @@ def test_a_link_stays_a_link(tmp_path):
     assert load(tmp_path / 'cloud.json') == SNAPSHOT
 
 
-def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
+def test_a_failed_save_keeps_the_old_file(tmp_path):
     path = tmp_path / 'cloud.json'
     path.write_text('something else')
     broken = dataclasses.replace(SNAPSHOT, taken_at=object())
@@ -287,7 +287,7 @@ def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('path', 'said'),
+    ('path', 'message'),
     [
         ('', 'the name of the file is empty'),
         ('.', r'\. is not a regular file: name one'),
@@ -298,14 +298,14 @@ def test_what_can_not_be_written_leaves_the_old_file(tmp_path):
 @pytest.mark.parametrize(
     'write', [check_place, lambda path: save(SNAPSHOT, path)], ids=['check', 'save']
 )
-def test_where_no_file_can_be(tmp_path, monkeypatch, write, path, said):
+def test_an_impossible_path_is_rejected(tmp_path, monkeypatch, write, path, message):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises((InvalidSpec, OSError), match=said):
+    with pytest.raises((InvalidSpec, OSError), match=message):
         write(path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_not_there_or_no_text(tmp_path):
+def test_a_missing_or_binary_file_is_rejected(tmp_path):
     with pytest.raises(InvalidSpec, match=r'nowhere\.json cannot be read: No such file'):
         load(tmp_path / 'nowhere.json')
     binary = tmp_path / 'binary.json'

@@ -1,4 +1,4 @@
-"""The stages at the HTTP edge: the requests of each, and what is left to the whole cloud."""
+"""Each stage sends few requests, and leaves undecided requests to the whole cloud."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -27,7 +27,7 @@ from tests.support.fake_placement import SHARING, FakeProvider
 from tests.support.our_constraints import OURS
 
 OWNER, ADMIN = 'demo', 'admin'
-#: Ten are spare.
+#: A sample has ten spare hosts.
 HOSTS = tuple(FakeHost(f'cmp-{number}') for number in range(14))
 ZONE = FakeAggregate('one', tuple(each.host for each in HOSTS), {'availability_zone': 'az1'})
 CONSTRAINTS = tuple(constraint() for constraint in OURS)
@@ -82,7 +82,7 @@ def scale(
     return ScaleRequest(question, Binding(group, is_inherited=True), CONSTRAINTS)
 
 
-def asking(request, **more):
+def with_question(request, **more):
     return replace(request, question=replace(request.question, **more))
 
 
@@ -103,7 +103,7 @@ def reason(request, view):
     return answer.reason
 
 
-def rare(cloud, count=9, *, hosts=4, **more):
+def rare_request(cloud, count=9, *, hosts=4, **more):
     """Return a request with a flavor that requires the trait of a few hosts."""
     cloud.nova.add_flavor('rare', extra_specs={f'trait:{RARE}': 'required'})
     providers = cloud.placement.providers
@@ -112,7 +112,7 @@ def rare(cloud, count=9, *, hosts=4, **more):
     return scale(cloud, count, flavor='rare', **more)
 
 
-def full(cloud, *numbers, left=0):
+def fill(cloud, *numbers, left=0):
     """Leave this much memory on the hosts."""
     for number in numbers:
         one = cloud.placement.providers[number]
@@ -137,7 +137,7 @@ def test_a_sample_in_a_zone_is_restricted_to_its_aggregate(cloud):
     assert ZONE.id in cloud.placement.asked[0]
 
 
-def test_the_quota_of_the_user_may_be_hidden(cloud):
+def test_a_sample_accepts_without_the_quota_of_the_user(cloud):
     request = scale(cloud)
     cloud.fail('GET', f'/os-quota-sets/{OWNER}-project/detail', FORBIDDEN)
     assert fetched(cloud, request).coverage is Coverage.ENOUGH
@@ -158,7 +158,7 @@ def test_a_sample_is_enough_to_reject_by_the_quota(cloud, who, instances, asked)
 @pytest.mark.parametrize('instances', [-1, 0, 3])
 def test_a_lasting_answer_depends_neither_on_free_capacity_nor_on_quotas(cloud, instances):
     cloud.nova.limits |= {'maxTotalInstances': instances, 'totalInstancesUsed': 0}
-    view = fetched(cloud, replace(rare(cloud), is_lasting=True))
+    view = fetched(cloud, replace(rare_request(cloud), is_lasting=True))
     assert view.coverage is Coverage.CLOUD
 
 
@@ -194,11 +194,11 @@ REJECTED = [
 
 
 @pytest.mark.parametrize('who', [ADMIN, OWNER])
-@pytest.mark.parametrize(('name', 'odd', 'members', 'count', 'fits'), REJECTED)
-def test_all_candidates_are_enough_to_reject(name, odd, members, count, fits, who):
-    hosts = [replace(host, **odd.get(number, {})) for number, host in enumerate(HOSTS)]
+@pytest.mark.parametrize(('name', 'change', 'members', 'count', 'fits'), REJECTED)
+def test_all_candidates_are_enough_to_reject(name, change, members, count, fits, who):
+    hosts = [replace(host, **change.get(number, {})) for number, host in enumerate(HOSTS)]
     with make(hosts=hosts) as cloud:
-        request = rare(cloud, count, members=members, who=who)
+        request = rare_request(cloud, count, members=members, who=who)
         view = fetched(cloud, request, who)
         assert view.coverage is Coverage.CANDIDATES
         assert {host.host for host in view.snapshot.hosts} == {f'cmp-{n}' for n in range(4)}
@@ -210,14 +210,14 @@ def test_all_candidates_are_enough_to_reject(name, odd, members, count, fits, wh
 
 
 def test_all_candidates_are_enough_to_accept(cloud):
-    request = rare(cloud, 3, members=['cmp-1'])
+    request = rare_request(cloud, 3, members=['cmp-1'])
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
     assert isinstance(hook.decide(request, view).answer, Placement)
 
 
 def test_no_request_for_all_candidates_grows_with_the_cloud(cloud):
-    request = rare(cloud, members=['cmp-1'])
+    request = rare_request(cloud, members=['cmp-1'])
     before = len(cloud.nova.requests())
     assert fetched(cloud, request).coverage is Coverage.CANDIDATES
     asked = [each.split('?')[0] for each in cloud.nova.requests()[before:]]
@@ -230,7 +230,7 @@ def test_no_request_for_all_candidates_grows_with_the_cloud(cloud):
 
 
 def test_a_provider_without_a_hypervisor_is_no_host(cloud):
-    request, providers = rare(cloud), cloud.placement.providers
+    request, providers = rare_request(cloud), cloud.placement.providers
     providers[0] = replace(providers[0], uuid='7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1')
     assert len(fetched(cloud, request).snapshot.hosts) == 3
 
@@ -240,9 +240,9 @@ def test_a_provider_without_a_hypervisor_is_no_host(cloud):
     [{'maxTotalCores': 2, 'totalCoresUsed': 0}, {'maxServerGroupMembers': 3}],
     ids=['cores', 'members of the group'],
 )
-def test_a_quota_that_leaves_less_than_the_hosts(cloud, limits):
+def test_a_quota_limits_the_candidates_further(cloud, limits):
     cloud.nova.limits |= limits
-    request = rare(cloud, 9, hosts=14, members=['cmp-13'])
+    request = rare_request(cloud, 9, hosts=14, members=['cmp-13'])
     assert 'at most 2 of 9' in reason(request, fetched(cloud, request))
 
 
@@ -261,12 +261,12 @@ def by_aggregates(cloud, hosts=3):
     cloud.nova.add_flavor('fast', extra_specs={'disk': 'fast'})
     cloud.nova.add_aggregate('fast', [host.host for host in HOSTS[:hosts]], disk='fast')
     request = scale(cloud, 4, flavor='fast')
-    return asking(request, enabled_filters=(*DEFAULT_FILTERS, FILTER))
+    return with_question(request, enabled_filters=(*DEFAULT_FILTERS, FILTER))
 
 
 @pytest.mark.parametrize('is_known', [True, False])
 def test_migrations_and_deleted_servers_count_if_the_operator_may_read_them(cloud, is_known):
-    request = rare(cloud, members=['cmp-1'])
+    request = rare_request(cloud, members=['cmp-1'])
     if not is_known:
         cloud.fail('GET', '/os-migrations', FORBIDDEN)
         cloud.fail('GET', '/servers/detail', FORBIDDEN, skip=1, times=1)  # the owner's succeeds
@@ -277,19 +277,19 @@ def test_migrations_and_deleted_servers_count_if_the_operator_may_read_them(clou
 
 @pytest.mark.parametrize('who', [ADMIN, OWNER])
 def test_a_migration_of_a_member_elsewhere_counts_on_a_candidate(cloud, who):
-    request = rare(cloud, 4, members=['cmp-9'], who=who)
+    request = rare_request(cloud, 4, members=['cmp-9'], who=who)
     cloud.nova.migrations = [FakeMigration(cloud.nova.servers[-1].id, 'cmp-1', 'cmp-9')]
     assert 'at most 3 of 4' in reason(request, fetched(cloud, request, who))
 
 
-def test_nova_may_leave_out_hypervisors_of_a_page(cloud):
+def test_hypervisors_missing_from_a_page_are_fetched(cloud):
     """A hypervisor without a service is left out, and the page has no link to the next one."""
     cloud.nova.hosts = tuple(FakeHost(f'cmp-{number}') for number in range(40))
     cloud.placement.providers = [
         FakeProvider(cloud.nova.hypervisor_id(n), {**AMOUNTS}, (RARE,) * (n % 8 == 0))
         for n in range(40)
     ]
-    request = rare(cloud, 5, hosts=0)
+    request = rare_request(cloud, 5, hosts=0)
     send = cloud.nova.send
 
     def without_one(*arguments):
@@ -313,7 +313,7 @@ def test_a_host_that_only_nova_has_in_a_reserved_aggregate_is_a_candidate(cloud)
     cloud.placement._members = lambda each: (
         members(each) - ({'cmp-3'} if each == f'in:{uuid}' else set())
     )
-    view = fetched(cloud, asking(request, options=RESERVED))
+    view = fetched(cloud, with_question(request, options=RESERVED))
     assert isinstance(hook.decide(request, view).answer, Placement)
 
 
@@ -331,8 +331,10 @@ class Licensed(Constraint):
 
 def test_a_constraint_on_aggregates_and_traits_does_not_restrict_the_candidates(cloud):
     cloud.nova.add_aggregate('licensed', ['cmp-0', 'cmp-1'])
-    request = rare(cloud, 5, hosts=8)
-    request = replace(asking(request, profile=PROFILE), constraints=(*CONSTRAINTS, Licensed()))
+    request = rare_request(cloud, 5, hosts=8)
+    request = replace(
+        with_question(request, profile=PROFILE), constraints=(*CONSTRAINTS, Licensed())
+    )
     assert isinstance(hook.decide(request, fetched(cloud, request)).answer, Placement)
 
 
@@ -366,13 +368,15 @@ def test_a_smaller_flavor_is_named_if_a_sample_shows_that_all_servers_fit(cloud,
     monkeypatch.setattr(sample, 'SPARE', 2)
     for flavor, ram in (('large', 512), ('small', 400), ('less', 390)):
         cloud.nova.add_flavor(flavor, extra_specs={f'trait:{RARE}': 'required'}, ram=ram)
-    request = asking(rare(cloud, 8, hosts=14), profile={'properties': {'flavor': 'large'}})
-    full(cloud, *range(4), left=512)
-    full(cloud, *range(4, 13), left=395)
-    full(cloud, 13)
-    said = reason(request, fetched(cloud, request))
-    assert 'flavor: less (8 of 8)' in said
-    assert 'flavor: small' not in said
+    request = with_question(
+        rare_request(cloud, 8, hosts=14), profile={'properties': {'flavor': 'large'}}
+    )
+    fill(cloud, *range(4), left=512)
+    fill(cloud, *range(4, 13), left=395)
+    fill(cloud, 13)
+    text = reason(request, fetched(cloud, request))
+    assert 'flavor: less (8 of 8)' in text
+    assert 'flavor: small' not in text
 
 
 @pytest.mark.parametrize('spare', [2, 6])
@@ -386,9 +390,9 @@ def test_another_zone_is_named_if_a_sample_shows_that_all_servers_fit(cloud, mon
     request = scale(cloud, 9, availability_zone='az1')
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
-    said = reason(request, view)
-    assert 'they must be in zone az1' in said
-    assert ('no availability_zone (9 of 9)' in said) == (spare == 2)
+    text = reason(request, view)
+    assert 'they must be in zone az1' in text
+    assert ('no availability_zone (9 of 9)' in text) == (spare == 2)
 
 
 # --- an affinity group with members
@@ -400,7 +404,7 @@ def test_affinity_needs_the_host_of_the_members_only(cloud, left, who):
     cloud.nova.add_flavor('small', ram=512)
     members = ('cmp-1', 'cmp-1')
     request = scale(cloud, 3, policy='affinity', members=members, flavor='small', who=who)
-    full(cloud, 1, left=left)
+    fill(cloud, 1, left=left)
     view = fetched(cloud, request, who)
     assert view.coverage is Coverage.CANDIDATES
     assert f'&in_tree={cloud.nova.hypervisor_id(1)}&limit=' in cloud.placement.asked[0]
@@ -423,32 +427,32 @@ def two_hypervisors(cloud):
     cloud.nova.hosts = (*cloud.nova.hosts[:-1], FakeHost('cmp-1', 'cmp-1.more'))
 
 
-@pytest.mark.parametrize('odd', [other_driver, other_name, two_hypervisors])
-def test_the_hypervisor_of_an_affinity_group_may_be_unknown(cloud, odd):
-    odd(cloud)
+@pytest.mark.parametrize('change', [other_driver, other_name, two_hypervisors])
+def test_an_affinity_group_on_an_unknown_hypervisor_needs_the_cloud(cloud, change):
+    change(cloud)
     request = scale(cloud, policy='affinity', members=['cmp-1'])
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 @pytest.mark.parametrize('members', [('cmp-1', 'cmp-2'), (None,), ('cmp-1', None)])
-def test_an_affinity_group_may_be_on_several_hosts_or_on_none(cloud, members):
+def test_an_affinity_group_not_on_one_host_needs_the_cloud(cloud, members):
     request = scale(cloud, policy='affinity', members=members)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
 # --- the whole cloud
 
-NEITHER = [
+UNDECIDED = [
     ('a group that does not exist', {'group': '7d1d4b4c-0f8f-4d3b-a8ea-2f1f1ed0e1c1'}),
     ('another project', {'project': 'another'}),
     ('an unknown flavor', {'flavor': 'm1.none'}),
     ('no flavor', {'flavor': ''}),
-    ('a DRS host', {'enable_drs_extension': True}),
+    ('a required DRS host', {'enable_drs_extension': True}),
     ('a spread', {'spread': [{'by': 'rack'}]}),
 ]
 
 
-@pytest.mark.parametrize(('name', 'more'), NEITHER, ids=[row[0] for row in NEITHER])
+@pytest.mark.parametrize(('name', 'more'), UNDECIDED, ids=[row[0] for row in UNDECIDED])
 def test_no_candidates_are_fetched_if_they_decide_nothing(cloud, name, more):
     request = scale(cloud, **more)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
@@ -463,20 +467,20 @@ def test_the_whole_cloud_follows_a_request_that_fails(cloud, url, failure):
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
-def test_a_service_that_does_not_answer_is_asked_once(cloud):
+def test_a_service_that_times_out_is_requested_once(cloud):
     request = scale(cloud)
     cloud.fail('GET', '/allocation_candidates', TIMEOUT)
     with pytest.raises(CloudError, match='timed out'):
         fetched(cloud, request)
 
 
-def test_an_image_that_cannot_be_read_is_asked_for_once(cloud):
+def test_an_image_that_cannot_be_fetched_is_requested_once(cloud):
     request = scale(cloud)
     cloud.fail('GET', '/v2/images', TIMEOUT, times=2)  # with its retry
     assert 'timed out' in fetched(cloud, request).unavailable['image']
 
 
-def test_an_older_placement_is_not_asked_for_candidates(cloud):
+def test_an_older_placement_is_not_queried_for_candidates(cloud):
     cloud.placement.newest = '1.35'
     assert fetched(cloud, scale(cloud)).coverage is Coverage.CLOUD
 
@@ -497,7 +501,7 @@ def truncated(cloud, _request):
 
 
 def without_memory(cloud, request):
-    """Nodes of Ironic, in a truncated answer: the hosts with memory left do not show that."""
+    """Leave only nodes of Ironic, in a truncated answer that hides hosts with free memory."""
     cloud.placement.cut = 4
     cloud.placement.providers = [
         replace(each, resources={'CUSTOM_NODE': (1, 0)}) for each in cloud.placement.providers
@@ -516,43 +520,43 @@ def volume(_cloud, request):
     request.question.profile['properties']['block_device_mapping_v2'] = []
 
 
-@pytest.mark.parametrize('odd', [shared, nested, truncated, without_memory, hidden, volume])
-def test_the_candidates_may_not_decide(cloud, odd):
-    request = rare(cloud)
-    odd(cloud, request)
+@pytest.mark.parametrize('change', [shared, nested, truncated, without_memory, hidden, volume])
+def test_candidates_that_do_not_decide_need_the_cloud(cloud, change):
+    request = rare_request(cloud)
+    change(cloud, request)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
-def test_operators_read_why_nothing_is_checked(cloud):
+def test_the_log_contains_the_reason_of_a_missing_check(cloud):
     cloud.fail('GET', '/os-hypervisors.*', FORBIDDEN)
-    request = rare(cloud)
+    request = rare_request(cloud)
     result = hook.decide(request, fetched(cloud, request))
     assert isinstance(result.answer, Placement)
     assert 'could not list the hypervisors' in result.warning
 
 
 def test_a_warning_counts_the_candidates(cloud):
-    request = rare(cloud, preflight='warn')
+    request = rare_request(cloud, preflight='warn')
     result = hook.decide(request, fetched(cloud, request))
     assert isinstance(result.answer, Placement)
     assert 'of the 4 host(s) that Placement has for it' in result.warning
 
 
-def test_many_candidates_are_left_to_the_whole_cloud(cloud, monkeypatch):
+def test_too_many_candidates_need_the_cloud(cloud, monkeypatch):
     monkeypatch.setattr(stages, 'MOST', 3)
-    assert fetched(cloud, rare(cloud)).coverage is Coverage.CLOUD
+    assert fetched(cloud, rare_request(cloud)).coverage is Coverage.CLOUD
 
 
-def test_an_enforced_scheduler_hint_is_left_to_the_whole_cloud(cloud):
+def test_an_enforced_scheduler_hint_needs_the_cloud(cloud):
     hints = {'different_host': ['5c0f0000-0000-4000-8000-000000000001']}
     filters = (*DEFAULT_FILTERS, 'DifferentHostFilter')
-    request = asking(rare(cloud), scheduler_hints=hints, enabled_filters=filters)
+    request = with_question(rare_request(cloud), scheduler_hints=hints, enabled_filters=filters)
     assert fetched(cloud, request).coverage is Coverage.CLOUD
     assert not [each for each in cloud.placement.asked if f'limit={stages.MOST + 1}' in each]
 
 
 @pytest.mark.parametrize('most', [2, 1000])
-def test_aggregates_that_differ_in_placement_are_left_to_the_whole_cloud(cloud, monkeypatch, most):
+def test_aggregates_that_differ_in_placement_need_the_cloud(cloud, monkeypatch, most):
     """So are aggregates with too many hosts to compare."""
     monkeypatch.setattr(stages, '_MOST_MIRRORED', most)
     request = by_aggregates(cloud)
@@ -561,7 +565,7 @@ def test_aggregates_that_differ_in_placement_are_left_to_the_whole_cloud(cloud, 
     assert fetched(cloud, request).coverage is Coverage.CLOUD
 
 
-def test_a_host_that_only_placement_has_in_the_zone_is_left_to_the_whole_cloud(cloud):
+def test_a_host_in_the_zone_only_in_placement_needs_the_cloud(cloud):
     uuid = cloud.nova.add_aggregate('az1', ['cmp-1', 'cmp-2'], availability_zone='az1')
     cloud.nova.hosts = tuple(
         replace(host, zone='az1') if host.host in ('cmp-1', 'cmp-2') else host for host in HOSTS
@@ -580,11 +584,11 @@ def test_a_pinned_host_must_be_in_its_zone_in_placement(cloud):
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CANDIDATES
     assert [host.host for host in view.snapshot.hosts] == ['cmp-0']
-    request = asking(request, count=2)
+    request = with_question(request, count=2)
     assert 'at most 1 of 2' in reason(request, fetched(cloud, request))
 
 
-def test_pinned_hosts_in_many_zones_are_left_to_the_whole_cloud(cloud):
+def test_pinned_hosts_in_many_zones_need_the_cloud(cloud):
     cloud.nova.aggregates = tuple(
         FakeAggregate(each.host, (each.host,), {'availability_zone': each.host}) for each in HOSTS
     )
@@ -592,11 +596,11 @@ def test_pinned_hosts_in_many_zones_are_left_to_the_whole_cloud(cloud):
     assert fetched(cloud, scale(cloud, 2, pin_hosts=True)).coverage is Coverage.CANDIDATES
 
 
-def test_a_reserved_host_that_placement_offers_is_left_to_the_whole_cloud(cloud):
+def test_a_reserved_host_among_the_candidates_needs_the_cloud(cloud):
     """Nova queries Placement, which does not have the host in the reserved aggregate."""
     cloud.nova.add_aggregate('reserved', ['cmp-0'], **{'reservation:x': '1'})
     cloud.placement.lost.add('cmp-0')
-    request = asking(rare(cloud, 4), options=RESERVED)
+    request = with_question(rare_request(cloud, 4), options=RESERVED)
     view = fetched(cloud, request)
     assert view.coverage is Coverage.CLOUD
     assert isinstance(hook.decide(request, view).answer, Placement)

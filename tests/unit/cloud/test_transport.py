@@ -1,4 +1,4 @@
-"""What one answer may bring, on a session's own adapters."""
+"""Responses have a maximum size, and a read-only session sends no writes."""
 
 import gzip
 import io
@@ -15,8 +15,8 @@ from senlin_affinity.model.errors import TooLarge
 MIB = 1 << 20
 
 
-class Answering(HTTPAdapter):
-    """Answers with a body, and says how much of it was read."""
+class FixedResponseAdapter(HTTPAdapter):
+    """An adapter that returns a body and shows how much of it was read."""
 
     def __init__(self, body, **headers):
         super().__init__()
@@ -39,7 +39,7 @@ def session():
     return Session
 
 
-def ask(session, adapter, **more):
+def send_get(session, adapter, **more):
     session.session.mount('http://', adapter)
     transport.bound(session, 2)
     transport.bound(session)
@@ -47,29 +47,29 @@ def ask(session, adapter, **more):
 
 
 @pytest.mark.parametrize('size', [0, 5, 2 * MIB])
-def test_what_is_not_too_large_comes_as_it_is(session, size):
+def test_a_small_response_is_unchanged(session, size):
     body = b'x' * size
-    assert ask(session, Answering(body)).content == body
+    assert send_get(session, FixedResponseAdapter(body)).content == body
     packed = {'Content-Encoding': 'gzip'}
-    assert ask(session, Answering(gzip.compress(body), **packed)).content == body
+    assert send_get(session, FixedResponseAdapter(gzip.compress(body), **packed)).content == body
 
 
-def test_what_is_too_large_is_not_read_to_its_end(session):
-    nova = Answering(b'x' * (9 * MIB))
+def test_a_large_response_is_not_read_to_its_end(session):
+    nova = FixedResponseAdapter(b'x' * (9 * MIB))
     with pytest.raises(GivenUp, match='the answer is larger than 2 MiB') as caught:
-        ask(session, nova)
+        send_get(session, nova)
     assert caught.value.is_uncertain
     assert nova.raw.closed or nova.raw.tell() < 3 * MIB
 
 
-def test_what_is_announced_as_too_large_is_not_read_and_the_option_is_named(session):
-    nova = Answering(b'x' * (9 * MIB), **{'Content-Length': str(9 * MIB - 1)})
-    said = (
+def test_a_large_content_length_is_rejected_and_the_option_is_named(session):
+    nova = FixedResponseAdapter(b'x' * (9 * MIB), **{'Content-Length': str(9 * MIB - 1)})
+    message = (
         r'^the answer is larger than 2 MiB \(9 MiB\); max_answer_size in \[affinity\], '
         'or --max-answer-size of a command, allows more$'
     )
-    with pytest.raises(TooLarge, match=said):
-        ask(session, nova)
+    with pytest.raises(TooLarge, match=message):
+        send_get(session, nova)
     assert nova.raw.closed or nova.raw.tell() == 0
 
 
@@ -78,29 +78,29 @@ def test_what_is_announced_as_too_large_is_not_read_and_the_option_is_named(sess
     [
         ('7', {}, 7),
         ('7', {'Content-Encoding': 'gzip'}, 0),
-        *((odd, {}, 0) for odd in ('', '-1', 'many', '٣', '9' * 19 + 'x' * 5000)),
+        *((length, {}, 0) for length in ('', '-1', 'many', '٣', '9' * 19 + 'x' * 5000)),
     ],
 )
-def test_what_a_header_announces(length, more, size):
+def test_the_announced_size(length, more, size):
     response = requests.Response()
     response.headers.update({'Content-Length': length, **more})
     assert transport._announced(response) == size
 
 
-def test_what_is_large_once_it_is_unpacked(session):
-    nova = Answering(gzip.compress(bytes(99 * MIB)), **{'Content-Encoding': 'gzip'})
+def test_a_response_that_is_large_after_decompression_is_rejected(session):
+    nova = FixedResponseAdapter(gzip.compress(bytes(99 * MIB)), **{'Content-Encoding': 'gzip'})
     with pytest.raises(GivenUp, match='larger than 2 MiB'):
-        ask(session, nova)
+        send_get(session, nova)
 
 
-def test_who_reads_piece_by_piece_may_go_on(session):
-    answer = ask(session, Answering(b'x' * (3 * MIB)), stream=True)
+def test_a_streamed_response_is_not_limited(session):
+    answer = send_get(session, FixedResponseAdapter(b'x' * (3 * MIB)), stream=True)
     assert sum(map(len, answer.iter_content(MIB))) == 3 * MIB
 
 
-def test_the_adapter_of_before_is_closed_with_it(session):
-    nova = Answering(b'')
-    ask(session, nova)
+def test_the_wrapped_adapter_is_closed(session):
+    nova = FixedResponseAdapter(b'')
+    send_get(session, nova)
     session.session.close()
     assert nova.is_closed
 
@@ -119,17 +119,21 @@ def test_the_adapter_of_before_is_closed_with_it(session):
         ('OPTIONS', '/', False),
     ],
 )
-def test_who_only_reads_sends_nothing_else(session, method, path, is_sent):
-    nova = Answering(b'')
+def test_a_read_only_session_sends_only_reads_and_logins(session, method, path, is_sent):
+    nova = FixedResponseAdapter(b'')
     sent = []
-    nova.send = lambda request, **more: sent.append(request) or Answering.send(nova, request)
+    nova.send = lambda request, **more: (
+        sent.append(request) or FixedResponseAdapter.send(nova, request)
+    )
     session.session.mount('http://', nova)
     transport.bound(session, is_read_only=True)
     transport.bound(session)
     if is_sent:
         session.session.request(method, f'http://nova{path}')
     else:
-        with pytest.raises(GivenUp, match=f'{method} is refused: this connection only reads') as it:
+        with pytest.raises(
+            GivenUp, match=f'{method} is refused: this connection only reads'
+        ) as caught:
             session.session.request(method, f'http://nova{path}')
-        assert not it.value.is_uncertain
+        assert not caught.value.is_uncertain
     assert len(sent) == is_sent

@@ -1,4 +1,4 @@
-"""What an error says in one line."""
+"""An exception is described in one line."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from senlin_affinity.cloud import words
 
 
 def caused(text, *causes):
-    """An error that names what led to it, the last first; and itself, which has no end."""
+    """Return an error whose causes include itself, so the chain has no end."""
     error = ValueError(text, *causes)
     error.__cause__ = error
     return error
 
 
 @pytest.mark.parametrize(
-    ('error', 'said'),
+    ('error', 'message'),
     [
         (ValueError('it is\n odd'), 'it is odd'),
         (ValueError(), 'ValueError'),
@@ -24,5 +24,5 @@ def caused(text, *causes):
         (ValueError('a\x1b[31mb\x9bc\u202ed'), r'a\x1b[31mb\x9bc\u202ed'),
     ],
 )
-def test_one_line(error, said):
-    assert words.of(error) == said
+def test_an_error_is_one_line(error, message):
+    assert words.of(error) == message

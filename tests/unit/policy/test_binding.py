@@ -1,4 +1,4 @@
-"""What is remembered of a cluster and its policy."""
+"""A binding is read from the data of a cluster policy, and written to it."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.tables import check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('policy_binding'))
-def test_read(row):
+def test_read_binding(row):
     if raises(row):
         with pytest.raises(AffinityError) as caught:
             read(row['stored'])
@@ -18,7 +18,7 @@ def test_read(row):
     assert read(row['stored']) == expected
 
 
-def test_what_is_written_is_not_shared():
+def test_written_data_are_a_copy():
     rules = {'max_server_per_host': 3}
     stored = write(Binding('g', True, '1.1', 'anti-affinity', rules))
     stored['AffinityPolicy']['data']['rules']['max_server_per_host'] = 7

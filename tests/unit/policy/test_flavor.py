@@ -1,4 +1,4 @@
-"""The extra specs of the flavor that a cluster's profile names."""
+"""The extra specs of the flavor in a cluster's profile are checked."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def spec(mode=None):
 
 
 @pytest.mark.parametrize('row', rows('policy_flavor'))
-def test_flavor(row):
+def test_check_flavor(row):
     cloud = cloud_of({'flavors': {'small': row.get('specs', {})}})
     wanted, name = spec(row.get('mode')), row.get('flavor', 'small')
     if raises(row):
@@ -26,6 +26,6 @@ def test_flavor(row):
     assert cloud.requests == row.get('requests', ['flavor'])
 
 
-def test_a_cloud_that_can_not_be_asked():
+def test_a_failure_of_the_cloud_is_an_error():
     with pytest.raises(CloudError, match=r"^Failed in retrieving flavor 'small'\. the cloud"):
         flavor.check(spec(), 'small', FakeCloud(faults=(Fault(0),)))

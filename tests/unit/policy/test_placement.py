@@ -1,4 +1,4 @@
-"""The hook before nodes are created."""
+"""The hook returns placements or a rejection, and counts are validated."""
 
 import pytest
 
@@ -19,7 +19,7 @@ BOUND = Binding('XYZ-ABCD', True)
 
 
 @pytest.mark.parametrize('row', rows('policy_placement'))
-def test_place(row):
+def test_place_nodes(row):
     cloud = cloud_of({key: row[key] for key in ('hosts', 'faults') if key in row})
     given = {'preflight': 'off', **row.get('properties', {})}
     wanted = load({'type': TYPE, 'version': '1.1', 'properties': given})
@@ -42,13 +42,13 @@ def test_place(row):
         kind = placement.Placement if row['outcome'] == 'placed' else placement.Refusal
         assert isinstance(answer, kind)
         assert answer.data() == row['data']
-        assert place().data() == row['data'], 'RX-09: twice the same'
+        assert place().data() == row['data'], 'RX-09: the second call returns the same'
         cloud.requests[:] = cloud.requests[: len(cloud.requests) // 2]
     if 'requests' in row:
         assert cloud.requests == row['requests']
 
 
-def test_lines():
+def test_placements_and_refusals_have_a_line_for_the_log():
     assert placement.Placement(2, 'XYZ-ABCD', 'nova_1').line() == (
         'places 2 node(s) into server group XYZ-ABCD in nova_1'
     )
@@ -60,7 +60,7 @@ def test_lines():
 
 
 @pytest.mark.parametrize('row', rows('policy_counts'))
-def test_whole(row):
+def test_a_count_is_a_whole_number(row):
     if raises(row):
         with pytest.raises(AffinityError) as caught:
             whole(row['value'], 'inputs.count', 0)
@@ -70,7 +70,7 @@ def test_whole(row):
 
 
 @pytest.mark.parametrize('row', rows('policy_decided'))
-def test_decided_count(row):
+def test_the_count_of_an_earlier_policy_is_read(row):
     if raises(row):
         with pytest.raises(AffinityError) as caught:
             placement.decided_count(row['data'])
@@ -83,7 +83,7 @@ def test_decided_count(row):
     ('preflight', 'pins_hosts', 'is_planned'),
     [('off', False, False), ('off', True, True), ('warn', False, True), ('enforce', False, True)],
 )
-def test_the_preflight_is_asked_where_the_spec_wants_it(preflight, pins_hosts, is_planned):
+def test_the_preflight_runs_if_the_spec_needs_it(preflight, pins_hosts, is_planned):
     wanted = Properties('1.1', preflight=preflight, pins_hosts=pins_hosts)
     assert placement.is_planned(wanted) == is_planned
     needs = run.scope_of(ScaleRequest(Question(2, policy=wanted), BOUND))

@@ -1,4 +1,4 @@
-"""What the policy reads of a cluster's profile."""
+"""The policy reads the flavor, image, zone, hints and metadata of a cluster's profile."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.tables import rows
 
 
 @pytest.mark.parametrize('row', rows('policy_profile'))
-def test_group_hint(row):
+def test_the_group_hint_is_read(row):
     assert profile.group_hint(row['spec']) == row['hint']
 
 
@@ -22,7 +22,7 @@ def test_group_hint(row):
         (None, None),
     ],
 )
-def test_flavor(properties, name):
+def test_the_flavor_is_a_name_or_none(properties, name):
     assert profile.flavor({'properties': properties}) == name
 
 
@@ -36,13 +36,13 @@ def test_flavor(properties, name):
         ({}, 0),
     ],
 )
-def test_metadata_items(spec, items):
+def test_metadata_items_include_those_of_senlin(spec, items):
     """Senlin adds the ids of the cluster and the node, and the index of the node."""
     assert profile.metadata_items(spec) == items
 
 
 @pytest.mark.parametrize('version', ['1.0', 1.0])
-def test_applicable(version):
+def test_a_server_profile_is_applicable(version):
     spec = {'type': 'os.nova.server', 'version': version, 'properties': {}}
     assert profile.check_applicable(spec) is spec
 
@@ -51,21 +51,21 @@ def test_applicable(version):
     ('kind', 'hint'),
     [('os.heat.stack', ''), ('senlin.policy.affinity', ' (this is the spec of a policy)')],
 )
-def test_not_applicable(kind, hint):
-    """R3-02: the words of Senlin's base class."""
+def test_another_profile_type_is_not_applicable(kind, hint):
+    """R3-02: the message of Senlin's base class."""
     with pytest.raises(InvalidSpec) as caught:
         profile.check_applicable({'type': kind, 'version': '1.0', 'properties': {}})
     assert str(caught.value) == f'type: Policy not applicable on profile type: {kind}-1.0{hint}'
 
 
 @pytest.mark.parametrize('spec', [None, [], {}, {'type': 'os.nova.server'}, {'version': '1.0'}])
-def test_no_profile(spec):
+def test_a_value_that_is_not_a_profile_is_rejected(spec):
     with pytest.raises(InvalidSpec, match='a profile spec must be a mapping'):
         profile.check_applicable(spec)
 
 
 @pytest.mark.parametrize('group', [['a', 'b'], 5, {'name': 'web'}, [7]])
-def test_an_odd_hint(group):
+def test_a_group_hint_of_the_wrong_type_is_rejected(group):
     spec = {'properties': {'scheduler_hints': {'group': group}}}
     with pytest.raises(InvalidSpec, match=r'^properties\.scheduler_hints\.group: must be the name'):
         profile.group_hint(spec)
@@ -82,7 +82,7 @@ def test_an_odd_hint(group):
     ],
     ids=['none', 'null', 'in the properties', 'in both places'],
 )  # fmt: skip
-def test_scheduler_hints(spec, hints):
+def test_scheduler_hints_in_the_properties_take_precedence(spec, hints):
     assert profile.scheduler_hints(spec) == hints
 
 
@@ -100,7 +100,7 @@ def test_scheduler_hints(spec, hints):
         (7, None, False),
     ],
 )
-def test_zone(given, zone, names_host):
+def test_the_zone_is_read_without_the_host(given, zone, names_host):
     spec = {'properties': {'availability_zone': given}}
     assert profile.availability_zone(spec) == zone
     assert profile.names_host(spec) == names_host
@@ -132,7 +132,7 @@ def device(**more):
         ({'properties': {'block_device_mapping_v2': ['odd']}}, None, False),
     ],
 )
-def test_image_and_root_disk(spec, image, is_volume_booted):
+def test_the_image_and_the_kind_of_root_disk_are_read(spec, image, is_volume_booted):
     assert profile.image(spec) == image
     assert profile.is_volume_booted(spec) == is_volume_booted
 
@@ -141,7 +141,7 @@ VOLUME = {'boot_index': 0, 'source_type': 'image', 'destination_type': 'volume'}
 
 
 @pytest.mark.parametrize(
-    ('by', 'devices', 'is_told', 'is_volume'),
+    ('by', 'devices', 'is_zone_noted', 'is_volume'),
     [
         ('availability_zone', [], True, False),
         ('availability_zone', [VOLUME], True, True),
@@ -149,7 +149,10 @@ VOLUME = {'boot_index': 0, 'source_type': 'image', 'destination_type': 'volume'}
         (None, [VOLUME], False, False),
     ],
 )
-def test_what_to_know_of_a_spread_over_zones(by, devices, is_told, is_volume):
+def test_a_spread_over_zones_has_notes(by, devices, is_zone_noted, is_volume):
     spec = {'properties': {'block_device_mapping_v2': devices}}
     note = profile.zone_note(spec, (Spread(by),) if by else ())
-    assert ('for life' in (note or ''), 'cross_az_attach' in (note or '')) == (is_told, is_volume)
+    assert ('for life' in (note or ''), 'cross_az_attach' in (note or '')) == (
+        is_zone_noted,
+        is_volume,
+    )

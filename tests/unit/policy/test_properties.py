@@ -1,4 +1,4 @@
-"""The policy's spec, read strictly."""
+"""The spec of the policy is validated strictly."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from tests.support.tables import as_tuples, check_error, raises, rows
 
 
 @pytest.mark.parametrize('row', rows('policy_spec'))
-def test_load(row):
+def test_load_spec(row):
     version = row.get('version', '1.1')
     spec = {'type': properties.TYPE, 'version': version, 'properties': row.get('given')}
     spec = row.get('spec', spec)
@@ -40,8 +40,8 @@ def test_at_most_20_mistakes_are_reported():
     assert [mistake.path for mistake in caught.value.mistakes] == paths
 
 
-def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
-    """Q3-7: such a spec acts exactly as the document says."""
+def test_a_1_1_spec_without_new_features_equals_a_1_0_spec():
+    """Q3-7: such a spec acts exactly as the document specifies."""
     wanted = {'servergroup': {'name': 'web'}, 'availability_zone': 'nova'}
     switched_off = ({}, {'extra_specs': 'off', 'preflight': 'off'})
     both = [
@@ -51,13 +51,13 @@ def test_what_is_read_of_11_without_what_it_adds_is_the_same_as_10():
     assert both[1] == dataclasses.replace(both[0], version='1.1')
 
 
-def test_what_no_reader_takes_is_left_as_it_is():
-    odd = {'properties': {'servergroup': 'web', 'availability_zone': [7]}}
-    assert properties.as_in_tree(odd) == odd
+def test_a_malformed_spec_is_returned_unchanged():
+    malformed = {'properties': {'servergroup': 'web', 'availability_zone': [7]}}
+    assert properties.as_in_tree(malformed) == malformed
     assert properties.as_in_tree({'type': 'odd'}) == {'type': 'odd'}
 
 
-def test_zone_exists():
+def test_an_existing_zone_is_accepted_with_one_request():
     cloud = FakeCloud(zones=frozenset({'nova', 'nova_1'}))
     attachment.validate(properties.Properties('1.1'), cloud)
     assert cloud.requests == []
@@ -65,8 +65,8 @@ def test_zone_exists():
     assert cloud.requests == ['zones']
 
 
-def test_zone_does_not_exist():
-    """R3-26: the words of Senlin's own policy."""
+def test_an_unknown_zone_is_rejected():
+    """R3-26: the message of Senlin's own policy."""
     with pytest.raises(InvalidSpec) as caught:
         attachment.validate(properties.Properties('1.1', availability_zone='X'), FakeCloud())
     assert caught.value.message == "The specified availability_zone 'X' could not be found."

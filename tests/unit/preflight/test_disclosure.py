@@ -1,4 +1,4 @@
-"""What the owner of a cluster reads who may not list the hosts."""
+"""Reports for tenants contain only what trials would reveal."""
 
 import re
 import string
@@ -20,45 +20,47 @@ from tests.support.small_cloud import CONSTRAINTS, request_of, rules_of, snapsho
 from tests.support.tables import rows
 from tests.unit.preflight.test_hook import Story
 
-#: Facts that are the owner's own, though a rule about the request as a whole tells them.
+#: Facts about the owner's own resources, which a tenant may read.
 OWN_FACTS = {
     *('used', 'limit', 'wanted', 'each', 'members', 'group', 'items'),
     *('status', 'min_ram', 'ram', 'min_disk', 'disk', 'size'),
 }
 
 
-class Owners(Story):
-    """A story that the owner may not see the hosts of."""
+class TenantStory(Story):
+    """A story of an owner who may not list hosts."""
 
-    def seen(self):
-        return replace(super().seen(), owner_sees_hosts=False)
+    def view(self):
+        return replace(super().view(), owner_sees_hosts=False)
 
     def outcome(self, rules=None):
-        return hook.decide(self.scale_request(rules or (*CONSTRAINTS, *MORE)), self.seen())
+        return hook.decide(
+            self.scale_request(rules or (*CONSTRAINTS, *IMAGE_CONSTRAINT)), self.view()
+        )
 
 
-ROOM = next(rule for rule in CONSTRAINTS if rule.name == 'resources')
-MORE = (next(kind for kind in OURS if kind.name == 'image')(),)
+RESOURCES = next(rule for rule in CONSTRAINTS if rule.name == 'resources')
+IMAGE_CONSTRAINT = (next(kind for kind in OURS if kind.name == 'image')(),)
 
 
 @pytest.mark.parametrize('row', rows('policy_trial'))
-def test_a_refusal_in_the_owners_words(row):
-    outcome = Owners(row).outcome()
+def test_a_tenant_reads_a_report_and_operators_read_the_full_reason(row):
+    outcome = TenantStory(row).outcome()
     answer = outcome.answer
     assert (answer.status_reason, answer.detail) == (row['says'], row.get('detail', ''))
     assert outcome.refusal == Story(row).place().reason
     assert outcome.warning is None
 
 
-def test_what_is_only_warned_of_is_for_operators():
+def test_a_warning_is_logged_for_operators_only():
     row = {'hosts': {'cmp-1': {}}, 'count': 2, 'properties': {'preflight': 'warn'}}
-    outcome = Owners(row).outcome()
+    outcome = TenantStory(row).outcome()
     assert isinstance(outcome.answer, Placement)
     assert 'server_group.host_full on 1' in outcome.warning
 
 
-def test_without_the_rule_of_a_group_its_servers_do_not_count_elsewhere():
-    """As in a trial: else a host that takes nothing, in a zone of its own, would be seen."""
+def test_without_the_group_constraint_its_members_do_not_count_in_a_spread():
+    """Otherwise, a tenant could tell that the full host in the other zone exists."""
     row = {
         'hosts': {'cmp-1': {'zone': 'az1', 'free': 1}},
         'group': {'policy': 'anti-affinity', 'members': ['cmp-1']},
@@ -66,12 +68,12 @@ def test_without_the_rule_of_a_group_its_servers_do_not_count_elsewhere():
         'count': 3,
     }
     closed = {'hosts': {**row['hosts'], 'cmp-2': {'zone': 'az2', 'free': 0}}}
-    said, same = (Owners(each).outcome().answer.reason for each in (row, row | closed))
-    assert said == same
-    assert said == 'does not fit: at most 0 of 3; a host may hold 1 of server group web'
+    sentence, same = (TenantStory(each).outcome().answer.reason for each in (row, row | closed))
+    assert sentence == same
+    assert sentence == 'does not fit: at most 0 of 3; a host may hold 1 of server group web'
 
 
-# -- every code of every rule
+# -- every code of every constraint
 
 CODES = [
     pytest.param(kind, code, id=code)
@@ -85,8 +87,8 @@ def facts_of(sentence):
     return {field for _text, field, _spec, _kind in string.Formatter().parse(sentence) if field}
 
 
-def poisoned(kind, code):
-    """A rule of this name that refuses all by this code, with facts that may not be read."""
+def revealing_constraint(kind, code):
+    """Return a constraint of this name that rejects everything, with secret facts."""
     verdict = Verdict.rejected(
         code, **{name: f'SECRET-{name}' for name in facts_of(kind.reasons[code].sentence)}
     )
@@ -108,13 +110,15 @@ ROW = {
 }
 
 
-#: Rules of the owner's that the request above does not have.
+#: Constraints that the request above does not have.
 NOT_REQUESTED = ('member_of', 'scheduler_hints', 'spread')
 
 
 @pytest.mark.parametrize(('kind', 'code'), CODES)
-def test_no_fact_of_a_host_is_in_the_words_whatever_the_code(kind, code):
-    outcome = Owners(ROW).outcome([poisoned(kind, code), *([ROOM] * (kind.name != ROOM.name))])
+def test_a_tenant_report_contains_no_fact_about_a_host(kind, code):
+    outcome = TenantStory(ROW).outcome(
+        [revealing_constraint(kind, code), *([RESOURCES] * (kind.name != RESOURCES.name))]
+    )
     words, own = outcome.answer.reason, kind.reasons[code].for_owner
     secrets = {*re.findall(r'SECRET-(\w+)', words)}
     assert secrets <= (set() if is_of_hosts(kind()) else OWN_FACTS)
@@ -125,35 +129,38 @@ def test_no_fact_of_a_host_is_in_the_words_whatever_the_code(kind, code):
     assert f'{code} ' in outcome.refusal
 
 
-def test_a_rule_of_another_package_is_closed_until_it_says_what_the_owner_may_read():
+def test_a_reason_is_hidden_unless_it_has_a_sentence_for_the_owner():
     kind = next(type(rule) for rule in CONSTRAINTS if rule.name == 'fence')
     code, reason = next((code, reason) for code, reason in kind.reasons.items() if reason.advice)
     assert reason.for_owner is None
-    assert disclosure.NO_ROOM in Owners(ROW).outcome([poisoned(kind, code), ROOM]).answer.reason
-    for words, said in (
+    assert (
+        disclosure.NO_ROOM
+        in TenantStory(ROW).outcome([revealing_constraint(kind, code), RESOURCES]).answer.reason
+    )
+    for words, sentence in (
         ('kept from {count}', 'kept from 3'),
         ('kept on {host}', disclosure.NO_ROOM),
     ):
         opened = {**kind.reasons, code: Reason(reason.sentence, for_owner=words)}
-        rule = poisoned(type('Open', (kind,), {'reasons': opened}), code)
-        assert said in Owners(ROW).outcome([rule, ROOM]).answer.reason
+        rule = revealing_constraint(type('Open', (kind,), {'reasons': opened}), code)
+        assert sentence in TenantStory(ROW).outcome([rule, RESOURCES]).answer.reason
 
 
 @pytest.mark.parametrize('kind', OURS, ids=lambda kind: kind.name)
-def test_which_code_it_is_says_nothing(kind):
-    """Of the codes that refuse hosts one request gets one sentence: which host has which is hid."""
+def test_all_codes_about_hosts_share_one_sentence_for_the_owner(kind):
+    """So the sentence does not reveal which host was rejected for which reason."""
     if not is_of_hosts(kind()):
         return
-    said = {reason.for_owner for reason in kind.reasons.values() if reason.advice}
+    sentence = {reason.for_owner for reason in kind.reasons.values() if reason.advice}
     if kind.name == 'server_group':  # it depends on the policy, which is the owner's
-        assert len(said) == 2
+        assert len(sentence) == 2
     else:
-        assert len(said) == 1
+        assert len(sentence) == 1
 
 
 # -- every kind of remedy
 
-#: Codes of the changes that an owner could try.
+#: The codes of all changes that an owner can try.
 OWNERS = {
     *('availability_zone', 'any_zone', 'flavor', 'max_server_per_host', 'new_group'),
     *('soft_policy', 'rule_given_up', 'max_skew', 'max_per_domain'),
@@ -161,7 +168,7 @@ OWNERS = {
 
 
 @pytest.mark.parametrize('row', rows('remedies'))
-def test_a_remedy_names_nothing_but_the_owners_own(row):
+def test_a_tenant_report_names_only_the_owners_input(row):
     resolved = resolve(request_of(row), snapshot_of(row), rules_of(row))
     decision = decide(resolved, CONSTRAINTS)
     if decision.fits is not False:
@@ -182,7 +189,7 @@ def test_a_remedy_names_nothing_but_the_owners_own(row):
     assert {each.code for each in decision.tried} <= OWNERS
 
 
-def test_every_change_of_an_owner_is_in_the_table():
+def test_the_rows_contain_every_change_that_an_owner_can_try():
     found = set()
     for row in rows('remedies'):
         resolved = resolve(
@@ -193,7 +200,7 @@ def test_every_change_of_an_owner_is_in_the_table():
 
 
 @pytest.mark.parametrize('kind', Kind)
-def test_a_remedy_is_closed_unless_it_says_otherwise(kind):
+def test_a_remedy_is_hidden_from_tenants_by_default(kind):
     assert not Remedy('more', 'more hosts in SECRET', 9, 1, kind=kind).for_tenant
 
 
@@ -213,14 +220,14 @@ def test_a_remedy_is_closed_unless_it_says_otherwise(kind):
     ],
     ids=str,
 )
-def test_an_error_quotes_what_the_owner_wrote(error, is_whole):
+def test_a_tenant_reads_only_errors_about_their_own_input(error, is_whole):
     read = disclosure.redacted(error)
     assert (read is error) == is_whole
     assert is_whole or str(read) == disclosure.NOT_KNOWN
 
 
 @pytest.mark.parametrize('more', ['; there are y, z', ': did you mean y?', ''])
-def test_a_zone_that_there_is_not_names_no_other(more):
+def test_an_error_about_an_unknown_zone_names_no_other_zone(more):
     read = disclosure.redacted(
         InvalidSpec(f"there is no availability zone 'x'{more}", 'availability_zone')
     )

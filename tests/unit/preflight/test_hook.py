@@ -1,4 +1,4 @@
-"""The hook with the preflight."""
+"""The hook checks a request for more nodes before they are created."""
 
 import dataclasses
 import itertools
@@ -27,7 +27,7 @@ PROFILE = {'flavor': 'small', 'image': 'cirros'}
 
 
 class Story:
-    """A row's cloud, and what was said and read."""
+    """A request of a row in the cloud of the row, and the resulting warnings and notes."""
 
     def __init__(self, row):
         self.row = {'group': {'policy': 'anti-affinity'}, **row}
@@ -45,13 +45,13 @@ class Story:
             enabled_filters=tuple(row.get('enabled_filters', DEFAULT_FILTERS)),
             explicit_options=rules_of(row).explicit,
         )
-        self.bound = dataclasses.replace(BOUND, rules=row.get('remembered'))
+        self.binding = dataclasses.replace(BOUND, rules=row.get('remembered'))
 
     def scale_request(self, constraints):
-        return ScaleRequest(self.question, self.bound, constraints)
+        return ScaleRequest(self.question, self.binding, constraints)
 
-    def seen(self):
-        """What an adapter answers, by what is needed."""
+    def view(self):
+        """Return the part of the row's cloud that the request needs."""
         needs = run.scope_of(self.scale_request(()))
         if 'fails' in self.row:
             return CloudError(self.row['fails'])
@@ -66,7 +66,7 @@ class Story:
         return CloudView(snapshot, unknown, images, self.row.get('owner_sees_hosts', True))
 
     def place(self):
-        outcome = hook.decide(self.scale_request(RULES), self.seen())
+        outcome = hook.decide(self.scale_request(RULES), self.view())
         self.warnings += [outcome.warning] * (outcome.warning is not None)
         self.notes += [outcome.note] * (outcome.note is not None)
         return outcome.answer
@@ -76,7 +76,7 @@ NO_LATE_CHECK = {'disable_group_policy_check_upcall': True}
 
 
 @pytest.mark.parametrize('row', rows('policy_planned'))
-def test_place(row):
+def test_place_nodes(row):
     story = Story(row)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
@@ -100,11 +100,11 @@ def test_place(row):
         if 'remedies' in row:
             assert answer.reason.partition('would help: ')[2].count('capacity') == row['remedies']
         assert not any(f'{host} ' in answer.reason for host in row.get('hosts') or ())
-    assert [row['warns'] in said for said in story.warnings] == [True] * ('warns' in row)
-    assert [row['notes'] in said for said in story.notes] == [True] * ('notes' in row)
+    assert [row['warns'] in text for text in story.warnings] == [True] * ('warns' in row)
+    assert [row['notes'] in text for text in story.notes] == [True] * ('notes' in row)
     if 'images' in row:
         assert story.images == row['images']
-    assert story.place().data() == answer.data(), 'RX-09: twice the same'
+    assert story.place().data() == answer.data(), 'RX-09: the second call returns the same'
 
 
 @pytest.mark.parametrize(
@@ -118,19 +118,19 @@ def test_place(row):
         ),
     ],
 )
-def test_a_yes_by_a_few_hosts_says_what_it_rests_on(disk, note):
+def test_an_acceptance_by_a_sample_logs_its_assumptions(disk, note):
     story = Story({'hosts': {'cmp-1': {}}, 'flavor': {'disk': disk}, 'count': 1})
-    view = dataclasses.replace(story.seen(), coverage=Coverage.ENOUGH)
+    view = dataclasses.replace(story.view(), coverage=Coverage.ENOUGH)
     assert hook.decide(story.scale_request(RULES), view).note == note
 
 
-#: A host with room, a full one, one that was not read, and one that is refused for more than room.
+#: An available host, a full one, one with unknown resources, and one that a constraint rejects.
 KINDS = {'open': {}, 'full': {'free': 0}, 'unread': {'resources': None}, 'out': {}}
 
 
 @pytest.mark.parametrize('max_skew', [1, 2])
-def test_zones_are_even_among_those_that_may_take_a_node(max_skew):
-    """Whatever is known of their hosts, and whatever they hold."""
+def test_servers_are_spread_evenly_over_the_zones_that_accept_servers(max_skew):
+    """Full zones and zones with unknown resources count, too."""
     spread = [{'by': 'availability_zone', 'max_skew': max_skew}]
     for kinds in itertools.combinations_with_replacement(KINDS, 3):
         hosts = {
@@ -161,22 +161,42 @@ def test_zones_are_even_among_those_that_may_take_a_node(max_skew):
 
 
 RESERVED = {'required_member_prefix': 'licence:'}
-# name, row, words (None: nothing is said)
-CEILINGS = [
-    ('the group holds it', {'count': 2}, None),
-    ('the group does not hold it', {'count': 3}, 'max_server_per_host: 2 (capacity 4)'),
-    ('the quota does not', {'count': 2, 'quotas': {'instances': [1, 0]}}, 'quota instances: 2'),
-    ('the flavor is too small', {'count': 1, 'image': {'min_ram': 513}}, 'image.min_ram'),
-    ('hosts that are full', {'count': 2, 'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {}}}, None),
-    ('hosts that are off', {'count': 2, 'hosts': {'cmp-1': {'down': True}, 'cmp-2': {}}}, None),
-    ('hosts that nobody sees', {'count': 9, 'hosts': None}, None),
+# name, row, text of the shortfall (None: no shortfall)
+SHORTFALLS = [
+    ('enough slots', {'count': 2}, None),
     (
-        'reservations that the owner cannot be held to',
+        'too few slots',
+        {'count': 3},
+        'max_server_per_host: 2 (capacity 4)',
+    ),
+    (
+        'an exceeded quota',
+        {'count': 2, 'quotas': {'instances': [1, 0]}},
+        'quota instances: 2',
+    ),
+    (
+        'a flavor too small for the image',
+        {'count': 1, 'image': {'min_ram': 513}},
+        'image.min_ram',
+    ),
+    (
+        'full hosts may become free',
+        {'count': 2, 'hosts': {'cmp-1': {'free': 0}, 'cmp-2': {}}},
+        None,
+    ),
+    (
+        'hosts that are down may start',
+        {'count': 2, 'hosts': {'cmp-1': {'down': True}, 'cmp-2': {}}},
+        None,
+    ),
+    ('unknown hosts may be enough', {'count': 9, 'hosts': None}, None),
+    (
+        'unknown hosts may be reserved',
         {'count': 9, 'hosts': None, 'unknown': {'hosts': 'Nova says no'}, 'rules': RESERVED},
         None,
     ),
     (
-        'a zone that is too small',
+        'a zone with too few hosts',
         {
             'count': 2,
             'properties': {'availability_zone': 'az1'},
@@ -189,11 +209,11 @@ CEILINGS = [
 
 
 @pytest.mark.parametrize(
-    ('row', 'words'), [item[1:] for item in CEILINGS], ids=[item[0] for item in CEILINGS]
+    ('row', 'words'), [item[1:] for item in SHORTFALLS], ids=[item[0] for item in SHORTFALLS]
 )
-def test_ceiling(row, words):
+def test_max_size_shortfall(row, words):
     story = Story({'hosts': {'cmp-1': {}, 'cmp-2': {}}, **row})
-    why = hook.max_size_shortfall(story.scale_request(RULES), story.seen())
+    why = hook.max_size_shortfall(story.scale_request(RULES), story.view())
     assert (why is None) == (words is None), why
     if words is not None:
         assert why.startswith('does not fit: ')
@@ -213,38 +233,40 @@ def test_ceiling(row, words):
         ('anti-affinity', ['ComputeFilter'], NO_LATE_CHECK, {'pin_hosts': True}, False),
     ],
 )
-def test_a_policy_that_nothing_enforces(policy, filters, options, properties, is_warned):
+def test_a_policy_that_no_filter_enforces_is_reported(
+    policy, filters, options, properties, is_warned
+):
     scale_request = Story({'count': 1, 'properties': properties}).scale_request(RULES)
     asked = dataclasses.replace(scale_request.question, enabled_filters=filters, options=options)
-    bound = Binding('g', True, '1.1', policy)
-    why = hook.unenforced(dataclasses.replace(scale_request, question=asked, binding=bound))
+    binding = Binding('g', True, '1.1', policy)
+    why = hook.unenforced(dataclasses.replace(scale_request, question=asked, binding=binding))
     assert (why is not None) is is_warned
     assert why is None or why.startswith(f'{policy} is not enforced here: the scheduler does not')
 
 
 @pytest.mark.parametrize('is_unresolvable', [True, False])
-def test_a_rule_of_another_package_says_itself_that_it_lasts(is_unresolvable):
+def test_a_constraint_declares_that_its_rejection_lasts(is_unresolvable):
     fence = Fence()
     fence.is_unresolvable = is_unresolvable
     story = Story({'count': 2, 'hosts': {'cmp-1': {'aggregates': ['fenced']}}})
-    why = hook.max_size_shortfall(story.scale_request([fence]), story.seen())
+    why = hook.max_size_shortfall(story.scale_request([fence]), story.view())
     assert (why is not None) is is_unresolvable
     assert why is None or 'fence.forbidden on 1' in why
 
 
-def test_a_ceiling_names_no_filter_that_a_constraint_models():
-    """A constraint that does not last is not asked, but its filter is modelled all the same."""
+def test_a_shortfall_names_only_filters_that_no_constraint_models():
+    """A constraint about the current state is not evaluated, but it still models its filter."""
     story = Story({'count': 3, 'hosts': {'cmp-1': {}, 'cmp-2': {}}})
     scale_request = story.scale_request(load_constraints())
     filters = (*DEFAULT_FILTERS, 'AggregateInstanceTypeFilter', 'SomeoneElsesFilter')
     question = dataclasses.replace(scale_request.question, enabled_filters=filters)
     scale_request = dataclasses.replace(scale_request, question=question)
-    why = hook.max_size_shortfall(scale_request, story.seen())
+    why = hook.max_size_shortfall(scale_request, story.view())
     assert 'at most 2, because of filter SomeoneElsesFilter; would help' in why
 
 
-def test_the_words_of_a_refusal_stay_short():
-    """A thousand hosts of every kind of trouble are a few codes."""
+def test_a_rejection_on_a_thousand_hosts_is_short():
+    """Reasons are grouped by code."""
     hosts = {f'cmp-{n}': {'zone': f'az{n % 50}', 'down': n % 3 == 0} for n in range(1000)}
     row = {'hosts': hosts, 'properties': {'availability_zone': 'az1'}, 'count': 999}
     answer = Story(row).place()

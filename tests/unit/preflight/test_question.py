@@ -1,4 +1,4 @@
-"""From the specs of a policy and a profile to what the planner is asked."""
+"""A question about a policy and a profile becomes the planner's request."""
 
 import dataclasses
 
@@ -20,7 +20,7 @@ FLAVOR = Flavor('f', 'small', vcpus=1, ram=512, disk=1)
 SNAPSHOT = CloudSnapshot(hosts=(Host('cmp-1', 'cmp-1'),), server_groups=(WEB,))
 
 
-def asked_of(row):
+def question_of(row):
     given = row.get('properties')
     return Question(
         2,
@@ -32,27 +32,27 @@ def asked_of(row):
 
 
 @pytest.mark.parametrize('row', rows('policy_request'))
-def test_build(row):
-    asked = asked_of(row)
+def test_build_request(row):
+    a_question = question_of(row)
     if raises(row):
         with pytest.raises(AffinityError) as caught:
-            question.build(asked, CloudView(SNAPSHOT))
+            question.build(a_question, CloudView(SNAPSHOT))
         check_error(row, caught.value)
         return
-    made, snapshot, rules = question.build(asked, CloudView(SNAPSHOT))
+    request, snapshot, rules = question.build(a_question, CloudView(SNAPSHOT))
     wanted = as_tuples(row['request'])
     group = row.get('group')
     if group is not None:
-        (found,) = (
-            item for item in snapshot.server_groups if made.server_group in (item.id, item.name)
+        (group_found,) = (
+            item for item in snapshot.server_groups if request.server_group in (item.id, item.name)
         )
-        shown = (found.name, found.policy, dict(found.rules))
+        shown = (group_found.name, group_found.policy, dict(group_found.rules))
         assert shown == (group['name'], group['policy'], group.get('rules', {}))
-        wanted.setdefault('server_group', found.id)
-    usual = {'count': 2, 'flavor': 'small', 'metadata_items': 3}  # those that Senlin adds
-    assert made == PlacementRequest(**{**usual, **wanted})
+        wanted.setdefault('server_group', group_found.id)
+    defaults = {'count': 2, 'flavor': 'small', 'metadata_items': 3}  # those that Senlin adds
+    assert request == PlacementRequest(**{**defaults, **wanted})
     held = {key: frozenset(x) if key == 'explicit' else x for key, x in row.get('held', {}).items()}
-    assert rules == dataclasses.replace(Rules(options=asked.options), **held)
+    assert rules == dataclasses.replace(Rules(options=a_question.options), **held)
     assert (snapshot.hosts == SNAPSHOT.hosts) == row.get('hosts', True)
 
 
@@ -66,20 +66,20 @@ def test_build(row):
         ({'profile': {'scheduler_hints': {'group': 'db'}}, 'asked': {'server_group': 'x'}}, ('x',)),
     ],
 )
-def test_groups_that_are_asked_about(row, names):
-    assert question.scope_of(asked_of(row)).server_groups == names
+def test_the_scope_contains_the_named_group(row, names):
+    assert question.scope_of(question_of(row)).server_groups == names
 
 
-def test_groups_that_are_not_known():
-    """A group of that name may be there, with members; without a name, one is created."""
-    asked = asked_of({'properties': {'servergroup': {'name': 'web'}}})
-    made, snapshot, _rules = question.build(asked, CloudView(CloudSnapshot()))
-    assert (made.server_group, snapshot.server_groups) == ('web', None)
-    made, snapshot, _rules = question.build(
-        asked_of({'properties': {}}), CloudView(CloudSnapshot())
+def test_a_named_group_stays_unknown_if_groups_are_not_known():
+    """The named group may exist and have members; a group without a name is created."""
+    a_question = question_of({'properties': {'servergroup': {'name': 'web'}}})
+    request, snapshot, _rules = question.build(a_question, CloudView(CloudSnapshot()))
+    assert (request.server_group, snapshot.server_groups) == ('web', None)
+    request, snapshot, _rules = question.build(
+        question_of({'properties': {}}), CloudView(CloudSnapshot())
     )
     (group,) = snapshot.server_groups
-    assert made.server_group == group.id
+    assert request.server_group == group.id
 
 
 OURS = ServerGroup('g1', 'web', 'anti-affinity', project_id='ours')
@@ -89,28 +89,28 @@ THEIRS = ServerGroup('g2', 'web', 'affinity', project_id='theirs')
 @pytest.mark.parametrize(
     ('name', 'groups', 'wanted'),
     [
-        pytest.param('web', (THEIRS,), 'new', id='an attach would create one in the project'),
-        pytest.param('web', (THEIRS, OURS), 'g1', id="the project's own goes first"),
-        pytest.param('g1', (THEIRS, OURS), 'g1', id='by id'),
+        pytest.param('web', (THEIRS,), 'new', id='a group of another project is not used by name'),
+        pytest.param('web', (THEIRS, OURS), 'g1', id="the project's own group is preferred"),
+        pytest.param('g1', (THEIRS, OURS), 'g1', id='a group is found by its id'),
     ],
 )
-def test_a_group_is_found_as_an_attach_finds_it(name, groups, wanted):
-    asked = asked_of({'properties': {'servergroup': {'name': name}}})
+def test_the_group_is_the_one_that_an_attach_would_use(name, groups, wanted):
+    a_question = question_of({'properties': {'servergroup': {'name': name}}})
     cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=groups, project_id='ours')
-    found = question.ask(asked, CloudView(cloud)).server_group
-    assert found.id == wanted or (wanted == 'new' and found not in groups)
-    assert found.policy == 'anti-affinity'
+    group_found = question.ask(a_question, CloudView(cloud)).server_group
+    assert group_found.id == wanted or (wanted == 'new' and group_found not in groups)
+    assert group_found.policy == 'anti-affinity'
 
 
-def test_a_group_of_another_project_by_its_id_must_match_too():
-    asked = asked_of({'properties': {'servergroup': {'name': 'g2'}}})
+def test_a_group_of_another_project_must_match_the_spec():
+    a_question = question_of({'properties': {'servergroup': {'name': 'g2'}}})
     cloud = CloudSnapshot(server_groups=(THEIRS,), project_id='ours')
     with pytest.raises(InvalidSpec, match="doesn't match that of the existing"):
-        question.build(asked, CloudView(cloud))
+        question.build(a_question, CloudView(cloud))
 
 
-def test_a_group_that_only_another_project_has_may_be_named():
-    """By an administrator, who sees both."""
+def test_a_question_may_name_a_group_of_another_project():
+    """An administrator lists the groups of both projects."""
     cloud = CloudSnapshot(flavors=(FLAVOR,), server_groups=(THEIRS,), project_id='ours')
-    asked = asked_of({'asked': {'server_group': 'web'}})
-    assert question.ask(asked, CloudView(cloud)).server_group == THEIRS
+    a_question = question_of({'asked': {'server_group': 'web'}})
+    assert question.ask(a_question, CloudView(cloud)).server_group == THEIRS

@@ -1,4 +1,4 @@
-"""A yes by a few hosts: what Placement is asked for it, what is enough, and what never is."""
+"""A sample of allocation candidates accepts a request, or is not used."""
 
 from urllib.parse import parse_qs
 
@@ -24,30 +24,30 @@ EXTRA_SPECS = 'AggregateInstanceExtraSpecsFilter'
 ANTI, AFFINITY, SOFT = 'anti-affinity', 'affinity', 'soft-anti-affinity'
 
 
-class Odd(Constraint):
-    """A rule of another package, which has something to say of every host."""
+class ForeignHostConstraint(Constraint):
+    """A constraint of another package, which passes every host."""
 
-    name, order, summary, reasons = 'odd', 5, 'odd', {}
+    name, order, summary, reasons = 'foreign', 5, 'foreign', {}
     needs, filters = ('hosts',), ()
 
     def check_host(self, resolved, host):
-        return Verdict.passed('odd.ok')
+        return Verdict.passed('foreign.ok')
 
 
-class OddRequest(Constraint):
-    """One that counts the hosts."""
+class ForeignRequestConstraint(Constraint):
+    """A constraint of another package on the request."""
 
-    name, order, summary, reasons = 'odd', 5, 'odd', {}
+    name, order, summary, reasons = 'foreign', 5, 'foreign', {}
     needs, filters = ('hosts',), ()
 
     def check_request(self, resolved):
-        return Verdict.passed('odd.ok')
+        return Verdict.passed('foreign.ok')
 
 
-class OddDomain(Constraint):
-    """One about racks."""
+class ForeignDomainConstraint(Constraint):
+    """A constraint of another package on racks."""
 
-    name, order, summary, reasons = 'odd', 5, 'odd', {}
+    name, order, summary, reasons = 'foreign', 5, 'foreign', {}
     needs, filters = ('hosts',), ()
 
     def domains(self, resolved, host):
@@ -57,7 +57,7 @@ class OddDomain(Constraint):
         return {}
 
 
-def asked(
+def scale_request_and_view(
     count=2,
     policy=ANTI,
     most=None,
@@ -73,7 +73,7 @@ def asked(
     image=None,
     **options,
 ):
-    """The question, and what the owner sees."""
+    """Return a scale request and the owner's view of the cloud."""
     given = {} if most is None else {'max_server_per_host': most}
     spec = {'type': TYPE, 'version': '1.1', 'properties': properties or {}}
     question = Question(
@@ -92,56 +92,76 @@ def asked(
     return ScaleRequest(question, Binding('g', True, rules=remembered or {}), rules), view
 
 
-def enough(rooms, **more):
-    """Are hosts with so much room enough, beside those to spare? None: nothing is asked."""
-    request, view = asked(**more)
+def is_sample_enough(rooms, **request_options):
+    """Return whether hosts with this free capacity, and the spare hosts, accept the request; None
+    without a query.
+    """
+    request, view = scale_request_and_view(**request_options)
     query = sample.query(request, view, sample.outline(request, view))
     if query is None:
         return None
-    every = [*rooms, *[99] * sample.SPARE]
-    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(every)]
+    free_capacities = [*rooms, *[99] * sample.SPARE]
+    hosts = [query.host(f'root-{n}', room) for n, room in enumerate(free_capacities)]
     return sample.is_enough(query.request, view, hosts)
 
 
-# the rooms of the hosts, the question, whether they are enough
-ROOMS = [
-    ('a host each', [1, 9], {}, True),
-    ('a host too few', [9], {}, False),
-    ('no host', [], {}, False),
-    ('two on each', [9, 9], {'count': 4, 'most': 2}, True),
-    ('two on each, and one has room for one', [9, 1], {'count': 4, 'most': 2}, False),
-    ('members, wherever they are', [9, 9, 9], {'members': 1}, True),
-    ('members that may be on these hosts', [9, 9, 9], {'members': 2}, False),
-    ('members that fill the roomiest', [9, 1, 1], {'count': 2, 'most': 2, 'members': 2}, True),
-    ('more members than there are slots', [9, 9], {'count': 1, 'members': 20}, False),
-    ('the rules that the binding remembers', [9], {'remembered': {'max_server_per_host': 2}}, True),
-    ('a soft policy', [1, 1], {'policy': SOFT, 'members': 5}, True),
-    ('a soft policy, and little room', [1], {'policy': SOFT}, False),
-    ('affinity', [1, 2], {'policy': AFFINITY}, True),
-    ('affinity, and no host for all', [1, 1], {'policy': AFFINITY}, False),
-    ('one host for all', [20], {'count': 20, 'most': 20}, True),
-    ('traits, which Placement sees', [9, 9], {'specs': {'trait:CUSTOM_GOLD': 'required'}}, True),
+# name, free capacity of the hosts, request, whether the hosts are enough
+SAMPLES = [
+    ('one host for each server is enough', [1, 9], {}, True),
+    ('one host too few is not enough', [9], {}, False),
+    ('no host is not enough', [], {}, False),
+    ('two hosts with two slots each take four servers', [9, 9], {'count': 4, 'most': 2}, True),
+    (
+        'a host with less free capacity than slots takes fewer',
+        [9, 1],
+        {'count': 4, 'most': 2},
+        False,
+    ),
+    ('one member may be on any of the hosts', [9, 9, 9], {'members': 1}, True),
+    ('two members may fill two of the hosts', [9, 9, 9], {'members': 2}, False),
+    (
+        'members may fill the host with most free capacity',
+        [9, 1, 1],
+        {'count': 2, 'most': 2, 'members': 2},
+        True,
+    ),
+    ('members that may fill all slots', [9, 9], {'count': 1, 'members': 20}, False),
+    (
+        'the rules of the binding take precedence',
+        [9],
+        {'remembered': {'max_server_per_host': 2}},
+        True,
+    ),
+    ('a soft policy ignores members', [1, 1], {'policy': SOFT, 'members': 5}, True),
+    ('a soft policy needs free capacity', [1], {'policy': SOFT}, False),
+    ('affinity needs one host for all', [1, 2], {'policy': AFFINITY}, True),
+    ('affinity without a host for all is not enough', [1, 1], {'policy': AFFINITY}, False),
+    ('many servers fit on one host', [20], {'count': 20, 'most': 20}, True),
+    ('Placement filters by traits', [9, 9], {'specs': {'trait:CUSTOM_GOLD': 'required'}}, True),
 ]
 
 
-@pytest.mark.parametrize('row', ROOMS, ids=[row[0] for row in ROOMS])
-def test_enough(row):
-    _name, rooms, more, expected = row
-    assert enough(rooms, **more) == bool(expected)
+@pytest.mark.parametrize('row', SAMPLES, ids=[row[0] for row in SAMPLES])
+def test_a_sample_is_enough(row):
+    _name, rooms, request_options, expected = row
+    assert is_sample_enough(rooms, **request_options) == bool(expected)
 
 
-# what the whole look must answer
-NEVER = [
-    ('more than a few', {'count': 1001, 'quotas': {'instances': (None, 0)}}),
-    ('members of affinity', {'policy': AFFINITY, 'members': 1}),
-    ('a quota', {'quotas': {'instances': (9, 8)}}),
-    ('a quota of the group', {'members': 2, 'quotas': {'server_group_members': (3, None)}}),
-    ('an image that the flavor is too small for', {'image': Image(min_ram=513)}),
-    ('a rule of another package', {'rules': (*RULES, Odd())}),
-    ('one about the request', {'rules': (*RULES, OddRequest())}),
-    ('one about racks', {'rules': (*RULES, OddDomain())}),
+# requests that need the whole cloud
+NO_SAMPLE = [
+    ('more servers than a sample covers', {'count': 1001, 'quotas': {'instances': (None, 0)}}),
+    ('an affinity group with members', {'policy': AFFINITY, 'members': 1}),
+    ('an exceeded instance quota', {'quotas': {'instances': (9, 8)}}),
+    (
+        'an exceeded group member quota',
+        {'members': 2, 'quotas': {'server_group_members': (3, None)}},
+    ),
+    ('a flavor too small for the image', {'image': Image(min_ram=513)}),
+    ('a host constraint of another package', {'rules': (*RULES, ForeignHostConstraint())}),
+    ('a request constraint of another package', {'rules': (*RULES, ForeignRequestConstraint())}),
+    ('a domain constraint of another package', {'rules': (*RULES, ForeignDomainConstraint())}),
     ('a zone without an aggregate', {'properties': {'availability_zone': 'az2'}}),
-    ('a zone, and no aggregates', {'profile': {'availability_zone': 'az1'}}),
+    ('a zone while aggregates are not known', {'profile': {'availability_zone': 'az1'}}),
     ('a host in the profile', {'profile': {'availability_zone': 'az1:cmp-1'}, 'aggregates': ZONES}),
     ('reservations', {'required_member_prefix': 'licence:', 'reservations_enforced_by': 'nova'}),
     ('isolated aggregates', {'is_isolation_enforced': True, 'reservations_enforced_by': 'nova'}),
@@ -149,48 +169,48 @@ NEVER = [
         'a filter that reads aggregates',
         {'filters': (EXTRA_SPECS,), 'specs': {'ssd': 'true'}},
     ),
-    ('servers on a host', {'filters': ('NumInstancesFilter',)}),
-    ('flavors of an aggregate', {'filters': ('AggregateTypeAffinityFilter',)}),
-    ('isolated tenants', {'filters': ('AggregateMultiTenancyIsolation',)}),
-    ('two queries', {'specs': {'hw:cpu_policy': 'dedicated'}}),
+    ('a filter by the number of servers', {'filters': ('NumInstancesFilter',)}),
+    ('a filter by flavors of an aggregate', {'filters': ('AggregateTypeAffinityFilter',)}),
+    ('a filter by tenants of an aggregate', {'filters': ('AggregateMultiTenancyIsolation',)}),
+    ('a flavor that needs two queries', {'specs': {'hw:cpu_policy': 'dedicated'}}),
 ]
 
 
-@pytest.mark.parametrize(('name', 'more'), NEVER, ids=[row[0] for row in NEVER])
-def test_where_no_few_hosts_are_enough_placement_is_not_asked(name, more):
-    assert enough([9] * 9, **more) is None
+@pytest.mark.parametrize(('name', 'request_options'), NO_SAMPLE, ids=[row[0] for row in NO_SAMPLE])
+def test_without_a_deciding_sample_placement_is_not_queried(name, request_options):
+    assert is_sample_enough([9] * 9, **request_options) is None
 
 
 SSD, HDD = (
     Aggregate(f'a0d3f2f6-0c47-4c50-a4d5-b0b7a4f7a6d{number}', name, None, {'disk': name})
     for number, name in enumerate(('ssd', 'hdd'))
 )
-#: What hosts are in together: nothing is always one of them.
+#: The sets of aggregates that hosts are in, besides the empty set.
 SETS = (frozenset((SSD.uuid,)), frozenset((HDD.uuid,)))
 BY_AGGREGATES = [
     (
-        'a filter that reads aggregates',
+        'a filter requires aggregates',
         {'filters': (EXTRA_SPECS,), 'specs': {'disk': 'ssd'}},
         [SSD.uuid, f'!{HDD.uuid}'],
     ),
     (
-        'the same, which no aggregate lets in',
+        'no aggregate satisfies the filter',
         {'filters': (EXTRA_SPECS,), 'specs': {'disk': 'tape'}},
         None,
     ),
     (
-        'reservations that Nova keeps',
+        'Nova enforces reservations',
         {'forbidden_member_prefixes': ('disk',), 'reservations_enforced_by': 'nova'},
         [f'!in:{SSD.uuid},{HDD.uuid}'],
     ),
-    ('no rule that reads them', {}, []),
+    ('no constraint reads aggregates', {}, []),
 ]
 
 
 @pytest.mark.parametrize('row', BY_AGGREGATES, ids=[row[0] for row in BY_AGGREGATES])
-def test_rules_about_aggregates_choose_them(row):
-    _name, more, expected = row
-    request, view = asked(aggregates=(SSD, HDD), **more)
+def test_constraints_on_aggregates_restrict_the_query(row):
+    _name, request_options, expected = row
+    request, view = scale_request_and_view(aggregates=(SSD, HDD), **request_options)
     outline = sample.outline(request, view)
     assert outline.are_aggregates_needed == (expected != [])
     query = sample.query(request, view, outline._replace(sets=SETS))
@@ -203,16 +223,18 @@ def test_rules_about_aggregates_choose_them(row):
     assert not sample.is_enough(query.request, view, hosts[1:])
 
 
-def test_what_placement_is_asked():
-    request, view = asked(3, members=4)
+def test_the_query_has_resources_a_limit_and_forbids_disabled_hosts():
+    request, view = scale_request_and_view(3, members=4)
     query = sample.query(request, view, sample.outline(request, view))
     assert query.limit == 3 + 4 + 10
     assert query.text.startswith('resources=DISK_GB%3A1%2CMEMORY_MB%3A512%2CVCPU%3A1')
     assert '%21COMPUTE_STATUS_DISABLED' in query.text
 
 
-def test_a_zone_is_that_of_its_aggregates():
-    request, view = asked(properties={'availability_zone': 'az1'}, aggregates=ZONES)
+def test_a_zone_restricts_the_query_to_its_aggregates():
+    request, view = scale_request_and_view(
+        properties={'availability_zone': 'az1'}, aggregates=ZONES
+    )
     outline = sample.outline(request, view)
     assert outline.are_aggregates_needed
     query = sample.query(request, view, outline)
@@ -223,14 +245,14 @@ def test_a_zone_is_that_of_its_aggregates():
     assert not sample.is_enough(query.request, view, hosts[1:])
 
 
-# the question, how many the quota of instances leaves (None: it is not all that refuses)
+# name, request, servers left by the instance quota (None: it is not the only limit)
 QUOTAS = [
-    ('nothing is left', {'quotas': {'instances': (9, 9)}}, 0),
-    ('some are left', {'count': 5, 'quotas': {'instances': (9, 7)}}, 2),
-    ('enough is left', {'quotas': {'instances': (9, 7)}}, None),
-    ('another quota, which a smaller flavor keeps to', {'quotas': {'cores': (9, 9)}}, None),
+    ('an exhausted quota leaves nothing', {'quotas': {'instances': (9, 9)}}, 0),
+    ('a quota leaves fewer than requested', {'count': 5, 'quotas': {'instances': (9, 7)}}, 2),
+    ('a quota that is large enough', {'quotas': {'instances': (9, 7)}}, None),
+    ('another quota is exceeded', {'quotas': {'cores': (9, 9)}}, None),
     (
-        'something else as well',
+        'another constraint rejects as well',
         {'quotas': {'instances': (9, 9)}, 'image': Image(min_ram=513)},
         None,
     ),
@@ -238,6 +260,6 @@ QUOTAS = [
 
 
 @pytest.mark.parametrize('row', QUOTAS, ids=[row[0] for row in QUOTAS])
-def test_what_the_quota_leaves(row):
-    _name, more, expected = row
-    assert sample.outline(*asked(**more)).left_by_quota == expected
+def test_servers_left_by_the_instance_quota(row):
+    _name, request_options, expected = row
+    assert sample.outline(*scale_request_and_view(**request_options)).left_by_quota == expected

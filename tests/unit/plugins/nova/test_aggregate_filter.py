@@ -1,4 +1,4 @@
-"""The aggregate filter, on stand-ins for what Nova hands it; Nova's own are in ``tests/nova``."""
+"""The aggregate filter works on stand-ins for Nova's objects; ``tests/nova`` uses real ones."""
 
 import logging
 from types import SimpleNamespace
@@ -9,22 +9,22 @@ import pytest
 from senlin_affinity.plugins.nova import aggregate_filter
 from senlin_affinity.plugins.nova.aggregate_filter import AggregateInstanceTypeFilter
 
-#: Operators configure it: it keeps its name.
+#: A stable name, because operators configure it.
 LOGGER = 'senlin_affinity.plugins.nova_filter'
 ILLEGAL = {'ssd': '<or> ! <or> 1'}
 FORCED = {'ssd': 'true', 'force_metadata_check': 'True'}
 
 
 @pytest.fixture
-def judge():
-    """``host_passes`` of a new filter."""
+def host_passes():
+    """Return ``host_passes`` of a new filter."""
     aggregate_filter._requirements.cache_clear()
     return AggregateInstanceTypeFilter().host_passes
 
 
 @pytest.fixture
 def logged(caplog):
-    """What the filter logged: (level, words)."""
+    """Return a function that returns the filter's log as (level, message)."""
     caplog.set_level(logging.DEBUG, LOGGER)
     return lambda: [
         (record.levelname, record.getMessage())
@@ -54,20 +54,20 @@ def request(extra_specs, name='m1.ssd'):
         ({}, [], True),
     ],
 )
-def test_it_answers_as_the_rule_does(judge, extra_specs, metadata, passes):
-    assert judge(host(*metadata), request(extra_specs)) is passes
+def test_the_filter_applies_document_000(host_passes, extra_specs, metadata, passes):
+    assert host_passes(host(*metadata), request(extra_specs)) is passes
 
 
-def test_a_flavor_is_parsed_once(judge):
-    asked = request({'ssd': '1', 'rack': 'a'})
+def test_a_flavor_is_parsed_once(host_passes):
+    request_spec = request({'ssd': '1', 'rack': 'a'})
     hosts = [host({'ssd': '1'}, {'rack': 'ab'[i % 2]}, name=f'h{i}') for i in range(50)]
-    passed = [each.host for each in hosts if judge(each, asked)]
+    passed = [each.host for each in hosts if host_passes(each, request_spec)]
     assert passed == [f'h{i}' for i in range(0, 50, 2)]
     assert aggregate_filter._requirements.cache_info().misses == 1
 
 
 class Unset:
-    """As an object of Nova's whose fields were not loaded."""
+    """An object like Nova's with fields that are not loaded."""
 
     def __init__(self, **loaded):
         self.__dict__.update(loaded)
@@ -79,13 +79,16 @@ class Unset:
 @pytest.mark.parametrize(
     'flavor', [SimpleNamespace(), Unset(), SimpleNamespace(extra_specs=None)], ids=range(3)
 )
-def test_extra_specs_that_were_not_loaded_are_none(judge, flavor):
-    asked = SimpleNamespace(flavor=flavor)
-    assert [judge(host(each), asked) for each in ({'ssd': '1'}, FORCED)] == [True, False]
+def test_extra_specs_that_are_not_loaded_are_empty(host_passes, flavor):
+    request_spec = SimpleNamespace(flavor=flavor)
+    assert [host_passes(host(each), request_spec) for each in ({'ssd': '1'}, FORCED)] == [
+        True,
+        False,
+    ]
 
 
-class TestNamesThatAreNotThere:
-    """R0-32: they are for the log, and decide nothing."""
+class TestMissingNames:
+    """R0-32: names are only for the log."""
 
     @pytest.mark.parametrize(
         ('kind', 'fields'),
@@ -94,73 +97,75 @@ class TestNamesThatAreNotThere:
             pytest.param(Unset, {}, id='not loaded'),
             pytest.param(Mock, {}, id='a mock'),
             pytest.param(MagicMock, {}, id='a mock with all methods'),
-            pytest.param(SimpleNamespace, {'name': None}, id='none'),
-            pytest.param(SimpleNamespace, {'name': 5}, id='no text'),
+            pytest.param(SimpleNamespace, {'name': None}, id='null'),
+            pytest.param(SimpleNamespace, {'name': 5}, id='a number'),
         ],
     )
     @pytest.mark.parametrize(('value', 'passes'), [('1', True), ('2', False)])
-    def test_aggregates_and_flavors(self, judge, logged, kind, fields, value, passes):
+    def test_aggregates_and_flavors_may_lack_names(
+        self, host_passes, logged, kind, fields, value, passes
+    ):
         aggregates = [kind(metadata={}, **fields), kind(metadata={'ssd': '1'}, **fields)]
         flavor = kind(extra_specs={'ssd': value}, **fields)
         state = SimpleNamespace(host='cmp-1', aggregates=aggregates)
-        assert judge(state, SimpleNamespace(flavor=flavor)) is passes
-        said = [words for _, words in logged()]
-        assert len(said) == (0 if passes else 1)
-        assert all('the flavor, host cmp-1: rejected' in words for words in said)
-        assert all('the metadata of aggregate 2 is "1"' in words for words in said)
+        assert host_passes(state, SimpleNamespace(flavor=flavor)) is passes
+        messages = [message for _, message in logged()]
+        assert len(messages) == (0 if passes else 1)
+        assert all('the flavor, host cmp-1: rejected' in message for message in messages)
+        assert all('the metadata of aggregate 2 is "1"' in message for message in messages)
 
     @pytest.mark.parametrize('kind', [SimpleNamespace, Unset, Mock])
-    def test_a_host_and_a_warning(self, judge, logged, kind):
+    def test_a_warning_needs_no_names(self, host_passes, logged, kind):
         state, flavor = kind(aggregates=[kind(metadata={})]), kind(extra_specs=ILLEGAL)
-        assert judge(state, SimpleNamespace(flavor=flavor)) is False
-        ((level, words), _) = logged()
+        assert host_passes(state, SimpleNamespace(flavor=flavor)) is False
+        ((level, message), _) = logged()
         assert level == 'WARNING'
-        assert words.startswith('the flavor, the host: ssd is "<or> ! <or> 1"')
+        assert message.startswith('the flavor, the host: ssd is "<or> ! <or> 1"')
 
 
 class TestLog:
-    def test_a_rejected_host_is_a_debug_line_with_the_reason(self, judge, logged):
-        assert judge(host({'ssd': '1'}), request({'ssd': '1'}))
+    def test_a_rejection_is_logged_with_its_reason_at_debug(self, host_passes, logged):
+        assert host_passes(host({'ssd': '1'}), request({'ssd': '1'}))
         assert logged() == []
         for name in ('cmp-1', 'cmp-2'):
-            judge(host({'ssd': '2'}, name=name), request({'ssd': '1'}))
-        ((level, words), (_, more)) = logged()
+            host_passes(host({'ssd': '2'}, name=name), request({'ssd': '1'}))
+        ((level, message), (_, debug_message)) = logged()
         assert level == 'DEBUG'
-        assert 'flavor m1.ssd, host cmp-1: rejected (aggregate_metadata.mismatch): ' in words
-        assert 'agg-0' in words
-        assert 'host cmp-2' in more
+        assert 'flavor m1.ssd, host cmp-1: rejected (aggregate_metadata.mismatch): ' in message
+        assert 'agg-0' in message
+        assert 'host cmp-2' in debug_message
 
-    def test_the_sentence_is_made_for_the_log_only(self, judge, logged, monkeypatch):
+    def test_the_sentence_is_composed_only_for_the_log(self, host_passes, logged, monkeypatch):
         monkeypatch.setattr(aggregate_filter, 'sentence', None)
         logging.getLogger(LOGGER).setLevel(logging.INFO)
-        assert judge(host({'ssd': '2'}), request({'ssd': '1'})) is False
+        assert host_passes(host({'ssd': '2'}), request({'ssd': '1'})) is False
         assert logged() == []
 
-    def test_r0_12_illegal_combination_is_one_warning_per_flavor(self, judge, logged):
+    def test_r0_12_illegal_combination_is_one_warning_per_flavor(self, host_passes, logged):
         for name in ('cmp-1', 'cmp-2', 'cmp-3'):
             for flavor in ('m1.a', 'm1.b'):
-                assert judge(host({'ssd': '1'}, name=name), request(ILLEGAL, flavor)) is False
-        warnings = [words for level, words in logged() if level == 'WARNING']
-        assert [words.partition(',')[0] for words in warnings] == ['flavor m1.a', 'flavor m1.b']
-        assert all('<or> ! <or> 1' in words for words in warnings)
+                assert host_passes(host({'ssd': '1'}, name=name), request(ILLEGAL, flavor)) is False
+        warnings = [message for level, message in logged() if level == 'WARNING']
+        assert [message.partition(',')[0] for message in warnings] == ['flavor m1.a', 'flavor m1.b']
+        assert all('<or> ! <or> 1' in message for message in warnings)
         assert [level for level, _ in logged()].count('DEBUG') == 6
 
-    def test_q0_3_unreadable_force_is_a_warning_and_does_not_force(self, judge, logged):
+    def test_q0_3_unreadable_force_is_a_warning_and_does_not_force(self, host_passes, logged):
         state = host({'ssd': '1', 'force_metadata_check': 'Yep'})
-        assert [judge(state, request({})) for _ in range(2)] == [True, True]
-        ((level, words),) = logged()
+        assert [host_passes(state, request({})) for _ in range(2)] == [True, True]
+        ((level, message),) = logged()
         assert level == 'WARNING'
-        assert "force_metadata_check is 'Yep' in agg-0" in words
+        assert "force_metadata_check is 'Yep' in agg-0" in message
 
-    def test_what_was_said_does_not_grow_for_ever(self, judge, monkeypatch):
+    def test_the_set_of_logged_warnings_is_bounded(self, host_passes, monkeypatch):
         monkeypatch.setattr(aggregate_filter, '_MOST_SAID', 3)
         for number in range(10):
-            judge(host({'force_metadata_check': f'x{number}'}), request({}))
-            assert len(judge.__self__._said) <= 3
+            host_passes(host({'force_metadata_check': f'x{number}'}), request({}))
+            assert len(host_passes.__self__._said) <= 3
 
 
 @pytest.mark.parametrize(
-    ('state', 'asked'),
+    ('state', 'request_spec'),
     [
         (SimpleNamespace(host='cmp-1'), request({})),
         (SimpleNamespace(host='cmp-1', aggregates=None), request({})),
@@ -172,19 +177,19 @@ class TestLog:
     ],
     ids=range(7),
 )
-def test_it_fails_closed(judge, logged, caplog, state, asked):
-    """R0-32: whatever happens, nothing reaches the scheduler; one traceback for each failure."""
-    assert [judge(state, asked) for _ in range(2)] == [False, False]
-    (first, words), (second, more) = logged()
+def test_a_failure_rejects_the_host(host_passes, logged, caplog, state, request_spec):
+    """R0-32: no exception reaches the scheduler; each failure is logged with one traceback."""
+    assert [host_passes(state, request_spec) for _ in range(2)] == [False, False]
+    (first, message), (second, debug_message) = logged()
     assert (first, second) == ('ERROR', 'DEBUG')
-    assert more.startswith(f'{words}: ')
+    assert debug_message.startswith(f'{message}: ')
     host = f'host {state.host}' if hasattr(state, 'host') else 'the host'
-    assert words == f'the aggregate filter failed, and rejects {host}'
+    assert message == f'the aggregate filter failed, and rejects {host}'
     assert [bool(record.exc_info) for record in caplog.records] == [True, False]
 
 
-def test_q0_11_flavor_extra_spec_is_a_key_like_any_other(judge):
+def test_q0_11_flavor_extra_spec_is_a_key_like_any_other(host_passes):
     announced = {'flavor_extra_spec': 'True'}
-    assert judge(host({**announced, 'ssd': '1'}), request({})) is True
-    assert judge(host(announced), request(announced)) is True
-    assert judge(host({}), request(announced)) is False
+    assert host_passes(host({**announced, 'ssd': '1'}), request({})) is True
+    assert host_passes(host(announced), request(announced)) is True
+    assert host_passes(host({}), request(announced)) is False

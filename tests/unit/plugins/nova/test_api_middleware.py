@@ -1,6 +1,6 @@
-"""The filter for nova-api on its own: what it reads, and what it hands on.
+"""The filter for nova-api validates requests and passes others on.
 
-What the real nova-api makes of it is in ``tests/functional/test_nova_api.py``.
+The real nova-api is tested in ``tests/functional/test_nova_api.py``.
 """
 
 import io
@@ -16,11 +16,11 @@ FAULTY = json.dumps({'extra_specs': {'hw:cpu_policy': 'x'}}).encode()
 
 
 class Unreadable:
-    """A body that is none of the filter's business."""
+    """A request body that must not be read."""
 
 
 class Context:
-    """Who asks, as nova-api keeps it."""
+    """The request context of nova-api."""
 
     def __init__(self, *allowed):
         self.allowed, self.asked = allowed, []
@@ -36,22 +36,24 @@ class Context:
 
 @pytest.fixture
 def nova():
-    """An application that keeps what it got."""
+    """Return an application that records its requests."""
 
     def application(environ, start_response):
-        application.got.append(environ)
+        application.requests.append(environ)
         start_response(
             application.status, [('openstack-api-version', 'compute 2.85'), ('X-Other', '2.85')]
         )
         return [b'']
 
-    application.got, application.status = [], '200 OK'
+    application.requests, application.status = [], '200 OK'
     return application
 
 
 @pytest.fixture
 def send(nova):
-    """``send('POST', body=...)``: the status, the headers, and what was handed on."""
+    """Return a function that sends a request, and returns the status, the headers and the passed
+    environ.
+    """
 
     def send_one(method='POST', path=PATH, body=FAULTY, query='', at='2.86', **environ):
         is_read = isinstance(body, bytes)
@@ -67,8 +69,8 @@ def send(nova):
         }
         given = {name: value for name, value in given.items() if value is not None}
         answers = []
-        judge = ExtraSpecValidation(nova, lambda: '2.104')
-        send_one.body = b''.join(judge(given, lambda *answer: answers.append(answer)))
+        middleware = ExtraSpecValidation(nova, lambda: '2.104')
+        send_one.body = b''.join(middleware(given, lambda *answer: answers.append(answer)))
         ((status, send_one.headers),) = answers
         return status, dict(send_one.headers), given
 
@@ -94,48 +96,48 @@ def send(nova):
     ],
     ids=str,
 )
-def test_what_is_left_alone_is_handed_on_unread(send, nova, request_of):
+def test_other_requests_are_passed_on_unread(send, nova, request_of):
     """R4-10, R4-11."""
     status, headers, given = send(**{'body': Unreadable(), **request_of})
     assert status == '200 OK'
-    assert nova.got[0] is given
+    assert nova.requests[0] is given
     assert headers['openstack-api-version'] == 'compute 2.85'
 
 
-def test_off_reads_no_body(send, nova):
+def test_off_does_not_read_the_body(send, nova):
     """R4-09."""
     status, headers, given = send(body=Unreadable(), query='validation=off')
     kept = {'openstack-api-version': 'compute 2.86', 'X-Other': '2.85'}
     assert (status, headers, given['QUERY_STRING']) == ('200 OK', kept, 'validation=off')
 
 
-def test_a_request_has_so_many_names_at_most(send, nova):
+def test_the_number_of_extra_specs_in_a_request_is_limited(send, nova):
     body = json.dumps({'extra_specs': {f'x:{number}': '' for number in range(1001)}}).encode()
     assert send(body=body)[0] == '400 Bad Request'
     assert b'at most 1000 extra specs in one request, not 1001' in send.body
-    assert not nova.got
+    assert not nova.requests
 
 
 @pytest.mark.parametrize('mode', ['strict', 'permissive'])
-def test_so_many_are_told(send, caplog, mode):
+def test_at_most_20_errors_are_reported(send, caplog, mode):
     caplog.set_level('INFO')
     body = json.dumps({'extra_specs': {f'x:{number}': '' for number in range(100, 122)}}).encode()
     send(body=body, query=f'validation={mode}')
-    told = json.loads(send.body)['badRequest']['message'] if send.body else caplog.messages[-1]
-    assert [told.count('no extra spec'), told.endswith('; and 2 more')] == [20, True]
+    message = json.loads(send.body)['badRequest']['message'] if send.body else caplog.messages[-1]
+    assert [message.count('no extra spec'), message.endswith('; and 2 more')] == [20, True]
 
 
 @pytest.mark.parametrize('pair', [('x' * 256, ''), ('hw:cpu_policy', 'x' * 256)])
-def test_what_is_too_long_for_nova_is_left_to_it(send, nova, pair):
+def test_too_long_names_and_values_are_left_to_nova(send, nova, pair):
     body = json.dumps({'extra_specs': dict([pair])}).encode()
     assert send(body=body)[0] == '200 OK'
-    assert nova.got[0]['QUERY_STRING'] == ''
+    assert nova.requests[0]['QUERY_STRING'] == ''
 
 
 @pytest.mark.parametrize('short', [0, 5])
-def test_a_body_that_is_cut_off_is_refused(send, nova, short):
+def test_a_truncated_body_is_rejected(send, nova, short):
     status = send(body=FAULTY[:short], CONTENT_LENGTH=str(len(FAULTY)))[0]
-    assert (status, nova.got) == ('400 Bad Request', [])
+    assert (status, nova.requests) == ('400 Bad Request', [])
     assert b'the body of the request is cut off' in send.body
 
 
@@ -149,30 +151,32 @@ def test_a_body_that_is_cut_off_is_refused(send, nova, short):
         ('validations=x&my_validation=y', 'validations=x&my_validation=y'),
     ],
 )
-def test_strict_hands_on_all_but_the_parameter(send, nova, query, handed_on):
-    """R4-06, R4-07: with the microversion of the client, so that Nova checks, too."""
+def test_strict_passes_on_the_request_without_the_parameter(send, nova, query, handed_on):
+    """R4-06, R4-07: with the client's microversion, so that Nova validates as well."""
     body = json.dumps({'extra_specs': {'hw:cpu_policy': 'shared'}}).encode()
     assert send(query=query, body=body)[0] == '200 OK'
-    (got,) = nova.got
-    assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.86'
-    assert got['QUERY_STRING'] == handed_on
-    assert got['wsgi.input'].read() == body
+    (requests,) = nova.requests
+    assert requests['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.86'
+    assert requests['QUERY_STRING'] == handed_on
+    assert requests['wsgi.input'].read() == body
 
 
 @pytest.mark.parametrize('mode', ['permissive', 'off'])
-def test_the_other_modes_hand_on_with_2_85(send, nova, caplog, mode):
+def test_other_modes_pass_on_the_request_with_2_85(send, nova, caplog, mode):
     """R4-08, R4-09: below the first microversion at which Nova checks."""
     body = json.dumps({'extra_specs': {'foo\n': 'bar'}}).encode()
     legacy = {'HTTP_X_OPENSTACK_NOVA_API_VERSION': '2.90'}
     with caplog.at_level('INFO', 'senlin_affinity'):
         for nova.status in ('400 Bad Request', '200 OK'):
             assert send(query=f'validation={mode}', body=body, **legacy)[0] == nova.status
-    said = r'flavor 1: validation=permissive let through foo\n: no extra spec of this name is known'
-    assert caplog.messages == ([said] if mode == 'permissive' else [])
-    _, got = nova.got
-    assert got['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.85'
-    assert 'HTTP_X_OPENSTACK_NOVA_API_VERSION' not in got
-    assert got['wsgi.input'].read() == body
+    message = (
+        r'flavor 1: validation=permissive let through foo\n: no extra spec of this name is known'
+    )
+    assert caplog.messages == ([message] if mode == 'permissive' else [])
+    _, requests = nova.requests
+    assert requests['HTTP_OPENSTACK_API_VERSION'] == 'compute 2.85'
+    assert 'HTTP_X_OPENSTACK_NOVA_API_VERSION' not in requests
+    assert requests['wsgi.input'].read() == body
 
 
 MODE = 'validation must be one of strict, permissive, off, not '
@@ -181,7 +185,7 @@ VALUE = "hw:cpu_policy: must be one of dedicated, shared, mixed, not 'x'"
 
 
 @pytest.mark.parametrize(
-    ('given', 'says'),
+    ('given', 'message'),
     [
         ({'query': 'validation='}, f"{MODE}''"),
         ({'query': 'validation=off&validation=off'}, f"{MODE}'off, off'"),
@@ -191,10 +195,10 @@ VALUE = "hw:cpu_policy: must be one of dedicated, shared, mixed, not 'x'"
     ],
     ids=str,
 )
-def test_a_refusal_has_novas_shape(send, given, says):
+def test_a_rejection_has_novas_format(send, given, message):
     """R4-04, R4-06, R4-11."""
     assert send(**given)[0] == '400 Bad Request'
-    assert json.loads(send.body) == {'badRequest': {'code': 400, 'message': says}}
+    assert json.loads(send.body) == {'badRequest': {'code': 400, 'message': message}}
     at = '2.86' if given.get('at', '2.86') == '2.86' else '2.104'
     assert send.headers == [
         ('Content-Type', 'application/json; charset=UTF-8'),
@@ -207,20 +211,20 @@ def test_a_refusal_has_novas_shape(send, given, says):
 
 
 @pytest.mark.parametrize(
-    'more',
+    'environ',
     [{'CONTENT_LENGTH': None, 'wsgi.input_terminated': True}, {}],
-    ids=['a body without a length', 'no user'],
+    ids=['a body without a length', 'no request context'],
 )
-def test_it_is_judged(send, nova, more):
-    """As Nova reads it where the server says that the body ends; in a wrong place, too."""
-    assert send(**more)[0] == '400 Bad Request'
-    assert nova.got == []
+def test_the_body_is_validated(send, nova, environ):
+    """The body is read as in Nova if the server marks its end, and checked without a context."""
+    assert send(**environ)[0] == '400 Bad Request'
+    assert nova.requests == []
 
 
 @pytest.mark.parametrize(
     ('method', 'path', 'rule'), [('POST', PATH, 'create'), ('PUT', f'{PATH}/foo', 'update')]
 )
-def test_nova_s_own_rule_is_asked(send, nova, method, path, rule):
+def test_novas_policy_rule_is_checked(send, nova, method, path, rule):
     context = Context(f'os_compute_api:os-flavor-extra-specs:{rule}')
     body = FAULTY if method == 'POST' else b'{"foo": "x"}'
     status, _, _ = send(method, path, body, **{'nova.context': context})
@@ -233,6 +237,6 @@ def test_q4_3_a_package_that_does_not_load_keeps_nova_api_from_starting(install,
         ExtraSpecValidation(nova, lambda: '2.104')
 
 
-def test_an_option_is_refused():
+def test_an_option_is_rejected():
     with pytest.raises(ValueError, match=r"has no options, but was given \['mode'\]"):
         filter_factory({}, mode='off')

@@ -1,4 +1,4 @@
-"""What nova-api is given of a definition: exactly the attributes of its own class."""
+"""A definition for nova-api has exactly the attributes of Nova's class."""
 
 import re
 
@@ -22,10 +22,10 @@ PARAMETERS = [{'name': 'id', 'pattern': r'\d+', 'description': 'which'}]
     ids=str,
 )
 def test_r4_13_a_definition_has_novas_attributes(value):
-    given = ExtraSpecValidator('acme:x.{id}', 'An x.', value, PARAMETERS, deprecated=True)
-    made = vars(NovaValidator(given))
-    assert made == {
-        'definition': given,
+    definition = ExtraSpecValidator('acme:x.{id}', 'An x.', value, PARAMETERS, deprecated=True)
+    attributes = vars(NovaValidator(definition))
+    assert attributes == {
+        'definition': definition,
         'name': 'acme:x.{id}',
         'description': 'An x.',
         'value': value,
@@ -33,11 +33,11 @@ def test_r4_13_a_definition_has_novas_attributes(value):
         'deprecated': True,
         'name_regex': r'acme:x\.(?:\d+)',
     }
-    assert list(made['value']) == list(value)
+    assert list(attributes['value']) == list(value)
 
 
 @pytest.mark.parametrize(
-    ('name', 'template', 'is_one'),
+    ('name', 'template', 'is_match'),
     [
         ('acme:x.12', 'acme:x.{id}', True),
         ('acme:x.', 'acme:x.{id}', False),
@@ -46,6 +46,6 @@ def test_r4_13_a_definition_has_novas_attributes(value):
         ('x.12', 'x.{id}', True),
     ],
 )
-def test_d4_10_the_name_is_literal_outside_its_placeholder(name, template, is_one):
+def test_d4_10_the_name_is_literal_outside_its_placeholder(name, template, is_match):
     definition = ExtraSpecValidator(template, 'An x.', {'type': str}, PARAMETERS)
-    assert bool(re.fullmatch(NovaValidator(definition).name_regex, name)) is is_one
+    assert bool(re.fullmatch(NovaValidator(definition).name_regex, name)) is is_match
