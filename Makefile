@@ -101,7 +101,7 @@ lint: .venv/.made-lint
 	@.venv/bin/python -m codespell_lib $(LINTED) etc doc/source releasenotes Makefile *.rst *.cfg *.toml
 	@echo '== mypy'
 	@.venv/bin/python -m mypy --no-error-summary
-	@.venv/bin/python -m mypy --no-error-summary --warn-unused-ignores tests/support/mixed_up_eyes.py
+	@.venv/bin/python -m mypy --no-error-summary --warn-unused-ignores tests/support/mixed_up_clients.py
 	@echo '== import-linter'
 	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' >.venv/layers.log \
 	    || { cat .venv/layers.log; exit 1; }

@@ -1,7 +1,6 @@
-"""Nova's own filter and operators as judges of document 000, each called for real.
+"""Use Nova's own filter and operators as oracles for document 000.
 
-What the scheduler would hand the filter are stand-ins: a host with aggregates, a request with a
-flavor.
+Their input are stand-ins: a host with aggregates, and a request with a flavor.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from nova.scheduler.filters.aggregate_instance_extra_specs import AggregateInsta
 from senlin_affinity.nova import aggregate_metadata, instance_extra_specs
 from senlin_affinity.nova.extra_spec_operators import match, parse
 
-#: How the real ones may raise, which is None here.
+#: The exceptions of Nova's code, which are returned as None.
 RAISED = (AttributeError, IndexError, OverflowError, TypeError, ValueError)
 
 
 class NovaFlavor(SimpleNamespace):
-    """As much of Nova's flavor as the filter looks at."""
+    """The part of Nova's flavor that the filter uses."""
 
     def __contains__(self, name: str) -> bool:
         return hasattr(self, name)
@@ -30,7 +29,7 @@ class NovaFlavor(SimpleNamespace):
 def nova_says(
     extra_specs: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]
 ) -> bool | None:
-    """The real filter's answer; None where it raises."""
+    """Return the result of Nova's filter, or None if it raises."""
     host = SimpleNamespace(aggregates=[SimpleNamespace(metadata=each) for each in aggregates])
     request = SimpleNamespace(flavor=NovaFlavor(extra_specs=extra_specs))
     try:
@@ -40,7 +39,7 @@ def nova_says(
 
 
 def check_operator(value: str, requirement: str) -> None:
-    """Our operator is the real one, and False where that raises."""
+    """Check that our operator agrees with Nova's, and is False if that raises."""
     try:
         real = extra_specs_ops.match(value, requirement)
     except RAISED:
@@ -50,30 +49,29 @@ def check_operator(value: str, requirement: str) -> None:
 
 
 def check_plain(extra_specs: Mapping[str, str], aggregates: Sequence[Mapping[str, str]]) -> None:
-    """Document 000 says what Nova's filter says, on input that has nothing of the document."""
+    """Check that document 000 agrees with Nova's filter on input without extensions."""
     real = nova_says(extra_specs, aggregates)
     if real is not None:
         assert bool(aggregate_metadata.check(extra_specs, aggregates)) is real
 
 
 def check_novas(extra_specs: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]) -> None:
-    """Our rule of Nova's filter says what that filter says."""
+    """Check that our model of Nova's filter agrees with it."""
     real = nova_says(extra_specs, aggregates)
     verdict = instance_extra_specs.check(extra_specs, aggregates)
     if real is None:
         assert not verdict or _may_be_kinder(extra_specs, aggregates)
     elif verdict.code == 'aggregate_metadata.nova_fails':
-        # It met a value or a key that decided before the one that would have broken it.
+        # An earlier value or key decided before the one that raises.
         assert real is False or _may_be_kinder(extra_specs, aggregates)
     else:
         assert bool(verdict) is real
 
 
 def _may_be_kinder(extra_specs: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]) -> bool:
-    """Does a key have a value that matches beside one on which the operator raises?
+    """Return whether a key has a matching value besides one for which the operator raises.
 
-    Then the real answer depends on the order of a set. A number beside a text is nothing that
-    Nova ever has.
+    Then Nova's result depends on the order of a set. Nova never has numbers besides texts.
     """
     for name, requirement in extra_specs.items():
         key = name.removeprefix(aggregate_metadata.SCOPE)

@@ -1,15 +1,15 @@
-"""Reads the rule tables about the metadata of aggregates, and fills in what most of their rows say.
+"""Read the rule tables about aggregate metadata, and complete their rows with defaults.
 
 Shapes::
 
     {extra_specs: {key: "2"}, forcing: [{"scope:key": "1"}], code: forced_mismatch}
     {force: "yes", code: forced_missing_key}
 
-``forcing`` are aggregates that force their keys; ``force`` is the reserved key of one that has
-``{key: "1"}``; ``scope:`` before a key is the escape scope. ``matches`` and ``nothing_asked`` pass,
-all other codes reject. Without ``facts`` a row has those of one key and at most one aggregate: what
-the flavor or, if it forces, the aggregate asks for, and what the other one has; with ``where``, the
-value that is wrong there. What is wrong is warned of, unless it is an operator.
+``forcing`` are aggregates that force their keys. ``force`` is the reserved key of an aggregate with
+``{key: "1"}``. ``scope:`` before a key is the escape scope. ``matches`` and ``nothing_asked`` pass,
+all other codes reject. The default ``facts`` are those of one key and at most one aggregate: the
+required value of the flavor or of the forcing aggregate, and the value of the other one; with
+``where``, the invalid value there. An invalid value is a warning, unless it is an operator.
 """
 
 from typing import Any
@@ -25,12 +25,12 @@ WARNS = {'illegal': ['stand beside it'], 'unreadable': ['which is no text']}
 
 
 def read(table: str) -> list[dict[str, Any]]:
-    """The rows, with aggregates, outcome, whole code and facts."""
+    """Return the rows with aggregates, outcome, complete code and facts."""
     return [_whole(row) for row in tables.read(table)]
 
 
 def rows(*names: str) -> list[Any]:
-    """All rows of some tables, for ``pytest.mark.parametrize('row', rows(...))``."""
+    """Return all rows of some tables for ``pytest.mark.parametrize('row', rows(...))``."""
     return [pytest.param(row, id=row['name']) for table in names for row in read(table)]
 
 

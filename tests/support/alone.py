@@ -1,6 +1,6 @@
-"""A plugin of pytest for ``make quick``: a test that opens a socket or starts a process fails.
+"""A pytest plugin for ``make quick``: a test that opens a socket or starts a process fails.
 
-Audit hooks of Python see both, whoever asks for them.
+Audit hooks of Python detect both in any code.
 """
 
 import sys

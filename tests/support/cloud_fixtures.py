@@ -1,7 +1,7 @@
-"""One real cloud for a whole test session, and its users at work in Senlin and Nova.
+"""Share one real cloud among all tests of a session, with users of Senlin and Nova.
 
-The way of the data: a test asks Senlin's real API for something and gets a :class:`Judged`; what
-came out is read from Senlin's action and, as an administrator, from what Nova really has.
+A test requests an action from Senlin's real API and gets a :class:`Judged`. The result is read from
+Senlin's action, and as an administrator from Nova.
 
 Shapes::
 
@@ -9,8 +9,8 @@ Shapes::
     demo.attach(cluster, demo.policy(servergroup={'name': 'web'})).succeeded()
     assert 'No such' in demo.scale_out(cluster, 1).failed()
 
-Errors: CloudError past a deadline, and when Senlin refuses a request; the end of the services' logs
-is shown with every test that fails.
+Raises: CloudError after a deadline, and if Senlin rejects a request. A failed test shows the end of
+the services' logs.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ _numbers = itertools.count(1)
 
 
 class Judged(Running):
-    """An action whose end is judged."""
+    """A running action whose result is checked."""
 
     def succeeded(self) -> Ended:
-        """Wait for its end, which must be a good one."""
+        """Wait for the action to succeed."""
         ended = self.ended()
         assert ended.status == 'SUCCEEDED', ended.reason
         return ended
 
     def failed(self) -> str:
-        """Wait for its end, which must be a failure; the reason that Senlin shows."""
+        """Wait for the action to fail, and return the reason that Senlin shows."""
         ended = self.ended()
         assert ended.status == 'FAILED', ended
         return ended.reason
 
     def placements(self) -> list[dict[str, str]] | None:
-        """Wait for its good end; the placement list, None where there is none."""
+        """Wait for the action to succeed, and return its placements, or None without placements."""
         placement = self.succeeded().data.get('placement')
         if placement is None:
             return None
@@ -66,49 +66,49 @@ class Judged(Running):
 
 
 class Tenant(Actor):
-    """An actor who makes up names, specs and profiles, and whose actions are judged."""
+    """A user who generates names, specs and profiles, and whose actions are checked."""
 
     def running(self, action: str) -> Judged:
-        """An action that came about in any way."""
+        """Return an existing action."""
         return Judged(self.clustering, action)
 
     def profile(self, kind: str = 'os.nova.server', **properties: Any) -> str:
-        """Create a profile of a small server, with more properties; its id."""
+        """Create a profile of a small server, with more properties, and return its id."""
         small = {'name': 'node', 'flavor': 'm1.tiny', 'image': 'cirros', 'networks': []}
         whole = {**small, **properties} if kind == 'os.nova.server' else properties
         spec = {'type': kind, 'version': '1.0', 'properties': whole}
         return self.create_profile(_name('profile'), spec)
 
     def policy(self, version: str = '1.1', **properties: Any) -> str:
-        """Create an affinity policy; its id."""
+        """Create an affinity policy, and return its id."""
         return self.policy_of('senlin.policy.affinity', version, **properties)
 
     def policy_of(self, kind: str, version: str = '1.0', **properties: Any) -> str:
-        """Create a policy of any type; its id."""
+        """Create a policy of any type, and return its id."""
         spec = {'type': kind, 'version': version, 'properties': properties}
         return self.create_policy(_name('policy'), spec)
 
     def cluster(self, profile: str | None = None, size: int = 0, **more: Any) -> str:
-        """Create a cluster, and wait until it is there; its id."""
+        """Create a cluster, wait for it, and return its id."""
         return self.create_cluster(_name('cluster'), profile or self.profile(), size, **more)
 
     def node(self, cluster: str = '', profile: str | None = None) -> Any:
-        """Create one node by itself (NODE_CREATE), and wait; the node."""
+        """Create a single node (NODE_CREATE), wait for it, and return it."""
         return self.create_node(_name('node'), profile or self.profile(), cluster)
 
     def refused(self, cluster: str, what: str, **arguments: Any) -> str:
-        """Ask for an action that Senlin's API refuses with a 400; its words."""
+        """Request an action that Senlin's API rejects with a 400, and return the message."""
         response = self.clustering.post(f'/clusters/{cluster}/actions', json={what: arguments})
         assert response.status_code == 400, response.text
         return str(response.json()['error']['message'])
 
     def action_of(self, target: str) -> str:
-        """The newest action on a node or a cluster."""
+        """Return the newest action on a node or a cluster."""
         found = self.clustering.get('/actions', params={'target': target}).json()['actions']
         return str(max(found, key=lambda action: action['created_at'])['id'])
 
     def recreate(self, node: Any) -> Any:
-        """RECREATE a node, and wait for its new server; the node."""
+        """Wait until a node has a new server (RECREATE), and return the node."""
         self.clustering.recover_node(node.id, operation='RECREATE')
         wait_for(
             f'the new server of node {node.id}',
@@ -121,25 +121,25 @@ class Tenant(Actor):
         self.update_cluster(cluster, metadata=metadata)
 
     def update_cluster(self, cluster: str, **changes: Any) -> None:
-        """Change a cluster (CLUSTER_UPDATE), and wait."""
+        """Update a cluster (CLUSTER_UPDATE), and wait."""
         self.clustering.update_cluster(cluster, **changes)
         self.wait_for_actions(cluster)
 
     def nodes(self, cluster: str) -> list[Any]:
-        """The nodes of a cluster, by index."""
+        """Return the nodes of a cluster, by index."""
         found = self.clustering.nodes(cluster_id=cluster)
         return sorted(found, key=lambda node: node.index)
 
     def node_data(self, node: str) -> dict[str, Any]:
-        """The data that Senlin keeps of a node, as stored."""
+        """Return the stored data of a node."""
         return dict(self.clustering.get(f'/nodes/{node}').json()['node']['data'] or {})
 
     def group_id(self, cluster: str, policy: str) -> str:
-        """The server group that a policy is bound to on a cluster."""
+        """Return the server group that a policy is bound to on a cluster."""
         return str(self.binding(cluster, policy)['AffinityPolicy']['data']['servergroup_id'])
 
     def bound(self, policy: str | None = None, **cluster: Any) -> tuple[str, str, str]:
-        """A new cluster with a policy on it: the ids of cluster, policy and server group."""
+        """Create a cluster with a policy, and return the ids of cluster, policy and group."""
         policy = policy or self.policy()
         made = self.cluster(**cluster)
         self.attach(made, policy).succeeded()
@@ -147,27 +147,27 @@ class Tenant(Actor):
 
 
 class Truth(Nova):
-    """What Nova really has, and the DRS host's switch."""
+    """The actual state of Nova."""
 
     def group_by_id(self, group: str) -> Any:
-        """A server group, None if there is none."""
+        """Return a server group, or None if it does not exist."""
         found = {item.id: item for item in self._compute.server_groups(all_projects=True)}
         return None if group not in found else self._compute.get_server_group(group)
 
     def own_group(self, cluster: str) -> Any:
-        """The group that the policy created for this cluster alone, None if there is none."""
+        """Return the group that the policy created for this cluster, or None."""
         return self.group(f'{GROUP_NAME_PREFIX}{cluster}')
 
     def members(self, group: str) -> set[str]:
-        """The ids of a group's servers."""
+        """Return the ids of a group's servers."""
         return set(self._compute.get_server_group(group).member_ids or ())
 
     def server(self, server: str) -> Any:
-        """A server, with its host and its zone."""
+        """Return a server with its host and zone."""
         return self._compute.get_server(server)
 
     def spread(self, group: str) -> dict[str, int]:
-        """How many servers of a group are on each host."""
+        """Return the number of a group's servers on each host."""
         return dict(Counter(self.server(item).compute_host for item in self.members(group)))
 
     def disable(self, host: str) -> None:
@@ -177,9 +177,9 @@ class Truth(Nova):
 
 
 def asked(cloud: SandboxCloud, *parts: str) -> list[tuple[str, str, str]]:
-    """What Senlin has asked Nova below these paths: method, path, query; all without a path.
+    """Return Senlin's requests to Nova below these paths, or all: method, path and query.
 
-    What a client asks once to find the API's versions is left out.
+    The discovery of API versions is omitted.
     """
     return [
         (item['method'], item['path'], item['query'])
@@ -196,14 +196,14 @@ def _name(kind: str) -> str:
 
 @pytest.fixture(scope='session')
 def senlin_cloud() -> Iterator[SandboxCloud]:
-    """A real Nova, Placement and Senlin: two hosts, and a vSphere host that is disabled."""
+    """Yield a real Nova, Placement and Senlin with two hosts and a disabled vSphere host."""
     with SandboxCloud(HOSTS, senlin=True) as cloud:
         yield cloud
 
 
 @pytest.fixture
 def cloud(senlin_cloud: SandboxCloud) -> Iterator[SandboxCloud]:
-    """The cloud, for a test with faults: they end with the test."""
+    """Yield the cloud for a test with faults, which end with the test."""
     senlin_cloud.faults.clear()
     yield senlin_cloud
     senlin_cloud.faults.clear()
@@ -211,25 +211,25 @@ def cloud(senlin_cloud: SandboxCloud) -> Iterator[SandboxCloud]:
 
 @pytest.fixture(scope='session')
 def demo(senlin_cloud: SandboxCloud) -> Tenant:
-    """A plain user (role member)."""
+    """Return a non-admin (role member)."""
     return Tenant(senlin_cloud.connection('demo'))
 
 
 @pytest.fixture(scope='session')
 def admin(senlin_cloud: SandboxCloud) -> Tenant:
-    """An administrator, at work in a project of its own."""
+    """Return an administrator in their own project."""
     return Tenant(senlin_cloud.connection('admin'))
 
 
 @pytest.fixture(scope='session')
 def truth(senlin_cloud: SandboxCloud) -> Truth:
-    """What Nova really has."""
+    """Return the actual state of Nova."""
     return Truth(senlin_cloud.connection('admin'))
 
 
 @pytest.fixture
 def drs_host(truth: Truth) -> Iterator[str]:
-    """The vSphere host, enabled for one test."""
+    """Enable the vSphere host during one test, and yield its name."""
     truth.enable(DRS_HOST)
     yield DRS_HOST
     truth.disable(DRS_HOST)
@@ -242,10 +242,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = outcome.get_result()
     running = getattr(item, 'funcargs', {}).get('senlin_cloud')
     if report.failed and running is not None:
-        report.sections.append(("the end of the sandbox's logs", _telling(running.logs(80))))
+        report.sections.append(("the end of the sandbox's logs", _without_noise(running.logs(80))))
 
 
-def _telling(logs: str) -> str:
-    """The lines of the logs that may say what went wrong."""
+def _without_noise(logs: str) -> str:
+    """Return the lines of the logs without known noise."""
     noise = ('SAWarning', '  marker=marker', '  return [cls._from_db_object')
     return '\n'.join(line for line in logs.splitlines() if not any(n in line for n in noise))

@@ -1,16 +1,16 @@
-"""The command ``senlin-affinity``, run in this process as a person runs it in one of its own.
+"""Run the command ``senlin-affinity`` in this process, with the behaviour of a separate one.
 
-A process takes half a second to start and import, and most tests are about what it then says. What
-a process is about (how it starts, signals, pipes, the locale, what is imported) is tested with one.
+A process takes half a second to start, and most tests are about the output. Only what depends on a
+process (start, signals, pipes, locale, imports) is tested in one.
 
 Shapes::
 
     done = command.run('plan', '--count', '3', folder=tmp_path, COLUMNS='80')
     (done.returncode, done.stdout, done.stderr) == (2, '', 'error: ...')
 
-The environment is this one without the variables of other clouds (``OS_``), and what is named.
-Variables that Python reads as it starts (``PYTHON...``) cannot be named with ``run``, but with
-``run_alone``, which is the same in a process.
+The environment is that of the tests without the variables of clouds (``OS_``), with the given
+variables. Variables that Python reads at start (``PYTHON...``) need ``run_alone``, which uses a
+separate process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from openstack.config import loader
 from senlin_affinity.cli import main
 
 LINE = (sys.executable, '-m', 'senlin_affinity.cli.main')
-#: The environment of a cloud that does not answer.
+#: The environment of a cloud that does not respond.
 NO_CLOUD = {
     'OS_AUTH_URL': 'http://127.0.0.1:9/v3',
     'OS_USERNAME': 'u',
@@ -46,7 +46,7 @@ NO_CLOUD = {
 def run(
     *arguments: str, folder: Path | str = '.', text: str = '', **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The exit status, and what went to both streams; ``text`` is what comes from stdin."""
+    """Run the command with this standard input, and return its exit status and both outputs."""
     assert not any(name.startswith('PYTHON') for name in environment)
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(tempfile.TemporaryFile('w+')) for _ in range(3)]
@@ -57,14 +57,14 @@ def run(
         stack.enter_context(_streams(*streams))
         stack.enter_context(_logging())
         status = _status(arguments)
-        said = [_content(stream) for stream in streams[1:]]
-    return subprocess.CompletedProcess([*LINE, *arguments], status, *said)
+        outputs = [_content(stream) for stream in streams[1:]]
+    return subprocess.CompletedProcess([*LINE, *arguments], status, *outputs)
 
 
 def run_alone(
     *arguments: str, folder: Path | str = '.', text: str = '', **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The same, in a process of its own."""
+    """Run the command in a separate process."""
     return subprocess.run(
         [*LINE, *arguments],
         cwd=folder,
@@ -77,10 +77,10 @@ def run_alone(
     )
 
 
-def check_refused(done: subprocess.CompletedProcess[str], said: str, status: int = 2) -> None:
-    """It said this in one line, on stderr only."""
+def check_refused(done: subprocess.CompletedProcess[str], outputs: str, status: int = 2) -> None:
+    """Check that the command wrote this error as one line, to stderr only."""
     assert (done.returncode, done.stdout) == (status, '')
-    assert said in done.stderr
+    assert outputs in done.stderr
     assert done.stderr.startswith('error: ')
     assert done.stderr.count('\n') == 1
 
@@ -91,7 +91,7 @@ def _environment(named: dict[str, str]) -> dict[str, str]:
 
 
 def _status(arguments: tuple[str, ...]) -> int:
-    """What Python makes of the answer, and of an exit, at the end of a process."""
+    """Return the exit status that a process would have."""
     try:
         return main.main(arguments)
     except SystemExit as error:
@@ -112,7 +112,7 @@ def _place(folder: Path | str, environment: dict[str, str]) -> Iterator[None]:
     finally:
         os.chdir(before)
         _replace(variables)
-        locale.setlocale(locale.LC_ALL, language)  # cliff has set it to the environment's
+        locale.setlocale(locale.LC_ALL, language)  # cliff changes it
 
 
 def _replace(environment: dict[str, str]) -> None:
@@ -122,7 +122,7 @@ def _replace(environment: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def _clouds_files() -> Iterator[None]:
-    """Where openstacksdk looks for clouds.yaml, which it works out once, as it is imported."""
+    """Set the paths of clouds.yaml, which openstacksdk determines at import."""
     folders = (os.getcwd(), os.path.expanduser('~/.config/openstack'), '/etc/openstack')
     kinds = {'CONFIG_FILES': 'clouds', 'SECURE_FILES': 'secure', 'VENDOR_FILES': 'clouds-public'}
     before = {name: getattr(loader, name) for name in kinds}
@@ -139,7 +139,7 @@ def _clouds_files() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _streams(stdin: Any, stdout: Any, stderr: Any) -> Iterator[None]:
-    """Files as the standard streams; warnings go there, too, those that Python shows unasked."""
+    """Use files as the standard streams; warnings that Python shows by default go there, too."""
 
     def show(message: Any, kind: Any, file: str, line: int, *_: Any) -> None:
         sys.stderr.write(warnings.formatwarning(message, kind, file, line))
@@ -159,7 +159,7 @@ def _streams(stdin: Any, stdout: Any, stderr: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _logging() -> Iterator[None]:
-    """No handlers and no levels but the command's own: neither those of before nor any after."""
+    """Run with the handlers and levels of the command only, and restore the previous ones."""
     root = logging.getLogger()
     handlers, levels = root.handlers[:], _levels()
     root.handlers[:] = []

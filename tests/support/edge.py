@@ -1,8 +1,8 @@
-"""A cloud at the HTTP edge, by requests-mock: discovery, token, catalogue, Nova and Placement.
+"""A fake cloud at the HTTP edge (requests-mock): discovery, token, catalog, Nova and Placement.
 
-A real openstacksdk connection sends its requests. Keystone's are answered here, those of the others
-by :class:`FakeNova`, :class:`FakePlacement` and :class:`FakeGlance`; a :class:`Failure` may take
-the place of an answer, before or after Nova did its part.
+A real openstacksdk connection sends the requests. This module is Keystone; :class:`FakeNova`,
+:class:`FakePlacement` and :class:`FakeGlance` are the others. A :class:`Failure` may replace
+a response, before or after Nova carried out the request.
 
 Shapes::
 
@@ -11,8 +11,8 @@ Shapes::
         edge.ports.server_groups.create('web', 'anti-affinity', {})
         assert edge.nova.requests() == ['POST /os-server-groups']
 
-Errors: a URL that nobody answers is kept in ``unmatched`` and fails the test at the end of the
-block, whatever the code under test made of it.
+Raises: a request to an unknown URL is kept in ``unmatched`` and fails the test at the end of the
+block, even if the code under test caught the error.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ GLANCE = 'http://image.test'
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer that is none: a status with words, or an exception on the way.
+    """An error response, or an exception of the transport.
 
-    ``words`` is what an error about it has to hold; one that ``is_foreign`` has a status of Nova's,
-    but is not Nova's.
+    ``words`` is a part of the resulting error. A failure that ``is_foreign`` has a status that Nova
+    uses, but is not from Nova.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Failure:
 
     @property
     def is_uncertain(self) -> bool:
-        """A request that writes may have been carried out all the same."""
+        """Return whether a failed write may have been carried out."""
         return not 400 <= self.status < 500 or self.is_foreign
 
 
 def _fault(status: int, kind: str, words: str, **more: Any) -> Failure:
-    """An error in the shape of Nova's own."""
+    """Return an error in Nova's format."""
     body = {kind: {'code': status, 'message': words}}
     return Failure(str(status), words, status, body, **more)
 
@@ -109,7 +109,7 @@ FAILURES = (*REFUSALS, *UNCERTAIN)
 
 @dataclass
 class _Planned:
-    """A failure that waits for its request."""
+    """A failure of future requests."""
 
     method: str
     url: str
@@ -120,15 +120,14 @@ class _Planned:
 
 
 class Edge:
-    """The cloud; a context manager.
+    """A fake cloud; a context manager.
 
-    :param newest_microversion: what its Nova offers; '' is a Nova without microversions.
-    :param user: as whom the connection is made: admin or demo.
-    :param services: what the catalogue has.
-    :param placement: what answers in the place of the Placement that has a provider for each host.
-    :param glance: what answers as Glance, where there is one.
-    :param projects: those that Keystone has, by their ids, with their names; None: no catalogue
-        entry leads to it.
+    :param newest_microversion: the newest one of Nova; '' is a Nova without microversions.
+    :param user: the user of the connection: admin or demo.
+    :param services: the service types in the catalog.
+    :param placement: replaces the Placement that has a provider for each host.
+    :param glance: the Glance, if any.
+    :param projects: Keystone's projects, names by ids; None: Keystone is not in the catalog.
     :param nova: arguments of :class:`FakeNova`; its hosts are those of ``placement``.
     """
 
@@ -160,7 +159,7 @@ class Edge:
         self._answers: list[tuple[str, Callable[[dict[str, str]], Any]]] = []
         self._events: list[tuple[str, str, Callable[[], object]]] = []
         self._mocker = requests_mock.Mocker()
-        #: The seconds before a request was tried again; nobody waits for them.
+        #: The delays before retries, in seconds; the tests do not wait for them.
         self.pauses: list[float] = []
         self._clock = mock.patch.object(session, 'time', SimpleNamespace(sleep=self.pauses.append))
         self._ports: Ports | None = None
@@ -177,15 +176,15 @@ class Edge:
         if kind is None:
             assert not self.unmatched, f'nobody answers {", ".join(self.unmatched)}'
 
-    # -- what a test uses
+    # -- for tests
 
     def connection(self, user: str | None = None, **more: Any) -> Connection:
-        """A real connection, of another user; more arguments are options of openstacksdk's."""
+        """Return a real connection of a user, with these options of openstacksdk."""
         return fake_keystone.connect(KEYSTONE, user or self._user, **more)
 
     @property
     def ports(self) -> Ports:
-        """The adapters over one connection, made at the first use."""
+        """Return the adapters of one connection, which is made at the first use."""
         if self._ports is None:
             self._ports = ports(clients.of(self.connection()), timeout=5.0)
         return self._ports
@@ -200,12 +199,12 @@ class Edge:
         skip: int = 0,
         is_applied: bool = False,
     ) -> None:
-        """Let requests fail, from now on until :meth:`mend`.
+        """Let requests fail until :meth:`mend`.
 
-        :param url: a pattern that fits the end of the URL, without its query.
-        :param times: how many; None is all of them.
-        :param skip: how many go well before.
-        :param is_applied: Nova does what it is asked, and then the answer is lost.
+        :param url: a pattern that matches the end of the URL, without its query.
+        :param times: the number of failing requests; None: all.
+        :param skip: the number of requests that succeed before.
+        :param is_applied: Nova carries out the request, and the response is lost.
         """
         self._planned.append(_Planned(method, url, failure, times, skip, is_applied))
 
@@ -217,16 +216,16 @@ class Edge:
         self._answers.append((path, reply))
 
     def before(self, method: str, url: str, event: Callable[[], object]) -> None:
-        """Let something happen in the cloud just before the next such request arrives."""
+        """Call the event just before the next such request arrives."""
         self._events.append((method, url, event))
 
     def mend(self) -> None:
-        """Everything answers again, and a new connection is used."""
+        """Remove all failures, and use a new connection."""
         self._planned.clear()
         self._ports = None
         self.nova.asked.clear()
 
-    # -- how it answers
+    # -- responses
 
     def _answer(self, request: Any) -> requests.Response | None:
         url = request.url.partition('?')[0]
@@ -307,7 +306,7 @@ class Edge:
         )
 
     def _note(self, request: Any, url: str) -> None:
-        """Keep a request that fails before Nova does anything."""
+        """Record a request that fails before Nova gets it."""
         path = url.removeprefix(NOVA) or '/'
         if url.startswith(NOVA) and path != '/':
             body = request.json() if request.body else None
@@ -324,7 +323,7 @@ def _fits(request: Any, url: str, method: str, pattern: str) -> bool:
 
 
 def to_json(value: Any) -> str:
-    """A body as text, for values that are no object too."""
+    """Return any JSON value as text."""
     return json.dumps(value)
 
 
@@ -339,7 +338,7 @@ def _response(
 
 
 def _user(request: Any) -> str:
-    """Who logs in."""
+    """Return the name of the user that authenticates."""
     return str(request.json()['auth']['identity']['password']['user']['name'])
 
 
@@ -349,5 +348,5 @@ def _microversion(request: Any) -> str | None:
 
 
 def _query(request: Any) -> dict[str, str]:
-    """requests-mock writes a query in lower case; the real one is in the URL."""
+    """Return the query of the URL, because requests-mock converts its own to lower case."""
     return query_of(parse_qsl(urlsplit(request.url).query, keep_blank_values=True))

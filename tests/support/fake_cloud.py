@@ -1,7 +1,7 @@
-"""A cloud in memory: the ports of ``model.ports``, with a log of the requests, and faults.
+"""Represent a cloud in memory: the ports of ``model.ports``, with a log of requests and faults.
 
-The outermost edge for decisions that do no I/O of their own. Groups are listed in the order in
-which they were made, as Nova lists them; several may have one name.
+It replaces the cloud for code without I/O of its own. Groups are listed in the order of their
+creation, as in Nova; several may have the same name.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ WRITES = ('create', 'delete')
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to the request with this number (0 is the first).
+    """The failure of the request with this number, from 0.
 
-    ``is_done``: it was carried out, and only its answer was lost; ``is_uncertain``: the caller can
-    not tell.
+    ``is_done``: the request was carried out, and only the response was lost. ``is_uncertain``: the
+    caller cannot know.
     """
 
     request: int
@@ -33,7 +33,7 @@ class Fault:
 
 @dataclass
 class FakeCloud:
-    """Server groups, and as much of an inventory as the policy asks for."""
+    """Server groups, and the inventory that the policy needs."""
 
     groups: list[ServerGroup] = field(default_factory=list)
     microversion: tuple[int, int] = (2, 100)
@@ -122,14 +122,14 @@ class FakeCloud:
 
 
 def group_of(row: Mapping) -> ServerGroup:
-    """A group as a table writes it: its id, and whatever is not "web", anti-affinity, and empty."""
+    """Return the group of a row; by default "web" with anti-affinity, without members."""
     members = tuple(Member(server) for server in row.get('members', ()))
     name, policy = row.get('name', 'web'), row.get('policy', 'anti-affinity')
     return ServerGroup(row['id'], name, policy, row.get('rules', {}), members)
 
 
 def cloud_of(row: Mapping) -> FakeCloud:
-    """A cloud as a table writes it: all keys may be left out."""
+    """Return the cloud of a row, in which every key is optional."""
     major, minor = str(row.get('microversion', '2.100')).split('.')
     return FakeCloud(
         groups=[group_of(group) for group in row.get('groups', ())],

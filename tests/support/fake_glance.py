@@ -1,4 +1,4 @@
-"""A Glance that keeps images in a list. It does no I/O.
+"""Simulate a Glance with a list of images, without I/O.
 
 Source: https://docs.openstack.org/api-ref/image/v2/ (versions, ``GET /v2/images``).
 """
@@ -15,7 +15,7 @@ from tests.recordings.exchanges import Reply
 
 @dataclass(frozen=True)
 class FakeImage:
-    """An image; its id is made of its name where it is None."""
+    """An image; the default id is derived from its name."""
 
     name: str
     properties: Mapping[str, Any] = field(default_factory=dict)
@@ -23,12 +23,12 @@ class FakeImage:
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Return the id."""
         return self.uuid or str(uuid.uuid5(uuid.NAMESPACE_OID, self.name))
 
 
 class FakeGlance:
-    """All images; what it was asked is kept, discovery is not."""
+    """All images, and the requests except discovery."""
 
     def __init__(self, *images: FakeImage) -> None:
         self.images = images

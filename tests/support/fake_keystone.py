@@ -1,6 +1,4 @@
-"""The bodies of a Keystone that every client needs before it reaches a Nova: version and token.
-
-And those of a look-up of projects, which a plain user may not make.
+"""Generate the responses of a Keystone: version, token, and the lookup of projects.
 
 Source: https://docs.openstack.org/api-ref/identity/v3/ (``GET /v3``, ``POST /v3/auth/tokens``,
 ``GET /v3/projects``).
@@ -17,7 +15,7 @@ from openstack.connection import Connection
 from tests.recordings.exchanges import Reply
 
 REGION = 'RegionOne'
-#: What it answers to a request without the token that it needs.
+#: The response to a request without a required token.
 UNAUTHORIZED = {
     'error': {
         'code': 401,
@@ -29,7 +27,9 @@ _DOMAIN = {'id': 'default', 'name': 'Default'}
 
 
 def connect(auth_url: str, user: str = 'admin', **more: Any) -> Connection:
-    """A real connection, in the project of the user's name; more are options of openstacksdk's."""
+    """Return a real connection in the project with the user's name, with these options of
+    openstacksdk.
+    """
     auth = {
         'auth_url': auth_url,
         'username': user,
@@ -43,7 +43,7 @@ def connect(auth_url: str, user: str = 'admin', **more: Any) -> Connection:
 
 
 def version(url: str) -> dict[str, Any]:
-    """What ``GET /v3`` answers."""
+    """Return the response to ``GET /v3``."""
     return {
         'version': {
             'id': 'v3.14',
@@ -56,7 +56,7 @@ def version(url: str) -> dict[str, Any]:
 
 
 def projects(user: str, name: str, known: Mapping[str, str]) -> Reply:
-    """What ``GET /v3/projects?name=`` answers; ``known`` are the projects' names by their ids."""
+    """Return the response to ``GET /v3/projects?name=``; ``known`` are names by ids."""
     if user != 'admin':
         message = 'You are not authorized to perform the requested action: identity:list_projects.'
         return Reply(403, {'error': {'code': 403, 'title': 'Forbidden', 'message': message}})
@@ -65,7 +65,7 @@ def projects(user: str, name: str, known: Mapping[str, str]) -> Reply:
 
 
 def token(user: str, services: Mapping[str, str]) -> dict[str, Any]:
-    """A token for the project of the user's name, with a catalogue: service type -> URL."""
+    """Return a token for the project with the user's name; ``services`` are URLs by type."""
     return {
         'token': {
             'methods': ['password'],

@@ -1,11 +1,7 @@
-"""A Nova that keeps server groups in a list and answers with recorded bodies. It does no I/O.
+"""Simulate a Nova with recorded response bodies, without I/O.
 
-The way of the data: a request comes in as plain values; the answer is the body that the real Nova
-gave to the same question at the nearest recorded microversion, with this one's ids, names and
-numbers in it. ``tests/unit/cloud/test_fake_nova.py`` sends it every recorded request, and it must
-answer as recorded: what it gets wrong is what the recordings do not hold.
-
-Used by ``edge`` (requests-mock) and by ``tests/functional/test_request_counts.py`` (sockets).
+A response is that of the real Nova at the nearest recorded microversion, with other ids, names and
+numbers. ``tests/unit/cloud/test_fake_nova.py`` compares all recorded responses.
 """
 
 from __future__ import annotations
@@ -27,18 +23,18 @@ from tests.recordings.exchanges import GROUPS, Reply
 
 Microversion = tuple[int, ...]
 
-#: Nova's ``[api] max_limit``: no page is longer.
+#: Nova's ``[api] max_limit``, the length of the longest page.
 LONGEST_PAGE = 1000
 SOFT_POLICIES = ('soft-affinity', 'soft-anti-affinity')
 
 
 class NoRoute(Exception):
-    """Something that the fake does not know."""
+    """The fake does not know this path."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that Nova got; discovery is not kept."""
+    """A request to Nova, except discovery."""
 
     method: str
     path: str
@@ -53,7 +49,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class FakeHost:
-    """A compute service and its hypervisor; the hypervisor's name is the host's where None."""
+    """A compute service and its hypervisor, by default with the same name."""
 
     host: str
     hypervisor_hostname: str | None = None
@@ -68,13 +64,13 @@ class FakeHost:
 
     @property
     def hypervisor(self) -> str:
-        """The hypervisor's name."""
+        """Return the hypervisor's name."""
         return self.hypervisor_hostname or self.host
 
 
 @dataclass(frozen=True)
 class FakeFlavor:
-    """A flavor; ``size`` has what differs from the recorded one."""
+    """A flavor; ``size`` contains the differences from the recorded one."""
 
     id: str
     name: str
@@ -84,7 +80,7 @@ class FakeFlavor:
 
 @dataclass(frozen=True)
 class FakeAggregate:
-    """A host aggregate; its UUID is made of its name where it is None."""
+    """A host aggregate; the default UUID is derived from its name."""
 
     name: str
     hosts: tuple[str, ...] = ()
@@ -93,7 +89,7 @@ class FakeAggregate:
 
     @property
     def id(self) -> str:
-        """Its UUID."""
+        """Return the UUID."""
         return self.uuid or str(uuid.uuid5(uuid.NAMESPACE_OID, self.name))
 
 
@@ -107,7 +103,7 @@ RECORDED_AGGREGATES = tuple(
 
 @dataclass(frozen=True)
 class FakeServer:
-    """A server; the host is None while it is built, and where it failed."""
+    """A server; the host is None during the build and after a failed one."""
 
     id: str
     host: str | None
@@ -117,14 +113,14 @@ class FakeServer:
 
     @property
     def host_id(self) -> str:
-        """What a plain user sees: the same for servers of one project on one host."""
+        """Return the ``hostId`` that non-admins see, equal for servers of a project on one host."""
         text = f'{self.project}{self.host}'.encode()
         return hashlib.sha224(text).hexdigest() if self.host else ''
 
 
 @dataclass(frozen=True)
 class FakeMigration:
-    """A migration of a server, whichever kind it is."""
+    """A migration of a server, of any kind."""
 
     server: str
     source: str
@@ -136,13 +132,13 @@ class FakeMigration:
 
 @cache
 def recordings() -> Mapping[Microversion, Mapping[str, Any]]:
-    """The recorded answers, by the microversion that was really asked for."""
+    """Return the recorded responses by microversion."""
     records = files.load().values()
     return {parse(record['microversion']): record['answers'] for record in records}
 
 
 def query_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """A query; the values of a key that is there several times with commas between them."""
+    """Return a query with the values of a repeated key joined by commas."""
     found: dict[str, str] = {}
     for key, value in pairs:
         found[key] = f'{found[key]},{value}' if key in found else value
@@ -150,25 +146,24 @@ def query_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def parse(microversion: str) -> Microversion:
-    """('2.64') -> (2, 64)."""
+    """Parse '2.64' as (2, 64)."""
     return tuple(int(part) for part in microversion.split('.'))
 
 
 def newest() -> str:
-    """The newest microversion that was recorded."""
+    """Return the newest recorded microversion."""
     return '.'.join(map(str, max(recordings())))
 
 
 class FakeNova:
-    """One project's view of a Nova; ``limits`` take the place of those that were recorded.
+    """One project's view of a Nova.
 
-    ``quota_sets`` are those of all projects, which an administrator may see: by the project's id,
-    and by the quota's name, its limit and its use; ``user_quotas`` in the same way those of users.
-    What they do not hold is as it was recorded.
+    ``limits`` replace the recorded ones. ``quota_sets`` are limit and usage by project and quota,
+    ``user_quotas`` by user and quota; other values are the recorded ones.
 
-    :param newest: the newest microversion that it offers; '' is a Nova without microversions.
-    :param quota: server groups that the project may have; -1: as many as it likes.
-    :param url: where the links of its answers lead.
+    :param newest: the newest microversion; '' is a Nova without microversions.
+    :param quota: the number of server groups that the project may have; -1: unlimited.
+    :param url: the base of the links in responses.
     """
 
     def __init__(
@@ -197,16 +192,16 @@ class FakeNova:
         self.user_quotas: dict[str, dict[str, tuple[int, int]]] = {}
         self.asked: list[Asked] = []
 
-    # -- what a test prepares, and looks at
+    # -- for tests
 
     def add_group(self, name: str, policy: str = 'anti-affinity', **more: Any) -> str:
-        """A server group that is there already; gives its id."""
+        """Add a server group, and return its id."""
         group = {'name': name, 'policy': policy, 'rules': {}, 'members': [], **more}
         self.groups.append({'id': str(uuid.uuid4()), **group})
         return str(self.groups[-1]['id'])
 
     def boot(self, group_id: str, host: str | None = None, **more: str) -> str:
-        """A server in a server group, whose id it gives; see :class:`exchanges.Cloud`."""
+        """Add a server to a server group, and return its id."""
         group = self._group(group_id)
         assert group is not None, group_id
         self.servers.append(FakeServer(str(uuid.uuid4()), host, **more))
@@ -214,7 +209,7 @@ class FakeNova:
         return self.servers[-1].id
 
     def move(self, group_id: str, source: str, destination: str, **more: str) -> str:
-        """A server in a server group, which waits for its resize to be confirmed; gives its id."""
+        """Add a server with an unconfirmed resize to a server group, and return its id."""
         server = self.boot(group_id, destination, status='VERIFY_RESIZE', **more)
         self.migrations.insert(0, FakeMigration(server, source, destination))
         return server
@@ -222,20 +217,20 @@ class FakeNova:
     def add_flavor(
         self, name: str, id: str | None = None, extra_specs: Any = (), **size: Any
     ) -> None:
-        """A flavor; its id is its name unless told otherwise."""
+        """Add a flavor; its default id is its name."""
         self.flavors.append(FakeFlavor(id or name, name, dict(extra_specs), size))
 
     def add_aggregate(self, name: str, hosts: Iterable[str] = (), **metadata: str) -> str:
-        """An aggregate; gives its UUID."""
+        """Add an aggregate, and return its UUID."""
         self.aggregates.append(FakeAggregate(name, tuple(hosts), metadata))
         return self.aggregates[-1].id
 
     def hypervisor_id(self, number: int) -> str:
-        """The id of the hypervisor of the host with this number."""
+        """Return the id of the hypervisor of the host with this number."""
         return f'11111111-0000-4000-8000-{len(self.hosts) + number:012x}'
 
     def requests(self) -> list[str]:
-        """What was asked: ``['GET /os-server-groups']``."""
+        """Return the requests, such as ``['GET /os-server-groups']``."""
         return [str(asked) for asked in self.asked]
 
     def note(
@@ -247,10 +242,10 @@ class FakeNova:
         body: Any = None,
         user: str = '',
     ) -> None:
-        """Keep a request."""
+        """Record a request."""
         self.asked.append(Asked(method, path, microversion, query, body, user))
 
-    # -- its answers
+    # -- responses
 
     def send(
         self,
@@ -261,7 +256,7 @@ class FakeNova:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
     ) -> Reply:
-        """Answer one request; the user is admin, demo, or nobody (without a good token)."""
+        """Answer one request; the user is admin, demo, or nobody (without a valid token)."""
         texts = {key: str(value) for key, value in (query or {}).items()}
         if path == '/':
             return self._version(user)
@@ -279,8 +274,8 @@ class FakeNova:
             if known == method and found:
                 if user != 'admin' and answer in _ADMINISTRATORS:
                     return self._recorded(f'{answer[1:]}, not allowed', asked)
-                question = _Question(user, asked, texts, body, found.groups())
-                reply: Reply = getattr(self, answer)(question)
+                request = _FakeRequest(user, asked, texts, body, found.groups())
+                reply: Reply = getattr(self, answer)(request)
                 return reply
         raise NoRoute(f'the fake Nova has no {method} {path}')
 
@@ -291,76 +286,76 @@ class FakeNova:
         version['min_version'] = '2.1' if self.newest else ''
         return reply
 
-    def _create(self, question: _Question) -> Reply:
-        inner = question.body['server_group']
-        has_rules = question.microversion >= (2, 64)
-        other = self._recorded('create in the other shape', question.microversion)
+    def _create(self, request: _FakeRequest) -> Reply:
+        inner = request.body['server_group']
+        has_rules = request.microversion >= (2, 64)
+        other = self._recorded('create in the other shape', request.microversion)
         if ('policy' if has_rules else 'policies') not in inner:
             return _reworded(other, {"{'name': 'x', 'policies': ['affinity']}": repr(inner)})
         policy = inner['policy'] if has_rules else inner['policies'][0]
-        if policy in SOFT_POLICIES and question.microversion < (2, 15):
-            reply = self._recorded('create soft', question.microversion)
+        if policy in SOFT_POLICIES and request.microversion < (2, 15):
+            reply = self._recorded('create soft', request.microversion)
             return _reworded(reply, {'soft-affinity': policy})
         if 'rules' in inner and not has_rules:
-            reply = self._recorded('create with rules', question.microversion)
-            old = self._request('create with rules', question.microversion)['body']['server_group']
+            reply = self._recorded('create with rules', request.microversion)
+            old = self._request('create with rules', request.microversion)['body']['server_group']
             return _reworded(reply, {repr(old): repr(inner)})
         if 0 <= self.quota <= len(self.groups):
-            return self._recorded('create over quota', question.microversion)
+            return self._recorded('create over quota', request.microversion)
         if inner.get('rules') and policy != 'anti-affinity':
-            return self._recorded('create soft with rules', question.microversion)
+            return self._recorded('create soft with rules', request.microversion)
         group_id = self.add_group(inner['name'], policy, rules=dict(inner.get('rules', {})))
-        return Reply(200, {'server_group': self._shown(group_id, question.microversion)})
+        return Reply(200, {'server_group': self._shown(group_id, request.microversion)})
 
-    def _list(self, question: _Question) -> Reply:
-        offset = int(question.query.get('offset', 0))
-        limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
-        is_every = question.user == 'admin' and 'all_projects' in question.query
-        own = {None, f'{question.user}-project'}
-        seen = [item for item in self.groups if is_every or item.get('project_id') in own]
-        page = [group['id'] for group in seen[offset : offset + limit]]
+    def _list(self, request: _FakeRequest) -> Reply:
+        offset = int(request.query.get('offset', 0))
+        limit = min(int(request.query.get('limit', 0)) or self.longest_page, self.longest_page)
+        is_every = request.user == 'admin' and 'all_projects' in request.query
+        own = {None, f'{request.user}-project'}
+        visible = [item for item in self.groups if is_every or item.get('project_id') in own]
+        page = [group['id'] for group in visible[offset : offset + limit]]
         return Reply(
-            200, {'server_groups': [self._shown(item, question.microversion) for item in page]}
+            200, {'server_groups': [self._shown(item, request.microversion) for item in page]}
         )
 
-    def _show(self, question: _Question) -> Reply:
-        (group_id,) = question.found
+    def _show(self, request: _FakeRequest) -> Reply:
+        (group_id,) = request.found
         if self._group(group_id) is None:
-            reply = self._recorded('get missing', question.microversion)
+            reply = self._recorded('get missing', request.microversion)
             return _reworded(reply, {exchanges.MISSING: group_id})
-        return Reply(200, {'server_group': self._shown(group_id, question.microversion)})
+        return Reply(200, {'server_group': self._shown(group_id, request.microversion)})
 
-    def _delete(self, question: _Question) -> Reply:
-        reply = self._show(question)
+    def _delete(self, request: _FakeRequest) -> Reply:
+        reply = self._show(request)
         if reply.status != 200:
             return reply
-        self.groups.remove(self._group(question.found[0]) or {})
+        self.groups.remove(self._group(request.found[0]) or {})
         return Reply(204, None)
 
-    def _boot(self, question: _Question) -> Reply:
-        """No flavor is ever found; but first, as in Nova, who chooses a host must be allowed to."""
-        server = question.body['server']
-        if ':' in server.get('availability_zone', '') and question.user != 'admin':
+    def _boot(self, request: _FakeRequest) -> Reply:
+        """Reject every create: by the host in the zone for a non-admin, else by the flavor."""
+        server = request.body['server']
+        if ':' in server.get('availability_zone', '') and request.user != 'admin':
             rule = 'os_compute_api:servers:create:forced_host'
             message = f"Policy doesn't allow {rule} to be performed."
             return Reply(403, {'forbidden': {'code': 403, 'message': message}})
         message = f'Flavor {server["flavorRef"]} could not be found.'
         return Reply(400, {'badRequest': {'code': 400, 'message': message}})
 
-    def _limits(self, question: _Question) -> Reply:
-        reply = self._recorded('limits', question.microversion)
+    def _limits(self, request: _FakeRequest) -> Reply:
+        reply = self._recorded('limits', request.microversion)
         absolute = reply.body['limits']['absolute']
         absolute['maxServerGroups'] = self.quota
         absolute['totalServerGroupsUsed'] = len(self.groups)
         absolute.update(self.limits)
         return reply
 
-    def _quota_set(self, question: _Question) -> Reply:
-        (project,) = question.found
-        if question.user != 'admin' and project != f'{question.user}-project':
+    def _quota_set(self, request: _FakeRequest) -> Reply:
+        (project,) = request.found
+        if request.user != 'admin' and project != f'{request.user}-project':
             return snapshot_answer('quota set, not allowed')
-        if 'user_id' in question.query:
-            return self._quotas_of_user(question)
+        if 'user_id' in request.query:
+            return self._quotas_of_user(request)
         if project not in self.quota_sets:
             reply = snapshot_answer('quota set, no project')
             return _reworded(reply, {reply.body['badRequest']['message'].split()[2]: project})
@@ -370,25 +365,25 @@ class FakeNova:
             reply.body['quota_set'][name] |= {'limit': limit, 'in_use': used}
         return reply
 
-    def _quotas_of_user(self, question: _Question) -> Reply:
-        """The project's, but for those that the user has."""
-        absolute = self._limits(question).body['limits']['absolute']
+    def _quotas_of_user(self, request: _FakeRequest) -> Reply:
+        """Return the quotas of the project, replaced by those of the user."""
+        absolute = self._limits(request).body['limits']['absolute']
         reply = snapshot_answer('quota set')
-        (reply.body['quota_set']['id'],) = question.found
-        own = self.user_quotas.get(question.query['user_id'], {})
+        (reply.body['quota_set']['id'],) = request.found
+        own = self.user_quotas.get(request.query['user_id'], {})
         for name, (most, used) in _QUOTAS.items():
             limit, in_use = own.get(name, (absolute[most], absolute.get(used, 0)))
             reply.body['quota_set'][name] |= {'limit': limit, 'in_use': in_use}
         return reply
 
-    def _zones(self, question: _Question) -> Reply:
-        reply = self._recorded('zones', question.microversion)
+    def _zones(self, request: _FakeRequest) -> Reply:
+        reply = self._recorded('zones', request.microversion)
         (zone,) = reply.body['availabilityZoneInfo']
         names = sorted({host.zone for host in self.hosts})
         return Reply(200, {'availabilityZoneInfo': [{**zone, 'zoneName': name} for name in names]})
 
-    def _services(self, question: _Question) -> Reply:
-        template = self._recorded('services', question.microversion).body['services'][0]
+    def _services(self, request: _FakeRequest) -> Reply:
+        template = self._recorded('services', request.microversion).body['services'][0]
         shown = [
             template
             | {'id': _numbered(template['id'], number), 'host': host.host, 'zone': host.zone}
@@ -397,20 +392,20 @@ class FakeNova:
         ]
         return Reply(200, {'services': shown})
 
-    def _hypervisors(self, question: _Question) -> Reply:
-        pattern = question.query.get('hypervisor_hostname_pattern')
+    def _hypervisors(self, request: _FakeRequest) -> Reply:
+        pattern = request.query.get('hypervisor_hostname_pattern')
         found = list(enumerate(self.hosts))
-        if pattern is not None and question.microversion >= (2, 53):
+        if pattern is not None and request.microversion >= (2, 53):
             found = [item for item in found if pattern.lower() in item[1].hypervisor.lower()]
             if not found:
-                reply = self._recorded('hypervisors, no match', question.microversion)
+                reply = self._recorded('hypervisors, no match', request.microversion)
                 return _reworded(reply, {'nowhere': pattern})
-        template = self._recorded('hypervisors', question.microversion).body['hypervisors'][0]
-        if question.found:  # of many hosts, one
-            number = int(question.found[0][-12:], 16) - len(self.hosts)
+        template = self._recorded('hypervisors', request.microversion).body['hypervisors'][0]
+        if request.found:  # a single hypervisor
+            number = int(request.found[0][-12:], 16) - len(self.hosts)
             found = found[number : number + 1] if number >= 0 else []
-            found = [each for each in found if self.hypervisor_id(each[0]) == question.found[0]]
-        has_servers = 'with_servers' in question.query and question.microversion >= (2, 53)
+            found = [each for each in found if self.hypervisor_id(each[0]) == request.found[0]]
+        has_servers = 'with_servers' in request.query and request.microversion >= (2, 53)
         servers = self._servers_by_host() if has_servers else {}
         service = template['service']
         numbers = (_numbered(service['id'], number) for number, _host in found)
@@ -428,43 +423,43 @@ class FakeNova:
             | ({'servers': servers[host.host]} if host.host in servers else {})
             for of_host, (number, host) in zip(services, found, strict=True)
         ]
-        if question.found:
+        if request.found:
             return Reply(200, {'hypervisor': shown[0]}) if shown else _NO_HYPERVISOR
-        if pattern is None and question.microversion >= (2, 33):
-            return self._page('hypervisors', '/os-hypervisors/detail', question, shown)
+        if pattern is None and request.microversion >= (2, 33):
+            return self._page('hypervisors', '/os-hypervisors/detail', request, shown)
         return Reply(200, {'hypervisors': shown})
 
     def _running(self, host: Any, template: Mapping[str, Any]) -> dict[str, int]:
-        """As long as Nova told it (below 2.88)."""
+        """Return the number of servers, which Nova has below 2.88."""
         number = sum(server.host == host.host for server in self.servers)
         return {'running_vms': number} if 'running_vms' in template else {}
 
-    def _flavor(self, question: _Question) -> Reply:
-        (flavor_id,) = question.found
+    def _flavor(self, request: _FakeRequest) -> Reply:
+        (flavor_id,) = request.found
         for flavor in self.flavors:
             if flavor.id == flavor_id:
-                return Reply(200, {'flavor': self._flavor_shown(flavor, question.microversion)})
-        reply = self._recorded('flavor missing', question.microversion)
+                return Reply(200, {'flavor': self._flavor_shown(flavor, request.microversion)})
+        reply = self._recorded('flavor missing', request.microversion)
         return _reworded(reply, {'m1.tiny': flavor_id})
 
-    def _flavors(self, question: _Question) -> Reply:
-        shown = [self._flavor_shown(flavor, question.microversion) for flavor in self.flavors]
-        return self._page('flavors', '/flavors/detail', question, shown)
+    def _flavors(self, request: _FakeRequest) -> Reply:
+        shown = [self._flavor_shown(flavor, request.microversion) for flavor in self.flavors]
+        return self._page('flavors', '/flavors/detail', request, shown)
 
-    def _extra_specs(self, question: _Question) -> Reply:
-        (found,) = (flavor for flavor in self.flavors if flavor.id == question.found[0])
+    def _extra_specs(self, request: _FakeRequest) -> Reply:
+        (found,) = (flavor for flavor in self.flavors if flavor.id == request.found[0])
         return Reply(200, {'extra_specs': dict(found.extra_specs)})
 
     def _flavor_shown(self, flavor: FakeFlavor, asked: Microversion) -> dict[str, Any]:
-        has_specs = asked >= (2, 61)  # which is not recorded, 2.63 is
+        has_specs = asked >= (2, 61)  # 2.63 is recorded
         reply = self._recorded('flavor', max(asked, (2, 63)) if has_specs else asked)
         shown = _reworded(reply, {'/flavors/tiny': f'/flavors/{flavor.id}'}).body['flavor']
         specs = {'extra_specs': dict(flavor.extra_specs)} if has_specs else {}
         return {**shown, 'id': flavor.id, 'name': flavor.name, **flavor.size, **specs}
 
-    def _aggregates(self, question: _Question) -> Reply:
-        template = self._recorded('aggregates', question.microversion).body['aggregates'][0]
-        has_uuid = question.microversion >= (2, 41)
+    def _aggregates(self, request: _FakeRequest) -> Reply:
+        template = self._recorded('aggregates', request.microversion).body['aggregates'][0]
+        has_uuid = request.microversion >= (2, 41)
         shown = [
             template
             | {'id': number, 'name': aggregate.name, 'hosts': [*aggregate.hosts]}
@@ -482,36 +477,36 @@ class FakeNova:
             found.setdefault(server.host, []).append(item)
         return found
 
-    def _servers(self, question: _Question) -> Reply:
-        is_admin = question.user == 'admin'
-        if 'all_tenants' in question.query and not is_admin:
+    def _servers(self, request: _FakeRequest) -> Reply:
+        is_admin = request.user == 'admin'
+        if 'all_tenants' in request.query and not is_admin:
             return snapshot_answer('servers, not allowed')
-        project = question.query.get('project_id')
-        if 'all_tenants' not in question.query:
-            project = f'{question.user}-project'
-        statuses = question.query.get('status', '').split(',')
-        is_deleted = 'deleted' in question.query
+        project = request.query.get('project_id')
+        if 'all_tenants' not in request.query:
+            project = f'{request.user}-project'
+        statuses = request.query.get('status', '').split(',')
+        is_deleted = 'deleted' in request.query
         found = [
             item
             for item in self.servers
             if project in (None, item.project)
             and (statuses == [''] or item.status in statuses)
             and is_deleted == (item.status == 'SOFT_DELETED')
-            and question.query.get('uuid') in (None, item.id)
+            and request.query.get('uuid') in (None, item.id)
         ]
         shown = [_of_server(server, is_admin) for server in found]
-        return self._page('servers', '/servers/detail', question, shown)
+        return self._page('servers', '/servers/detail', request, shown)
 
-    def _server(self, question: _Question) -> Reply:
-        is_admin, own = question.user == 'admin', f'{question.user}-project'
+    def _server(self, request: _FakeRequest) -> Reply:
+        is_admin, own = request.user == 'admin', f'{request.user}-project'
         for server in self.servers:
-            if server.id == question.found[0] and (is_admin or server.project == own):
+            if server.id == request.found[0] and (is_admin or server.project == own):
                 return Reply(200, {'server': _of_server(server, is_admin)})
         return Reply(404, {'itemNotFound': {'code': 404, 'message': 'No such server.'}})
 
-    def _migrations(self, question: _Question) -> Reply:
-        """The newest first, in pages where the microversion has them."""
-        query = question.query
+    def _migrations(self, request: _FakeRequest) -> Reply:
+        """Return the migrations, newest first, with pages from 2.59 on."""
+        query = request.query
         shown = [
             {'id': number, 'uuid': f'migration-{number}', 'instance_uuid': item.server}
             | {'source_compute': item.source, 'dest_compute': item.destination}
@@ -520,28 +515,30 @@ class FakeNova:
             for number, item in enumerate(self.migrations)
             if query.get('status') in (None, item.status)
         ]
-        assert 'project_id' not in query, 'it is that of who started a migration'
-        if question.microversion < (2, 59):
+        assert 'project_id' not in query, 'it is the project of the user who started a migration'
+        if request.microversion < (2, 59):
             assert 'limit' not in query
             return Reply(200, {'migrations': shown})
-        return self._page('migrations', '/os-migrations', question, shown)
+        return self._page('migrations', '/os-migrations', request, shown)
 
-    def _page(self, key: str, path: str, question: _Question, items: list[dict[str, Any]]) -> Reply:
-        """A page by limit and marker; a full one has a link to the next."""
+    def _page(
+        self, key: str, path: str, request: _FakeRequest, items: list[dict[str, Any]]
+    ) -> Reply:
+        """Return a page by limit and marker; a full page has a link to the next."""
         ids = [str(item['id']) for item in items]
-        marker = question.query.get('marker')
+        marker = request.query.get('marker')
         start = 1 + ids.index(marker) if marker else 0
-        limit = min(int(question.query.get('limit', 0)) or self.longest_page, self.longest_page)
+        limit = min(int(request.query.get('limit', 0)) or self.longest_page, self.longest_page)
         body: dict[str, Any] = {key: items[start : start + limit]}
         if len(body[key]) == limit:
-            query = urlencode({**question.query, 'limit': limit, 'marker': body[key][-1]['id']})
+            query = urlencode({**request.query, 'limit': limit, 'marker': body[key][-1]['id']})
             body[f'{key}_links'] = [{'rel': 'next', 'href': f'{self.url}{path}?{query}'}]
         return Reply(200, body)
 
-    # -- what the answers are made of
+    # -- recorded responses
 
     def _recorded(self, name: str, asked: Microversion, *replace: tuple[str, str]) -> Reply:
-        """A fresh copy of an answer at the nearest microversion that is not newer."""
+        """Return a copy of a response at the nearest microversion that is not newer."""
         answer = recordings()[_nearest(asked)][name]
         reply = Reply(answer['status'], copy.deepcopy(answer['body']))
         return _reworded(reply, dict(replace)) if replace else reply
@@ -554,7 +551,7 @@ class FakeNova:
         return next((group for group in self.groups if group['id'] == group_id), None)
 
     def _shown(self, group_id: str, asked: Microversion) -> dict[str, Any]:
-        """A group with the keys that Nova shows at this microversion."""
+        """Return a group with the keys of this microversion."""
         group = self._group(group_id)
         assert group is not None
         known = {**group, 'policies': [group['policy']]}
@@ -563,7 +560,7 @@ class FakeNova:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _FakeRequest:
     user: str
     microversion: Microversion
     query: Mapping[str, str]
@@ -593,7 +590,7 @@ _ROUTES = (
 )
 
 
-#: What the limits call the quotas, and their use.
+#: The names of limit and usage of each quota in the limits.
 _QUOTAS = {
     'instances': ('maxTotalInstances', 'totalInstancesUsed'),
     'cores': ('maxTotalCores', 'totalCoresUsed'),
@@ -602,7 +599,7 @@ _QUOTAS = {
     'server_group_members': ('maxServerGroupMembers', ''),
 }
 _NO_HYPERVISOR = Reply(404, {'itemNotFound': {'code': 404, 'message': 'No such hypervisor.'}})
-#: What a plain user may not ask.
+#: The responses for administrators only.
 _ADMINISTRATORS = ('_services', '_hypervisors', '_aggregates', '_migrations')
 
 
@@ -611,7 +608,7 @@ def _nearest(asked: Microversion) -> Microversion:
 
 
 def _reworded(reply: Reply, words: Mapping[str, str]) -> Reply:
-    """An answer whose words are about something else."""
+    """Return a response with replaced words."""
     text = json.dumps(reply.body)
     for old, new in words.items():
         text = text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])
@@ -622,13 +619,13 @@ _snapshot_record = cache(snapshot_record.load)
 
 
 def snapshot_answer(name: str) -> Reply:
-    """A fresh copy of what was recorded for the snapshot."""
+    """Return a copy of a response recorded for the snapshot."""
     answer = _snapshot_record()[name]
     return Reply(answer['status'], copy.deepcopy(answer['body']))
 
 
 def _of_server(server: FakeServer, is_admin: bool) -> dict[str, Any]:
-    """Return a server as Nova shows it to such a user."""
+    """Return a server as Nova shows it to this user."""
     name = 'servers' if is_admin else 'servers of the project'
     template: dict[str, Any] = snapshot_answer(name).body['servers'][0]
     own = {'id': server.id, 'hostId': server.host_id, 'user_id': server.user}
@@ -637,7 +634,7 @@ def _of_server(server: FakeServer, is_admin: bool) -> dict[str, Any]:
 
 
 def _of_host(host: FakeHost, template: Mapping[str, Any]) -> dict[str, Any]:
-    """The kind and the size of a hypervisor, in a record that shows them."""
+    """Return the type and the size of a hypervisor, if the record has them."""
     own = {
         'hypervisor_type': host.kind,
         'vcpus': host.vcpus,
@@ -648,5 +645,5 @@ def _of_host(host: FakeHost, template: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _numbered(like: int | str, number: int) -> int | str:
-    """An id of the same kind as a recorded one."""
+    """Return an id of the same type as a recorded one."""
     return number + 1 if isinstance(like, int) else f'11111111-0000-4000-8000-{number:012x}'

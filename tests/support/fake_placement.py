@@ -1,10 +1,9 @@
-"""A Placement that keeps providers in a list and answers with recorded bodies. It does no I/O.
+"""Simulate a Placement with a list of providers, without I/O.
 
-It knows what a snapshot asks: unit queries, trees, sharing providers, required traits, those that a
-root must not have, a limit, one tree, the aggregates of roots, and an answer that is cut. Numbered
-groups are passed over.
-``tests/functional/test_snapshot`` holds it against the real Placement. A request that the real one
-would refuse, or answer without trees, is a mistake of the code under test, and fails at once.
+It supports the queries of a snapshot: trees, sharing providers, required traits, forbidden traits
+of roots, a limit, one tree, aggregates of roots, and truncated answers. Numbered request groups are
+ignored. ``tests/functional/test_snapshot`` compares it with the real Placement. A request that the
+real one would reject or answer without trees fails at once.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 
 @dataclass(frozen=True)
 class FakeProvider:
-    """A resource provider; ``resources`` are capacity and use by class.
+    """A resource provider; ``resources`` are capacity and usage by class.
 
-    ``shares_with`` are the roots that share an aggregate with it; it is no part of their trees, and
-    has the trait of a sharing provider.
+    ``shares_with`` are the roots in an aggregate of this sharing provider.
     """
 
     uuid: str
@@ -38,7 +36,7 @@ class FakeProvider:
     shares_with: tuple[str, ...] = ()
 
     def has(self, name: str, amount: int) -> bool:
-        """Is there so much left?"""
+        """Return whether this amount is free."""
         capacity, used = self.resources.get(name, (0, 0))
         return used + amount <= capacity
 
@@ -47,8 +45,8 @@ class FakeProvider:
 class FakePlacement:
     """All providers; ``cut`` is Placement's max_allocation_candidates.
 
-    It mirrors the aggregates of ``nova``, except those of the hosts in ``lost``, and has the hosts
-    of ``stale`` in aggregates from which Nova has removed them.
+    It mirrors the aggregates of ``nova``, except those of the hosts in ``lost``. The hosts in
+    ``stale`` are in aggregates from which Nova has removed them.
     """
 
     providers: list[FakeProvider] = field(default_factory=list)
@@ -61,7 +59,7 @@ class FakePlacement:
 
     @classmethod
     def of(cls, nova: FakeNova, used: Mapping[str, Amounts] | None = None) -> FakePlacement:
-        """A provider for each host of a Nova; ``used`` replaces resources by the host's name."""
+        """Return a provider for each host of a Nova; ``used`` replaces resources by host name."""
         own = used or {}
         return cls(
             [
@@ -78,7 +76,7 @@ class FakePlacement:
     def send(
         self, user: str, path: str, microversion: str | None, query: Sequence[tuple[str, str]]
     ) -> Reply:
-        """Answer one GET."""
+        """Answer a GET request."""
         if path == '/':
             reply = snapshot_answer('placement version')
             reply.body['versions'][0]['max_version'] = self.newest
@@ -118,7 +116,7 @@ class FakePlacement:
             by_root.setdefault(self._root(provider), []).append(provider)
         sharing = [item for tree in by_root.values() for item in tree if SHARING in item.traits]
         requests: dict[frozenset[tuple[str, str]], dict[str, Any]] = {}
-        seen: dict[str, FakeProvider] = {}
+        used: dict[str, FakeProvider] = {}
         for root, tree in by_root.items():
             own = next(each for each in tree if each.uuid == root)
             is_asked = root in trees and forbidden.isdisjoint(own.traits)
@@ -137,8 +135,8 @@ class FakePlacement:
                 taken = ((name, item.uuid) for name, item in zip(wanted, chosen, strict=True))
                 requests[frozenset(taken)] = {'allocations': allocations}
                 for provider in chosen:
-                    seen |= {item.uuid: item for item in by_root[self._root(provider)]}
-        summaries = {uuid: self._summary(provider) for uuid, provider in seen.items()}
+                    used |= {item.uuid: item for item in by_root[self._root(provider)]}
+        summaries = {uuid: self._summary(provider) for uuid, provider in used.items()}
         body = {'allocation_requests': [*requests.values()], 'provider_summaries': summaries}
         return Reply(200, body)
 
@@ -179,7 +177,7 @@ class FakePlacement:
         return Reply(200, {'resource_providers': shown})
 
     def _places(self, member_of: Iterable[str]) -> Iterator[tuple[bool, set[str]]]:
-        """Whether a root must be one of these, or none of them."""
+        """Yield names of roots, and whether a root must be one of them or none."""
         for each in member_of:
             value = each.removeprefix('!').removeprefix('in:')
             yield not each.startswith('!'), self._members(f'in:{value}')
@@ -207,7 +205,7 @@ def _whole(host: FakeHost) -> Amounts:
 def _choices(
     wanted: Mapping[str, int], usable: Iterable[FakeProvider]
 ) -> Iterator[tuple[FakeProvider, ...]]:
-    """Every way to take each class from one provider."""
+    """Return every way to take each class from one provider."""
     return itertools.product(
         *([item for item in usable if item.has(*asked)] for asked in wanted.items())
     )

@@ -16,7 +16,7 @@ _SHOWN = 40
 def hold(section: str, name: str, found: int | Iterable[object], advice: str) -> None:
     """Fail if the number is above its limit.
 
-    :param found: the number, or the things that are counted; the failure lists them.
+    :param found: the number, or the counted objects, which the failure lists.
     """
     things = () if isinstance(found, int) else tuple(found)
     number = found if isinstance(found, int) else len(things)

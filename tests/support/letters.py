@@ -1,7 +1,6 @@
-"""Letters for the UUIDs of aggregates, so that a row can be read: U, V, W, X, Y, and aggA to aggF.
+"""Abbreviate the UUIDs of aggregates in rows: U, V, W, X, Y, and aggA to aggF.
 
-Shapes: ``expand('in:U,!aggA')`` has the UUIDs in place of the letters; ``contract`` is the way
-back, for messages.
+Shapes: ``expand('in:U,!aggA')`` replaces the letters by UUIDs, ``contract`` does the reverse.
 """
 
 import re
@@ -31,7 +30,7 @@ def expand(value: Any) -> Any:
 
 
 def contract(text: str) -> str:
-    """Replace the UUIDs in a text."""
+    """Replace the UUIDs in a text by letters."""
     for letter, uuid in UUIDS.items():
         text = text.replace(uuid, letter)
     return text

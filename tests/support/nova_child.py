@@ -1,7 +1,7 @@
-"""A real Nova's validators in a process of their own: Senlin's options and Nova's have one name.
+"""Answer questions about a real Nova's validators in a separate process.
 
-A line of JSON comes in for each question: the name of a function below, and its arguments; a line
-of JSON goes out with the answer.
+Senlin and Nova share option names. Each line of input is a JSON list: the name of a function below,
+and its arguments. Each line of output is the JSON result.
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import cache
 
 from nova.api.validation.extra_specs import aggregate_instance_extra_specs as in_tree
 
-#: Nova's own of the name that this project's takes the place of.
+#: Nova's own validator with the name that ours replaces.
 REPLACED = {each.name: each for each in in_tree.EXTRA_SPEC_VALIDATORS}
 
 from nova.api.validation.extra_specs import validators as nova  # noqa: E402
@@ -21,27 +21,27 @@ from senlin_affinity.extra_specs.base import ExtraSpecValidator  # noqa: E402
 from senlin_affinity.extra_specs.registry import Plugin, Registry, installed  # noqa: E402
 from senlin_affinity.plugins.nova import extra_specs  # noqa: E402
 
-#: Nova's validators as they are loaded, with what this project adds; and Nova's own alone.
+#: Nova's validators and namespaces, with the additions of this project.
 LOADED, NAMESPACES = dict(nova.VALIDATORS), set(nova.NAMESPACES)
 OURS = [name for name in LOADED if isinstance(LOADED[name], extra_specs.NovaValidator)]
 
 
 def takes(name, value):
-    """Does Nova, without what this project adds, take this value?"""
-    return asked(lambda: nova.validate(name, value)) is None
+    """Return whether Nova, without our additions, accepts this value."""
+    return error_of(lambda: nova.validate(name, value)) is None
 
 
 def takes_loaded(name, value):
-    """Nova's words against this value, with what this project adds; None: it takes it."""
+    """Return the error of Nova with our additions, or None if it accepts the value."""
     nova.VALIDATORS, nova.NAMESPACES = LOADED, NAMESPACES
     try:
-        return asked(lambda: nova.validate(name, value))
+        return error_of(lambda: nova.validate(name, value))
     finally:
-        leave_alone()
+        remove_additions()
 
 
 def limits():
-    """The values that Nova's validators name, for each: enums, and the numbers around limits."""
+    """Return the values in the enums and around the limits of each validator."""
     found = {}
     for name, validator in nova.VALIDATORS.items():
         value = validator.value
@@ -53,12 +53,12 @@ def limits():
 
 
 def added():
-    """What this project adds to Nova."""
+    """Return the names that this project adds to Nova."""
     return OURS
 
 
 def converted(name, value):
-    """Does Nova's validator of this name take this value once it is converted?"""
+    """Return whether Nova's validator of this name accepts this value after its conversion."""
     return nova_converted().find(name).complaint(value) is None
 
 
@@ -69,7 +69,7 @@ def nova_converted():
 
 
 def shadowed():
-    """What Nova's own group defines in vain; and what it adds."""
+    """Return the names in Nova's own group that have no effect, and the added ones."""
     registry = installed(with_nova=True)
     return [each.name for _, each in registry.shadowed], [each.name for each in registry.added]
 
@@ -80,7 +80,7 @@ def even(number):
 
 
 def with_a_package(name, value):
-    """As takes_loaded, with a package that defines ``hw:even.{num}{x}``."""
+    """Return the result of ``takes_loaded`` with a package that defines ``hw:even.{num}{x}``."""
     definition = ExtraSpecValidator(
         'hw:even.{num}{x}', 'Even.', {'type': int, 'min': 2}, check=even,
         parameters=[{'name': 'num', 'type': int}, {'name': 'x', 'pattern': 'p|q'}],
@@ -89,12 +89,12 @@ def with_a_package(name, value):
     extra_specs.installed = lambda: registry
     nova.VALIDATORS = LOADED | {each.name: each for each in extra_specs.register()}
     try:
-        return asked(lambda: nova.validate(name, value))
+        return error_of(lambda: nova.validate(name, value))
     finally:
-        leave_alone()
+        remove_additions()
 
 
-def asked(question):
+def error_of(question):
     try:
         question()
     except ValidationError as error:
@@ -102,15 +102,15 @@ def asked(question):
     return None
 
 
-def leave_alone():
+def remove_additions():
     nova.VALIDATORS = {name: each for name, each in LOADED.items() if name not in OURS} | REPLACED
     nova.NAMESPACES = NAMESPACES - {'reservation'}
 
 
 def main():
-    # Nova has 525 patterns and Python keeps 512: each call compiles all of them, which takes 25 ms.
+    # Python caches 512 patterns, and Nova has 525: each call would compile all of them in 25 ms.
     re._MAXCACHE = 4096
-    leave_alone()
+    remove_additions()
     for line in sys.stdin:
         function, *arguments = json.loads(line)
         print(json.dumps(globals()[function](*arguments)), flush=True)  # noqa: T201

@@ -1,7 +1,7 @@
-"""Nova's own code in a child process: what it makes of a flavor, and what its filters say.
+"""Run Nova's own code in a child process, as the oracle for flavors, filters and queries.
 
-Nova and Senlin share one global configuration, so neither is imported into the tests. The child
-ends when its input does.
+Nova and Senlin share one global configuration, so the tests import neither. The child ends with its
+input.
 
 Shapes (JSON, one line each)::
 
@@ -9,26 +9,26 @@ Shapes (JSON, one line each)::
         -> {"amounts": {"VCPU": 1}, "required": [], "forbidden": [], "is_numa": false}
         or {"refused": "..."}
     {"ask": "filters"} -> ["AllHostsFilter", ...]
-    {"ask": "attributes"} -> ["host", ...], what nova-scheduler knows of a host
+    {"ask": "attributes"} -> ["host", ...], the attributes of a host in nova-scheduler
     {"ask": "passes", "filter": "ComputeCapabilitiesFilter", "flavor": {...}, "image": {...},
      "group": {"policy": "anti-affinity", "rules": {}, "members": [], "hosts": [], "here": []}}
-        -> true; null where nova-api would have refused the request
+        -> true; null if nova-api would reject the request
     {"ask": "passing", "filters": ["NumInstancesFilter"], "options": {"max_instances_per_host": 3},
      "hosts": [{"name": "cmp-1", "servers": 2, "aggregates": [{"ssd": "true"}]}],
      "flavor": {...}, "project": "p1", "image": {"id": "i1", "properties": {"os_distro": "sles"}}}
-        -> ["cmp-1"], the hosts that all of these filters let through, as a scheduler with these
-        options of [filter_scheduler] would have it; null where nova-api would refuse the image
+        -> ["cmp-1"], the hosts that pass all of these filters with these options of
+        [filter_scheduler]; null if nova-api would reject the image
     {"ask": "destination", "aggregates": {"<uuid>": {"filter_tenant_id": "p1"}}, "project": "p1",
      "options": ["limit_tenants_to_placement_aggregate"]}     also: flavor, image, zone, forced
-        -> {"required": [["<uuid>"]], "forbidden": []}, what the request filters ask of Placement in
-        a cloud with these aggregates (in a database in memory), or {"refused": "No hosts ..."}
+        -> {"required": [["<uuid>"]], "forbidden": []}, the aggregates that the request filters add
+        in a cloud with these aggregates (a database in memory), or {"refused": "No hosts ..."}
     {"ask": "queries", "flavor": {...}, "image": {...}, "disk_format": "raw", "aggregates": {...},
      "project": "p1", "zone": "az1", "options": ["workarounds.disable_fallback_pcpu_query"],
      "prefix": "reservation:"}      of both options of our own request filter
-        -> ["resources=VCPU%3A1...", ...], all that is asked of Placement, or {"refused": "..."}
+        -> ["resources=VCPU%3A1...", ...], all queries to Placement, or {"refused": "..."}
 
-The host that the filters look at is the worst one: it has nothing, supports nothing, is overloaded,
-and its aggregates are for others.
+The filters check the most unsuitable host: it has no resources, supports nothing, is overloaded,
+and its aggregates are for other tenants.
 """
 
 import functools
@@ -41,7 +41,7 @@ import threading
 import traceback
 
 PROJECT, HOST = 'project', 'cmp-1'
-#: Seconds for the first answer; importing Nova takes one or two.
+#: Seconds for the first answer; the import of Nova takes one or two.
 PATIENCE = 60
 OPTIONS = (
     'enable_isolated_aggregate_filtering',
@@ -57,7 +57,7 @@ QUERY_OPTIONS = (
 
 
 class Judge:
-    """The child, for the tests."""
+    """The connection of a test to the child."""
 
     def __init__(self):
         command = [sys.executable, '-W', 'ignore', '-m', 'tests.support.nova_judge']
@@ -85,7 +85,7 @@ class Judge:
             line = self._child.stdout.readline()
         finally:
             timer.cancel()
-        assert line, 'the judge has gone'
+        assert line, 'the child process ended'
         answer = json.loads(line)
         assert not isinstance(answer, dict) or 'failed' not in answer, answer['failed']
         return answer
@@ -128,7 +128,7 @@ def demand(given):
         request = ResourceRequest.from_request_spec(spec)
         topology = hardware.numa_get_constraints(spec.flavor, spec.image)
     except exception.NovaException as error:
-        # nova-api would have answered 400.
+        # nova-api would respond with 400.
         return {'refused': str(error)}
     groups = request._rg_by_id.values()
     return {
@@ -249,7 +249,7 @@ def _database():
 
 
 def _put(context, aggregates):
-    """These aggregates in place of all that were there."""
+    """Replace all aggregates in the database."""
     from nova.db.api import api, models
 
     with api.context_manager.writer.using(context):
@@ -330,7 +330,7 @@ def queries(given):
         spec.requested_networks = objects.NetworkRequestList(objects=[])
         spec.request_level_params = objects.RequestLevelParams()
         for ask in request_filter.ALL_REQUEST_FILTERS:
-            # This one looks for the services of all cells; what it adds changes no answer.
+            # This filter needs the services of all cells; its result changes no answer.
             if ask is not request_filter.owner_nova_filter:
                 ask(context, spec)
         both = [utils.resources_from_request_spec(context, spec, None)]
@@ -343,7 +343,7 @@ def queries(given):
             )
     except exception.NovaException as error:
         return {'refused': str(error)}
-    # Without the limit, of which our own requests have another.
+    # Without the limit, which differs in our own requests.
     whole = [each.to_querystring().split('&') for each in both]
     return ['&'.join(part for part in each if not part.startswith('limit=')) for each in whole]
 

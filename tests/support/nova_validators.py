@@ -1,6 +1,6 @@
-"""The real Nova's validators as a judge of ours, and where the two differ on purpose.
+"""Compare our validators with those of the real Nova, except for listed differences.
 
-Nova's patterns are exponential: a value that is given to it must be short (D4-08).
+Nova's patterns take exponential time, so values for it must be short (D4-08).
 """
 
 import itertools
@@ -18,14 +18,14 @@ from senlin_affinity.extra_specs.registry import Registry
 from senlin_affinity.model.errors import InvalidExtraSpec
 
 REGISTRY = Registry()
-#: What this project defines besides, and adds to a Nova in which it is installed.
+#: The names that this project adds to Nova.
 OURS = ('force_metadata_check', 'reservation:{id}')
 FAMILIES = sorted(each.name for each in REGISTRY.own if each.name not in OURS)
 SHORT = 12
 
 
 class Nova:
-    """The functions of ``tests/support/nova_child.py``, answered by that process."""
+    """A proxy for the functions of ``tests/support/nova_child.py`` in its process."""
 
     def __init__(self, process):
         self.process = process
@@ -48,7 +48,7 @@ def nova():
         process.stdin.close()
 
 
-def we_take(name, value):
+def is_accepted(name, value):
     try:
         validate(name, value, 'strict', REGISTRY)
     except InvalidExtraSpec:
@@ -57,7 +57,7 @@ def we_take(name, value):
 
 
 def difference(name, value):
-    """The id of the rule by which we may refuse what Nova takes; None: the same verdict."""
+    """Return the id of the listed difference, or None if both must agree."""
     namespace, colon, key = name.partition(':')
     if name == 'force_metadata_check' or re.fullmatch('reservation:.+', name):
         return 'RX-05'
@@ -72,7 +72,7 @@ def difference(name, value):
     return None
 
 
-#: Those that Nova knows.
+#: The namespaces of Nova.
 NAMESPACE = re.compile(
     'accel|aggregate_instance_extra_specs|capabilities|hw|hw_rng|hw_video|os|pci_passthrough|quota|'
     '(resources|trait)[a-zA-Z0-9_-]{0,64}|vmware'
@@ -80,15 +80,15 @@ NAMESPACE = re.compile(
 
 
 def check(nova, name, value):
-    """The same verdict, or a difference that is listed; its id."""
+    """Check that both agree or differ as listed, and return the id of the difference."""
     found = difference(name, value)
     if found is None:
-        assert we_take(name, value) is nova.takes(name, value), (name, value)
+        assert is_accepted(name, value) is nova.takes(name, value), (name, value)
     elif found == 'RX-05':
         is_taken = name != 'force_metadata_check' or nova.takes('hw:boot_menu', value)
-        assert we_take(name, value) is is_taken
+        assert is_accepted(name, value) is is_taken
     else:
-        assert not we_take(name, value), (found, name, value)
+        assert not is_accepted(name, value), (found, name, value)
     return found
 
 
@@ -104,7 +104,7 @@ WRONG_FILLERS = ('', 'é', '-', 'x' * 65, '\n', ':', '::a', 'a.b', 'gpu')
 
 
 def names(family, fillers=FILLERS):
-    """Names that belong to a family, which is named by its template."""
+    """Yield names that match a template."""
     parameters = re.findall(r'{(\w+)}', family)
     for values in itertools.product(*(fillers[parameter] for parameter in parameters)):
         name = family
@@ -114,7 +114,7 @@ def names(family, fillers=FILLERS):
 
 
 def near_misses(name):
-    """What a person may write in its place."""
+    """Yield similar names that a person may write by mistake."""
     yield from (name.upper(), name.lower(), name.capitalize(), f' {name}', f'{name} ', f'{name}\n')
     yield from (name.replace('.', 'X'), name.replace(':', '.'), name.replace('_', '-'))
     yield from (name[1:], name[:-1], f'{name}s', name.partition(':')[2], f'{name}:', f'x{name}')
@@ -130,13 +130,13 @@ EDGES = (
 
 
 def values(nova, family):
-    """Values around what the validator of Nova's says."""
+    """Yield values near the limits of Nova's validator."""
     yield from EDGES
     for word in nova.words[family]:
         yield from (word, word.upper(), f'{word} ', word[1:], word + word)
 
 
-#: Values of few letters, so that those that nearly match are frequent.
+#: Values of few characters, so that many nearly match.
 VALUES = st.one_of(
     st.text('0123-,^', max_size=SHORT),
     st.text('a0:, -', max_size=SHORT),
@@ -155,7 +155,7 @@ def spellings(family):
 
 
 NAMES = st.one_of(
-    # By their place: what fails is shown without the list of all of them.
+    # By index, so that a failure does not print the whole list.
     st.integers(0, len(FAMILIES) - 1).flatmap(
         lambda place: st.sampled_from(spellings(FAMILIES[place]))
     ),

@@ -1,6 +1,6 @@
-"""Run the ``openstack`` commands on the page of reservations by openstacksdk.
+"""Carry out the ``openstack`` commands on the page of reservations with openstacksdk.
 
-Run as ``python -m tests.support.openstack_client``; ``on_path`` makes it a command of this name.
+Run it with ``python -m tests.support.openstack_client``; ``on_path`` installs it as ``openstack``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def on_path(folder: Path) -> dict[str, str]:
-    """A folder with the command in it; the environment in which a shell finds it."""
+    """Create the command in a folder, and return an environment in which a shell finds it."""
     command = folder / 'openstack'
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -W ignore -m {__name__} "$@"\n')
     command.chmod(0o700)
@@ -29,7 +29,7 @@ def on_path(folder: Path) -> dict[str, str]:
 
 
 def main(words: Sequence[str]) -> None:
-    """Carry one command out, as the cloud of the environment."""
+    """Run one command with the cloud of the environment."""
     cloud = openstack.connect()
     placement, compute = cloud.placement, cloud.compute
     placement.default_microversion = os.environ.get('OS_PLACEMENT_API_VERSION')

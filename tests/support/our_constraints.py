@@ -1,4 +1,4 @@
-"""Our constraints in the order of their reasons, without other packages; their remedies."""
+"""List our constraints in the order of their reasons, and the codes of their remedies."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""Installs a package of the manual as its reader does, into a folder of its own."""
+"""Install an example package of the manual into a separate folder."""
 
 import shutil
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 
 def install(example, tmp_path_factory):
-    """The folder in which the package is installed, alone."""
+    """Install only the package, and return its folder."""
     source, target = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('target')
     shutil.copytree(example, source / 'package')
     options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', target]

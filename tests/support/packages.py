@@ -1,4 +1,4 @@
-"""Installed packages with extra spec validators, as stevedore finds them."""
+"""Simulate installed packages with extra spec validators."""
 
 import sys
 from functools import cache
@@ -13,7 +13,7 @@ from senlin_affinity.extra_specs import registry
 
 @pytest.fixture
 def install(monkeypatch):
-    """``install('acme', VALIDATORS)``: the only packages; the process has read none of them."""
+    """Return a function that installs a package, e.g. ``install('acme', VALIDATORS)``."""
     groups = {group: [] for group in (*registry.GROUPS, registry.NOVA_GROUP, registry.READERS)}
     monkeypatch.setattr(ExtensionManager, 'ENTRY_POINT_CACHE', groups)
     monkeypatch.setattr(registry, '_kept', cache(registry._kept.__wrapped__))

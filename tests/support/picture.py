@@ -1,4 +1,4 @@
-"""Providers as rows write them, and the picture of document 001.
+"""Convert the providers of rows, and define the forest of document 001.
 
 Shapes: ``{'cn1': {'aggregates': ['aggA']}, 'numa1': {'parent': 'cn1'}, 'ss1': {'sharing': True}}``
 """
@@ -22,7 +22,7 @@ PICTURE = {
 
 
 def providers(written: Mapping[str, Any] = PICTURE) -> list[Provider]:
-    """The providers, with their names as UUIDs."""
+    """Return the providers, with their names as UUIDs."""
     return [
         Provider(
             name,

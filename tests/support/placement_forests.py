@@ -1,7 +1,7 @@
-"""Questions to the real Placement, and what ``provider_tree`` answers to the same.
+"""Compare ``provider_tree`` with the real Placement.
 
-Shapes: a question is the values of an expression and a way to ask: without a suffix, with one, or
-as a listing, which judges by direct membership as a group with a suffix does (Q1-1).
+Shapes: a question is the values of an expression and a way to query: without a suffix, with one, or
+as a listing, which uses direct membership like a group with a suffix (Q1-1).
 """
 
 from hypothesis import strategies as st
@@ -12,13 +12,13 @@ from senlin_affinity.nova.provider_tree import admitted
 from tests.property.expressions import EXPRESSIONS
 from tests.support.placement_judge import NoAnswer
 
-#: Only the expression is judged then, and not what it leaves.
+#: A class without inventory, so that only the validity of the expression matters.
 NOBODY_HAS = 'VCPU:1'
 QUESTIONS = st.tuples(EXPRESSIONS, st.sampled_from(['', '_word', '1', 'listing']))
 
 
 def outlives(forest, member_of):
-    """Nested and sharing, not forbidden, but below a root that is: the judge fails on these."""
+    """Yield nested sharing providers below a forbidden root, for which the judge fails."""
     parents = {each.uuid: each.parent for each in forest}
     aggregates = {each.uuid: each.aggregates for each in forest}
     for each in forest:
@@ -31,24 +31,24 @@ def outlives(forest, member_of):
 
 
 def left(judge, forest, values, suffix):
-    """The judge's answer; where it fails, that of everybody for itself."""
+    """Return the judge's answer; if it fails, combine the answers for single providers."""
     try:
         return judge.left(values, suffix)
     except NoAnswer:
         assert not suffix
-    odd = set(outlives(forest, MemberOf.parse(values)))
-    assert odd
-    names = [each.uuid for each in forest if each.uuid not in odd]
+    failing = set(outlives(forest, MemberOf.parse(values)))
+    assert failing
+    names = [each.uuid for each in forest if each.uuid not in failing]
     return set().union(*(judge.left(values, own=name) for name in names))
 
 
 def check_forest(judge, forest, questions):
-    """The judge's answers to all questions (values and way), in our words and in its own."""
+    """Compare the answers to all questions, both as written and in canonical form."""
     judge.build(forest)
     for number, (values, way) in enumerate(questions):
         member_of = MemberOf.parse(values)
         expected = admitted(forest, member_of, suffixed=way != '')
-        # What was written, or what we write of it, in turns: both must find the same.
+        # Alternate between the original and the canonical form.
         written = member_of.to_query() if number % 2 else values
         if way == 'listing':
             assert judge.listed(written) == expected, written
@@ -57,7 +57,7 @@ def check_forest(judge, forest, questions):
 
 
 def check_values(judge, values):
-    """What is an InvalidSpec here is a 400 there, and the reverse."""
+    """Check that Placement returns 400 if and only if we raise InvalidSpec."""
     try:
         MemberOf.parse(values)
     except InvalidSpec:
@@ -67,7 +67,7 @@ def check_values(judge, values):
 
 
 def status(judge, values):
-    """The status of the judge's answer to an expression, whatever forest there is."""
+    """Return the status of the judge's answer to an expression, in any forest."""
     answer = judge.ask('/allocation_candidates', values, resources=NOBODY_HAS)
     assert answer.status_code in (200, 400), answer.text
     return answer.status_code

@@ -1,7 +1,7 @@
-"""The real Placement in this process, the judge of ``member_of``: its WSGI application on SQLite.
+"""Run the real Placement in this process as the oracle for ``member_of``, on SQLite.
 
-The way of the data: a forest of our providers is built in it, a query is sent, and the providers of
-the answer come back, by the names that the forest gave them.
+A test builds a forest of our providers, sends a query, and gets the names of the providers in the
+answer.
 
 Shapes::
 
@@ -10,7 +10,7 @@ Shapes::
     judge.left(['!A'], suffix='_x') == {'numa1'}
     judge.listed(['!A']) == {'numa1'}                      GET /resource_providers
 
-Every provider has some of ``SHARED_CLASS``, and alone some of a class of its own.
+Every provider has inventory of ``SHARED_CLASS`` and of one class that no other provider has.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ import pytest
 
 from senlin_affinity.nova.provider_tree import Provider
 
-#: Forbidden aggregates are from 1.32, suffixes that are words from 1.33, roots from 1.35.
+#: Forbidden aggregates need 1.32, named suffixes 1.33, root_required 1.35.
 MICROVERSION = '1.36'
 SHARED_CLASS = 'CUSTOM_SHARED'
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
@@ -32,11 +32,11 @@ _LARGEST_FOREST = 12
 
 
 class NoAnswer(Exception):
-    """The judge failed: 500."""
+    """The judge failed with a 500."""
 
 
 class Judge:
-    """One forest at a time. Its options are its own, and no environment variable is needed."""
+    """A Placement with one forest at a time; it reads no environment variable."""
 
     def __init__(self) -> None:
         from oslo_config import cfg
@@ -59,13 +59,13 @@ class Judge:
             self._change('PUT', f'/resource_classes/{name}')
 
     def ask(self, path: str, values: Iterable[str], name: str = 'member_of', **more: str) -> Any:
-        """Send a query; the answer, with ``status_code`` and ``json``."""
+        """Send a query, and return the answer with ``status_code`` and ``json``."""
         query = urlencode([*more.items(), *((name, value) for value in values)])
         return self._send('GET', f'{path}?{query}')
 
     @contextlib.contextmanager
     def cutting(self, most: int) -> Iterator[None]:
-        """Cut all answers about candidates (max_allocation_candidates); -1 cuts none."""
+        """Truncate the candidates (max_allocation_candidates); -1: not at all."""
         name, group = 'max_allocation_candidates', 'placement'
         self._options.set_override(name, most, group)
         try:
@@ -74,7 +74,7 @@ class Judge:
             self._options.clear_override(name, group)
 
     def build(self, forest: Sequence[Provider]) -> None:
-        """Replace the forest by this one, in which parents come before their children."""
+        """Replace the forest; parents come before their children."""
         for identity in reversed(self._providers.values()):
             self._change('DELETE', f'/resource_providers/{identity}')
         self._providers = {}
@@ -96,9 +96,9 @@ class Judge:
                 self._change('PUT', f'/resource_providers/{identity}/{part}', body)
 
     def left(self, values: Iterable[str], suffix: str = '', own: str | None = None) -> set[str]:
-        """The providers that answer to a request for the class that all have.
+        """Return the providers with candidates for the class that all have.
 
-        :param own: the name of a provider: ask for the class that only this one has.
+        :param own: the name of a provider whose own class is requested instead.
         """
         number = None if own is None else list(self._providers).index(own)
         resource = SHARED_CLASS if number is None else _own_class(number)
@@ -111,7 +111,7 @@ class Judge:
         return self._named(itertools.chain(*(each['allocations'] for each in requests)))
 
     def listed(self, values: Iterable[str]) -> set[str]:
-        """The providers that a listing with this expression has."""
+        """Return the providers in a listing with this expression."""
         answer = self.ask('/resource_providers', values)
         assert answer.status_code == 200, answer.text
         return self._named(each['uuid'] for each in answer.json['resource_providers'])
@@ -142,5 +142,5 @@ def _own_class(number: int) -> str:
 
 @pytest.fixture(scope='session')
 def judge() -> Judge:
-    """One for the whole session: Placement has one database in a process."""
+    """Return the judge of the session; Placement has one database per process."""
     return Judge()

@@ -1,6 +1,6 @@
-"""What other suites plan with: a request that names no specs, on a snapshot that is at hand.
+"""Plan a request without specs on a given snapshot.
 
-Everybody else asks :mod:`senlin_affinity.api`. Errors: as there.
+Users call :mod:`senlin_affinity.api` instead, which raises the same errors.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def plan(
     *,
     remedies: bool = True,
 ) -> Decision:
-    """Will the request fit, and if not, why? Constraints of None are all that are installed.
+    """Return the decision; the default are all installed constraints.
 
-    :param remedies: whether to look for what would help, which is most of a refusal's cost.
+    :param remedies: whether to search for remedies, most of the cost of a rejection.
     """
     chosen = load_constraints() if constraints is None else constraints
     return planner.plan(request, snapshot, chosen, rules, remedies=remedies)
@@ -39,10 +39,10 @@ def take_snapshot(
     project_id: str | None = None,
     timeout: float | None = None,
 ) -> CloudSnapshot:
-    """The cloud behind an ``openstack.connection.Connection``, as the planner sees it.
+    """Return a snapshot of the cloud behind an ``openstack.connection.Connection``.
 
-    The parameters are those of :func:`senlin_affinity.cloud.snapshot.take`. Where the quotas of the
-    project may not be read, a plan's number is "at most".
+    The parameters are those of :func:`senlin_affinity.cloud.snapshot.take`. If the quotas of the
+    project are forbidden, capacities are "at most".
     """
     from senlin_affinity.cloud import clients, snapshot
 

@@ -1,7 +1,7 @@
-"""Carries remedies out on a real cloud: the lines for an operator word by word, the rest as asked.
+"""Carry out remedies on a real cloud: an operator's commands, and a user's changes of a request.
 
-It shares no code with the package: a line is read as its client would, and becomes an API request;
-what an asker changes comes back as another request.
+It shares no code with the package: a command is parsed like its client would, and becomes an API
+request.
 """
 
 import contextlib
@@ -16,15 +16,15 @@ from senlin_affinity.model.spread import Spread
 from tests.support import waiting
 
 ZONE_HAS_NO_HOST = 'requested availability zone is not available'
-#: The line that sets the traits of a provider, beside those that it has then.
+#: The command that changes some traits of a provider.
 _TRAITS = re.compile(
     r'provider="\$\(openstack resource provider list --name (?P<name>\S+) -f value -c uuid\)" && '
     r'traits="\$\((openstack .* resource provider trait) list "\$provider" -f value -c name\)" && '
     r'\2 set \$\(echo "\$traits" \| sed \'(/\^(?P<removed>\w+)\$/d; )?s/\./--trait &/\'\)'
     r'(?P<added>( --trait \w+)*) "\$provider"'
 )
-#: What an asker changes, by its name in a request.
-_ASKED = ('availability_zone', 'member_of', 'spread')
+#: The fields of a request that a user may change.
+_USER_FIELDS = ('availability_zone', 'member_of', 'spread')
 
 
 class Operator:
@@ -36,13 +36,13 @@ class Operator:
         self._image = cloud.image_id
 
     def carry_out(self, remedy, request: PlacementRequest) -> PlacementRequest:
-        """Make the change; the request that is asked from then on."""
+        """Make the change, and return the resulting request."""
         data = remedy.data
         for line in remedy.commands:
             self.run(line)
         for name in data.get('started_hosts', ()):
             self.set_down(name, False)
-        asked = {name: data[name] for name in _ASKED if name in data}
+        asked = {name: data[name] for name in _USER_FIELDS if name in data}
         for name, value in asked.items():
             asked[name] = tuple(value) if isinstance(value, list) else value
         if 'spread' in asked:
@@ -56,7 +56,7 @@ class Operator:
         return replace(request, **asked)
 
     def run(self, line):
-        """Do what a line says."""
+        """Run a command."""
         if line.startswith('provider='):
             found = _TRAITS.fullmatch(line)
             kept = {*self.traits(found['name'])} - {found['removed']}
@@ -75,7 +75,7 @@ class Operator:
             action = getattr(self, f'_{"_".join(words[:length])}', None)
             if action is not None:
                 return action(*_read(words[length:]))
-        raise AssertionError(f'nobody knows {line}')
+        raise AssertionError(f'unknown command: {line}')
 
     def _compute_service_set(self, options, host, binary):
         (service,) = self.compute.services(host=host, binary=binary)
@@ -83,7 +83,7 @@ class Operator:
         self.compute.enable_service(service, host, binary)
 
     def set_down(self, host, is_down):
-        """Have Nova take a service to be down, or start it."""
+        """Mark a service as down, or start it."""
         (service,) = self.compute.services(host=host, binary='nova-compute')
         self.compute.update_service_forced_down(service, host, 'nova-compute', forced=is_down)
 
@@ -136,14 +136,14 @@ class Operator:
         self.placement.put(path, json=body, **version).raise_for_status()
 
     def traits(self, name):
-        """Those of a host's provider."""
+        """Return the traits of a host's provider."""
         path, version = '/resource_providers', {'microversion': '1.6'}
         known = self.placement.get(path, params={'name': name}, **version).json()
         (found,) = known['resource_providers']
         return self.placement.get(f'{path}/{found["uuid"]}/traits', **version).json()['traits']
 
     def place(self, request, zone=None):
-        """Ask for one server; its id, or None where no host takes it."""
+        """Create one server, and return its id, or None if no host accepts it."""
         body = {'name': 'server', 'flavorRef': request.flavor, 'imageRef': self._image}
         zone = zone or request.availability_zone
         body |= {'networks': 'none'} | ({'availability_zone': zone} if zone else {})
@@ -205,7 +205,7 @@ def restored(cloud, hosts, disabled):
 
 
 def _read(words):
-    """The options of a command, each with its values, and then the names."""
+    """Return the options of a command with their values, and then the names."""
     options, names = {}, []
     words = iter(words)
     for word in words:

@@ -1,16 +1,16 @@
-"""Small clouds, as the rows of the planner's tables draw them.
+"""Build the small clouds of the planner's tables from their rows.
 
 Shapes::
 
-    hosts: {cmp-1: {zone: az-1, free: 4}, cmp-2: {disabled: true}}     null: not known
+    hosts: {cmp-1: {zone: az-1, free: 4}, cmp-2: {disabled: true}}     null: unknown
     hosts: {node-1: {host: cmp-1}, node-2: {host: cmp-1}}              two hypervisors of one host
     group: {policy: anti-affinity, rules: {max_server_per_host: 2}, members: [cmp-1, cmp-1, null]}
     quotas: {instances: [10, 4], cores: [null, 7]}                     limit (null: none) and used
-    flavor: {vcpus: 2, extra_specs: {...}}                             null: not known
+    flavor: {vcpus: 2, extra_specs: {...}}                             null: unknown
     request: {count: 6, availability_zone: az-1, spread: [{by: rack, max_skew: 2}]}
-    request: {image_properties: null}                  not known; else an image that asks nothing
+    request: {image_properties: null}                  unknown; default: an image without any
     pools: {nfs: {DISK_GB: [9, 0]}}                    of hosts with {DISK_GB: {..., pool: nfs}}
-    project: ours                                      whose snapshot it is; a group may have one
+    project: ours                                      of the snapshot; a group may have one
 
 Units: ``free`` is a number of servers of the flavor ``small``, of 1 VCPU, 512 MiB and 1 GB; a host
 has room for 10 of them unless its row says otherwise. A resource is [capacity, used], perhaps with
@@ -53,7 +53,7 @@ def flavor_of(given):
 
 
 def flavors_of(row):
-    """The one that is asked for, and others by their names."""
+    """Return the requested flavor, and others by their names."""
     if row.get('flavor', {}) is None:
         return None
     others = row.get('flavors', {}).items()
@@ -110,9 +110,9 @@ def group_of(given, identity='g'):
 
 
 def granted(asked, given, *, is_whole=True):
-    """The question with Placement's answer to it: [room, certain] of hosts, [] where it has none.
+    """Return the request with Placement's answer: [room, certain] of hosts, [] without a candidate.
 
-    :param given: the hosts by their names, each perhaps with ``grants``.
+    :param given: the hosts by their names, each with optional ``grants``.
     """
     query = candidate_query.query(asked)
     if not any('grants' in (each or {}) for each in given.values()):
@@ -153,7 +153,7 @@ def pools_of(row):
 
 
 def snapshot_of(row):
-    """The cloud of a row. What a row does not name is there, and empty or without a limit."""
+    """Return the cloud of a row; omitted parts are known, and empty or unlimited."""
     group = row.get('group')
     groups = () if group is None else (group_of(group),)
     zones = row.get('availability_zones')
@@ -172,7 +172,7 @@ def snapshot_of(row):
 
 
 def compared_of(row):
-    """Return the sets of aggregates of which Placement was asked: each alone, and of each zone."""
+    """Return the compared sets of aggregates: each one, and those of each zone."""
     aggregates = aggregates_of(row.get('aggregates', {})) or ()
     zones = {each.availability_zone for each in aggregates} - {None}
     of_zones = ([each.uuid for each in aggregates if each.availability_zone == zone]
@@ -181,7 +181,7 @@ def compared_of(row):
 
 
 def request_of(row):
-    """What a row asks for: so many of its flavor, in its group if it has one."""
+    """Return the request of a row, with its group if it has one."""
     given = {'count': 1, 'flavor': 'f', **row.get('request', {})}
     if 'group' in row:
         given.setdefault('server_group', 'g')
@@ -196,14 +196,14 @@ def request_of(row):
 
 
 def rules_of(row):
-    """With all that nova.conf could say told, unless the row has ``untold``."""
+    """Return the rules of a row; every option is specified, unless the row has ``untold``."""
     rules = Rules.of(**row.get('rules', {}))
     keys = (option.key for each in CONSTRAINTS for option in each.options)
     return replace(rules, explicit=frozenset(() if row.get('untold') else (FILTERS, *keys)))
 
 
 class Fence(Constraint):
-    """A rule of nobody's: hosts in aggregates whose names begin with ``fenced`` are not taken."""
+    """A constraint of another package: no host in aggregates whose names begin with ``fenced``."""
 
     name = 'fence'
     order = 50
@@ -224,7 +224,7 @@ class Fence(Constraint):
         return Verdict.skipped('fence.open')
 
 
-#: The rules that the planner's rows are planned with, in the order of their reasons.
+#: The constraints of the planner's rows, in the order of their reasons.
 CONSTRAINTS = tuple(
     sorted(
         (

@@ -23,24 +23,24 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The syntax tree."""
+        """Return the syntax tree."""
         return ast.parse(self.text)
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the syntax tree."""
+        """Return all nodes of the syntax tree."""
         return [*ast.walk(self.tree)]
 
     @cached_property
     def docstrings(self) -> list[ast.Constant]:
-        """The string literals that are statements."""
+        """Return the string literals that are statements."""
         values = [each.value for each in _statements(self.tree) if isinstance(each, ast.Expr)]
         texts = [each for each in values if isinstance(each, ast.Constant)]
         return [each for each in texts if isinstance(each.value, str)]
 
     @cached_property
     def code(self) -> list[str]:
-        """The lines that are neither blank nor part of a docstring; some are comments."""
+        """Return the lines that are neither blank nor part of a docstring; some are comments."""
         hidden = set()
         for each in self.docstrings:
             hidden.update(range(each.lineno, (each.end_lineno or each.lineno) + 1))
@@ -49,12 +49,12 @@ class Source:
 
     @cached_property
     def code_lines(self) -> int:
-        """The number of lines that are neither blank nor part of a comment or a docstring."""
+        """Return the number of lines that are neither blank nor comments nor docstrings."""
         return sum(not line.lstrip().startswith('#') for line in self.code)
 
     @property
     def prose(self) -> str:
-        """Docstrings and comments, in one line."""
+        """Return docstrings and comments in one line."""
         comments = [found[1] for line in self.code if (found := _COMMENT.search(line))]
         texts = [str(each.value) for each in self.docstrings]
         return in_one_line(' '.join(texts + [each.lstrip('#:') for each in comments]))

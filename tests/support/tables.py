@@ -1,4 +1,4 @@
-"""Reads the rule tables: each row of ``tests/cases/<table>.yaml`` is one test, named by the row."""
+"""Read the rule tables: each row of ``tests/cases/<table>.yaml`` is one test."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import yaml
 from senlin_affinity.model import errors
 from senlin_affinity.model.spread import Spread
 
-#: In C where libyaml is: Python's own takes seconds for 400 kB of tables.
+#: Prefer libyaml: the Python loader takes seconds for 400 kB of tables.
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 CASES = Path(__file__).parents[1] / 'cases'
 
@@ -23,7 +23,7 @@ def load(text: str) -> list[dict[str, Any]]:
 
 
 def keep(path: Path, row: dict[str, Any]) -> None:
-    """Append a row to a table of what was found, unless it has one of that name."""
+    """Append a row to a table of findings, unless it has one of that name."""
     known = load(path.read_text(encoding='utf-8')) if path.exists() else []
     if row['name'] not in [each['name'] for each in known]:
         text = yaml.safe_dump([row], sort_keys=False, default_flow_style=None, width=120)
@@ -32,12 +32,12 @@ def keep(path: Path, row: dict[str, Any]) -> None:
 
 
 def rows(table: str) -> list[Any]:
-    """All rows of a table, for ``pytest.mark.parametrize('row', rows(...))``."""
+    """Return all rows of a table for ``pytest.mark.parametrize('row', rows(...))``."""
     return [pytest.param(row, id=row['name']) for row in read(table)]
 
 
 def as_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """The values as a frozen dataclass has them: no list, and a spread for each map in one."""
+    """Return the values with tuples for lists, and a spread for each mapping in a list."""
     return {
         key: tuple(Spread(**each) if isinstance(each, dict) else each for each in value)
         if isinstance(value, list)
@@ -47,14 +47,14 @@ def as_tuples(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def raises(row: dict[str, Any]) -> bool:
-    """Is the row's outcome an error?"""
+    """Return whether the row's outcome is an error."""
     return hasattr(errors, row['outcome'])
 
 
 def check_error(row: dict[str, Any], error: errors.AffinityError) -> None:
-    """The error is the row's: its class, its path if the row has one, and all words of ``says``.
+    """Check the class of the error, its path, and the texts in ``says`` of the row.
 
-    ``message`` is the whole text, with the path.
+    ``message`` is the complete text with the path.
     """
     assert type(error).__name__ == row['outcome'], error
     if 'path' in row:

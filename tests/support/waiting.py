@@ -1,14 +1,14 @@
-"""Waits for a condition, with a deadline: no test sleeps for a time that somebody guessed."""
+"""Wait for a condition with a deadline instead of a fixed time."""
 
 import threading
 import time
 
-#: Seconds between two looks.
+#: Seconds between two checks.
 EVERY = 0.1
 
 
 def ended(call, seconds=60.0):
-    """Call it in a thread of its own, so that what hangs fails a test and not the whole run."""
+    """Call the function in a thread, so that a hanging call fails only this test."""
     answers = []
 
     def work():
@@ -28,7 +28,7 @@ def ended(call, seconds=60.0):
 
 
 def until(view, seconds=30.0, what='the condition'):
-    """Give the first value of ``view()`` that is true."""
+    """Wait until ``view()`` returns a true value, and return it."""
     deadline = time.monotonic() + seconds
     while True:
         value = view()

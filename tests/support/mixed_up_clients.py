@@ -1,6 +1,6 @@
-"""Calls with the wrong eyes: ``make lint`` fails where mypy would let one of them pass.
+"""Contain calls with the wrong client: ``make lint`` fails if mypy accepts one of them.
 
-It is for mypy alone, which must find a mistake in every line that has a comment.
+Only mypy reads this module, and it must find an error in every line with a comment.
 """
 
 from __future__ import annotations
