@@ -1,7 +1,7 @@
-"""What hypothesis generates for document 000: extra specs and metadata, legal and not.
+"""Generate valid and invalid extra specs and metadata for document 000.
 
-An :class:`Expression` is what one side says of a key, before it is written as text, so that the
-laws need not read the text in order to know what it means.
+An :class:`Expression` is the meaning of a value before it is written as text, so that a test need
+not parse the text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SCOPE = 'aggregate_instance_extra_specs:'
 SENTINELS = ('*', '~', '!')
 
 VALUES = ('', '1', '2', '3', 'a', 'b', '* 1')
-#: An operator, and which of the values it accepts, written down by hand.
+#: Operators, and the values that each accepts, written by hand.
 OPERATORS = {
     '>= 2': ('2', '3'),
     '<= 1': ('1',),
@@ -45,7 +45,7 @@ class Expression:
         return ' '.join(f'<or> {word}' for word in self.alternatives)
 
 
-#: What can be an alternative of <or>: one word.
+#: An alternative of <or> is one word.
 WORDS = st.sampled_from([*(value for value in VALUES if value and ' ' not in value), *SENTINELS])
 ALTERNATIVES = st.lists(WORDS, min_size=2, max_size=3, unique=True).map(tuple)
 EXPRESSIONS = st.one_of(
@@ -64,7 +64,7 @@ FORCING = st.sampled_from(
 
 @dataclass(frozen=True)
 class AnAggregate:
-    """The expressions of one aggregate; ``force`` is None where the reserved key is not there."""
+    """The expressions of one aggregate; ``force`` is None without the reserved key."""
 
     says: dict[str, Expression]
     force: str | None = None
@@ -74,7 +74,7 @@ class AnAggregate:
         return self.force in ('True', 'true', '1', 'on')
 
     def of(self, key: str) -> list[Expression]:
-        """What it says of a key, behind the escape scope or not."""
+        """Return the expressions of a key, with and without the escape scope."""
         return [says for name, says in self.says.items() if bare(name) == key]
 
     def metadata(self) -> dict[str, str]:
@@ -89,7 +89,7 @@ AGGREGATES = st.lists(
 
 
 def bare(name: str) -> str:
-    """A key without the escape scope, which is generated once at most."""
+    """Return a key without the escape scope, which is generated at most once."""
     return name.removeprefix(SCOPE)
 
 
@@ -97,7 +97,7 @@ def written(extra_specs: dict[str, Expression]) -> dict[str, str]:
     return {key: str(expression) for key, expression in extra_specs.items()}
 
 
-# --- for the comparison with Nova: no sentinels, nothing forced, no namespace but the scope
+# --- for the comparison with Nova: no sentinels, no forced mode, no namespace but the scope
 
 OPERATOR_WORDS = (
     *('=', '==', '!=', '>=', '<=', 's==', 's!=', 's<', 's<=', 's>', 's>='),

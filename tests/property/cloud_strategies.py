@@ -1,4 +1,4 @@
-"""Clouds and requests that hypothesis generates: small, and all of them known."""
+"""Generate small clouds without unknown parts, and requests."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from senlin_affinity.model.server_group import (
 from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot, Quota
 
 NAMES = ('cmp-1', 'cmp-2', 'cmp-3', 'cmp-4', 'cmp-5')
-#: Every zone has its aggregate: none of them is the default one, to which Nova holds no server.
+#: Every zone has an aggregate; Nova does not enforce the default zone.
 ZONES = ('az-1', 'az-2')
 AGGREGATES = (Aggregate('1', 'one', 'az-1'), Aggregate('2', 'two', 'az-2'))
 TRAITS = ('CUSTOM_A', 'CUSTOM_B')
@@ -83,7 +83,7 @@ QUOTAS = st.fixed_dictionaries(
 
 @st.composite
 def clouds(draw, policies=POLICIES, with_quotas=MOSTLY):
-    """A snapshot, and a request that its names are right for."""
+    """Generate a snapshot, and a request whose names exist in it."""
     found = draw(st.lists(st.sampled_from(NAMES), unique=True, min_size=1))
     built = tuple(draw(hosts(name)) for name in found)
     group = draw(groups(policies) if policies else st.none())
@@ -98,7 +98,7 @@ def clouds(draw, policies=POLICIES, with_quotas=MOSTLY):
 
 @st.composite
 def hidden(draw, snapshot):
-    """The same cloud, of which the caller may see less."""
+    """Generate the same cloud with some parts unknown."""
     changed = {}
     for part in ('hosts', 'flavors', 'server_groups', 'quotas'):
         if draw(st.sampled_from([True, False, False, False])):

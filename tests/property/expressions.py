@@ -1,4 +1,4 @@
-"""What hypothesis generates for document 001: forests of providers, and expressions."""
+"""Generate forests of providers and member_of expressions for document 001."""
 
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ _few = st.frozensets(st.sampled_from(AGGREGATES), max_size=2)
 
 @st.composite
 def forests(draw, min_size=0, max_size=10):
-    """Trees whose leaves are at most three steps from the root; any provider may share."""
+    """Generate trees of up to four levels; any provider may share."""
     forest, depths = [], {}
     for number in range(draw(st.integers(min_size, max_size))):
         parents = [name for name, depth in depths.items() if depth < DEEPEST]
@@ -29,7 +29,7 @@ def forests(draw, min_size=0, max_size=10):
 
 @st.composite
 def values(draw):
-    """One value of member_of that is right."""
+    """Generate one valid value of member_of."""
     uuids = draw(st.lists(st.sampled_from((*AGGREGATES, UNKNOWN)), min_size=1, max_size=3))
     is_listed = len(uuids) > 1 or draw(st.booleans())
     return draw(st.sampled_from(['', '!'])) + ('in:' if is_listed else '') + ','.join(uuids)
@@ -40,13 +40,13 @@ EXPRESSIONS = st.lists(values(), max_size=3)
 
 @st.composite
 def spellings(draw, uuid):
-    """One of the spellings of a UUID that Placement takes."""
+    """Generate one of the spellings of a UUID that Placement accepts."""
     spelt = uuid.replace('-', '') if draw(st.booleans()) else uuid
     spelt = spelt.upper() if draw(st.booleans()) else spelt
     return draw(st.sampled_from(['{}', '{{{}}}', 'urn:uuid:{}', 'uuid:{}'])).format(spelt)
 
 
-#: Pieces that a value is made of, and what resembles them.
+#: The parts of a value, and similar text.
 PIECES = st.sampled_from(
     [
         *('in:', '!', ',', 'in:', '!', ','),
@@ -63,8 +63,8 @@ PIECES = st.sampled_from(
 
 
 @st.composite
-def nearly_right(draw):
-    """A value that is right, in other spellings, with perhaps a piece too many somewhere."""
+def nearly_valid(draw):
+    """Generate a valid value in other spellings, possibly with an additional piece."""
     value = draw(values())
     for uuid in AGGREGATES:
         if uuid in value and draw(st.booleans()):
@@ -74,7 +74,7 @@ def nearly_right(draw):
 
 
 NEARLY_VALUES = (
-    nearly_right()
+    nearly_valid()
     | st.lists(PIECES, max_size=6).map(''.join)
     | st.text(st.characters(codec='utf-8'), max_size=40)
 )

@@ -1,11 +1,12 @@
-"""How many servers a cloud takes, by trying: one after the other, and nothing clever.
+"""Count the servers that a cloud takes by placing them one after the other.
 
-It shares no code with the planner: an independent, slow judge for small clouds that are known.
+The count shares no code with the planner: an independent, slow oracle for small clouds without
+unknown parts.
 """
 
 
 def count(request, snapshot):
-    """The most servers that can be placed, whichever host Nova would choose first."""
+    """Return the largest number of servers that fit, whichever host Nova would choose first."""
     group = snapshot.server_groups[0] if snapshot.server_groups else None
     starts = [host.host for host in snapshot.hosts]
     if group is None or group.policy != 'affinity' or group.members:
@@ -15,35 +16,35 @@ def count(request, snapshot):
 
 def _fill(request, snapshot, group, allowed):
     flavor = snapshot.flavors[0]
-    asks = {'VCPU': flavor.vcpus, 'MEMORY_MB': flavor.ram, 'DISK_GB': flavor.disk}
-    asks['CUSTOM_GPU'] = int(flavor.extra_specs.get('resources:CUSTOM_GPU', 0))
+    amounts = {'VCPU': flavor.vcpus, 'MEMORY_MB': flavor.ram, 'DISK_GB': flavor.disk}
+    amounts['CUSTOM_GPU'] = int(flavor.extra_specs.get('resources:CUSTOM_GPU', 0))
     free = {
         host.host: {name: has.capacity - has.used for name, has in host.resources.items()}
         for host in snapshot.hosts
     }
     members = [] if group is None else [member.host for member in group.members]
     placed = 0
-    while _is_allowed(snapshot.quotas, flavor, members, placed, group):
-        takers = [
+    while _is_within_quotas(snapshot.quotas, flavor, members, placed, group):
+        candidates = [
             host
             for host in snapshot.hosts
             if host.host in allowed
             and _takes(host, request, flavor, group, members)
-            and all(_gives(host, free, name, amount) for name, amount in asks.items())
+            and all(_has_free(host, free, name, amount) for name, amount in amounts.items())
         ]
-        if not takers:
+        if not candidates:
             break
-        taker = takers[0].host
-        for name, amount in asks.items():
+        chosen = candidates[0].host
+        for name, amount in amounts.items():
             if amount:
-                free[taker][name] -= amount
-        members.append(taker)
+                free[chosen][name] -= amount
+        members.append(chosen)
         placed += 1
     return placed
 
 
-def _is_allowed(quotas, flavor, members, placed, group):
-    """May the project have one more?"""
+def _is_within_quotas(quotas, flavor, members, placed, group):
+    """Return whether the quotas allow one more server."""
     needed = {'instances': placed + 1, 'cores': (placed + 1) * flavor.vcpus}
     needed |= {'ram': (placed + 1) * flavor.ram}
     if group is not None:
@@ -57,7 +58,7 @@ def _is_allowed(quotas, flavor, members, placed, group):
 
 
 def _takes(host, request, flavor, group, members):
-    """Do the rules let one more onto this host?"""
+    """Return whether the constraints allow one more server on this host."""
     if not host.enabled or not host.up or 'fenced' in host.aggregates:
         return False
     if request.availability_zone not in (None, host.availability_zone):
@@ -75,8 +76,8 @@ def _takes(host, request, flavor, group, members):
     return True
 
 
-def _gives(host, free, name, amount):
-    """Would Placement give that much?"""
+def _has_free(host, free, name, amount):
+    """Return whether Placement would allocate this amount."""
     if not amount:
         return True
     has = host.resources.get(name)

@@ -1,4 +1,4 @@
-"""What hypothesis generates: any JSON, and specs that are right but for one place."""
+"""Generate any JSON, and documents that are valid except in one place."""
 
 import copy
 
@@ -24,7 +24,7 @@ HOSTS = st.none() | st.sampled_from(['cmp-1', 'cmp-2', 'cmp-3'])
 
 @st.composite
 def policies_and_rules(draw):
-    """A policy, and rules that it may have."""
+    """Generate a policy and rules that it may have."""
     policy = draw(st.sampled_from(POLICIES))
     rules = {}
     if policy == ANTI_AFFINITY and draw(st.booleans()):
@@ -34,7 +34,9 @@ def policies_and_rules(draw):
 
 @st.composite
 def nearly(draw, right):
-    """One of the right values, with anything at all in one place of it, or a place more or less."""
+    """Generate one of the valid values with arbitrary JSON in one place, or with one place added or
+    removed.
+    """
     value = copy.deepcopy(draw(st.sampled_from(right)))
     places = list(_places(value))
     container, key = draw(st.sampled_from(places))
@@ -51,7 +53,7 @@ def nearly(draw, right):
 
 
 def check_words(error):
-    """The text of an InvalidSpec begins with its path, and goes on."""
+    """Check that the text of an InvalidSpec begins with its path and has a message."""
     assert str(error).startswith(error.path)
     assert error.message
 

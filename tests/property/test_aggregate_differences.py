@@ -1,4 +1,4 @@
-"""Document 000 and Nova's own filter, side by side: generated input, and Nova's own cases."""
+"""Document 000 is compared with Nova's own filter, on generated input and on Nova's test cases."""
 
 import ast
 import importlib.util
@@ -37,38 +37,38 @@ NOVAS_TESTS = novas_tests()
 
 
 @pytest.mark.parametrize('name', [name for name in vars(NOVAS_TESTS) if name.startswith('test_')])
-def test_novas_own_cases(name):
+def test_novas_test_cases_pass(name):
     """R0-19: Nova's tests, on our operators."""
-    seen = []
+    checked = []
 
     class OnOurs(NOVAS_TESTS):
         def _do_extra_specs_ops_test(self, value, req, matches):
-            seen.append(req)
+            checked.append(req)
             assert match(value, req) is matches
 
     getattr(OnOurs(), name)()
-    assert seen
+    assert checked
 
 
 @given(TEXTS, REQUIREMENTS)
-def test_operators_are_novas_where_novas_do_not_raise(value, requirement):
+def test_operators_match_as_in_nova(value, requirement):
     """R0-19, R0-32, D0-12."""
     judge.check_operator(value, requirement)
 
 
 @given(PLAIN_FLAVORS, PLAIN_AGGREGATES)
-def test_without_the_new_words_both_say_the_same(extra_specs, aggregates):
+def test_without_extensions_both_filters_agree(extra_specs, aggregates):
     """R0-13, R0-14, R0-18, R0-19: no sentinels, nothing forced, no namespace but the scope."""
     judge.check_plain(extra_specs, aggregates)
     judge.check_novas(extra_specs, aggregates)
 
 
 @given(FLAVORS, AGGREGATES)
-def test_our_rule_of_novas_filter_is_novas_filter(extra_specs, aggregates):
+def test_our_model_of_novas_filter_agrees_with_it(extra_specs, aggregates):
     judge.check_novas(written(extra_specs), [each.metadata() for each in aggregates])
 
 
-def test_our_rule_of_novas_filter_is_novas_filter_on_every_row():
+def test_our_model_of_novas_filter_agrees_with_it_on_every_row():
     """D0-12: where the real one raises, our rule rejects with a code of its own."""
     for table in ('aggregate_metadata', 'aggregate_metadata_examples', 'aggregate_extra_specs'):
         for row in aggregate_rows.read(table):

@@ -1,4 +1,4 @@
-"""Laws of rules that answer for many hosts at once: they say the same as of each host alone."""
+"""A constraint gives the same verdicts for many hosts at once as for each host alone."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ FIGURES = st.builds(
 )
 NAMES = ('VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'CUSTOM_GPU')
 RESOURCES = st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, FIGURES))
-ODD = {
+UNUSUAL_FIELDS = {
     'is_nested': st.booleans(),
     'is_partial': st.booleans(),
     'hypervisor_type': st.sampled_from(['QEMU', 'VMware vCenter Server']),
@@ -35,46 +35,48 @@ ODD = {
     'resources': RESOURCES,
     'stale_aggregates': st.sampled_from([frozenset(), frozenset({'1'})]),
 }
-RULES = [
-    rule
-    for rule in (kind() for kind in OURS)
-    if is_of_hosts(rule) and rule.name != ResourcesConstraint.name
+CONSTRAINTS = [
+    constraint
+    for constraint in (kind() for kind in OURS)
+    if is_of_hosts(constraint) and constraint.name != ResourcesConstraint.name
 ]
-#: From the usual filters only to all that rules of ours stand for.
+#: The number of enabled filters: from the default ones to all that our constraints model.
 COUNTS = st.integers(len(DEFAULT_FILTERS), 20)
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_what_is_said_of_many_hosts_is_what_is_said_of_each(data):
+def test_verdicts_for_many_hosts_equal_those_for_each_host(data):
     request, snapshot = data.draw(clouds(policies=None))
     hosts = []
     for host in snapshot.hosts:
-        odd = data.draw(st.fixed_dictionaries({}, optional=ODD))
-        hosts += [host, replace(host, **odd)]
+        changes = data.draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS))
+        hosts += [host, replace(host, **changes)]
     image = data.draw(st.sampled_from([None, {}]))
     snapshot = data.draw(hidden(replace(snapshot, hosts=tuple(hosts))))
     resolved = resolve(replace(request, image_properties=image), snapshot)
     hosts = snapshot.hosts or ()
-    for rule in (*RULES, ResourcesConstraint()):
-        alone = [rule.check_host(resolved, host) for host in hosts]
-        assert [*rule.check_hosts(resolved, hosts)] == alone, rule.name
+    for constraint in (*CONSTRAINTS, ResourcesConstraint()):
+        alone = [constraint.check_host(resolved, host) for host in hosts]
+        assert [*constraint.check_hosts(resolved, hosts)] == alone, constraint.name
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_what_is_said_follows_from_what_a_rule_reads(data):
-    """Of a host that differs in anything else, but its names, the same is said."""
+def test_a_verdict_depends_only_on_the_declared_fields(data):
+    """Hosts that differ only in other fields have equal verdicts."""
     request, snapshot = data.draw(clouds())
-    filters = (*DEFAULT_FILTERS, *(name for rule in OURS for name in rule.filters))
-    asked = ('one',) * data.draw(st.booleans())
-    request = replace(request, member_of=asked, enabled_filters=filters[: data.draw(COUNTS)])
+    filters = (*DEFAULT_FILTERS, *(name for constraint in OURS for name in constraint.filters))
+    member_of = ('one',) * data.draw(st.booleans())
+    request = replace(request, member_of=member_of, enabled_filters=filters[: data.draw(COUNTS)])
     resolved = resolve(request, snapshot)
     for host in snapshot.hosts:
-        odd = data.draw(st.fixed_dictionaries({}, optional=ODD))
-        other = replace(data.draw(generated(host.host)), **odd)
-        for rule in RULES:
-            read = {name: getattr(host, name) for name in rule.host_fields(resolved)}
+        changes = data.draw(st.fixed_dictionaries({}, optional=UNUSUAL_FIELDS))
+        other = replace(data.draw(generated(host.host)), **changes)
+        for constraint in CONSTRAINTS:
+            read = {name: getattr(host, name) for name in constraint.host_fields(resolved)}
             assert {*read} <= CLASS_FIELDS
             same = replace(other, **read, servers=host.servers)
-            assert rule.check_host(resolved, same) == rule.check_host(resolved, host), rule.name
+            assert constraint.check_host(resolved, same) == constraint.check_host(resolved, host), (
+                constraint.name
+            )

@@ -1,6 +1,6 @@
 """A rejection discloses only what creating the servers would show.
 
-The trials are counted here, from the figures that the cloud is made of, and not by the planner.
+The trials are counted from the figures of the cloud, without the planner.
 """
 
 import re
@@ -17,39 +17,39 @@ from senlin_affinity.preflight.disclosure import NO_ROOM
 from tests.property.test_stage_laws import A_HOST, A_QUESTION, OWNER, SIZES, cloud_of
 
 
-def room(has, number, asked, size, zone):
-    """So many servers get onto a host, whatever group they are of."""
+def room(host, number, question, size, zone):
+    """Return how many servers fit on a host, ignoring the group."""
     is_closed = (
-        has['is_disabled']
-        or asked['down'] == number
-        or (asked['is_rare'] and not has['is_rare'])
-        or asked['disk'] not in (None, has['disk'])
-        or zone not in (None, has['zone'])
+        host['is_disabled']
+        or question['down'] == number
+        or (question['is_rare'] and not host['is_rare'])
+        or question['disk'] not in (None, host['disk'])
+        or zone not in (None, host['zone'])
     )
     ram, vcpus, disk = size
-    cpus, memory, gigabytes = has['free']
+    cpus, memory, gigabytes = host['free']
     return 0 if is_closed else min(cpus // vcpus, 512 * memory // ram, gigabytes // disk)
 
 
-def left(asked, size, members):
-    """So many of the servers the quotas leave, in a group that has some."""
+def left(question, size, members):
+    """Return how many of the servers the quotas allow, for a group with this many members."""
     ram, vcpus, _disk = size
     each = {'maxTotalCores': vcpus, 'maxTotalRAMSize': ram}
     used = {'maxServerGroupMembers': members}
     rooms = (
         (limit - used.get(name, 0)) // each.get(name, 1)
-        for name, limit in asked['limits'].items()
+        for name, limit in question['limits'].items()
         if limit >= 0
     )
-    return min([asked['count'], *(max(0, number) for number in rooms)])
+    return min([question['count'], *(max(0, number) for number in rooms)])
 
 
-def trial(hosts, asked, size=SIZES[0], **more):
+def trial(hosts, question, size=SIZES[0], **more):
     """Return how many of the wanted servers start, with something of the request changed."""
-    places = [place % len(hosts) for place in asked['members']]
-    own = {key: asked[key] for key in ('policy', 'most', 'zone')} | {'held': places} | more
+    places = [place % len(hosts) for place in question['members']]
+    own = {key: question[key] for key in ('policy', 'most', 'zone')} | {'held': places} | more
     held = own['held']
-    rooms = [room(has, number, asked, size, own['zone']) for number, has in enumerate(hosts)]
+    rooms = [room(host, number, question, size, own['zone']) for number, host in enumerate(hosts)]
     if own['policy'] == 'affinity':
         found = sum(rooms[place] for place in {*held}) if held else max(rooms)
     elif own['policy'] == 'anti-affinity':
@@ -57,51 +57,51 @@ def trial(hosts, asked, size=SIZES[0], **more):
         found = sum(map(min, rooms, slots))
     else:
         found = sum(rooms)
-    return min(found, left(asked, size, len(held)))
+    return min(found, left(question, size, len(held)))
 
 
-def with_change(hosts, asked, change):
+def with_change(hosts, question, change):
     """Return how many servers start with a change that a report names."""
     name, _, value = change.partition(': ')
     if name == 'max_server_per_host':
-        return trial(hosts, asked, most=int(value), held=())
+        return trial(hosts, question, most=int(value), held=())
     if name == 'policies':
-        return trial(hosts, asked, policy='soft', held=())
+        return trial(hosts, question, policy='soft', held=())
     if name == 'flavor':
-        return trial(hosts, asked, sizes_of(asked)[int(value.removeprefix('f'))])
+        return trial(hosts, question, sizes_of(question)[int(value.removeprefix('f'))])
     if name == 'no availability_zone':
-        return trial(hosts, asked, zone=None)
+        return trial(hosts, question, zone=None)
     if name == 'availability_zone':
-        return trial(hosts, asked, zone=value)
+        return trial(hosts, question, zone=value)
     assert name.startswith('a new server group'), change
-    return trial(hosts, asked, held=())
+    return trial(hosts, question, held=())
 
 
-def sizes_of(asked):
-    return [SIZES[0], *sorted(asked['flavors'])]
+def sizes_of(question):
+    return [SIZES[0], *sorted(question['flavors'])]
 
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.lists(A_HOST, min_size=1, max_size=10), A_QUESTION)
-def test_a_rejection_discloses_what_trials_show(hosts, asked):
-    cloud, request = cloud_of(hosts, {**asked, 'is_pinned': False, 'member_of': None})
-    with cloud, mock.patch.object(sample, 'SPARE', asked['spare']):
+def test_a_rejection_discloses_what_trials_show(hosts, question):
+    cloud, request = cloud_of(hosts, {**question, 'is_pinned': False, 'member_of': None})
+    with cloud, mock.patch.object(sample, 'SPARE', question['spare']):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )
         answer = hook.decide(request, run.run(request, Stages(both))).answer
     if not isinstance(answer, Refusal):
-        assert trial(hosts, asked) == asked['count']
+        assert trial(hosts, question) == question['count']
         return
     line, _, helps = answer.reason.partition('; would help: ')
-    shown, *reasons = line.split('; ')
-    assert shown == f'does not fit: at most {trial(hosts, asked)} of {asked["count"]}'
+    first, *reasons = line.split('; ')
+    assert first == f'does not fit: at most {trial(hosts, question)} of {question["count"]}'
     for change in filter(None, re.split(r' \(\d+ of \d+\)(?:, |$)', helps)):
-        assert with_change(hosts, asked, change) == asked['count'], change
-    restricted = ('they must be in zone', 'must share a host')  # whether it is in the way or not
+        assert with_change(hosts, question, change) == question['count'], change
+    restricted = ('they must be in zone', 'must share a host')  # with or without an effect
     for reason in reasons:
         if 'a host may hold' in reason:
-            assert trial(hosts, asked, policy='soft') > trial(hosts, asked), reason
+            assert trial(hosts, question, policy='soft') > trial(hosts, question), reason
         else:
             own = ('the project ', 'the user ', 'members allowed', NO_ROOM, *restricted)
             assert any(words in reason for words in own), reason

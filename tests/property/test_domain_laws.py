@@ -1,4 +1,4 @@
-"""Laws of domains: what the planner counts is what searching all ways of placing servers finds."""
+"""The planner's numbers with domains equal an exhaustive search of all placements."""
 
 from collections import Counter
 from dataclasses import replace
@@ -79,8 +79,8 @@ def clouds(draw, *, nested):
     return PlacementRequest(draw(st.integers(0, 9)), 'f', 'g', spread=spread), snapshot
 
 
-class TenantReport:
-    """Every way of placing servers one by one; it shares no code with the planner."""
+class ExhaustiveSearch:
+    """An exhaustive search of all placements, which shares no code with the planner."""
 
     def __init__(self, request, snapshot):
         self.spreads = [spread for spread in request.spread if spread.is_hard]
@@ -96,7 +96,7 @@ class TenantReport:
         ]
 
     def domain(self, by, host):
-        """The one domain of a host."""
+        """Return the domain of a host, or None if it is ambiguous."""
         if by == 'availability_zone':
             return host.availability_zone
         names = {
@@ -108,7 +108,7 @@ class TenantReport:
         return names.pop() if len(names) == 1 else None
 
     def takes(self, placed, index):
-        """May the next server go there?"""
+        """Return whether the next server may go to this host."""
         host = self.hosts[index]
         if not self.open[index] or placed[index] >= host.resources['VCPU'].capacity:
             return False
@@ -127,7 +127,7 @@ class TenantReport:
         return all(self.is_even(spread, placed, on_host, index) for spread in self.spreads)
 
     def is_even(self, spread, placed, on_host, index):
-        """Does a spread let the next server go there?"""
+        """Return whether a spread allows the next server on this host."""
         held = Counter()
         domains = {
             host.host: where[spread.by] for where, host in zip(self.where, self.hosts, strict=True)
@@ -142,7 +142,7 @@ class TenantReport:
         return here + 1 - least <= spread.max_skew
 
     def most(self):
-        """The most servers that any order places."""
+        """Return the largest number of servers over all orders."""
 
         @cache
         def best(placed):
@@ -156,26 +156,26 @@ class TenantReport:
         return best((0,) * len(self.hosts))
 
 
-def check_placements(trial, decision):
-    """Each server may go where it is sent, after those before it."""
-    states = [(0,) * len(trial.hosts)]
+def check_placements(search, decision):
+    """Check that each server may go to its host, after those before it."""
+    states = [(0,) * len(search.hosts)]
     for placed in decision.placements:
         states = [
             (*state[:index], state[index] + 1, *state[index + 1 :])
             for state in states
-            for index, host in enumerate(trial.hosts)
-            if host.host == placed.host and trial.takes(state, index)
+            for index, host in enumerate(search.hosts)
+            if host.host == placed.host and search.takes(state, index)
         ]
         assert states, (placed, decision.placements)
 
 
-def holds(cloud, *, nested):
-    """Nested domains are counted exactly; crossing ones are "at most", unless it is certain."""
+def check_capacity(cloud, *, nested):
+    """Check that nested domains are counted exactly, and crossing ones never too low."""
     request, snapshot = cloud
-    trial = TenantReport(request, snapshot)
+    search = ExhaustiveSearch(request, snapshot)
     decision = plan(request, snapshot, CONSTRAINTS, remedies=False)
-    most = trial.most()
-    check_placements(trial, decision)
+    most = search.most()
+    check_placements(search, decision)
     if decision.fits:
         assert len(decision.placements) == request.count
     if not nested:
@@ -184,20 +184,20 @@ def holds(cloud, *, nested):
         assert len(decision.placements) <= most
         return
     assert decision.capacity == most
-    if trial.group.policy != 'affinity' or trial.members:
+    if search.group.policy != 'affinity' or search.members:
         assert decision.at_most == ()
         assert len(decision.placements) == min(request.count, most)
 
 
 @pytest.mark.parametrize('nested', [True, False], ids=['nested', 'crossing'])
 @given(st.data())
-def test_domains_are_counted(nested, data):
-    holds(data.draw(clouds(nested=nested)), nested=nested)
+def test_the_capacity_equals_an_exhaustive_search(nested, data):
+    check_capacity(data.draw(clouds(nested=nested)), nested=nested)
 
 
 @settings(max_examples=60)
 @given(clouds(nested=True), st.integers(1, 2))
-def test_what_is_firm_fits_wherever_lost_members_are(cloud, lost):
+def test_the_certain_capacity_fits_wherever_lost_members_are(cloud, lost):
     request, snapshot = cloud
     (group,) = snapshot.server_groups
     places = [*{host.host: None for host in snapshot.hosts}, 'elsewhere']
@@ -210,7 +210,7 @@ def test_what_is_firm_fits_wherever_lost_members_are(cloud, lost):
 
     decision = plan(request, having([None] * lost), CONSTRAINTS, remedies=False)
     each = combinations_with_replacement(places, lost)
-    rooms = [TenantReport(request, having(hosts)).most() for hosts in each]
+    rooms = [ExhaustiveSearch(request, having(hosts)).most() for hosts in each]
     assert decision.capacity_certain <= min(rooms) <= max(rooms) <= decision.capacity
     assert decision.at_most or min(rooms) == decision.capacity
 
@@ -219,5 +219,5 @@ def test_what_is_firm_fits_wherever_lost_members_are(cloud, lost):
 @pytest.mark.parametrize('nested', [True, False], ids=['nested', 'crossing'])
 @settings(max_examples=4_000)
 @given(st.data())
-def test_domains_are_counted_at_length(nested, data):
-    holds(data.draw(clouds(nested=nested)), nested=nested)
+def test_the_capacity_equals_many_exhaustive_searches(nested, data):
+    check_capacity(data.draw(clouds(nested=nested)), nested=nested)

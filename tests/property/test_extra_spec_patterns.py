@@ -1,4 +1,4 @@
-"""No shipped pattern is slow on any value, which long ones show (D4-08)."""
+"""No shipped pattern is slow on any value (D4-08)."""
 
 import itertools
 import re
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from senlin_affinity.extra_specs.registry import Registry
 from senlin_affinity.extra_specs.validators import patterns
 
-#: A pattern that is linear takes milliseconds for so many characters; one that is not, minutes.
+#: On this many characters, a linear pattern takes milliseconds, others take minutes.
 LENGTH = 100_000
-#: Seconds of the processor's time, so that a busy machine changes nothing.
+#: Seconds of CPU time, which does not depend on the load of the machine.
 LIMIT = 10
 
 DOCUMENTS_MAP = r'\^?\d+((-\d+)?(,\^?\d+(-\d+)?)?)*'
@@ -22,7 +22,7 @@ ALPHABET = 'a0_-,:^ kBA.\n'
 
 
 def shipped():
-    """Each pattern of a value, and each of both sides of a name."""
+    """Return the patterns of all values, and of both sides of all names."""
     found = {}
     for validator in Registry().validators:
         if validator.value.pattern is not None:
@@ -38,7 +38,7 @@ SHIPPED = shipped()
 
 @pytest.fixture(scope='module', autouse=True)
 def _interrupted():
-    """The matcher looks for signals on its way."""
+    """Stop a slow match by a signal, which the matcher checks regularly."""
 
     def interrupt(*_):
         raise TimeoutError
@@ -49,7 +49,7 @@ def _interrupted():
 
 
 def check(pattern, *texts, limit=LIMIT):
-    """It is soon clear whether the texts match."""
+    """Check that the texts are matched or rejected within the limit."""
     signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     try:
         for text in texts:
@@ -59,7 +59,7 @@ def check(pattern, *texts, limit=LIMIT):
 
 
 @pytest.mark.parametrize('pattern', SHIPPED)
-def test_repeated_words_take_no_time(pattern):
+def test_repeated_words_are_matched_quickly(pattern):
     head = re.split(r'\(\?:', pattern, maxsplit=1)[0].replace('\\', '')
     words = (*itertools.product(ALPHABET, repeat=2), *itertools.product('0-,', repeat=4))
     for before in dict.fromkeys(('', 'a:1', 'a:1,', head)):
@@ -68,7 +68,7 @@ def test_repeated_words_take_no_time(pattern):
 
 @settings(phases=[Phase.generate], max_examples=30)
 @given(st.sampled_from([param.values[0] for param in SHIPPED]), st.data())
-def test_values_that_match_but_for_their_end_take_no_time(pattern, data):
+def test_values_with_a_wrong_end_are_rejected_quickly(pattern, data):
     text = data.draw(st.from_regex(pattern, fullmatch=True))
     check(pattern, text, text * LENGTH, text + text[-1:] * LENGTH)
 
@@ -76,7 +76,7 @@ def test_values_that_match_but_for_their_end_take_no_time(pattern, data):
 @pytest.mark.parametrize(
     ('pattern', 'word'), [(DOCUMENTS_MAP, '0-0,'), (NOVAS_NAMES, 'aa'), ('0*0*!', '00')]
 )
-def test_the_slow_ones_do(pattern, word):
+def test_the_original_patterns_are_slow(pattern, word):
     with pytest.raises(TimeoutError):
         check(pattern, word * LENGTH, limit=0.2)
 
@@ -90,8 +90,8 @@ def test_the_slow_ones_do(pattern, word):
         (patterns.PAGE_SIZE, r'(large|small|any|\d+([kKMGT]i?)?(b|bit|B)?)', '1kibtB', 6),
     ],
 )
-def test_the_linear_form_takes_the_same_values(ours, theirs, alphabet, length):
-    """D4-08: on every value of these letters up to this length (the longest are still short)."""
+def test_the_linear_pattern_accepts_the_same_values(ours, theirs, alphabet, length):
+    """D4-08: on every value of these letters up to this length."""
     one, other = re.compile(f'(?:{ours})'), re.compile(f'(?:{theirs})')
     for size in range(length + 1):
         for letters in itertools.product(alphabet, repeat=size):

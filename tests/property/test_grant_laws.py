@@ -1,4 +1,4 @@
-"""How many servers Placement grants, against servers that come one by one in every order."""
+"""The number of servers per candidate equals that of creating them in every order."""
 
 from functools import cache
 from itertools import product
@@ -16,7 +16,7 @@ FREE = st.fixed_dictionaries(dict.fromkeys(KEYS, st.integers(0, 6)))
 
 
 def one_by_one(alternatives, free):
-    """The most and the least servers that fit, by every order."""
+    """Return the largest and the smallest number of servers that fit, over every order."""
     keys = sorted(free)
 
     @cache
@@ -36,7 +36,7 @@ def one_by_one(alternatives, free):
 
 @given(st.lists(TAKES, max_size=4), FREE)
 @example([{('a', 'VGPU'): 1, ('b', 'VGPU'): 1}, {('c', 'VGPU'): 1, ('b', 'VGPU'): 1}], {})
-def test_what_is_counted_is_what_every_order_gives(alternatives, free):
+def test_the_count_equals_a_search_of_all_orders(alternatives, free):
     free = dict.fromkeys(KEYS, 3) | free
     assert candidate_capacity.count(alternatives, free) == one_by_one(alternatives, free)
 
@@ -46,7 +46,7 @@ def test_what_is_counted_is_what_every_order_gives(alternatives, free):
     st.lists(st.tuples(st.integers(1, 3), st.integers(0, 40)), min_size=1, max_size=4),
     st.integers(0, 60),
 )
-def test_independent_choices_are_exact_however_large(ports, gpus, cpus):
+def test_independent_choices_are_counted_exactly(ports, gpus, cpus):
     """Each server takes a CPU of the host, one of the ports and one of the GPUs."""
     free = {('host', 'VCPU'): cpus}
     free |= {(f'port-{index}', 'PORT'): has for index, (_, has) in enumerate(ports)}
@@ -63,7 +63,7 @@ def test_independent_choices_are_exact_however_large(ports, gpus, cpus):
 
 
 @given(st.lists(TAKES, min_size=2, max_size=4), FREE)
-def test_bounds_hold_where_there_is_too_much_to_try(alternatives, free):
+def test_the_approximate_bounds_contain_the_exact_ones(alternatives, free):
     fitting = [takes for takes in alternatives if all(free[key] >= takes[key] for key in takes)]
     if not fitting:
         return
@@ -75,7 +75,7 @@ def test_bounds_hold_where_there_is_too_much_to_try(alternatives, free):
     assert certain <= least
 
 
-def test_many_orders_are_not_all_tried():
+def test_many_orders_are_approximated():
     free = {(str(each), 'VF'): 20 for each in range(6)}
     pairs = [{(str(one), 'VF'): 1, (str(two), 'VF'): 1} for one in range(6) for two in range(one)]
     room, certain = candidate_capacity.count(pairs, free)

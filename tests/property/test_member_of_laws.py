@@ -1,4 +1,6 @@
-"""Laws of document 001: nothing is lost on the way, and more forbidden never means more left."""
+"""Properties of document 001: expressions survive a round trip, and forbidding more never admits
+more.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +25,8 @@ NAMED = tuple(Aggregate(uuid, f'agg-{number}') for number, uuid in enumerate(AGG
 
 
 @given(EXPRESSIONS)
-def test_what_is_written_is_what_is_read(values):
-    """R1-01 to R1-06, R1-12: and what was written once is written so again."""
+def test_an_expression_survives_a_round_trip(values):
+    """R1-01 to R1-06, R1-12; the text is stable after one round trip."""
     member_of = MemberOf.parse(values)
     query = member_of.to_query()
     assert MemberOf.parse(query) == member_of
@@ -34,7 +36,7 @@ def test_what_is_written_is_what_is_read(values):
 
 
 @given(EXPRESSIONS, st.randoms(use_true_random=False))
-def test_the_order_of_the_values_changes_nothing(values, random):
+def test_the_order_of_the_values_is_irrelevant(values, random):
     """R1-15."""
     shuffled = random.sample(values, len(values))
     assert MemberOf.parse(shuffled) == MemberOf.parse(values)
@@ -43,7 +45,7 @@ def test_the_order_of_the_values_changes_nothing(values, random):
 
 
 @given(EXPRESSIONS, EXPRESSIONS, MEMBERSHIPS)
-def test_two_expressions_together_admit_what_both_admit(one, other, aggregates):
+def test_combined_expressions_admit_what_both_admit(one, other, aggregates):
     """R1-15."""
     both = MemberOf.parse([*one, *other])
     expected = MemberOf.parse(one).admits(aggregates) and MemberOf.parse(other).admits(aggregates)
@@ -59,7 +61,7 @@ def test_all_spellings_of_a_uuid_mean_the_same(spelt, prefix):
 
 
 @given(st.lists(NEARLY_VALUES, max_size=3) | JSON)
-def test_a_value_is_read_or_an_invalid_spec(values):
+def test_a_value_is_parsed_or_raises_invalid_spec(values):
     """R1-07 to R1-14."""
     try:
         member_of = MemberOf.parse(values)
@@ -70,8 +72,8 @@ def test_a_value_is_read_or_an_invalid_spec(values):
 
 
 @given(EXPRESSIONS)
-def test_names_mean_what_their_uuids_mean(values):
-    """A name that is unknown is refused, as its UUID is (R1-17)."""
+def test_a_name_equals_its_uuid(values):
+    """An unknown name is rejected, as its UUID is (R1-17)."""
     written = list(values)
     for aggregate in NAMED:
         written = [value.replace(aggregate.uuid, aggregate.name) for value in written]
@@ -85,14 +87,14 @@ def test_names_mean_what_their_uuids_mean(values):
 
 
 @given(forests(), EXPRESSIONS, st.sampled_from(AGGREGATES), st.booleans())
-def test_one_more_forbidden_aggregate_never_adds_a_provider(forest, values, uuid, suffixed):
+def test_another_forbidden_aggregate_never_adds_a_provider(forest, values, uuid, suffixed):
     before = admitted(forest, MemberOf.parse(values), suffixed=suffixed)
     after = admitted(forest, MemberOf.parse([*values, f'!{uuid}']), suffixed=suffixed)
     assert after <= before
 
 
 @given(forests(), EXPRESSIONS, st.randoms(use_true_random=False), st.booleans())
-def test_the_order_of_the_providers_changes_nothing(forest, values, random, suffixed):
+def test_the_order_of_the_providers_is_irrelevant(forest, values, random, suffixed):
     member_of = MemberOf.parse(values)
     shuffled = random.sample(forest, len(forest))
     assert admitted(shuffled, member_of, suffixed=suffixed) == admitted(
@@ -101,7 +103,7 @@ def test_the_order_of_the_providers_changes_nothing(forest, values, random, suff
 
 
 @given(forests(), EXPRESSIONS)
-def test_without_nesting_and_sharing_a_suffix_changes_nothing(forest, values):
+def test_without_nesting_and_sharing_a_suffix_is_irrelevant(forest, values):
     """D1-01."""
     flat = [Provider(each.uuid, None, each.aggregates) for each in forest]
     member_of = MemberOf.parse(values)

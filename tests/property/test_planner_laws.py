@@ -1,4 +1,4 @@
-"""Laws of the planner: it counts what one would count by trying, and no order matters."""
+"""The planner's capacity equals a count one by one, in any order of its input."""
 
 import re
 from collections import Counter
@@ -14,12 +14,12 @@ from tests.property import one_by_one
 from tests.property.cloud_strategies import clouds, hidden
 from tests.support.small_cloud import CONSTRAINTS
 
-#: What would help has a law of its own, and takes most of a refusal's time.
+#: Remedies have tests of their own, and take most of the time of a rejection.
 plan = partial(planner.plan, remedies=False)
 
 
 @given(clouds() | clouds(policies=None))
-def test_the_capacity_is_what_trying_one_by_one_gives(cloud):
+def test_the_capacity_equals_a_count_one_by_one(cloud):
     """RX-01."""
     request, snapshot = cloud
     decision = plan(request, snapshot, CONSTRAINTS)
@@ -29,8 +29,8 @@ def test_the_capacity_is_what_trying_one_by_one_gives(cloud):
 
 
 @given(clouds() | clouds(policies=None), st.randoms(use_true_random=False))
-def test_no_order_matters(cloud, dice):
-    """Neither that of the constraints, nor of hosts, aggregates and members."""
+def test_the_order_of_the_input_is_irrelevant(cloud, dice):
+    """This covers constraints, hosts, aggregates and members."""
     request, snapshot = cloud
 
     def shuffled(things):
@@ -63,7 +63,7 @@ def test_a_higher_max_never_lowers_the_capacity(cloud, more):
 
 
 @given(clouds())
-def test_a_plan_begins_like_the_plan_for_one_less(cloud):
+def test_a_plan_extends_the_plan_for_one_server_less(cloud):
     request, snapshot = cloud
     less, more = (
         plan(replace(request, count=request.count + extra), snapshot, CONSTRAINTS).placements
@@ -74,19 +74,19 @@ def test_a_plan_begins_like_the_plan_for_one_less(cloud):
 
 
 @given(clouds(policies=(ANTI_AFFINITY,)))
-def test_placements_keep_to_the_rule(cloud):
-    """R2-12, RX-01: with the members that are there."""
+def test_placements_respect_max_server_per_host(cloud):
+    """R2-12, RX-01: including the existing members."""
     request, snapshot = cloud
     (group,) = snapshot.server_groups
     placed = Counter(each.host for each in plan(request, snapshot, CONSTRAINTS).placements)
-    there = Counter(member.host for member in group.members)
+    members_by_host = Counter(member.host for member in group.members)
     for host, number in placed.items():
-        assert there[host] + number <= group.max_server_per_host
+        assert members_by_host[host] + number <= group.max_server_per_host
 
 
 @given(clouds())
-def test_the_room_is_used_up_by_the_placements(cloud):
-    """The report of a host is how it stands after them: one more plan on it would say the same."""
+def test_placements_reduce_the_free_capacity(cloud):
+    """The report of a host describes its state after the placements."""
     request, snapshot = cloud
     before = {
         report.host: report
@@ -112,7 +112,7 @@ def test_counts_add_up_to_all_hosts(cloud):
 
 
 @given(clouds(policies=(SOFT_AFFINITY, SOFT_ANTI_AFFINITY), with_quotas=st.just(False)))
-def test_soft_policies_never_refuse(cloud):
+def test_soft_policies_never_reject(cloud):
     """RX-01: the capacity is that without a group."""
     request, snapshot = cloud
     soft, none = (
@@ -123,8 +123,8 @@ def test_soft_policies_never_refuse(cloud):
 
 
 @given(st.data())
-def test_what_is_hidden_never_turns_yes_into_no(data):
-    """Sound above all: what the snapshot does not hold is no reason to refuse."""
+def test_unknown_parts_never_turn_acceptance_into_rejection(data):
+    """An unknown part of the snapshot rejects nothing."""
     request, snapshot = data.draw(clouds())
     known = plan(request, snapshot, CONSTRAINTS)
     less = plan(request, data.draw(hidden(snapshot)), CONSTRAINTS)
@@ -134,8 +134,8 @@ def test_what_is_hidden_never_turns_yes_into_no(data):
 
 
 @given(st.data())
-def test_nor_no_into_an_unmarked_yes(data):
-    """Only quotas that are not known refuse nothing, and say so."""
+def test_unknown_parts_turn_rejection_only_into_an_upper_bound(data):
+    """Unknown quotas are excluded: they reject nothing, and are reported."""
     request, snapshot = data.draw(clouds())
     partly = replace(data.draw(hidden(snapshot)), quotas=snapshot.quotas)
     known, less = (plan(request, each, CONSTRAINTS) for each in (snapshot, partly))
@@ -145,8 +145,8 @@ def test_nor_no_into_an_unmarked_yes(data):
 
 
 @given(clouds())
-def test_remedies_help(cloud):
-    """All single changes are enough, or none is; and each is better than nothing."""
+def test_remedies_raise_the_capacity(cloud):
+    """Either all single changes are enough, or none; and each raises the capacity."""
     request, snapshot = cloud
     decision = planner.plan(request, snapshot, CONSTRAINTS)
     capacities = {'two_changes': []}
@@ -162,7 +162,7 @@ def test_remedies_help(cloud):
 
 
 @given(clouds())
-def test_asking_for_nothing_always_fits(cloud):
+def test_zero_servers_always_fit(cloud):
     """RX-03."""
     request, snapshot = cloud
     assert plan(replace(request, count=0), snapshot, CONSTRAINTS).fits is True

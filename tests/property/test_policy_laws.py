@@ -1,4 +1,4 @@
-"""Laws of the policy: specs, bindings, counts, placements."""
+"""Properties of the policy: specs, bindings, counts and placements."""
 
 import json
 
@@ -26,7 +26,7 @@ PROFILES = [{'type': 'os.nova.server', 'version': '1.0', **HINTS[0], 'properties
 
 @st.composite
 def bindings(draw):
-    """What an attach makes: a spec 1.0 stores neither the policy nor the rules."""
+    """Generate the bindings of an attach; one with spec 1.0 stores neither policy nor rules."""
     policy, rules = draw(policies_and_rules())
     version = draw(st.sampled_from(properties.VERSIONS))
     if version == '1.0':
@@ -35,14 +35,14 @@ def bindings(draw):
 
 
 @given(bindings())
-def test_what_is_stored_is_what_is_read(bound):
-    """Q3-4, RX-06; through JSON, as the engine's database keeps it."""
+def test_a_binding_survives_a_round_trip(bound):
+    """Q3-4, RX-06; through JSON, as in the engine's database."""
     assert binding.read(json.loads(json.dumps(binding.write(bound)))) == bound
 
 
 @given(JSON | nearly(STORED))
-def test_stored_data_are_read_or_a_binding_error(stored):
-    """R3-28: and what was read can be stored again."""
+def test_stored_data_are_parsed_or_raise_binding_error(stored):
+    """R3-28: a parsed binding can be stored again."""
     try:
         bound = binding.read(stored)
     except BindingError:
@@ -54,8 +54,8 @@ def test_stored_data_are_read_or_a_binding_error(stored):
 
 
 @given(JSON | nearly(SPECS))
-def test_a_spec_is_read_or_an_invalid_spec(spec):
-    """R3-05: and the text begins with the path."""
+def test_a_spec_is_parsed_or_raises_invalid_spec(spec):
+    """R3-05: the message begins with the path."""
     try:
         wanted = properties.load(spec)
     except InvalidSpec as error:
@@ -67,8 +67,8 @@ def test_a_spec_is_read_or_an_invalid_spec(spec):
 
 
 @given(JSON | nearly(PROFILES))
-def test_a_hint_is_a_word_or_none_or_an_invalid_spec(spec):
-    """Q3-5: a profile that another release wrote breaks nothing."""
+def test_a_group_hint_is_a_name_or_none_or_raises_invalid_spec(spec):
+    """Q3-5: a profile that another release wrote causes no other exception."""
     try:
         hint = profile.group_hint(profile.check_applicable(spec))
     except InvalidSpec:
@@ -77,7 +77,7 @@ def test_a_hint_is_a_word_or_none_or_an_invalid_spec(spec):
 
 
 @given(JSON)
-def test_a_count_is_a_whole_number_or_an_invalid_spec(value):
+def test_a_count_is_a_whole_number_or_raises_invalid_spec(value):
     """D3-13: whole and decided_count are total."""
     for read in (
         lambda: whole(value, 'inputs.count', 0),
@@ -93,7 +93,7 @@ def test_a_count_is_a_whole_number_or_an_invalid_spec(value):
 
 
 @given(st.integers(0, 50), NAMES, st.none() | NAMES)
-def test_a_placement_has_one_entry_of_its_own_for_each_node(count, group, zone):
+def test_a_placement_has_a_separate_entry_for_each_node(count, group, zone):
     """R3-11, R3-24, D3-12."""
     data = placement.Placement(count, group, zone).data()['placement']
     entries = data['placements']

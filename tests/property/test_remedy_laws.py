@@ -1,4 +1,4 @@
-"""Laws of what would help: the capacity that a remedy states is what planning with it gives."""
+"""The capacity of a remedy equals that of a plan with the change."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ from tests.support.tables import rows
 RACKS = tuple(
     Aggregate(f'r{number}', f'rack-{number}', None, {'rack': f'{number}'}) for number in (1, 2)
 )
-#: Metadata that only a filter or an option reads that is off by default.
+#: Metadata that only optional filters or options read.
 READ = (
     {},
     {'trait:CUSTOM_B': 'required'},
@@ -41,7 +41,7 @@ MORE_FLAVORS = (Flavor('less', 'less', 1, 256, 1), Flavor('more', 'more', 4, 409
 
 @st.composite
 def questions(draw):
-    """Whatever a remedy can be about, and a cloud of which some may be hidden."""
+    """Generate requests with every part that a remedy may change, in partly unknown clouds."""
     request, snapshot = draw(clouds() | clouds(policies=None))
     racks = (frozenset(), frozenset({'r1'}), frozenset({'r2'}))
     hosts = (
@@ -64,8 +64,8 @@ def questions(draw):
 
 
 @st.composite
-def with_something_to_read(draw):
-    """Return a question about a flavor or aggregates that optional filters read."""
+def questions_for_optional_filters(draw):
+    """Generate requests whose flavor or aggregates are read by optional filters."""
     request, snapshot = draw(clouds(policies=None, with_quotas=st.just(False)))
     host_racks = st.sampled_from((frozenset(), frozenset({'r1'}), frozenset({'r2'})))
     hosts = tuple(
@@ -84,7 +84,7 @@ def with_something_to_read(draw):
 
 
 def check(resolved):
-    """Each remedy, carried out by what is left of its data in JSON."""
+    """Apply each remedy from its JSON data, and compare the capacities."""
     for remedy in decide(resolved, CONSTRAINTS).remedies:
         plain = json.loads(json.dumps(remedy.data))
         again = evaluate(carry_out(plain, resolved), CONSTRAINTS)
@@ -95,23 +95,23 @@ def check(resolved):
 
 
 @given(questions())
-def test_the_capacity_of_a_remedy_is_what_planning_with_it_gives(resolved):
+def test_the_capacity_of_a_remedy_equals_a_plan_with_it(resolved):
     check(resolved)
 
 
-@given(with_something_to_read())
-def test_it_is_where_optional_filters_have_something_to_read(resolved):
+@given(questions_for_optional_filters())
+def test_remedies_with_optional_filters_state_their_capacity(resolved):
     check(resolved)
 
 
 @pytest.mark.parametrize('row', rows('remedies'))
-def test_that_of_every_row_as_well(row):
+def test_remedies_of_every_row_state_their_capacity(row):
     check(resolve(request_of(row), snapshot_of(row), rules_of(row)))
 
 
 @given(clouds() | clouds(policies=None))
-def test_and_what_trying_one_by_one_gives(cloud):
-    """By a judge that shares no code with the planner."""
+def test_the_capacity_of_a_remedy_equals_a_count_one_by_one(cloud):
+    """The count shares no code with the planner."""
     resolved = resolve(*cloud)
     for remedy in decide(resolved, CONSTRAINTS).remedies:
         if 'given_up' in remedy.data:

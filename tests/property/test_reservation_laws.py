@@ -1,4 +1,4 @@
-"""Laws of what is kept for some: no further prefix lets a host in, and no slip opens them all."""
+"""Properties of reservations: another prefix admits no host, and an empty one not every host."""
 
 import itertools
 from dataclasses import replace
@@ -24,18 +24,18 @@ WORLDS = st.lists(KEPT, max_size=4).map(
 )
 REQUESTS = st.lists(KEYS, max_size=3)
 PREFIXES = st.lists(st.sampled_from(['r:', 'l:', 'r', '']), max_size=2)
-ONE = st.sampled_from([None, '', 'r:', 'l:', 'r'])
+PREFIX = st.sampled_from([None, '', 'r:', 'l:', 'r'])
 
 
 def hosts_of(world):
-    """One host for each set of aggregates."""
+    """Return one host for each set of aggregates."""
     uuids = [aggregate.uuid for aggregate in world]
     sets = (s for size in range(len(uuids) + 1) for s in itertools.combinations(uuids, size))
     return [Host(f'in-{"-".join(s)}', '', aggregates=frozenset(s)) for s in sets]
 
 
-def left(keys, world, required, forbidden):
-    """The hosts that the flow leaves; none where it refuses the request."""
+def admitted_hosts(keys, world, required, forbidden):
+    """Return the hosts that the expression admits, none if it rejects the request."""
     try:
         asked = constrain(keys, world, required_prefix=required, forbidden_prefixes=forbidden)
     except InvalidSpec:
@@ -43,25 +43,29 @@ def left(keys, world, required, forbidden):
     return {host.host for host in hosts_of(world) if asked.admits(host.aggregates)}
 
 
-@hypothesis.given(REQUESTS, WORLDS, ONE, PREFIXES, PREFIXES)
-def test_r1_39_r1_40_one_more_prefix_adds_no_host(keys, world, required, some, more):
-    found = left(keys, world, required, some)
-    assert left(keys, world, required, [*some, *more]) <= found <= left(keys, world, None, some)
+@hypothesis.given(REQUESTS, WORLDS, PREFIX, PREFIXES, PREFIXES)
+def test_r1_39_r1_40_another_prefix_admits_no_other_host(keys, world, required, some, more):
+    found = admitted_hosts(keys, world, required, some)
+    assert (
+        admitted_hosts(keys, world, required, [*some, *more])
+        <= found
+        <= admitted_hosts(keys, world, None, some)
+    )
 
 
 @hypothesis.given(REQUESTS, WORLDS, st.sampled_from(['r:', 'l:', 'r']), PREFIXES)
-def test_r1_38_who_names_a_reservation_gets_it_or_nothing(keys, world, required, forbidden):
+def test_r1_38_a_named_reservation_is_required(keys, world, required, forbidden):
     reserved = {key for key in keys if key.startswith(required)}
-    for host in left(keys, world, required, forbidden):
+    for host in admitted_hosts(keys, world, required, forbidden):
         carried = set().union(*(world[int(uuid)].metadata for uuid in host.split('-')[1:] if uuid))
         assert reserved <= carried
 
 
-@hypothesis.given(WORLDS, st.sampled_from(['r:', 'l:', 'r']), ONE)
-def test_r1_31_r1_41_without_a_key_no_host_is_left_that_is_kept(world, prefix, required):
+@hypothesis.given(WORLDS, st.sampled_from(['r:', 'l:', 'r']), PREFIX)
+def test_r1_31_r1_41_without_a_key_no_reserved_host_is_admitted(world, prefix, required):
     kept = {item.uuid for item in world if any(key.startswith(prefix) for key in item.metadata)}
     free = {host.host for host in hosts_of(world) if not host.aggregates & kept}
-    assert left([], world, required, [prefix]) == free
+    assert admitted_hosts([], world, required, [prefix]) == free
 
 
 @hypothesis.given(
@@ -70,7 +74,7 @@ def test_r1_31_r1_41_without_a_key_no_host_is_left_that_is_kept(world, prefix, r
     WORLDS,
     st.builds(
         Rules.of,
-        required_member_prefix=ONE,
+        required_member_prefix=PREFIX,
         forbidden_member_prefixes=PREFIXES.map(tuple),
         is_isolation_enforced=st.booleans(),
         are_tenants_limited=st.booleans(),
@@ -78,10 +82,8 @@ def test_r1_31_r1_41_without_a_key_no_host_is_left_that_is_kept(world, prefix, r
     ),
     st.sampled_from([None, 'p1', 'p2']),
 )
-def test_the_constraint_never_raises_and_says_what_the_flow_says(
-    keys, image, world, rules, project
-):
-    """And every verdict has the facts of its sentence."""
+def test_the_constraint_agrees_with_the_expression(keys, image, world, rules, project):
+    """Every verdict has the facts of its sentence."""
     asked = ResolvedRequest(
         PlacementRequest(1, 'f', image_properties=image, project_id=project),
         CloudSnapshot(aggregates=world),
@@ -94,14 +96,14 @@ def test_the_constraint_never_raises_and_says_what_the_flow_says(
         rule.reasons[verdict.code].sentence.format_map(verdict.facts)
         if verdict:
             passed.add(host.host)
-    by_flow = left(
+    by_flow = admitted_hosts(
         [*keys, *(image or ())],
         world,
         rules.value(REQUIRED_PREFIX),
         rules.value(FORBIDDEN_PREFIXES),
     )
     assert passed <= by_flow
-    # Whatever properties an image that is not known turns out to have for the traits.
+    # An unknown image may have any of these properties for the traits.
     if image is None and not any((rules.value(REQUIRED_PREFIX), *rules.value(FORBIDDEN_PREFIXES))):
         for properties in ({}, {'trait:X': 'required'}):
             known = replace(asked, request=replace(asked.request, image_properties=properties))

@@ -1,4 +1,4 @@
-"""Laws of server groups: nothing is lost on the way, nothing odd comes through."""
+"""Properties of server groups: they survive a round trip, and malformed ones are rejected."""
 
 import pytest
 from hypothesis import given
@@ -32,9 +32,9 @@ ANSWERS = [
 
 
 @given(NAMES, policies_and_rules(), st.sampled_from([(2, 64), (2, 100), (3, 0)]))
-def test_what_is_sent_is_what_is_read(name, group, microversion):
-    """Nova answers with what it was sent, an id and members (R2-01, R2-02, Q2-1); document 002's
-    shape of a request means the same (D2-01).
+def test_a_created_group_survives_a_round_trip(name, group, microversion):
+    """Nova returns the request with an id and members (R2-01, R2-02, Q2-1); the format of document
+    002 is equivalent (D2-01).
     """
     policy, rules = group
     body = create_body(name, policy, rules, microversion)
@@ -46,8 +46,8 @@ def test_what_is_sent_is_what_is_read(name, group, microversion):
 
 
 @given(NAMES, policies_and_rules(), st.tuples(st.just(2), st.integers(15, 63)))
-def test_below_264_rules_are_refused_and_the_rest_is_read_back(name, group, microversion):
-    """Q2-3: never dropped in silence."""
+def test_below_2_64_rules_are_rejected_and_other_groups_created(name, group, microversion):
+    """Q2-3: rules are never dropped silently."""
     policy, rules = group
     if rules:
         with pytest.raises(InvalidSpec):
@@ -59,7 +59,7 @@ def test_below_264_rules_are_refused_and_the_rest_is_read_back(name, group, micr
 
 
 @given(JSON | nearly(REQUESTS))
-def test_a_request_is_read_or_an_invalid_spec(body):
+def test_a_request_is_parsed_or_raises_invalid_spec(body):
     try:
         group = parse_create(body)
     except InvalidSpec as error:
@@ -69,7 +69,7 @@ def test_a_request_is_read_or_an_invalid_spec(body):
 
 
 @given(JSON | nearly(ANSWERS))
-def test_an_answer_is_read_or_a_cloud_error(body):
+def test_a_response_is_parsed_or_raises_cloud_error(body):
     try:
         group = ServerGroup.from_api(body)
     except CloudError:
@@ -79,8 +79,8 @@ def test_an_answer_is_read_or_a_cloud_error(body):
 
 
 @given(policies_and_rules(), st.lists(HOSTS, max_size=8))
-def test_a_host_is_rejected_exactly_when_it_has_no_room(group, hosts):
-    """R2-12: and the room is what the rule leaves, whoever else is elsewhere."""
+def test_a_host_is_rejected_if_and_only_if_it_has_no_free_slot(group, hosts):
+    """R2-12: the free capacity is the number of free slots."""
     policy, rules = group
     members = tuple(Member(f's{i}', host) for i, host in enumerate(hosts))
     found = ServerGroup('g', 'web', policy, rules, members)

@@ -1,4 +1,4 @@
-"""The hosts of a large file are read as those of a small one: equal values, equal words."""
+"""The hosts of a large snapshot file are parsed as those of a small one, with equal errors."""
 
 import json
 from unittest import mock
@@ -18,24 +18,24 @@ from tests.property.test_snapshot_laws import SNAPSHOTS
 from tests.unit.cloud.test_snapshot_file import DOCUMENT
 
 POOL = '5BBCC3C4-1da2-4437-a48a-00000000000F'
-#: Some of what no number is, or not for every parser.
-ODD = {
-    'zeros before a number': '007',
-    'no digit of these': '\u0663',
+#: Values that some JSON parsers reject or convert.
+UNUSUAL_VALUES = {
+    'leading zeros': '007',
+    'a digit of another script': '\u0663',
     'not a number': 'NaN',
-    'too large a float': '1E400',
+    'a float that is too large': '1E400',
     'minus zero': '-0',
     'a negative number': '-1',
     'a whole float': '1.0',
     'more than 64 bits': f'{2**64}',
     'too many digits': '9' * 5000,
     'too deep': '[' * 2000 + ']' * 2000,
-    'half of a character': r'"\ud800"',
+    'half of a surrogate pair': r'"\ud800"',
 }
 
 
-def plain(number, **more):
-    """A host as most are, in the JSON of a file."""
+def typical_host(number, **more):
+    """Return a typical host in the JSON of a file."""
     return {
         'host': f'cmp-{number}',
         'hypervisor_hostname': f'cmp-{number}.example.org',
@@ -51,63 +51,67 @@ def plain(number, **more):
 
 
 HOSTS = [
-    plain(1),
-    plain(2, servers=4, disabled_reason='broken'),
-    plain(3, grants=[{'query': 'resources=VCPU%3A1', 'room': 5, 'certain': 4}]),
-    plain(4, resources={'DISK_GB': {'capacity': 9, 'used': 0, 'max_unit': 2, 'pool': POOL}}),
-    plain(5, is_nested=True, unmirrored=[POOL], grants=None, resources=None),
-    plain(6, hypervisor_hostname='', hypervisor_type='', availability_zone=None),
+    typical_host(1),
+    typical_host(2, servers=4, disabled_reason='broken'),
+    typical_host(3, grants=[{'query': 'resources=VCPU%3A1', 'room': 5, 'certain': 4}]),
+    typical_host(4, resources={'DISK_GB': {'capacity': 9, 'used': 0, 'max_unit': 2, 'pool': POOL}}),
+    typical_host(5, is_nested=True, unmirrored=[POOL], grants=None, resources=None),
+    typical_host(6, hypervisor_hostname='', hypervisor_type='', availability_zone=None),
     {'host': 'cmp-7'},
 ]
 POOLS = {POOL: {'DISK_GB': {'capacity': 9, 'used': 0}}}
-ALIKE = {'format': 1, 'taken_at': '2026-01-01T00:00:00Z', 'pools': POOLS, 'hosts': HOSTS}
+TYPICAL = {'format': 1, 'taken_at': '2026-01-01T00:00:00Z', 'pools': POOLS, 'hosts': HOSTS}
 
 
-def outcome(text):
+def parse_or_error(text):
     try:
         return parse(text)
     except InvalidSpec as error:
         return str(error)
 
 
-def large(read, text):
-    """What is read of the text if it counts as a large one."""
+def parse_as_large(read, text):
+    """Return the result of parsing the text as a large one."""
     with mock.patch.object(snapshot_file, '_LARGE', 0):
         return read(text)
 
 
-def check_alike(text):
-    answer = outcome(text)
-    assert large(outcome, text) == answer
+def check_both_parsers(text):
+    answer = parse_or_error(text)
+    assert parse_as_large(parse_or_error, text) == answer
     return answer
 
 
 @given(SNAPSHOTS)
-def test_what_is_right_is_read_alike(snapshot):
-    assert check_alike(''.join(render(snapshot))) == snapshot
+def test_valid_snapshots_are_parsed_alike(snapshot):
+    assert check_both_parsers(''.join(render(snapshot))) == snapshot
 
 
-@given(nearly([ALIKE, DOCUMENT]))
-def test_what_is_nearly_right_is_answered_alike(document):
-    check_alike(json.dumps(document))
+@given(nearly([TYPICAL, DOCUMENT]))
+def test_nearly_valid_snapshots_are_parsed_alike(document):
+    check_both_parsers(json.dumps(document))
 
 
-@given(st.sampled_from([ALIKE, DOCUMENT]), st.data())
-def test_what_is_no_json_any_more_is_answered_alike(document, data):
+@given(st.sampled_from([TYPICAL, DOCUMENT]), st.data())
+def test_broken_json_is_rejected_alike(document, data):
     text = json.dumps(document, indent=data.draw(st.none() | st.integers(0, 2)))
     begin = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(begin, min(begin + 3, len(text))))
     broken = text[:begin] + data.draw(st.text('{}[]",: \n0\\a', max_size=3)) + text[end:]
-    answer = outcome(broken)
+    answer = parse_or_error(broken)
     if 'is there twice' not in str(answer):
-        assert large(outcome, broken) == answer
+        assert parse_as_large(parse_or_error, broken) == answer
 
 
-@pytest.mark.parametrize('text', ODD.values(), ids=ODD)
+@pytest.mark.parametrize('text', UNUSUAL_VALUES.values(), ids=UNUSUAL_VALUES)
 @pytest.mark.parametrize('key', ['servers', 'host', 'hypervisor_type', 'traits', 'resources'])
-def test_an_odd_value_is_answered_alike(key, text):
-    hosts = [plain(1, servers=1), plain(2, **{key: 'HERE'}), plain(3, servers=3)]
-    check_alike(json.dumps({'format': 1, 'hosts': hosts}).replace('"HERE"', text))
+def test_unusual_values_are_parsed_alike(key, text):
+    hosts = [
+        typical_host(1, servers=1),
+        typical_host(2, **{key: 'HERE'}),
+        typical_host(3, servers=3),
+    ]
+    check_both_parsers(json.dumps({'format': 1, 'hosts': hosts}).replace('"HERE"', text))
 
 
 @pytest.mark.parametrize(
@@ -118,16 +122,16 @@ def test_an_odd_value_is_answered_alike(key, text):
         ('"host": "b", "resources": {"vcpu": {}}', 'resources.vcpu: is no resource class'),
     ],
 )
-def test_a_host_of_a_large_file_that_is_not_plain_is_read_with_care(host, words):
-    answer = check_alike(f'{{"format": 1, "hosts": [{{"host": "a"}}, {{{host}}}]}}')
+def test_an_untypical_host_of_a_large_file_is_parsed_strictly(host, words):
+    answer = check_both_parsers(f'{{"format": 1, "hosts": [{{"host": "a"}}, {{{host}}}]}}')
     assert answer.startswith(f'hosts[1].{words}')
 
 
-def test_hosts_of_a_large_file_are_decoded_by_their_types():
-    """A host that cannot be costs three times as much, but is no mistake."""
-    with mock.patch.object(Schema, 'read', autospec=True, side_effect=Schema.read) as careful:
-        found = large(parse, json.dumps(ALIKE)).hosts
-    read = [call.args[1] for call in careful.call_args_list]
+def test_typical_hosts_of_a_large_file_are_decoded_by_their_types():
+    """An untypical host is parsed by the slower, strict reader."""
+    with mock.patch.object(Schema, 'read', autospec=True, side_effect=Schema.read) as strict_reads:
+        found = parse_as_large(parse, json.dumps(TYPICAL)).hosts
+    read = [call.args[1] for call in strict_reads.call_args_list]
     assert [item for item in read if type(item) is dict and 'host' in item] == [
         {'hypervisor_hostname': 'cmp-7', 'host': 'cmp-7'}
     ]
@@ -135,22 +139,24 @@ def test_hosts_of_a_large_file_are_decoded_by_their_types():
     assert all(type(has) is Resource for host in found for has in (host.resources or {}).values())
 
 
-def test_equal_values_of_the_hosts_of_a_large_file_are_one_object():
-    hosts = [plain(number) for number in range(2500)]
+def test_equal_values_in_a_large_file_are_one_object():
+    hosts = [typical_host(number) for number in range(2500)]
     document = {'format': 1, 'hosts': hosts}
-    found = large(parse, json.dumps(document)).hosts
+    found = parse_as_large(parse, json.dumps(document)).hosts
     assert [each.host for each in found] == [f'cmp-{number}' for number in range(2500)]
     for key in ('aggregates', 'traits', 'hypervisor_type', 'availability_zone'):
         assert len({id(getattr(each, key)) for each in found}) == 1
     document['hosts'][2400]['resources'] = {'VCPU': {'capacity': 8, 'used': -1}}
-    assert check_alike(json.dumps(document)).startswith('hosts[2400].resources.VCPU.used: must')
+    assert check_both_parsers(json.dumps(document)).startswith(
+        'hosts[2400].resources.VCPU.used: must'
+    )
 
 
-def test_only_a_large_file_is_decoded_by_types():
+def test_only_a_large_file_is_decoded_by_its_types():
     with mock.patch.object(snapshot_hosts, '_HOST') as decoder:
-        parse(json.dumps(ALIKE))
+        parse(json.dumps(TYPICAL))
     assert not decoder.decode.called
-    hosts = [plain(number) for number in range(4000)]
+    hosts = [typical_host(number) for number in range(4000)]
     text = json.dumps({'format': 1, 'hosts': hosts})
     assert len(text) > 1 << 20
     snapshot = parse(text)

@@ -1,4 +1,4 @@
-"""Laws of the snapshot's file: what is saved is what is loaded, and nothing else gets through."""
+"""A snapshot survives a round trip through its file, and invalid files are rejected."""
 
 import json
 
@@ -79,19 +79,19 @@ SNAPSHOTS = st.builds(
 
 
 @given(SNAPSHOTS)
-def test_what_is_written_is_read_again(snapshot):
+def test_a_snapshot_survives_a_round_trip(snapshot):
     assert parse(''.join(render(snapshot))) == snapshot
 
 
 @given(st.data(), SNAPSHOTS)
-def test_a_key_that_is_there_twice_is_refused_with_its_path(data, snapshot):
+def test_a_duplicate_key_is_rejected_with_its_path(data, snapshot):
     document = json.loads(''.join(render(snapshot)))
     objects = [(path, each) for path, each in walked(document) if each]
     path, chosen = data.draw(st.sampled_from(objects))
     key = data.draw(st.sampled_from(sorted(chosen)))
-    mark = 'the key that is there twice'
-    chosen[mark] = chosen[key]
-    text = json.dumps(document).replace(json.dumps(mark), json.dumps(key))
+    placeholder = 'the key that is there twice'
+    chosen[placeholder] = chosen[key]
+    text = json.dumps(document).replace(json.dumps(placeholder), json.dumps(key))
     with pytest.raises(InvalidSpec) as caught:
         parse(text)
     assert caught.value.message == 'is there twice'
@@ -99,7 +99,7 @@ def test_a_key_that_is_there_twice_is_refused_with_its_path(data, snapshot):
 
 
 def walked(value, path=''):
-    """Every object in a document, with its path."""
+    """Yield every object in a document, with its path."""
     if isinstance(value, dict):
         yield path, value
         for key, item in value.items():
@@ -110,7 +110,7 @@ def walked(value, path=''):
 
 
 @given(nearly([DOCUMENT]))
-def test_what_is_nearly_right_is_read_or_refused_with_words(document):
+def test_a_nearly_valid_file_is_parsed_or_rejected_with_a_message(document):
     try:
         parse(json.dumps(document))
     except InvalidSpec as error:

@@ -26,7 +26,7 @@ RULES = tuple(rule() for rule in OURS)
 FILTER = 'AggregateInstanceExtraSpecsFilter'
 RARE, DISABLED = 'CUSTOM_RARE', 'COMPUTE_STATUS_DISABLED'
 MOSTLY, SELDOM = st.sampled_from([True] * 4 + [False]), st.sampled_from([False] * 4 + [True])
-#: Of ram, vcpus and disk; the servers are of the first, whose like are smaller or larger.
+#: RAM, VCPUs and disk of flavors; the request uses the first, the others are smaller or larger.
 SIZES = ((1024, 2, 2), (512, 2, 2), (1024, 1, 2), (512, 1, 1), (2048, 4, 2))
 FREE = st.sampled_from([0, 0, 1, 2, 2, 3, 5])
 POLICIES = ('anti-affinity', 'anti-affinity', 'affinity', 'soft-anti-affinity')
@@ -69,19 +69,19 @@ A_ROOMY_HOST = st.builds(
     lambda host, free: {**host, 'free': (free, free, 9)}, A_HOST, st.sampled_from([1, 4, 6, 8])
 )
 A_SMALL_QUESTION = st.builds(
-    lambda asked, count: {**asked, 'count': count, 'spare': 2, 'limits': {}},
+    lambda question_values, count: {**question_values, 'count': count, 'spare': 2, 'limits': {}},
     A_QUESTION,
     st.integers(1, 5),
 )
 
 
-def cloud_of(hosts, asked):
-    """The cloud, with the group and its members; and the growth."""
+def cloud_of(hosts, question_values):
+    """Return the cloud, with the group and its members, and the scale request."""
     fakes = [
         FakeHost(
             name_of(number, has),
             status='disabled' if has['is_disabled'] else 'enabled',
-            state='down' if asked['down'] == number else 'up',
+            state='down' if question_values['down'] == number else 'up',
             zone=has['zone'],
             kind=has.get('kind', 'QEMU'),
         )
@@ -106,36 +106,40 @@ def cloud_of(hosts, asked):
     )
     nova = cloud.nova
     cloud.placement.providers = [
-        FakeProvider(each.uuid, rooms(has), traits(has), name=each.name)
+        FakeProvider(each.uuid, amounts_of(has), traits(has), name=each.name)
         for each, has in zip(cloud.placement.providers, hosts, strict=True)
     ]
     for root, has in zip([*cloud.placement.providers], hosts, strict=True):
         if has.get('is_nested'):
             part = FakeProvider(f'{root.uuid}-gpu', {'CUSTOM_GPU': (4, 1)}, parent=root.uuid)
             cloud.placement.providers.append(part)
-    cloud.placement.cut = asked.get('cut')
-    if asked['zone'] is None:  # of another zone, the whole look does not ask whether it is so
-        cloud.placement.lost |= {each.host for n, each in enumerate(fakes) if n == asked['lost']}
-    specs = {f'trait:{RARE}': 'required'} if asked['is_rare'] else {}
-    specs |= {} if asked['disk'] is None else {'disk': asked['disk']}
-    for number, (ram, vcpus, disk) in enumerate([SIZES[0], *sorted(asked['flavors'])]):
+    cloud.placement.cut = question_values.get('cut')
+    if (
+        question_values['zone'] is None
+    ):  # the whole cloud is not compared with Placement for other zones
+        cloud.placement.lost |= {
+            each.host for n, each in enumerate(fakes) if n == question_values['lost']
+        }
+    specs = {f'trait:{RARE}': 'required'} if question_values['is_rare'] else {}
+    specs |= {} if question_values['disk'] is None else {'disk': question_values['disk']}
+    for number, (ram, vcpus, disk) in enumerate([SIZES[0], *sorted(question_values['flavors'])]):
         nova.add_flavor(f'f{number}', extra_specs=specs, ram=ram, vcpus=vcpus, disk=disk)
-    nova.limits |= {**asked['limits'], 'totalInstancesUsed': 0, 'totalCoresUsed': 0}
+    nova.limits |= {**question_values['limits'], 'totalInstancesUsed': 0, 'totalCoresUsed': 0}
     nova.limits |= {'totalRAMUsed': 0}
-    is_anti = asked['policy'] == 'anti-affinity'
-    rules = {'max_server_per_host': asked['most']} if is_anti else {}
-    group = nova.add_group('web', asked['policy'], rules=rules, project_id=PROJECT)
-    for place in asked['members']:
+    is_anti = question_values['policy'] == 'anti-affinity'
+    rules = {'max_server_per_host': question_values['most']} if is_anti else {}
+    group = nova.add_group('web', question_values['policy'], rules=rules, project_id=PROJECT)
+    for place in question_values['members']:
         nova.boot(group, fakes[place % len(hosts)].host, project=PROJECT)
-    return cloud, growth_of(asked, group)
+    return cloud, scale_request_of(question_values, group)
 
 
 def name_of(number, has):
     return has.get('name', f'cmp-{number}')
 
 
-def rooms(has):
-    """So much is free of it, where something is used as well."""
+def amounts_of(has):
+    """Return the capacity and the usage of a host with this free capacity."""
     used = int(has['used'])
     cpus, memory, disk = has['free']
     return {
@@ -149,12 +153,12 @@ def traits(has):
     return (*[RARE] * has['is_rare'], *[DISABLED] * has['is_disabled'])
 
 
-def growth_of(asked, group):
-    zone = {} if asked['zone'] is None else {'availability_zone': asked['zone']}
-    zone |= {'pin_hosts': True} if asked['is_pinned'] else {}
-    zone |= {'member_of': [asked['member_of']]} if asked['member_of'] else {}
+def scale_request_of(question_values, group):
+    zone = {} if question_values['zone'] is None else {'availability_zone': question_values['zone']}
+    zone |= {'pin_hosts': True} if question_values['is_pinned'] else {}
+    zone |= {'member_of': [question_values['member_of']]} if question_values['member_of'] else {}
     question = Question(
-        asked['count'],
+        question_values['count'],
         server_group=group,
         policy={'type': TYPE, 'version': '1.1', 'properties': zone},
         profile={'properties': {'flavor': 'f0', 'image': 'cirros'}},
@@ -166,20 +170,20 @@ def growth_of(asked, group):
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.lists(A_HOST, min_size=1, max_size=14), A_QUESTION)
-def test_a_stage_accepts_rejects_and_counts_as_the_whole_cloud_does(hosts, asked):
-    compare(hosts, asked)
+def test_a_stage_accepts_rejects_and_counts_as_the_whole_cloud_does(hosts, question_values):
+    compare(hosts, question_values)
 
 
 @settings(max_examples=settings.default.max_examples * 2 // 5)
 @given(st.lists(A_ROOMY_HOST, min_size=8, max_size=24), A_SMALL_QUESTION)
-def test_a_sample_accepts_only_what_the_whole_cloud_accepts(hosts, asked):
-    compare(hosts, asked)
+def test_a_sample_accepts_only_what_the_whole_cloud_accepts(hosts, question_values):
+    compare(hosts, question_values)
 
 
-def compare(hosts, asked):
+def compare(hosts, question_values):
     """Compare the decision of a stage with the one of the whole cloud."""
-    cloud, request = cloud_of(hosts, asked)
-    with cloud, mock.patch.object(sample, 'SPARE', asked['spare']):
+    cloud, request = cloud_of(hosts, question_values)
+    with cloud, mock.patch.object(sample, 'SPARE', question_values['spare']):
         both = Clients(
             OwnerClient(cloud.connection(OWNER)), OperatorClient(cloud.connection('admin'))
         )

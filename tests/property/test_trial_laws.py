@@ -1,4 +1,4 @@
-"""Laws of what an owner reads who may not list the hosts: what a trial shows, and no more."""
+"""A tenant's report reveals only what a trial shows."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ SERVER = '10000000-0000-4000-8000-000000000001'
 HINTS = st.sampled_from([{}, {}, {}, {'same_host': SERVER}, {'different_host': [SERVER]}])
 FLAVOR = Flavor('f', 'small', 2, 512, 1)
 FULL = {name: Resource(9, 9) for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
-#: Ways in which no server gets onto a host; who may not see it can not tell them apart.
+#: Reasons for which a host takes no server, which a tenant cannot distinguish.
 CLOSED = (
     {'enabled': False},
     {'up': False},
@@ -36,7 +36,7 @@ CLOSED = (
 )
 
 
-def of_room(free):
+def resources_for(free):
     return {
         'VCPU': Resource(2 * free, 0),
         'MEMORY_MB': Resource(512 * free, 0),
@@ -46,14 +46,14 @@ def of_room(free):
 
 @st.composite
 def questions(draw):
-    """An owner's question: flavors, the group with its members, quotas, the zone, the spread.
+    """Generate a tenant's request: flavors, a group with members, quotas, a zone and a spread.
 
-    Most hosts take servers, so that what is asked for is in the way as well.
+    Most hosts accept servers, so that the tenant's own requirements matter as well.
     """
     request, snapshot = draw(clouds(POLICIES, SELDOM) | clouds(None, SELDOM))
     rooms = st.none() | st.sampled_from([0, 1, 3, 3, 99])
     hosts = [
-        host if room is None else host.but(enabled=True, up=True, resources=of_room(room))
+        host if room is None else host.but(enabled=True, up=True, resources=resources_for(room))
         for host, room in ((host, draw(rooms)) for host in snapshot.hosts)
     ]
     flavor = draw(st.sampled_from([FLAVOR, FLAVOR, *snapshot.flavors]))
@@ -72,7 +72,7 @@ def questions(draw):
 
 @st.composite
 def others(draw, snapshot):
-    """The same for the owner, with other hosts, or more or less on them that is not the owner's."""
+    """Generate clouds that are equal for the tenant, with other hosts or other usage."""
     is_wild = draw(SELDOM)
     hosts = [draw(changed(host, is_wild)) for host in snapshot.hosts]
     for number in range(draw(st.integers(0, 3))):
@@ -85,7 +85,7 @@ def others(draw, snapshot):
 
 @st.composite
 def changed(draw, host, is_wild):
-    """A host of which others use more or less; unless ``is_wild``, where no trial may show it."""
+    """Generate a host with other usage; unless ``is_wild``, no trial shows the difference."""
     room = host.resources['VCPU'].capacity
     if is_wild:
         name = draw(st.sampled_from(['VCPU', 'MEMORY_MB', 'DISK_GB']))
@@ -95,11 +95,11 @@ def changed(draw, host, is_wild):
         return host.but(traits=frozenset()) if draw(MOSTLY) else host
     if not room or not host.enabled or not host.up:
         return host.but(**draw(st.sampled_from(CLOSED)))
-    return host.but(resources=of_room(9999)) if room > 99 else host
+    return host.but(resources=resources_for(9999)) if room > 99 else host
 
 
-def shown(request, snapshot):
-    """What trying shows: how many come up, as it is and with something of one's own changed."""
+def trial_results(request, snapshot):
+    """Yield the results of trials: as requested, and with one own requirement changed."""
 
     def count(group=None, **changed):
         asked = replace(request, **changed)
@@ -127,7 +127,7 @@ def shown(request, snapshot):
         yield count(group=replace(new, policy=f'soft-{group.policy}', rules={}))
 
 
-def words(request, snapshot):
+def report_line(request, snapshot):
     resolved = resolve(request, snapshot)
     decision = decide(resolved, CONSTRAINTS)
     if decision.fits is not False:
@@ -137,18 +137,17 @@ def words(request, snapshot):
 
 @settings(max_examples=settings.default.max_examples * 3 // 5)
 @given(st.data())
-def test_where_trials_show_the_same_the_words_are_the_same(data):
-    """Whatever others have on the hosts, and whatever hosts there are."""
+def test_equal_trial_results_give_equal_reports(data):
     request, snapshot = data.draw(questions())
-    said = {}
+    line_by_results = {}
     for cloud in (snapshot, *(data.draw(others(snapshot)) for _ in range(3))):
-        line = words(request, cloud)
-        assert said.setdefault(tuple(shown(request, cloud)), line) == line
+        line = report_line(request, cloud)
+        assert line_by_results.setdefault(tuple(trial_results(request, cloud)), line) == line
 
 
 @st.composite
 def own_constraints(draw):
-    """A request of many servers, a group of any policy with members, and hard and soft spreads."""
+    """Generate a request of many servers, a group of any policy with members, and spreads."""
     hosts = {
         f'cmp-{number}': {
             'free': draw(st.sampled_from([0, 1, 3])),
@@ -178,12 +177,14 @@ def own_constraints(draw):
 
 
 @given(own_constraints())
-def test_no_sentence_names_a_constraint_that_the_group_does_not_have(row):
+def test_no_sentence_names_a_constraint_of_another_policy(row):
     resolved = resolve(request_of(row), snapshot_of(row))
     decision = decide(resolved, CONSTRAINTS)
     policy, spreads = resolved.server_group.policy, resolved.request.spread
     if resolved.server_group.members:
-        assert not any(words.startswith('affinity without') for words in decision.at_most)
+        assert not any(
+            report_line.startswith('affinity without') for report_line in decision.at_most
+        )
     if decision.fits is not False:
         return
     for reason in disclosure.tenant_report(decision, resolved, CONSTRAINTS).reasons:
