@@ -1,15 +1,15 @@
-"""A process as Senlin's engine is one, with a policy to attach: a JSON line in, a JSON line out.
+"""Attach a policy in a separate process like Senlin's engine: JSON lines in, JSON lines out.
 
-Run as a process of its own (``python -m tests.functional.engine_process``): which packages are
-installed, and what their modules bring, is up to each process.
+Run it with ``python -m tests.functional.engine_process``. Each process has its own installed
+packages.
 
 Shapes::
 
     {"specs": {"acme:rack": "r12"}, "mode": "strict", "clusters": 2}
     {"answers": [[true, {...}], [false, "flavor ..."]], "other": true, "nova": []}
 
-``other`` says whether another green thread got its turn meanwhile, ``nova`` which modules of Nova
-are loaded.
+``other`` states whether another green thread ran meanwhile, ``nova`` lists the loaded modules of
+Nova.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.fake_nova import FakeFlavor
 
 
 def answer(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Attach the policy to clusters with this flavor, all at the same time."""
+    """Attach the policy to clusters with this flavor at the same time, and return the results."""
     turns = []
     with Edge(flavors=[FakeFlavor('tiny', 'm1.tiny', case['specs'])]) as edge:
         desk = Desk(edge)
@@ -46,7 +46,7 @@ def answer(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer each line of the input."""
     make_database()
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)  # noqa: T201

@@ -1,11 +1,8 @@
-"""A Keystone, a fake Nova and a fake Placement behind a real socket, which counts what it is asked.
+"""Serve a Keystone, a fake Nova and a fake Placement on a real socket.
 
-For measures at sizes that no test can boot: ten thousand hypervisors. The answers are those of
-``tests.support.fake_nova``; what a request really costs on the wire is seen here, without
-requests-mock.
-
-And for what only a wire can do: an answer that comes byte by byte (``drip``), and a Keystone that
-answers 401 to everybody who asks for its version (``is_locked``).
+A cloud of this kind measures the bytes of a response at sizes that no test can boot, such as ten
+thousand hypervisors. It can also send a response byte by byte (``drip``), and respond with 401 to
+the discovery of Keystone (``is_locked``).
 """
 
 from __future__ import annotations
@@ -26,20 +23,20 @@ from tests.support import fake_keystone
 from tests.support.fake_nova import FakeNova, query_of
 from tests.support.fake_placement import FakePlacement
 
-#: Seconds between two bytes: shorter than any timeout.
+#: Seconds between two bytes, shorter than any timeout.
 _BETWEEN = 0.02
 
 
 class HttpCloud:
-    """The cloud; a context manager. ``bytes_sent`` counts the bodies but Keystone's.
+    """A cloud behind a socket; a context manager.
 
-    :param drip: a pattern of the requests ("GET /identity/v3") that are answered byte by byte,
+    :param drip: a pattern of the requests ("GET /identity/v3") whose response is sent byte by byte,
         until ``flow`` is set.
-    :param part: which part of such an answer has no end: head or body.
-    :param is_locked: whether Keystone tells its version to nobody without a token.
+    :param part: the part of such a response that is endless: head or body.
+    :param is_locked: whether the discovery of Keystone needs a token.
     :param user: admin, or demo, a member of one project.
 
-    ``refused`` is a request whose token is too old.
+    ``refused`` is a request that gets a 401. ``bytes_sent`` counts all bodies except Keystone's.
     """
 
     def __init__(
@@ -64,7 +61,7 @@ class HttpCloud:
 
     @property
     def environment(self) -> dict[str, str]:
-        """How a command finds it, and logs in."""
+        """Return the environment variables with which a command connects."""
         return {
             'OS_AUTH_URL': f'{self.url}/identity/v3',
             'OS_USERNAME': self.user,
@@ -88,20 +85,20 @@ class HttpCloud:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """Return the URL of the server."""
         return f'http://127.0.0.1:{self._server.server_address[1]}'
 
     def connection(self) -> Connection:
-        """A new connection, as an administrator."""
+        """Return a new connection as an administrator."""
         return fake_keystone.connect(f'{self.url}/identity/v3')
 
     def data(self, method: str, target: str, headers: Any, body: Any) -> tuple[int, bytes]:
-        """The status of the answer, and its body as it goes over the wire."""
+        """Return the status and the encoded body of the response."""
         reply = self.answer(method, target, headers, body)
         return reply.status, b'' if reply.body is None else json.dumps(reply.body).encode()
 
     def answer(self, method: str, target: str, headers: Any, body: Any) -> Reply:
-        """Keystone's answer, or Nova's."""
+        """Return the response of Keystone, Nova or Placement."""
         parts = urlsplit(target)
         service, _, path = parts.path.lstrip('/').partition('/')
         if service == 'identity':
@@ -122,7 +119,7 @@ class HttpCloud:
 
 class _Server(http.server.ThreadingHTTPServer):
     def handle_error(self, *request: Any) -> None:
-        """A client that goes away is none."""
+        """Ignore clients that close the connection."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(*request)
 
@@ -164,7 +161,7 @@ def _handler(cloud: HttpCloud) -> type[http.server.BaseHTTPRequestHandler]:
             self.wfile.write(data)
 
         def _drip(self, drop: bytes) -> None:
-            """Until somebody lets it flow, or nobody is there any more."""
+            """Send drops until ``flow`` is set or the client disconnects."""
             with contextlib.suppress(OSError):
                 while not cloud.flow.wait(_BETWEEN):
                     self.wfile.write(drop)

@@ -1,4 +1,4 @@
-"""Nova's own code is the judge of the query to Placement, and so are its request filters."""
+"""Nova's own code and its request filters are the oracle for the query to Placement."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -70,10 +70,10 @@ def nova():
         yield judge
 
 
-def asked_by(nova, row, resolved):
-    """Nova's queries; None where its API refuses the server, () where the scheduler does.
+def novas_queries(nova, row, resolved):
+    """Return Nova's queries; None if its API rejects the server, () if the scheduler does.
 
-    Where it isolates aggregates, that may be how it keeps reservations, without our request filter.
+    With isolated aggregates, Nova may enforce reservations without our request filter.
     """
     is_isolating = 'scheduler.enable_isolated_aggregate_filtering' in row.get('options', ())
     found = nova(
@@ -97,15 +97,15 @@ def asked_by(nova, row, resolved):
 @pytest.mark.parametrize(
     'row', [row for row in rows('candidate_query') if 'missing' not in row.values[0]]
 )
-def test_a_row_s_query(nova, row):
+def test_the_query_of_a_row_equals_novas(nova, row):
     resolved = resolved_of(row)
-    assert candidate_query.queries(resolved) == asked_by(nova, row, resolved)
+    assert candidate_query.queries(resolved) == novas_queries(nova, row, resolved)
 
 
 @given(ROWS)
-def test_any_query(nova, row):
+def test_a_generated_query_equals_novas(nova, row):
     resolved = resolved_of(row)
-    found = asked_by(nova, row, resolved)
+    found = novas_queries(nova, row, resolved)
     assume(found is not None)
     assert candidate_query.queries(resolved) == found
 
@@ -114,40 +114,42 @@ PINNED = ('resources', 'PCPU')
 
 
 def contents(text):
-    """All single things that a query asks for; of an amount, how much."""
+    """Count the parts of a query; a resource counts with its amount."""
     found = Counter()
     for name, values in parse_qsl(text, keep_blank_values=True):
         for value in values.split(',') if name != 'member_of' else [values]:
-            thing, _colon, amount = value.partition(':')
+            name_or_value, _colon, amount = value.partition(':')
             is_amount = name.startswith('resources')
-            found[name, thing if is_amount else value] = int(amount or 0) if is_amount else 1
+            found[name, name_or_value if is_amount else value] = (
+                int(amount or 0) if is_amount else 1
+            )
     return found
 
 
 @given(ROWS)
-def test_a_query_for_an_image_that_is_not_known(nova, row):
-    """It asks for nothing that Nova does not ask for, whatever the image is.
+def test_a_query_without_an_image_is_part_of_novas(nova, row):
+    """It contains nothing that Nova omits for some image.
 
-    No host here has pinned CPUs: where only the image asks for them, nobody answers.
+    These hosts have no pinned CPUs, so an image that requires them has no candidates.
     """
-    found = asked_by(nova, row, resolved_of(row))
+    found = novas_queries(nova, row, resolved_of(row))
     assume(found)
-    theirs = list(map(contents, found))
+    novas = list(map(contents, found))
     unknown = candidate_query.queries(resolved_of(row | {'image': None}))
     assert unknown
     for ours in map(contents, unknown):
-        alike = [each for each in theirs if ours[PINNED] or not each[PINNED]]
-        assert not alike or any(ours <= each for each in alike)
+        comparable = [each for each in novas if ours[PINNED] or not each[PINNED]]
+        assert not comparable or any(ours <= each for each in comparable)
 
 
-def test_the_traits_of_images():
-    """Nova looks whether os-traits has one of the name."""
+def test_the_traits_of_images_are_complete():
+    """Nova checks whether os-traits has a trait of the name."""
     for key, prefix, known in image_traits.NAMED:
-        theirs = {name.removeprefix(f'{prefix}_') for name in os_traits.get_traits(f'{prefix}_')}
+        novas = {name.removeprefix(f'{prefix}_') for name in os_traits.get_traits(f'{prefix}_')}
         if key != 'hw_viommu_model':
-            assert set(known.split()) == theirs, key
-    theirs = {
+            assert set(known.split()) == novas, key
+    novas = {
         name.removeprefix('COMPUTE_IMAGE_TYPE_')
         for name in os_traits.get_traits('COMPUTE_IMAGE_TYPE_')
     }
-    assert theirs == image_traits.FORMATS
+    assert novas == image_traits.FORMATS

@@ -1,4 +1,4 @@
-"""The command as people run it, in a process of its own: statuses, streams, and a quick start."""
+"""The command in a separate process: exit statuses, streams, and a quick start."""
 
 import os
 import subprocess
@@ -51,7 +51,7 @@ ON_A_FILE = ('plan', '--count', '1', '--flavor', 'm1.small', '--snapshot', CLOUD
     ],
     ids=['--help', 'plan --help', 'a table', 'JSON', 'constraint', 'policy', 'extra-spec'],
 )
-def test_nothing_heavy_is_loaded_without_need(arguments, heavy):
+def test_heavy_modules_are_not_loaded_without_need(arguments, heavy):
     done = run(
         *arguments,
         code='import atexit, sys; from senlin_affinity.cli import main;'
@@ -64,11 +64,12 @@ def test_nothing_heavy_is_loaded_without_need(arguments, heavy):
 
 
 @pytest.mark.parametrize(
-    ('asked', 'first'), [('--help', 'usage: '), ('help', 'usage: '), ('group --help', 'Commands:')]
+    ('help_arguments', 'first'),
+    [('--help', 'usage: '), ('help', 'usage: '), ('group --help', 'Commands:')],
 )
-def test_commands_are_listed_within_80_columns(asked, first):
-    """In two columns, however long their names and what they say of themselves."""
-    done = run(*asked.split(), env={**os.environ, 'COLUMNS': '80'})
+def test_commands_are_listed_within_80_columns(help_arguments, first):
+    """There are two columns, for names and descriptions of any length."""
+    done = run(*help_arguments.split(), env={**os.environ, 'COLUMNS': '80'})
     assert (done.returncode, done.stderr) == (0, '')
     assert done.stdout.startswith(first)
     lines = done.stdout.partition('Commands:\n')[2].splitlines()
@@ -76,18 +77,18 @@ def test_commands_are_listed_within_80_columns(asked, first):
     assert {len(line) - len(line[22:].lstrip()) for line in lines if line[22:]} == {23}
     named = {line[2:21].rstrip() for line in lines if line[2] != ' '}
     groups = {name for name in COMMANDS if name.startswith('group ')}
-    assert named == groups if asked == 'group --help' else named > {*COMMANDS}
+    assert named == groups if help_arguments == 'group --help' else named > {*COMMANDS}
 
 
 @pytest.mark.parametrize('command', COMMANDS)
-def test_every_command_explains_itself(command):
+def test_every_command_has_a_help_text(command):
     done = in_process.run(*command.split(), '--help')
     assert done.returncode == 0, done.stderr
     assert f'usage: senlin-affinity {command}' in done.stdout
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'said'),
+    ('arguments', 'message'),
     [
         ((), 'name a command; --help lists them'),
         (('polcy',), 'there is no command polcy; did you mean: policy validate'),
@@ -104,14 +105,14 @@ def test_every_command_explains_itself(command):
         (('help', 'group', 'lst'), 'no command group lst; did you mean: group list?'),
     ],
 )
-def test_a_usage_error_is_status_2_on_stderr(arguments, said):
+def test_a_usage_error_is_status_2_on_stderr(arguments, message):
     done = in_process.run(*arguments)
     assert (done.returncode, done.stdout) == (2, '')
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count('\n') == 1
 
 
-def test_an_error_is_one_line_and_a_traceback_only_with_debug():
+def test_an_error_has_a_traceback_only_with_debug():
     missing = ('constraint', 'list', '--column', 'no-such-column')
     plain = run(*missing)
     assert plain.returncode == 2
@@ -120,34 +121,34 @@ def test_an_error_is_one_line_and_a_traceback_only_with_debug():
     assert 'Traceback' in run('--debug', *missing).stderr
 
 
-def test_a_snapshot_is_not_saved_in_a_file_that_is_called_a_dash(tmp_path):
+def test_a_snapshot_is_not_saved_to_a_dash(tmp_path):
     done = run('--os-cloud', 'any', 'snapshot', 'save', '-', cwd=tmp_path)
-    said = 'error: a snapshot is saved in a file: name one in place of "-"\n'
-    assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (2, said, [])
+    message = 'error: a snapshot is saved in a file: name one in place of "-"\n'
+    assert (done.returncode, done.stderr, [*tmp_path.iterdir()]) == (2, message, [])
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'said'),
+    ('arguments', 'message'),
     [
         (('--log-file', '/dev/null/log', *ON_A_FILE), '/dev/null/log cannot be written: Not a dir'),
         ((*ON_A_FILE, '--config-file', '/dev'), '/dev cannot be read: Is a directory'),
     ],
 )
-def test_a_directory_in_place_of_a_file(arguments, said):
+def test_a_directory_instead_of_a_file_is_an_error(arguments, message):
     done = run(*arguments)
     assert (done.returncode, done.stdout, done.stderr.count('\n')) == (2, '', 1)
-    assert said in done.stderr
+    assert message in done.stderr
 
 
-def test_a_runtime_directory_that_cannot_be_made():
+def test_an_impossible_runtime_directory_is_an_error():
     done = run('sandbox', 'down', env={**os.environ, 'XDG_RUNTIME_DIR': '/dev/null'})
-    said = 'error: /dev/null/senlin-affinity cannot be made: Not a directory; XDG_RUNTIME_DIR'
-    assert (done.returncode, done.stderr.startswith(said)) == (1, True)
+    message = 'error: /dev/null/senlin-affinity cannot be made: Not a directory; XDG_RUNTIME_DIR'
+    assert (done.returncode, done.stderr.startswith(message)) == (1, True)
     assert done.stderr.count('\n') == 1
 
 
 @pytest.mark.parametrize('arguments', ['constraint list -f json', '--help', 'plan --help'])
-def test_a_reader_that_goes_away_is_no_traceback(arguments):
+def test_a_closed_pipe_causes_no_traceback(arguments):
     line = f'{" ".join(COMMAND)} {arguments} | true'
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
     assert 'Traceback' not in done.stderr
@@ -163,8 +164,8 @@ def test_a_reader_that_goes_away_is_no_traceback(arguments):
     ],
 )
 @pytest.mark.parametrize('unbuffered', ['', '1'])
-def test_a_disk_that_is_full_is_one_line(arguments, unbuffered):
-    """Also where all of it is written as the process ends."""
+def test_a_full_disk_is_a_one_line_error(arguments, unbuffered):
+    """This includes output that is written at the end of the process."""
     with Path('/dev/full').open('wb') as full:
         done = run(
             *arguments.split(), stdout=full, env={**os.environ, 'PYTHONUNBUFFERED': unbuffered}
@@ -177,9 +178,7 @@ def test_a_disk_that_is_full_is_one_line(arguments, unbuffered):
     ('arguments', 'status'), [('plan --count x', 2), ('snapshot', 1), ('plan --help', 0)]
 )
 @pytest.mark.parametrize('unbuffered', ['', '1'])
-def test_an_error_that_nobody_can_read_has_a_status_that_is_documented(
-    arguments, status, unbuffered
-):
+def test_an_error_on_a_full_stderr_keeps_its_exit_status(arguments, status, unbuffered):
     with Path('/dev/full').open('wb') as full:
         done = run(
             *arguments.split(), stderr=full, env={**os.environ, 'PYTHONUNBUFFERED': unbuffered}
@@ -188,17 +187,17 @@ def test_an_error_that_nobody_can_read_has_a_status_that_is_documented(
 
 
 @pytest.mark.parametrize(
-    ('closed', 'said'),
+    ('closed', 'message'),
     [
         ('>&-', 'error: could not write the answer: standard output is closed\n'),
         ('>&- 2>&-', ''),
         ('<&-', 'error: standard input: it is closed\n'),
     ],
 )
-def test_a_stream_that_is_closed_is_one_line(closed, said):
+def test_a_closed_stream_is_a_one_line_error(closed, message):
     line = f'{" ".join(COMMAND)} plan --count 1 --flavor a --snapshot - {closed}'
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (2 if closed == '<&-' else 1, said)
+    assert (done.returncode, done.stderr) == (2 if closed == '<&-' else 1, message)
 
 
 INTERRUPTED = """
@@ -214,6 +213,6 @@ sys.exit(door.load()())
 """
 
 
-def test_ctrl_c_while_the_command_is_loaded_is_quiet():
+def test_ctrl_c_during_the_import_is_silent():
     done = run(code=INTERRUPTED)
     assert (done.returncode, done.stdout, done.stderr) == (130, '', '')

@@ -1,4 +1,4 @@
-"""The demo: all its checks pass on the real services, and the README shows what it prints."""
+"""All checks of the demo pass on the real services, and the README shows its output."""
 
 import io
 import re
@@ -19,16 +19,16 @@ def lines(text):
     return [line.strip() for line in text.splitlines()]
 
 
-def shown():
-    """The lines of the README: some are left out, none is changed."""
+def readme_lines():
+    """Return the lines of the README, which are a part of the output."""
     _before, after = README.read_text(encoding='utf-8').split('output::\n\n')
     return lines(re.match(r'(?:(?: {4}.*)?\n)+', after)[0].rstrip())
 
 
 @pytest.mark.long
-def test_its_checks_pass_and_the_readme_shows_them():
+def test_the_demo_passes_and_the_readme_shows_its_output():
     output = io.StringIO()
-    is_good = story.run(Screen(Console(file=output, width=72, color_system=None)))
-    assert is_good, output.getvalue()
-    left = iter(lines(output.getvalue()))
-    assert [line for line in shown() if line not in left] == []
+    is_passed = story.run(Screen(Console(file=output, width=72, color_system=None)))
+    assert is_passed, output.getvalue()
+    remaining = iter(lines(output.getvalue()))
+    assert [line for line in readme_lines() if line not in remaining] == []

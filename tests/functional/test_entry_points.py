@@ -1,4 +1,4 @@
-"""Everything that setup.cfg registers can be loaded, and is what its group is for."""
+"""Every entry point of setup.cfg can be loaded and has the right type."""
 
 import configparser
 import subprocess
@@ -25,7 +25,7 @@ def registered():
 
 
 @pytest.mark.parametrize(('group', 'name', 'value'), registered())
-def test_entry_point(group, name, value):
+def test_an_entry_point_loads(group, name, value):
     (entry_point,) = [
         each
         for each in metadata.entry_points(group=group)
@@ -46,13 +46,17 @@ def test_entry_point(group, name, value):
         assert callable(loaded)
 
 
-def test_both_doors_have_the_same_commands():
-    ours = {each.name: each.value for each in metadata.entry_points(group='senlin_affinity.cli')}
-    theirs = {
+def test_both_commands_have_the_same_subcommands():
+    own_commands = {
+        each.name: each.value for each in metadata.entry_points(group='senlin_affinity.cli')
+    }
+    openstack_commands = {
         each.name: each.value for each in metadata.entry_points(group='openstack.affinity.v1')
     }
-    assert theirs == {
-        f'affinity_{name}': value for name, value in ours.items() if not name.startswith('sandbox')
+    assert openstack_commands == {
+        f'affinity_{name}': value
+        for name, value in own_commands.items()
+        if not name.startswith('sandbox')
     }
 
 

@@ -1,4 +1,4 @@
-"""Every validator of the real Nova and ours say the same, but for what is listed by id."""
+"""Our validators agree with those of the real Nova, except for listed differences."""
 
 import pytest
 from hypothesis import given
@@ -19,14 +19,14 @@ from tests.support.nova_validators import (
 from tests.support.nova_validators import nova as nova
 
 
-def test_every_validator_of_nova_has_one_here(nova):
+def test_every_validator_of_nova_has_a_counterpart(nova):
     """R4-12."""
     assert sorted(nova.words) == FAMILIES
 
 
 @pytest.mark.parametrize('namespace', sorted({name.partition(':')[0] for name in FAMILIES}))
-def test_every_validator_takes_the_same_values(nova, namespace):
-    """R4-02, R4-12, D4-08: each value around what it says, under each name that it has."""
+def test_every_validator_accepts_the_same_values(nova, namespace):
+    """R4-02, R4-12, D4-08: for values near each limit, under each name."""
     found = set()
     families = [name for name in FAMILIES if name.partition(':')[0] == namespace]
     for family in families[:: len(families) // 50 + 1]:
@@ -41,14 +41,14 @@ GROUPED = [name for name in FAMILIES if '{group}' in name]
 
 
 @pytest.mark.parametrize('family', [*sorted({*FAMILIES} - {*GROUPED}), *GROUPED[::20]])
-def test_near_misses_of_a_name(nova, family):
+def test_similar_names_are_not_accepted(nova, family):
     """R4-05, D4-02, D4-10: names are literal outside of their placeholders."""
     for name in names(family):
         for near in near_misses(name):
             check(nova, near, 'required' if family in GROUPED else '1')
 
 
-def test_wrong_fillers(nova):
+def test_invalid_placeholder_values_are_not_accepted(nova):
     """R4-03."""
     families = [name for name in FAMILIES if '{' in name]
     fillers = dict.fromkeys(FILLERS, WRONG_FILLERS)
@@ -73,36 +73,36 @@ def test_wrong_fillers(nova):
         ('hw:cpu_pollicy', 'dedicated', None),
     ],
 )
-def test_the_differences(nova, name, value, expected):
-    """Each one is really there."""
+def test_the_listed_differences_exist(nova, name, value, expected):
+    """Each listed difference exists."""
     assert check(nova, name, value) == expected
     assert nova.takes(name, value) is (expected is not None)
 
 
 @given(name=NAMES, value=VALUES)
-def test_generated(nova, name, value):
+def test_generated_names_and_values_agree(nova, name, value):
     check(nova, name, value)
 
 
-def test_nova_s_own_group_on_request(nova):
-    """Q4-4: all of it is converted, none of it wins, and our own entry in it is left out."""
+def test_the_validators_of_novas_group_are_converted(nova):
+    """Q4-4: each is converted, none takes precedence, and our own entry in it is ignored."""
     shadowed, added = nova.shadowed()
     assert sorted(shadowed) == FAMILIES
     assert added == []
 
 
 @pytest.mark.parametrize('family', FAMILIES[::10])
-def test_a_converted_validator_takes_what_nova_s_takes(nova, family):
-    """Q4-4: those of Nova, without ours."""
+def test_a_converted_validator_accepts_the_same_values(nova, family):
+    """Q4-4: without our own validators."""
     for name in names(family):
         for value in EDGES:
             assert nova.converted(name, value) is nova.takes(name, value), (name, value)
 
 
-class TestWhatWeAddToNova:
-    """The entry in Nova's own group."""
+class TestEntryPointInNova:
+    """Our entry in Nova's entry point group."""
 
-    def test_nova_has_loaded_it(self, nova):
+    def test_nova_loads_our_validators(self, nova):
         """RX-05."""
         replaced = 'aggregate_instance_extra_specs:{key}'
         assert sorted(nova.added()) == sorted([*OURS, replaced])
@@ -123,7 +123,7 @@ class TestWhatWeAddToNova:
             ('hw:even.1', '4', 'does not appear to be'),
         ],
     )
-    def test_nova_gets_what_packages_define(self, nova, name, value, says):
+    def test_nova_uses_validators_of_other_packages(self, nova, name, value, says):
         """R4-13, R4-20, D4-10: in a namespace of Nova's, too; names stay literal, checks run."""
         found = nova.with_a_package(name, value)
         assert found is None if says is None else says in found

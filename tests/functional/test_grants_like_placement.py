@@ -1,8 +1,8 @@
-"""What is counted from Placement's answer, against servers that the real Placement takes.
+"""The capacity per candidate equals the number of servers that the real Placement accepts.
 
-Forests of hosts, their parts, and providers that share with some of them: of each host, servers are
-claimed one by one until Placement has no candidate left there. Which candidate each of them takes
-is drawn, for Nova takes the first, and Placement may shuffle them.
+Forests contain hosts, nested providers and sharing providers. Servers are claimed on each host
+until Placement has no candidate left. The candidate of each server is random, because Placement may
+return candidates in random order.
 """
 
 import uuid
@@ -17,14 +17,14 @@ from senlin_affinity.model.host import Host
 from tests.functional.test_rooms_like_placement import SHARING, TRAIT, Forest
 
 GPU = 'CUSTOM_GPU'
-#: Each step to a smaller example would build a forest in Placement.
-AS_FOUND = (Phase.explicit, Phase.generate)
+#: Examples are not minimized, because each step would build a forest in Placement.
+NOT_MINIMIZED = (Phase.explicit, Phase.generate)
 COUNTS = st.integers(0, 7)
-#: Of each part of a host: its GPUs, and whether it has the trait.
+#: Of each nested provider: its GPUs, and whether it has the trait.
 PARTS = st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=3)
-#: Of each host: its CPUs, disk (0: none), and parts.
+#: Of each host: its CPUs, disk (0: none), and nested providers.
 HOSTS = st.lists(st.tuples(st.integers(1, 9), COUNTS, PARTS), min_size=1, max_size=3)
-#: A provider of disk: how much it has, and with which hosts it shares it.
+#: A sharing provider: its disk, and the hosts that it shares with.
 DISK = st.none() | st.tuples(st.integers(1, 7), st.sets(st.integers(0, 2)))
 QUERIES = st.sampled_from(
     [
@@ -53,7 +53,7 @@ QUERIES = st.sampled_from(
 
 
 def build(forest, hosts, disk):
-    """The roots of the hosts."""
+    """Create the providers, and return the roots of the hosts."""
     shared = str(uuid.uuid4())
     roots = []
     for number, (cpus, own, parts) in enumerate(hosts):
@@ -68,24 +68,24 @@ def build(forest, hosts, disk):
     return roots
 
 
-def view(forest, roots):
-    """The hosts as the look at the cloud has them, and the longest of the answers."""
-    seen = providers.rooms(forest, {root: {} for root in roots})
+def hosts_and_longest(forest, roots):
+    """Return the hosts as in a snapshot, and the length of the longest answer."""
+    inventories = providers.rooms(forest, {root: {} for root in roots})
     hosts = []
     for root in roots:
-        room = seen.rooms.get(root, providers.HostInventory(None))
+        room = inventories.rooms.get(root, providers.HostInventory(None))
         more = {'is_nested': room.is_nested, 'is_partial': room.is_partial}
         hosts.append(Host(root, root, traits=room.traits, resources=room.resources, **more))
-    return hosts, seen.longest
+    return hosts, inventories.longest
 
 
-def asked(forest, roots, query):
-    hosts, longest = view(forest, roots)
+def fetch_grants(forest, roots, query):
+    hosts, longest = hosts_and_longest(forest, roots)
     return allocations.ask(forest, query, hosts, roots, longest)
 
 
-def on(forest, root, query):
-    """The candidates of a host, as Nova looks for them."""
+def candidates_on(forest, root, query):
+    """Return the candidates on a host."""
     found = forest.get(f'/allocation_candidates?{query}', '', None)['allocation_requests']
     return [each['allocations'] for each in found if root in each['allocations']]
 
@@ -94,16 +94,16 @@ CHOICES = st.lists(st.integers(0, 11), min_size=1, max_size=5)
 
 
 @pytest.mark.long
-@settings(max_examples=6, phases=AS_FOUND, deadline=None)
+@settings(max_examples=6, phases=NOT_MINIMIZED, deadline=None)
 @given(HOSTS, DISK, QUERIES, CHOICES)
-def test_as_many_fit_as_are_granted(judge, hosts, disk, query, choices):
+def test_the_capacity_equals_the_claimed_servers(judge, hosts, disk, query, choices):
     with Forest(judge) as forest:
         roots = build(forest, hosts, disk)
-        found = asked(forest, roots, query)
+        found = fetch_grants(forest, roots, query)
         for root, grants in zip(roots, found.grants, strict=True):
             room, certain = grants[0][1:] if grants else (0, 0)
             placed, claimed = 0, len(forest._used)
-            while candidates := on(forest, root, query):
+            while candidates := candidates_on(forest, root, query):
                 forest.claim(candidates[choices[placed % len(choices)] % len(candidates)])
                 placed += 1
             assert certain <= placed <= room, (query, found)
@@ -111,12 +111,14 @@ def test_as_many_fit_as_are_granted(judge, hosts, disk, query, choices):
 
 
 @pytest.mark.parametrize(('disk', 'granted'), [(5, [(2, 2), (3, 3)]), (4, [(2, 1), (3, 3)])])
-def test_what_is_shared_is_certain_where_there_is_enough_for_all(judge, disk, granted):
-    """A CPU each: 5 servers; the first host has a disk for one, the second for all of its own."""
+def test_shared_disk_is_certain_if_it_suffices_for_all_hosts(judge, disk, granted):
+    """Each server needs one CPU. The first host has a local disk for one server, the second for
+    all.
+    """
     with Forest(judge) as forest:
         roots = build(forest, [(2, 1, []), (3, 9, [])], (disk, {0, 1}))
         query = urlencode({'resources': 'VCPU:1,DISK_GB:1'})
-        found = asked(forest, roots, query)
+        found = fetch_grants(forest, roots, query)
         assert found == allocations.CandidateAnswer(
             tuple((allocations.CandidateCapacity(query, *counts),) for counts in granted),
             is_whole=True,
@@ -124,38 +126,38 @@ def test_what_is_shared_is_certain_where_there_is_enough_for_all(judge, disk, gr
 
 
 @pytest.mark.long
-@settings(max_examples=8, phases=AS_FOUND, deadline=None)
+@settings(max_examples=8, phases=NOT_MINIMIZED, deadline=None)
 @given(HOSTS, DISK, QUERIES)
-def test_no_answer_that_is_cut_is_taken_to_be_whole(judge, hosts, disk, query):
+def test_a_truncated_answer_is_never_considered_complete(judge, hosts, disk, query):
     with Forest(judge) as forest:
         roots = build(forest, hosts, disk)
-        whole = asked(forest, roots, query)
+        whole = fetch_grants(forest, roots, query)
         longest = len(
             forest.get(f'/allocation_candidates?{query}', '', None)['allocation_requests']
         )
-        for most in range(1, longest + 1):
-            with judge.cutting(most):
-                cut = asked(forest, roots, query)
+        for cut_after in range(1, longest + 1):
+            with judge.cutting(cut_after):
+                cut = fetch_grants(forest, roots, query)
             if cut.is_whole:
-                assert cut == whole, most
+                assert cut == whole, cut_after
 
 
-PLAIN, FAST = (4, 0, []), [(2, True), (2, True), (2, False)]
+TYPICAL, FAST = (4, 0, []), [(2, True), (2, True), (2, False)]
 
 
 @pytest.mark.parametrize(
     ('hosts', 'disk', 'query'),
     [
-        ([PLAIN] * 3, None, 'resources=VCPU:1'),
-        ([PLAIN, PLAIN, (1, 0, [])], None, 'resources=VCPU:2'),
+        ([TYPICAL] * 3, None, 'resources=VCPU:1'),
+        ([TYPICAL, TYPICAL, (1, 0, [])], None, 'resources=VCPU:2'),
         ([(4, 0, FAST)] * 3, None, 'resources=VCPU:1'),
         ([(4, 0, FAST)] * 3, None, f'resources=VCPU:1&resources1={GPU}:1&required1={TRAIT}'),
-        ([PLAIN] * 3, (7, {0, 1}), 'resources=VCPU:1,DISK_GB:2'),
+        ([TYPICAL] * 3, (7, {0, 1}), 'resources=VCPU:1,DISK_GB:2'),
         ([(4, 5, [])] * 3, (7, {0, 1}), 'resources=VCPU:1,DISK_GB:2'),
     ],
-    ids=['all', 'one is full', 'nested', 'granular', 'a pool', 'own disk and a pool'],
+    ids=['all hosts', 'a full host', 'nested', 'granular', 'a pool', 'a local disk and a pool'],
 )
-def test_an_answer_that_is_not_cut_is_known_to_be_whole(judge, hosts, disk, query):
+def test_a_complete_answer_is_considered_complete(judge, hosts, disk, query):
     with Forest(judge) as forest:
         roots = build(forest, hosts, disk)
-        assert asked(forest, roots, query).is_whole
+        assert fetch_grants(forest, roots, query).is_whole

@@ -1,6 +1,6 @@
-"""Runs ``tests/nova``, whose tests load Nova's objects and API, in a process of its own.
+"""Run ``tests/nova``, which loads Nova's objects and API, in a separate process.
 
-Nova and Senlin register options of the same names, so that one process has room for one of them.
+Nova and Senlin register options with the same names, so they cannot share a process.
 """
 
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / 'nova'
 
 
-def test_what_nova_loads_works_on_novas_own_objects():
+def test_the_nova_plugins_work_with_novas_own_objects():
     command = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(FOLDER)]
     pipes = {'capture_output': True, 'text': True, 'timeout': 300}
     done = subprocess.run(command, cwd=FOLDER.parents[1], **pipes)

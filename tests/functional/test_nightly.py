@@ -1,4 +1,4 @@
-"""``make nightly`` shows its seed, keeps what it found, and is not stopped by it."""
+"""The examples that ``make nightly`` recorded pass."""
 
 import os
 import subprocess
@@ -20,11 +20,11 @@ def run(*words, cwd=ROOT):
     )  # fmt: skip
 
 
-def again(row, cwd=ROOT):
+def run_example(row, cwd=ROOT):
     return run('pytest', '-q', row['test'], f'--hypothesis-seed={row["seed"]}', cwd=cwd)
 
 
 @pytest.mark.long
-def test_what_was_kept_passes_now():
-    ends = {row['name']: again(row) for row in tables.read('found_examples')}
-    assert not [f'{name}: {end.stdout}' for name, end in ends.items() if end.returncode]
+def test_recorded_examples_pass():
+    results = {row['name']: run_example(row) for row in tables.read('found_examples')}
+    assert not [f'{name}: {result.stdout}' for name, result in results.items() if result.returncode]

@@ -1,4 +1,4 @@
-"""Nova's own code is the judge of what a flavor asks for, and of what its filters read."""
+"""Nova's own code is the oracle for the demand of a flavor and the input of its filters."""
 
 import dataclasses
 
@@ -33,35 +33,35 @@ def nova():
         yield judge
 
 
-def ask(nova, about, given, image, **more):
-    return nova(about, flavor=dataclasses.asdict(given), image=image, **more)
+def ask_nova(nova, about, flavor, image, **more):
+    return nova(about, flavor=dataclasses.asdict(flavor), image=image, **more)
 
 
-# --- what a flavor asks for
+# --- the demand of a flavor
 
 
-def check_demand(nova, given, image, is_volume_booted):
-    """Equal where all is modelled, and never more than Nova's."""
-    theirs = ask(nova, 'demand', given, image, is_volume_booted=is_volume_booted)
-    if 'refused' in theirs:
+def check_demand(nova, flavor, image, is_volume_booted):
+    """Check that the demand equals Nova's if all is modelled, and never exceeds it."""
+    novas = ask_nova(nova, 'demand', flavor, image, is_volume_booted=is_volume_booted)
+    if 'refused' in novas:
         return False
-    ours = demand(given, image, is_volume_booted=is_volume_booted)
+    ours = demand(flavor, image, is_volume_booted=is_volume_booted)
     for name, amount in ours.amounts.items():
-        assert amount <= theirs['amounts'].get(name, 0), name
-    assert ours.required <= set(theirs['required'])
-    assert ours.forbidden <= set(theirs['forbidden'])
+        assert amount <= novas['amounts'].get(name, 0), name
+    assert ours.required <= set(novas['required'])
+    assert ours.forbidden <= set(novas['forbidden'])
     if not (ours.unmodelled or ours.fallback):
-        assert dict(ours.amounts) == theirs['amounts']
-        assert sorted(ours.required) == theirs['required']
-        assert sorted(ours.forbidden) == theirs['forbidden']
-        assert not theirs['is_numa']
+        assert dict(ours.amounts) == novas['amounts']
+        assert sorted(ours.required) == novas['required']
+        assert sorted(ours.forbidden) == novas['forbidden']
+        assert not novas['is_numa']
     return True
 
 
 @pytest.mark.parametrize('row', rows('flavor_demand'))
-def test_a_row_s_demand(nova, row):
-    given = flavor_of(row.get('flavor'))
-    assert check_demand(nova, given, row.get('image'), row.get('is_volume_booted', False))
+def test_the_demand_of_a_row_agrees_with_nova(nova, row):
+    flavor = flavor_of(row.get('flavor'))
+    assert check_demand(nova, flavor, row.get('image'), row.get('is_volume_booted', False))
 
 
 CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'CUSTOM_GPU', 'CUSTOM_', 'GPU', 'vcpu')
@@ -88,7 +88,7 @@ _PROPERTIES = """
 
 
 def values_of(text):
-    """The values of each key, of words like key=value; a ~ is a blank."""
+    """Return the values of each key from words like key=value; ~ stands for a space."""
     found = {}
     for word in text.split():
         key, _is, value = word.partition('=')
@@ -100,7 +100,7 @@ OTHERS, PROPERTIES = values_of(_OTHERS), values_of(_PROPERTIES)
 
 
 def some_of(words, most):
-    """A few of these keys, each with one of its values."""
+    """Generate a few of these keys, each with one of its values."""
     chosen = st.lists(st.sampled_from(sorted(words)), unique=True, max_size=most)
     return chosen.flatmap(
         lambda keys: st.fixed_dictionaries({key: st.sampled_from(words[key]) for key in keys})
@@ -128,44 +128,44 @@ IMAGES = st.none() | some_of(PROPERTIES, 3)
 
 
 @given(FLAVORS, IMAGES, st.booleans())
-def test_any_demand(nova, given, image, is_volume_booted):
-    """RX-01: a false refusal would begin with asking for more than Nova does."""
-    assume(check_demand(nova, given, image, is_volume_booted))
+def test_a_generated_demand_agrees_with_nova(nova, flavor, image, is_volume_booted):
+    """RX-01: a demand above Nova's would cause false rejections."""
+    assume(check_demand(nova, flavor, image, is_volume_booted))
 
 
-def test_the_standard_classes():
+def test_the_standard_resource_classes_are_complete():
     assert set(os_resource_classes.STANDARDS) == STANDARD_CLASSES
 
 
-# --- what the filters read
+# --- the input of the filters
 
 
 def test_every_filter_of_nova_has_a_row(nova):
-    """So that a new one is not overlooked: is it modelled, harmless, or "at most"?"""
+    """A new filter needs a decision: modelled, harmless, or "at most"."""
     assert set(nova('filters')) <= {row['filter'] for row in read('filters')}
     assert set(DEFAULT_FILTERS) <= set(nova('filters'))
 
 
 @pytest.mark.parametrize('row', [row for row in rows('filters') if 'nova' in row.values[0]])
-def test_a_row_s_filter(nova, row):
-    """A filter that is called harmless passes even the worst host there can be."""
-    given = flavor_of(row.get('flavor'))
-    passes = ask(nova, 'passes', given, row.get('image'), filter=row['filter'])
+def test_the_filter_of_a_row_agrees_with_nova(nova, row):
+    """A filter without effect passes even the most unsuitable host."""
+    flavor = flavor_of(row.get('flavor'))
+    passes = ask_nova(nova, 'passes', flavor, row.get('image'), filter=row['filter'])
     assert passes is (row['nova'] == 'passes')
     assert passes or row['outcome'] == 'at most'
 
 
 @given(st.sampled_from(READING), FLAVORS, IMAGES)
-def test_any_request_of_a_filter(nova, name, given, image):
-    """Where nothing is marked "at most", the filter passes every host."""
+def test_a_filter_without_effect_passes_every_host(nova, name, flavor, image):
+    """Unless the result is "at most", the filter passes every host."""
     request = PlacementRequest(1, 'f', image_properties=image, enabled_filters=(name,))
-    resolved = ResolvedRequest(request, CloudSnapshot(), given)
+    resolved = ResolvedRequest(request, CloudSnapshot(), flavor)
     assume(not scheduler_filters.unmodelled(resolved, ()) and not resolved.demand.unmodelled)
-    assert ask(nova, 'passes', given, image, filter=name) in (True, None)
+    assert ask_nova(nova, 'passes', flavor, image, filter=name) in (True, None)
 
 
-def test_every_attribute_of_a_host_may_be_asked_for(nova):
-    """A key without a namespace is a capability where nova-scheduler knows something so called."""
+def test_every_host_attribute_counts_as_a_capability(nova):
+    """A key without a namespace is a capability if nova-scheduler has an attribute of that name."""
     request = PlacementRequest(1, 'f', enabled_filters=('ComputeCapabilitiesFilter',))
     for name in nova('attributes'):
         resolved = ResolvedRequest(
@@ -174,7 +174,7 @@ def test_every_attribute_of_a_host_may_be_asked_for(nova):
         assert scheduler_filters.unmodelled(resolved, ()), name
 
 
-# --- what the filters of server groups say
+# --- the filters of server groups
 
 
 @given(
@@ -183,14 +183,16 @@ def test_every_attribute_of_a_host_may_be_asked_for(nova):
     st.lists(st.sampled_from([HOST, HOST, 'cmp-2']), max_size=4),
     st.booleans(),
 )
-def test_any_server_group(nova, policy, limit, hosts, has_others):
-    """R2-12: the constraint says about a host what both filters together say."""
+def test_the_server_group_constraint_agrees_with_novas_filters(
+    nova, policy, limit, hosts, has_others
+):
+    """R2-12: both filters together."""
     rules = {} if limit is None or policy != 'anti-affinity' else {'max_server_per_host': limit}
     members = tuple(Member(f's{number}', host) for number, host in enumerate(hosts))
     group = ServerGroup('g', 'web', policy, rules, members)
     resolved = ResolvedRequest(PlacementRequest(1, 'f', 'g'), CloudSnapshot(), server_group=group)
     verdict = ServerGroupConstraint().check_host(resolved, Host(HOST, HOST))
-    given = {
+    group_data = {
         'policy': policy,
         'rules': rules,
         'members': [member.server for member in members],
@@ -198,8 +200,8 @@ def test_any_server_group(nova, policy, limit, hosts, has_others):
         'here': [member.server for member in members if member.host == HOST],
     }
     if has_others:
-        given['here'].append('of-nobody')
+        group_data['here'].append('of-nobody')
     assert bool(verdict) is all(
-        ask(nova, 'passes', flavor_of({}), None, filter=name, group=given)
+        ask_nova(nova, 'passes', flavor_of({}), None, filter=name, group=group_data)
         for name in ('ServerGroupAffinityFilter', 'ServerGroupAntiAffinityFilter')
     )

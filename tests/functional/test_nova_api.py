@@ -1,6 +1,7 @@
-"""The filter of document 004 in the real nova-api: what it refuses, lets through, and leaves alone.
+"""The filter of document 004 in the real nova-api: what it rejects, lets through and leaves
+unchanged.
 
-Two clouds of one make answer, one of them with the filter.
+Two equal clouds are compared, one of them with the filter.
 """
 
 import json
@@ -20,13 +21,13 @@ NEWEST = '2.104'
 FAULTY = 'hw:cpu_policy', 'deddddicated'
 SPECS = {'hw:cpu_policy': 'shared'}
 LET_THROUGH = 'let through'
-#: What differs from request to request, and from cloud to cloud.
+#: Headers that differ between requests and between clouds.
 PASSING_HEADERS = {'date', 'x-openstack-request-id', 'x-compute-request-id'}
 
 
 @dataclass
 class Api:
-    """Nova's API as a client's socket sees it; ``flavor`` is a fresh one."""
+    """A client of Nova's API; ``flavor`` is a new one for each test."""
 
     cloud: SandboxCloud
     url: str
@@ -108,8 +109,8 @@ def both(filtered, unfiltered):
     return filtered, unfiltered
 
 
-def shape(response):
-    """An answer without what no two answers have in common; the date and the id are in both."""
+def comparable(response):
+    """Return a response without the values that differ between any two responses."""
     headers = [
         (name, '' if name.lower() in PASSING_HEADERS else re.sub(r':\d{4,5}/', ':port/', value))
         for name, value in response.raw.headers.items()
@@ -134,19 +135,19 @@ def check(row, mode, api, send):
     wanted = row.get(mode or 'strict', 200)
     assert response.status_code == wanted, response.text
     assert api.stored() == (as_text(row['specs']) if wanted == 200 else {})
-    said = let_through_of(api, before)
+    logged = let_through_of(api, before)
     if wanted == 200 and mode == 'permissive' and 'let_through' in row:
-        (line,) = said
+        (line,) = logged
         assert [part.partition(': ')[0] for part in line.split('; ')] == row['let_through']
     else:
-        assert said == []
+        assert logged == []
     assert response.headers['OpenStack-API-Version'] == f'compute {NEWEST}'
     assert response.headers['X-OpenStack-Nova-API-Version'] == NEWEST
 
 
 @pytest.mark.parametrize('mode', [None, 'strict', 'permissive', 'off'])
 @pytest.mark.parametrize('row', rows('nova_api_modes'))
-def test_mode(api, row, mode):
+def test_the_mode_determines_the_result(api, row, mode):
     """R4-06 to R4-10, Q4-1, Q4-5, D4-01: POST, and PUT of one."""
     check(row, mode, api, lambda: api.post(row['specs'], mode))
     if len(row['specs']) == 1:
@@ -155,8 +156,8 @@ def test_mode(api, row, mode):
 
 
 @pytest.mark.parametrize('row', rows('nova_api_modes'))
-def test_without_the_filter(unfiltered, row):
-    """D4-01, D4-02: what Nova makes of it, whatever the parameter says."""
+def test_without_the_filter_the_parameter_is_ignored(unfiltered, row):
+    """D4-01, D4-02: Nova's own result, for any value of the parameter."""
     for mode in (None, 'strict', 'permissive', 'off', 'bogus', ''):
         unfiltered.fresh()
         assert unfiltered.post(row['specs'], mode).status_code == row['nova']
@@ -164,8 +165,8 @@ def test_without_the_filter(unfiltered, row):
 
 @pytest.mark.parametrize('at', ['2.86', '2.102', NEWEST, 'latest'])
 @pytest.mark.parametrize('mode', ['permissive', 'off'])
-def test_the_answer_names_the_microversion_of_the_client(api, mode, at):
-    """R4-11: whatever Nova was asked with."""
+def test_a_response_has_the_microversion_of_the_client(api, mode, at):
+    """R4-11: also if the filter uses another one for Nova."""
     response = api.post({'hw:cpu_pollllicy': 'x'}, mode, at=at)
     assert response.status_code == 200
     wanted = NEWEST if at == 'latest' else at
@@ -186,7 +187,7 @@ def test_the_answer_names_the_microversion_of_the_client(api, mode, at):
     ],
     ids=str,
 )
-def test_the_microversion_is_found_as_nova_finds_it(api, headers, status):
+def test_the_microversion_is_parsed_as_in_nova(api, headers, status):
     """R4-11."""
     assert api.post(dict([FAULTY]), headers=headers, at=None).status_code == status
 
@@ -210,7 +211,7 @@ def test_the_microversion_is_found_as_nova_finds_it(api, headers, status):
     ],
     ids=['POST', 'PUT'],
 )
-def test_r4_06_another_word_is_refused(api, words, call, path, body):
+def test_r4_06_another_mode_is_rejected(api, words, call, path, body):
     """R4-06, Q4-2."""
     response = api.send(call, f'{path}?{words}', body)
     assert response.status_code == 400
@@ -219,18 +220,21 @@ def test_r4_06_another_word_is_refused(api, words, call, path, body):
     assert api.stored() == {}
 
 
-# -- what is refused
+# -- rejections
 
 
-def test_a_400_is_in_nova_s_own_shape(both):
-    """R4-04: all of it but the words."""
+def test_a_400_has_novas_format(both):
+    """R4-04: except for the message."""
     ours, nova = (each.post(dict([FAULTY])) for each in both)
     assert (ours.status_code, nova.status_code) == (400, 400)
     message = ours.json()['badRequest']['message']
-    assert shape(ours)[2] == json.dumps({'badRequest': {'code': 400, 'message': message}}).encode()
+    assert (
+        comparable(ours)[2]
+        == json.dumps({'badRequest': {'code': 400, 'message': message}}).encode()
+    )
     lengths = {'Content-Length'}
-    assert [pair for pair in shape(ours)[1] if pair[0] not in lengths] == [
-        pair for pair in shape(nova)[1] if pair[0] not in lengths
+    assert [pair for pair in comparable(ours)[1] if pair[0] not in lengths] == [
+        pair for pair in comparable(nova)[1] if pair[0] not in lengths
     ]
     assert ours.raw.headers.getlist('Vary') == nova.raw.headers.getlist('Vary')
 
@@ -244,8 +248,8 @@ def test_a_400_is_in_nova_s_own_shape(both):
         ('PUT', 'os-extra_specs/hw%3Acpu_policy'),
     ],
 )
-def test_no_way_around(api, method, path):
-    """R4-07: what Nova's router takes for these calls is judged."""
+def test_no_path_avoids_the_filter(api, method, path):
+    """R4-07: every path that Nova routes to these calls is checked."""
     project = api.cloud.connection().current_project_id
     path = path.format(project=project, flavor=api.flavor)
     for specs, status in ((dict([FAULTY]), 400), (SPECS, 200)):
@@ -254,73 +258,73 @@ def test_no_way_around(api, method, path):
         assert api.stored() == (specs if status == 200 else {})
 
 
-# -- what is left to Nova
+# -- requests that are passed on to Nova
 
 
-def ask(method, path='os-extra_specs', body=None, **more):
+def request_of(method, path='os-extra_specs', body=None, **more):
     return method, path, body, more
 
 
-def written(specs, **more):
-    return ask('POST', body={'extra_specs': specs}, **more)
+def post_of(specs, **more):
+    return request_of('POST', body={'extra_specs': specs}, **more)
 
 
-WRONG = dict([FAULTY])
+INVALID = dict([FAULTY])
 LEFT_ALONE = {
-    'list': ask('GET'),
-    'list, another parameter': ask('GET', params={'validation': 'bogus'}),
-    'show': ask('GET', 'os-extra_specs/foo'),
-    'delete': ask('DELETE', 'os-extra_specs/foo'),
-    'delete, a parameter': ask('DELETE', 'os-extra_specs/foo?validation=bogus'),
-    'another read': ask('GET', '/limits'),
-    'another action': ask('POST', '/flavors', {}),
-    'no such call': ask('PUT', body={'extra_specs': WRONG}),
-    'no such path': ask('POST', 'os-extra_specs/', {'extra_specs': WRONG}),
-    'no JSON': ask('POST', data=b'{'),
-    'other text': ask('POST', data='{"a": "b"}'.encode('utf-16')),
-    'no body': ask('POST'),
-    'a list': ask('POST', body=[1]),
-    'no extra_specs': ask('POST', body={}),
-    'extra_specs is a list': written([]),
-    'a boolean': written({'foo': True}),
-    'null': written({'foo': None}),
-    'a mapping': written({'foo': {}}),
-    'none': written({}),
-    'one more key': ask('POST', body={'extra_specs': SPECS, 'x': 1}),
-    'another key in the path': ask('PUT', 'os-extra_specs/foo', SPECS),
-    'two keys': ask('PUT', 'os-extra_specs/foo', {'foo': 'x', **SPECS}, at='2.1'),
-    'a content type': written(SPECS, headers={'Content-Type': 'application/x-other'}),
-    'too new': written(WRONG, at='2.999'),
-    'no microversion': written(WRONG, at='x'),
-    'not allowed': written(WRONG, user='demo'),
-    'not allowed, PUT': ask('PUT', 'os-extra_specs/foo', {'foo': 'x'}, user='demo'),
-    'unknown user': written(WRONG, user='nobody'),
-    'another project': ask(
+    'list': request_of('GET'),
+    'list, another parameter': request_of('GET', params={'validation': 'bogus'}),
+    'show': request_of('GET', 'os-extra_specs/foo'),
+    'delete': request_of('DELETE', 'os-extra_specs/foo'),
+    'delete, a parameter': request_of('DELETE', 'os-extra_specs/foo?validation=bogus'),
+    'another read': request_of('GET', '/limits'),
+    'another action': request_of('POST', '/flavors', {}),
+    'no such call': request_of('PUT', body={'extra_specs': INVALID}),
+    'no such path': request_of('POST', 'os-extra_specs/', {'extra_specs': INVALID}),
+    'no JSON': request_of('POST', data=b'{'),
+    'UTF-16': request_of('POST', data='{"a": "b"}'.encode('utf-16')),
+    'no body': request_of('POST'),
+    'a list': request_of('POST', body=[1]),
+    'no extra_specs': request_of('POST', body={}),
+    'extra_specs is a list': post_of([]),
+    'a boolean': post_of({'foo': True}),
+    'null': post_of({'foo': None}),
+    'a mapping': post_of({'foo': {}}),
+    'no extra spec': post_of({}),
+    'another key in the body': request_of('POST', body={'extra_specs': SPECS, 'x': 1}),
+    'another key in the path': request_of('PUT', 'os-extra_specs/foo', SPECS),
+    'two keys': request_of('PUT', 'os-extra_specs/foo', {'foo': 'x', **SPECS}, at='2.1'),
+    'a content type': post_of(SPECS, headers={'Content-Type': 'application/x-other'}),
+    'a microversion that is too new': post_of(INVALID, at='2.999'),
+    'an invalid microversion': post_of(INVALID, at='x'),
+    'a non-admin': post_of(INVALID, user='demo'),
+    'a non-admin, PUT': request_of('PUT', 'os-extra_specs/foo', {'foo': 'x'}, user='demo'),
+    'unknown user': post_of(INVALID, user='nobody'),
+    'another project': request_of(
         'POST', '/0123456789abcdef/flavors/x/os-extra_specs', {'extra_specs': SPECS}
     ),
-    'no such flavor': ask('POST', '/flavors/nope/os-extra_specs', {'extra_specs': SPECS}),
-    'a good one': written(SPECS),
-    'a good one, an old microversion': written(SPECS, at='2.1'),
-    'an old microversion, all wrong': written(WRONG, at='2.85'),
-    'no microversion at all, all wrong': written(WRONG, at=None),
+    'no such flavor': request_of('POST', '/flavors/nope/os-extra_specs', {'extra_specs': SPECS}),
+    'a valid extra spec': post_of(SPECS),
+    'a valid extra spec, an old microversion': post_of(SPECS, at='2.1'),
+    'an invalid extra spec, an old microversion': post_of(INVALID, at='2.85'),
+    'an invalid extra spec, no microversion': post_of(INVALID, at=None),
 }
 
 
 @pytest.mark.parametrize('name', LEFT_ALONE)
-def test_other_requests_are_the_same_byte_for_byte(both, name):
+def test_other_requests_have_equal_responses(both, name):
     """R4-10, R4-11, D4-09."""
     method, path, body, more = LEFT_ALONE[name]
     for each in both:
         assert each.send('PUT', 'os-extra_specs/foo', {'foo': 'bar'}, at='2.1').ok
-    ours, nova = (shape(each.send(method, path, body, **more)) for each in both)
+    ours, nova = (comparable(each.send(method, path, body, **more)) for each in both)
     assert ours == nova
     assert both[0].stored() == both[1].stored()
 
 
 @pytest.mark.parametrize('mode', ['permissive', 'off'])
 @pytest.mark.parametrize('name', ['foo/bar', 'foo\nbar', 'a' * 256, '\ud800'])
-def test_a_name_that_nova_does_not_take_is_refused_and_not_logged(api, name, mode):
-    """R4-08: what is logged was stored."""
+def test_a_name_that_nova_rejects_is_not_logged(api, name, mode):
+    """R4-08: only stored names are logged."""
     before = api.log()
     assert api.post({name: 'x'}, mode).status_code == 400
     assert let_through_of(api, before) == []
@@ -328,8 +332,8 @@ def test_a_name_that_nova_does_not_take_is_refused_and_not_logged(api, name, mod
 
 
 @pytest.mark.parametrize('microversion', ['2.85', '2.86', NEWEST])
-def test_nothing_else_of_these_calls_has_changed(unfiltered, microversion):
-    """Why permissive and off may ask Nova with 2.85: its answer is the same but for the version."""
+def test_2_86_changes_only_the_validation(unfiltered, microversion):
+    """So permissive and off may send requests with 2.85."""
     unfiltered.fresh()
     for send in (
         lambda: unfiltered.post(SPECS, at=microversion),
@@ -340,8 +344,8 @@ def test_nothing_else_of_these_calls_has_changed(unfiltered, microversion):
         assert response.json() in ({'extra_specs': SPECS}, SPECS)
 
 
-def test_a_nova_without_2_86_is_left_alone():
-    """R4-11: "latest" is what this Nova has."""
+def test_a_nova_without_2_86_is_unchanged():
+    """R4-11: "latest" is the newest microversion of this Nova."""
     with SandboxCloud(1, api_filters=[FILTER], compute_max_version='2.85') as cloud:
         api = Api.of(cloud)
         body = {'name': 'f', 'vcpus': 1, 'ram': 64, 'disk': 1, 'id': 'f'}

@@ -1,4 +1,4 @@
-"""The plugins in a real nova-scheduler, named by their paths of today and of before 0.10."""
+"""The plugins work in a real nova-scheduler, by their current paths and by those before 0.10."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.waiting import until
 FILTER = 'AggregateInstanceTypeFilter'
 #: The modules of the filter and of the request filter.
 PATHS = {
-    'today': (
+    'current': (
         'senlin_affinity.plugins.nova.aggregate_filter',
         'senlin_affinity.plugins.nova.request_filter',
     ),
@@ -19,7 +19,7 @@ PATHS = {
     ),
 }
 PREFIX = 'reservation:'
-#: The flavor, the zone of the single host that it asks for, and whether a server starts there.
+#: The flavor, the zone of a single host, and whether a server starts there.
 SERVERS = (('ssd', 'fast', True), ('ssd', 'slow', False), ('plain', 'reserved', False))
 
 
@@ -43,7 +43,7 @@ def cloud(request):
 
 
 @pytest.mark.parametrize(('flavor', 'zone', 'is_placed'), SERVERS)
-def test_a_server_lands_where_the_filters_let_it(cloud, flavor, zone, is_placed):
+def test_a_server_starts_only_where_the_filters_pass(cloud, flavor, zone, is_placed):
     assert (status_of_new_server(cloud, flavor, zone) == 'ACTIVE') is is_placed
 
 

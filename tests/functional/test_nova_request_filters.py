@@ -1,4 +1,4 @@
-"""Isolated aggregates, those of tenants, and zones mean here what they mean to the real Nova."""
+"""Isolated aggregates, aggregates of tenants and zones are interpreted as in the real Nova."""
 
 import uuid
 from dataclasses import replace
@@ -44,8 +44,8 @@ def nova():
         yield judge
 
 
-def ask(nova, aggregates, *options, **case):
-    """What is required, and what is forbidden; the words of a refusal."""
+def ask_nova(nova, aggregates, *options, **case):
+    """Return the required and forbidden aggregates, or the message of a rejection."""
     metadata = {item.uuid: item.metadata for item in aggregates}
     answer = nova('destination', aggregates=metadata, project='p1', options=options, **case)
     if 'refused' in answer:
@@ -55,7 +55,7 @@ def ask(nova, aggregates, *options, **case):
 
 def isolated(nova, aggregates, flavor, image):
     option = 'enable_isolated_aggregate_filtering'
-    required, forbidden = ask(nova, aggregates, option, flavor=flavor, image=image)
+    required, forbidden = ask_nova(nova, aggregates, option, flavor=flavor, image=image)
     assert not required
     return forbidden
 
@@ -72,7 +72,7 @@ def check_tenant(nova, aggregates, is_required):
         'p1', aggregates, is_aggregate_required=is_required
     )
     needed = ['placement_aggregate_required_for_tenants'] if is_required else []
-    answer = ask(nova, aggregates, 'limit_tenants_to_placement_aggregate', *needed)
+    answer = ask_nova(nova, aggregates, 'limit_tenants_to_placement_aggregate', *needed)
     if isinstance(limited, Verdict):
         assert 'No hosts available for tenant' in answer
     else:
@@ -80,8 +80,8 @@ def check_tenant(nova, aggregates, is_required):
 
 
 @pytest.mark.parametrize('row', rows('isolated_aggregates'))
-def test_isolated_as_in_the_table(nova, row):
-    """Where we forbid less, the row says what Nova forbids."""
+def test_isolated_aggregates_of_a_row_agree_with_nova(nova, row):
+    """If we forbid fewer aggregates, the row lists those of Nova."""
     aggregates = aggregates_of(row.get('aggregates', ISOLATED))
     found = isolated(nova, aggregates, row.get('flavor', {}), row.get('image', {}))
     named = sorted(item.name for item in aggregates if item.uuid in found)
@@ -89,7 +89,7 @@ def test_isolated_as_in_the_table(nova, row):
 
 
 @pytest.mark.parametrize('row', rows('tenant_aggregates'))
-def test_tenants_as_in_the_table(nova, row):
+def test_tenant_aggregates_of_a_row_agree_with_nova(nova, row):
     check_tenant(nova, aggregates_of(row['aggregates']), row.get('required', False))
 
 
@@ -100,22 +100,23 @@ def test_tenants_as_in_the_table(nova, row):
     st.sampled_from(['nova', 'az-1']),
     st.booleans(),
 )
-def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is_pinned):
-    """Nova refuses a zone that nobody has before that.
+def test_the_zone_constraint_agrees_with_nova(nova, carried, members, wanted, is_pinned):
+    """Nova rejects a zone without hosts earlier.
 
-    A pinned host is held to the name of the default zone as well, which Nova does not do.
+    A pinned host must also be in the default zone if that is requested, which Nova does not check.
     """
     metadata = [{} if zone is None else {'availability_zone': zone} for zone in carried]
-    made = aggregates_of({str(number): item for number, item in enumerate(metadata)})
+    aggregates = aggregates_of({str(number): item for number, item in enumerate(metadata)})
     known = tuple(
-        replace(item, availability_zone=item.metadata.get('availability_zone')) for item in made
+        replace(item, availability_zone=item.metadata.get('availability_zone'))
+        for item in aggregates
     )
     hosts = tuple(host_in(f'cmp-{number}', known, places) for number, places in enumerate(members))
     hypothesis.assume(wanted in {*carried, *(host.availability_zone for host in hosts)})
     snapshot = CloudSnapshot(hosts, known)
     request = PlacementRequest(1, 'f', availability_zone=wanted)
     resolved = ResolvedRequest(request, snapshot, rules=Rules.of(is_pinned=is_pinned))
-    found, forbidden = ask(nova, made, zone=wanted, forced=['cmp'] if is_pinned else [])
+    found, forbidden = ask_nova(nova, aggregates, zone=wanted, forced=['cmp'] if is_pinned else [])
     assert not forbidden
     required = set(*found) if found else None
     for host in hosts:
@@ -130,12 +131,15 @@ def test_nova_holds_a_server_to_the_same_zone(nova, carried, members, wanted, is
 
 
 def host_in(name, aggregates, places):
-    """A host in some of the aggregates, with the zone that Nova shows for it."""
-    mine = [item for number, item in enumerate(aggregates) if number in places]
-    zones = {item.availability_zone for item in mine} - {None}
+    """Return a host in some of the aggregates, with the zone that Nova shows for it."""
+    own_aggregates = [item for number, item in enumerate(aggregates) if number in places]
+    zones = {item.availability_zone for item in own_aggregates} - {None}
     zone = ','.join(sorted(zones)) or 'nova'
     return Host(
-        name, name, availability_zone=zone, aggregates=frozenset(item.uuid for item in mine)
+        name,
+        name,
+        availability_zone=zone,
+        aggregates=frozenset(item.uuid for item in own_aggregates),
     )
 
 
@@ -146,7 +150,7 @@ def host_in(name, aggregates, places):
     keyed('trait', 'trait', 'trait1'),
     st.booleans(),
 )
-def test_nova_asks_placement_for_the_same(nova, metadata, flavor, image, is_required):
+def test_generated_aggregates_agree_with_nova(nova, metadata, flavor, image, is_required):
     aggregates = aggregates_of({str(number): item for number, item in enumerate(metadata)})
     traits = isolated_aggregates.required_traits(flavor, image)
     ours = isolated_aggregates.isolate(traits, aggregates)

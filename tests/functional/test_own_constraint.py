@@ -1,4 +1,4 @@
-"""The manual's example of a package with a constraint: built, installed and used as it is."""
+"""The manual's example of a constraint package is built, installed and used."""
 
 import json
 import os
@@ -18,27 +18,27 @@ PLAN = ('plan', *ASKED, '--snapshot', str(EXAMPLE / 'racks.json'))
 
 @pytest.fixture(scope='module')
 def installed(tmp_path_factory):
-    """The folder in which the package is installed, alone."""
+    """Install the package alone, and return its folder."""
     return install(EXAMPLE, tmp_path_factory)
 
 
 @pytest.fixture
 def run(installed, tmp_path):
-    """The command, with the package on Python's path."""
+    """Return a function that runs the command with the package on Python's path."""
     (tmp_path / 'senlin.conf').write_text('[affinity]\nmost_per_rack = 2\n', encoding='utf-8')
     return lambda *words: command.run_alone(*words, folder=tmp_path, PYTHONPATH=str(installed))
 
 
-def test_it_is_one_file():
+def test_the_constraint_is_one_short_file():
     module = EXAMPLE / 'acme_racks/rack_limit.py'
     assert len(module.read_text(encoding='utf-8').splitlines()) <= 80
 
 
 @pytest.mark.parametrize(
-    'given', [('--option', 'most_per_rack=2'), ('--config-file', 'senlin.conf')]
+    'option', [('--option', 'most_per_rack=2'), ('--config-file', 'senlin.conf')]
 )
-def test_it_limits(run, given):
-    done = run(*PLAN, *given, '-f', 'json')
+def test_the_constraint_limits_the_capacity(run, option):
+    done = run(*PLAN, *option, '-f', 'json')
     answer = json.loads(done.stdout)
     assert (done.returncode, done.stderr, answer['capacity'], answer['at_most']) == (3, '', 4, [])
     assert answer['line'].endswith('0/4 hosts left: rack_limit.full on 4 (r1, r2)')
@@ -51,7 +51,7 @@ def test_it_limits(run, given):
 
 
 @pytest.mark.parametrize(
-    ('given', 'status', 'says'),
+    ('option', 'status', 'message'),
     [
         ((), 0, ''),
         (('--config-file', 'senlin.conf', '--option', 'most_per_rack=3'), 0, ''),
@@ -63,12 +63,16 @@ def test_it_limits(run, given):
         (('--option', 'most_per_rack=-1'), 2, 'most_per_rack: Should be greater than or equal'),
     ],
 )
-def test_its_option(run, given, status, says):
-    done = run(*PLAN, *given)
-    assert (done.returncode, says in done.stderr, bool(done.stderr)) == (status, True, bool(says))
+def test_the_option_is_validated(run, option, status, message):
+    done = run(*PLAN, *option)
+    assert (done.returncode, message in done.stderr, bool(done.stderr)) == (
+        status,
+        True,
+        bool(message),
+    )
 
 
-def test_it_is_listed_and_shown(run):
+def test_the_constraint_is_listed_and_shown(run):
     rows = json.loads(run('constraint', 'list', '-f', 'json').stdout)
     assert {row['name']: row['options'] for row in rows}['rack_limit'] == 'most_per_rack'
     shown = json.loads(run('constraint', 'show', 'rack_limit', '-f', 'json').stdout)
@@ -79,7 +83,7 @@ def test_it_is_listed_and_shown(run):
     assert '| [affinity] most_per_rack = 0 ' in table
 
 
-def test_it_is_in_the_sample_file(installed):
+def test_the_option_is_in_the_sample_configuration(installed):
     done = subprocess.run(
         [Path(sys.executable).with_name('oslo-config-generator'), '--namespace', 'senlin_affinity'],
         env={**os.environ, 'PYTHONPATH': str(installed)},

@@ -1,4 +1,4 @@
-"""The manual's example of a package that brings validators: built, installed and used as it is."""
+"""The manual's example of a validator package is built, installed and used."""
 
 import json
 from pathlib import Path
@@ -14,18 +14,18 @@ EXAMPLE = Path(__file__).parents[2] / 'doc/source/admin/own-validators'
 
 @pytest.fixture(scope='module')
 def installed(tmp_path_factory):
-    """The folder in which the package is installed, alone."""
+    """Install the package alone, and return its folder."""
     return install(EXAMPLE, tmp_path_factory)
 
 
 @pytest.fixture
 def run(installed, tmp_path):
-    """The command, with the package on Python's path."""
+    """Return a function that runs the command with the package on Python's path."""
     return lambda *words: command.run_alone(*words, folder=tmp_path, PYTHONPATH=str(installed))
 
 
-#: Part of the message; None: the spec is valid.
-SAYS = {
+#: Extra specs with a part of the message; None: valid.
+MESSAGES = {
     'acme:rack=r12': None,
     'acme:rack=12': 'must be of the form r[0-9]+',
     'acme:rock=r12': 'did you mean acme:rack?',
@@ -40,17 +40,19 @@ SAYS = {
 
 
 @pytest.mark.parametrize('is_valid', [True, False])
-def test_it_judges(run, is_valid):
+def test_the_validators_are_used(run, is_valid):
     """R4-03, R4-13, R4-20, Q4-4."""
-    said = {spec: says for spec, says in SAYS.items() if (says is None) is is_valid}
-    done = run('extra-spec', 'validate', '-f', 'json', *said)
+    messages = {
+        spec: message for spec, message in MESSAGES.items() if (message is None) is is_valid
+    }
+    done = run('extra-spec', 'validate', '-f', 'json', *messages)
     assert (done.returncode, done.stderr) == (0 if is_valid else 3, '')
-    for row, (spec, says) in zip(json.loads(done.stdout), said.items(), strict=True):
+    for row, (spec, message) in zip(json.loads(done.stdout), messages.items(), strict=True):
         assert row['verdict'] == ('valid' if is_valid else 'invalid'), spec
-        assert (says or '') in row['message']
+        assert (message or '') in row['message']
 
 
-def test_it_is_listed_and_exported(run):
+def test_the_validators_are_listed_and_exported(run):
     """R4-15 to R4-17."""
     rows = json.loads(run('extra-spec', 'list', '--namespace', 'acme', '-f', 'json').stdout)
     assert {row['name']: row['status'] for row in rows} == {
@@ -66,7 +68,7 @@ def test_it_is_listed_and_exported(run):
 
 
 @pytest.mark.long
-def test_nova_api_knows_them(installed, monkeypatch):
+def test_nova_api_uses_the_validators(installed, monkeypatch):
     """R4-13, Q4-4, Q4-5: the filter, and Nova behind it."""
     monkeypatch.setenv('PYTHONPATH', str(installed))
     with SandboxCloud(1, api_filters=['egg:senlin-affinity#extra_spec_validation']) as cloud:

@@ -1,7 +1,7 @@
-"""Document 001 against the real Placement: what it answers is what ``provider_tree`` says.
+"""``provider_tree`` implements document 001 like the real Placement.
 
-Values that may be wrong are compared in every run, generated forests in ``make test-services``;
-``make nightly`` has more of both.
+Possibly invalid values are compared in every run, generated forests in ``make test-services``, and
+more of both in ``make nightly``.
 """
 
 import pytest
@@ -23,27 +23,27 @@ A_FOREST = (
     st.lists(QUESTIONS, min_size=QUESTIONS_PER_FOREST, max_size=QUESTIONS_PER_FOREST),
 )
 A_VALUE = st.lists(NEARLY_VALUES, min_size=1, max_size=2)
-#: Each step to a smaller example would build a forest in Placement.
-AS_FOUND = (Phase.generate,)
+#: Examples are not minimized, because each step would build a forest in Placement.
+NOT_MINIMIZED = (Phase.generate,)
 
 
 @pytest.mark.long
-@settings(max_examples=25, phases=AS_FOUND)
+@settings(max_examples=25, phases=NOT_MINIMIZED)
 @given(*A_FOREST)
-def test_any_forest_and_any_expression(judge, forest, questions):
+def test_generated_forests_agree_with_placement(judge, forest, questions):
     """R1-15, D1-01, D1-08, D1-11, Q1-1."""
     check_forest(judge, forest, questions)
 
 
 @pytest.mark.parametrize('row', rows('provider_tree'))
-def test_the_rows_about_providers(judge, row):
-    """D1-10: the picture is the document's, not the one of Placement's own tests."""
+def test_the_rows_about_providers_agree_with_placement(judge, row):
+    """D1-10: the forest of the document differs from that of Placement's own tests."""
     forest = providers(row.get('providers', PICTURE))
     names = {each.uuid for each in forest}
     judge.build(forest)
     values = MemberOf.parse(expand(row['values'])).to_query()
     fails = row.get('fails', ())
-    for name in names:  # a class that only this provider has
+    for name in names:  # a resource class that only this provider has
         if name not in fails:
             assert judge.left(values, own=name) == {name} - set(row['out'])
             continue
@@ -55,21 +55,21 @@ def test_the_rows_about_providers(judge, row):
 
 
 @given(A_VALUE)
-def test_what_is_refused_here_is_a_400_there_and_the_reverse(judge, values):
-    """R1-07 to R1-14, R1-18. There is no exception: other spellings are taken there, too."""
+def test_a_value_is_rejected_if_and_only_if_placement_returns_400(judge, values):
+    """R1-07 to R1-14, R1-18, without exceptions: Placement accepts other spellings, too."""
     check_values(judge, values)
 
 
 @pytest.mark.parametrize('row', rows('member_of'))
-def test_the_rows_about_values(judge, row):
-    """R1-01 to R1-18, as far as a query can hold them."""
+def test_the_rows_about_values_agree_with_placement(judge, row):
+    """R1-01 to R1-18, for values that a query can contain."""
     values = row['values']
     if isinstance(values, list) and all(isinstance(value, str) for value in values):
         assert status(judge, expand(values)) == (200 if 'query' in row else 400)
 
 
-def test_a_uuid_in_upper_case_is_forbidden_in_vain_there(judge):
-    """Q1-2, D1-05: Placement takes the spelling, and finds nothing by it."""
+def test_placement_ignores_a_forbidden_uuid_in_upper_case(judge):
+    """Q1-2, D1-05: Placement accepts the spelling, but finds no aggregate with it."""
     forest = providers()
     judge.build(forest)
     as_written = [f'!{UUIDS["aggA"].upper()}']
@@ -80,8 +80,8 @@ def test_a_uuid_in_upper_case_is_forbidden_in_vain_there(judge):
     assert 'cn1' not in judge.left(MemberOf.parse(as_written).to_query())
 
 
-def test_an_expression_that_nothing_has_resources_for_is_refused(judge):
-    """R1-19: a group of aggregates alone, forbidden ones or not."""
+def test_placement_rejects_member_of_without_resources(judge):
+    """R1-19: a request group with only member_of."""
     for value in (UUIDS['aggA'], f'!{UUIDS["aggA"]}'):
         more = {'resources': f'{SHARED_CLASS}:1'}
         answer = judge.ask('/allocation_candidates', [value], 'member_of1', **more)

@@ -1,4 +1,4 @@
-"""``plan`` on the real Nova and Placement: live, as two users, and on what was saved of it."""
+"""``plan`` on the real Nova and Placement: live, as two users, and from a saved snapshot."""
 
 import json
 import re
@@ -24,25 +24,25 @@ USERS = {'admin': 'sandbox', 'demo': 'sandbox-demo'}
 
 @pytest.fixture(scope='module')
 def cloud():
-    """Two hosts that take servers, and one that is disabled."""
+    """Yield two available hosts and a disabled one."""
     with SandboxCloud(HOSTS, flavors=FLAVORS, quotas={'instances': INSTANCES}) as running:
         yield running
 
 
 @pytest.fixture(scope='module')
 def groups(cloud):
-    """Each user's group, ``web``; a server of it is on cmp-1."""
+    """Create a group ``web`` for each user, with a server on cmp-1."""
     for user in USERS:
         compute = cloud.connection(user).compute
         rules = {'max_server_per_host': SLOTS}
-        made = compute.create_server_group(name='web', policy='anti-affinity', rules=rules)
+        created = compute.create_server_group(name='web', policy='anti-affinity', rules=rules)
         server = compute.create_server(
             name='s',
             flavor_id='1',
             image_id=cloud.image_id,
             networks='none',
             availability_zone='az-1',
-            scheduler_hints={'group': made.id},
+            scheduler_hints={'group': created.id},
         )
         until(
             lambda compute=compute, server=server: compute.get_server(server.id).status == 'ACTIVE',
@@ -52,21 +52,21 @@ def groups(cloud):
 
 @pytest.fixture(scope='module')
 def command(cloud, groups, tmp_path_factory):
-    """``command('demo', 'plan', ...)``: as a person runs it who uses the sandbox."""
+    """Return a function that runs the command as a user of the sandbox."""
     folder = tmp_path_factory.mktemp('plan')
     clouds = folder / 'clouds.yaml'
     clouds.write_text(cloud.clouds_yaml())
 
     def run(user, *arguments):
-        named = () if user is None else ('--os-cloud', USERS[user])
+        cloud_option = () if user is None else ('--os-cloud', USERS[user])
         environment = {'OS_CLIENT_CONFIG_FILE': str(clouds), 'COLUMNS': '80'}
-        return commands.run(*named, *arguments, folder=folder, **environment)
+        return commands.run(*cloud_option, *arguments, folder=folder, **environment)
 
     return run
 
 
 def plan(command, user, count, *options):
-    """The exit status, and the answer."""
+    """Return the exit status and the decision."""
     done = command(user, 'plan', '--count', str(count), *options, '-f', 'json')
     assert done.stderr == ''
     return done.returncode, json.loads(done.stdout)
@@ -75,44 +75,44 @@ def plan(command, user, count, *options):
 WEB = ('--flavor', 'm1.tiny', '--server-group')
 
 
-def test_rx_02_an_administrator_is_told_everything(command, cloud):
-    # The group of this name is there twice, and an administrator sees both.
-    mine = next(iter(cloud.connection().compute.server_groups())).id
-    status, said = plan(command, 'admin', 2 * SLOTS - 1, *WEB, mine)
-    assert (status, said['capacity']) == (0, 2 * SLOTS - 1)
-    placed = [each['host'] for each in said['placements']]
+def test_rx_02_an_administrator_reads_the_whole_decision(command, cloud):
+    # Two groups have this name, and an administrator lists both.
+    own_group = next(iter(cloud.connection().compute.server_groups())).id
+    status, decision = plan(command, 'admin', 2 * SLOTS - 1, *WEB, own_group)
+    assert (status, decision['capacity']) == (0, 2 * SLOTS - 1)
+    placed = [each['host'] for each in decision['placements']]
     assert (placed.count('cmp-1'), placed.count('cmp-2')) == (SLOTS - 1, SLOTS)
-    assert {each['servergroup'] for each in said['placements']} == {mine}
-    status, said = plan(command, 'admin', 2 * SLOTS, *WEB, mine)
+    assert {each['servergroup'] for each in decision['placements']} == {own_group}
+    status, decision = plan(command, 'admin', 2 * SLOTS, *WEB, own_group)
     assert status == 3
-    assert {each['host']: each['code'] for each in said['hosts']} == {
+    assert {each['host']: each['code'] for each in decision['hosts']} == {
         'cmp-1': 'server_group.host_full',
         'cmp-2': 'server_group.host_full',
         'cmp-3': 'host_state.disabled',
     }
-    changes = {each['change']: each['capacity'] for each in said['remedies']}
+    changes = {each['change']: each['capacity'] for each in decision['remedies']}
     assert changes['a new server group (with Senlin: another cluster, or policy)'] == 2 * SLOTS
     assert changes['1 host enabled and started'] == 3 * SLOTS - 1
 
 
-def test_a_zone_and_an_aggregate_by_name(command):
+def test_a_zone_and_an_aggregate_are_found_by_name(command):
     tiny = ('--flavor', 'm1.tiny')
-    status, said = plan(command, 'admin', 1, *tiny, '--availability-zone', 'az-2')
-    assert (status, said['placements'][0]['host']) == (0, 'cmp-2')
-    status, said = plan(command, 'admin', 1, *tiny, '--member-of', '!ssd')
-    assert (status, said['placements'][0]['host']) == (0, 'cmp-1')
+    status, decision = plan(command, 'admin', 1, *tiny, '--availability-zone', 'az-2')
+    assert (status, decision['placements'][0]['host']) == (0, 'cmp-2')
+    status, decision = plan(command, 'admin', 1, *tiny, '--member-of', '!ssd')
+    assert (status, decision['placements'][0]['host']) == (0, 'cmp-1')
 
 
-def test_what_nova_and_glance_say_is_not_assumed(command, cloud):
-    """Of the real nova.conf, which is full of passwords."""
+def test_specified_options_and_images_are_not_assumed(command, cloud):
+    """The output contains no password of the real nova.conf."""
     tiny, nova_conf = ('--flavor', 'm1.tiny', '--strict'), cloud.log_dir / 'nova.conf'
-    status, said = plan(command, 'admin', 1, *tiny)
-    codes = [item['code'] for item in said['assumptions']]
-    assert (status, said['certain'], codes[:2]) == (4, False, ['nova.filters', 'image.unknown'])
-    told = ('--nova-conf', str(nova_conf), '--image', 'cirros')
-    status, said = plan(command, 'admin', 1, *tiny, *told)
-    assert (status, said['certain'], said['assumptions']) == (0, True, [])
-    done = command('admin', '-v', '--debug', 'plan', '--count', '1', *tiny, *told)
+    status, decision = plan(command, 'admin', 1, *tiny)
+    codes = [item['code'] for item in decision['assumptions']]
+    assert (status, decision['certain'], codes[:2]) == (4, False, ['nova.filters', 'image.unknown'])
+    specified = ('--nova-conf', str(nova_conf), '--image', 'cirros')
+    status, decision = plan(command, 'admin', 1, *tiny, *specified)
+    assert (status, decision['certain'], decision['assumptions']) == (0, True, [])
+    done = command('admin', '-v', '--debug', 'plan', '--count', '1', *tiny, *specified)
     found = re.findall('password = (.*)|://[^:]*:(.*)@', nova_conf.read_text())
     secrets = {text for texts in found for text in texts if text}
     assert secrets
@@ -121,10 +121,15 @@ def test_what_nova_and_glance_say_is_not_assumed(command, cloud):
     assert (done.returncode, done.stderr) == (2, "error: image: there is no image 'ciros'\n")
 
 
-def test_a_plain_user_does_not_know_the_hosts(command):
-    status, said = plan(command, 'demo', 1, *WEB, 'web')
-    assert (status, said['fits'], said['hosts'], said['placements']) == (1, None, [], [])
-    assert 'the hosts are not known' in said['line']
+def test_a_non_admin_has_no_hosts(command):
+    status, decision = plan(command, 'demo', 1, *WEB, 'web')
+    assert (status, decision['fits'], decision['hosts'], decision['placements']) == (
+        1,
+        None,
+        [],
+        [],
+    )
+    assert 'the hosts are not known' in decision['line']
     done = command('demo', 'plan', '--count', '1', *WEB, 'web')
     assert done.returncode == 1
     lines = done.stdout.splitlines()
@@ -138,14 +143,14 @@ def test_a_plain_user_does_not_know_the_hosts(command):
     assert 'cmp-' not in done.stdout
 
 
-def test_the_quota_of_a_plain_user_refuses_all_the_same(command):
-    status, said = plan(command, 'demo', INSTANCES, *WEB, 'web')  # one server is there
-    assert (status, said['fits']) == (3, False)
-    assert 'quota.instances' in said['line']
+def test_the_quota_of_a_non_admin_rejects_without_hosts(command):
+    status, decision = plan(command, 'demo', INSTANCES, *WEB, 'web')  # one server exists
+    assert (status, decision['fits']) == (3, False)
+    assert 'quota.instances' in decision['line']
 
 
 def test_rx_07_an_administrator_plans_with_the_quota_of_the_tenant(command, cloud):
-    """Each user has a group of this name, and a quota with another project_id in its facts."""
+    """Each user has a group of this name, and an own quota."""
     group = next(iter(cloud.connection('demo').compute.server_groups())).id
     for options in (
         ('--server-group', group),
@@ -153,15 +158,15 @@ def test_rx_07_an_administrator_plans_with_the_quota_of_the_tenant(command, clou
         ('--project', DEMO.project.id),
         ('--project', 'demo', '--server-group', 'web'),
     ):
-        status, said = plan(command, 'admin', INSTANCES, '--flavor', 'm1.tiny', *options)
-        facts = {item['code']: item['facts'] for item in said['request']}['quota.instances']
+        status, decision = plan(command, 'admin', INSTANCES, '--flavor', 'm1.tiny', *options)
+        facts = {item['code']: item['facts'] for item in decision['request']}['quota.instances']
         assert (status, facts['project_id'], facts['used']) == (3, DEMO.project.id, 1), options
-    _status, said = plan(command, 'admin', 1, '--flavor', 'm1.tiny', *options)
-    assert said['placements'][0]['servergroup'] == group
+    _status, decision = plan(command, 'admin', 1, '--flavor', 'm1.tiny', *options)
+    assert decision['placements'][0]['servergroup'] == group
 
 
 @pytest.mark.parametrize('user', USERS)
-def test_a_saved_snapshot_answers_alike(command, cloud, user):
+def test_a_saved_snapshot_gives_equal_decisions(command, cloud, user):
     done = command(user, 'snapshot', 'save', f'{user}.json')
     assert done.returncode == 0, done.stderr
     group = next(iter(cloud.connection(user).compute.server_groups())).id

@@ -1,6 +1,6 @@
-"""The recorded answers are still those of the real Nova.
+"""The recorded responses are still those of the real Nova.
 
-Where this fails: ``make recordings``, and look at what changed (git diff) before it is committed.
+If a test fails, run ``make recordings`` and check the differences before you commit them.
 """
 
 import pytest
@@ -9,12 +9,12 @@ from tests.recordings import files, record, snapshot
 
 
 @pytest.mark.long
-def test_recording_again_changes_no_byte():
+def test_a_new_recording_equals_the_old_one():
     recorded = files.NOVA.read_text(encoding='utf-8').splitlines()
     assert files.render(files.merge(record.record())).splitlines() == recorded
 
 
-def test_what_a_snapshot_asks_is_answered_like_its_record():
+def test_the_requests_of_a_snapshot_have_the_recorded_responses():
     fresh, recorded = (
         {name: (answer['status'], snapshot.shape(answer['body'])) for name, answer in each.items()}
         for each in (record.record_snapshot(), snapshot.load())

@@ -1,4 +1,4 @@
-"""Check that the requests of the hook do not grow with the cloud (3,000 hypervisors)."""
+"""The number of the hook's requests does not grow with the cloud (3,000 hypervisors)."""
 
 from collections import Counter
 
@@ -26,7 +26,7 @@ def many_hosts():
 
 @pytest.fixture(autouse=True)
 def no_sdk_objects(monkeypatch):
-    """Long lists are raw JSON: one object for each row would take seconds."""
+    """Disable objects of openstacksdk, of which a long list would take seconds."""
 
     def refuse(self, *_arguments, **_more):
         raise AssertionError(f'an object of openstacksdk was made: {type(self).__name__}')
@@ -34,8 +34,8 @@ def no_sdk_objects(monkeypatch):
     monkeypatch.setattr(openstack.resource.Resource, '__init__', refuse)
 
 
-def hooked(cloud, *, count, **wanted):
-    """The hook with the preflight, of a group with two members; which requests were the cloud's."""
+def run_hook(cloud, *, count, **wanted):
+    """Run the hook for a group with two members, and return its result and Nova's requests."""
     nova = cloud.nova
     group = nova.add_group('web', 'soft-anti-affinity', project_id='p')
     for _ in range(2):
@@ -50,36 +50,38 @@ def hooked(cloud, *, count, **wanted):
     view = preflight.fetch(scale_request, lambda: clients.of(connection))
     outcome = hook.decide(scale_request, view)
     assert outcome.warning is None
-    asked = [each.replace(group, 'ID').replace(own, 'OWN') for each in nova.requests()]
-    return outcome.answer, asked
+    requests = [each.replace(group, 'ID').replace(own, 'OWN') for each in nova.requests()]
+    return outcome.answer, requests
 
 
 @pytest.mark.parametrize('count', [1, 50])
-def test_rx_02_the_preflight_asks_a_constant_number(count):
-    """A few, and small ones: what is answered does not grow with the cloud."""
+def test_rx_02_the_preflight_sends_a_constant_number_of_requests(count):
+    """The size of the responses is constant as well."""
     with HttpCloud(FakeNova(hosts=many_hosts())) as cloud:
-        answer, asked = hooked(cloud, count=count)
+        answer, requests = run_hook(cloud, count=count)
 
     assert len(answer.entries()) == count
-    assert asked == [
+    assert requests == [
         'GET /os-server-groups/ID',
-        'GET /flavors/m1.tiny',  # it is called by its name
+        'GET /flavors/m1.tiny',  # the profile contains its name
         'GET /flavors/detail',
         LIMITS,
         'GET /os-quota-sets/OWN/detail',
     ]
     (candidates,) = cloud.placement.asked
-    assert candidates.endswith(f'&limit={min(count, 20) + 10}')  # 20 hosts do, and ten more
+    assert candidates.endswith(
+        f'&limit={min(count, 20) + 10}'
+    )  # 20 hosts suffice, and ten are spare
     assert cloud.bytes_sent < 100_000
 
 
-def test_rx_02_who_chooses_hosts_asks_a_constant_number():
-    """The first rows of the hypervisors are those of the first candidates here."""
+def test_rx_02_pinning_sends_a_constant_number_of_requests():
+    """Here, the first rows of the hypervisors are those of the first candidates."""
     with HttpCloud(FakeNova(hosts=many_hosts())) as cloud:
-        answer, asked = hooked(cloud, count=50, pin_hosts=True)
+        answer, requests = run_hook(cloud, count=50, pin_hosts=True)
 
     assert len(answer.entries()) == 50
-    assert Counter(asked) == {
+    assert Counter(requests) == {
         'GET /os-server-groups/ID': 1,
         'GET /flavors/m1.tiny': 1,
         'GET /flavors/detail': 1,

@@ -1,7 +1,7 @@
-"""What a snapshot makes of Placement's answers, against what the real Placement then grants.
+"""The resources in a snapshot agree with the candidates of the real Placement.
 
-Forests of hosts, their parts, and providers that share with some of them: a flavor that Placement
-has a candidate for is never refused, and one that certainly fits has a candidate.
+Forests contain hosts, nested providers and sharing providers. A flavor with a candidate is never
+rejected, and a flavor that certainly fits has one.
 """
 
 import uuid
@@ -22,12 +22,12 @@ from tests.support.small_cloud import CONSTRAINTS
 CLASSES = ('CUSTOM_LICENSE', 'CUSTOM_GPU')
 TRAIT = 'CUSTOM_GOLD'
 HOSTS = (0, 1, 2)
-#: Each step to a smaller example would build a forest in Placement.
-AS_FOUND = (Phase.explicit, Phase.generate)
+#: Examples are not minimized, because each step would build a forest in Placement.
+NOT_MINIMIZED = (Phase.explicit, Phase.generate)
 
 
 def amounts(*names, least=0):
-    """What a provider has of some classes: total and use; what it has none of is left out."""
+    """Generate the total and the usage of some classes."""
     each = st.none() | st.tuples(st.integers(1, 12), st.integers(0, 12))
     return st.fixed_dictionaries(dict.fromkeys(names, each)).map(
         lambda found: {name: given for name, given in found.items() if given is not None}
@@ -42,9 +42,9 @@ OWN = st.fixed_dictionaries(
 )
 OF_HOST = st.builds(lambda own, more: own | more, OWN, amounts('DISK_GB', *CLASSES))
 GOLD = st.booleans()
-#: Of each host: what it has, whether it has the trait, and its part, if it has one.
+#: Of each host: its inventory, whether it has the trait, and its nested provider, if any.
 A_HOST = st.tuples(OF_HOST, GOLD, st.none() | amounts(*CLASSES))
-#: Of each sharing provider: what it has, whether it has the trait, and with which hosts it shares.
+#: Of each sharing provider: its inventory, whether it has the trait, and the hosts it shares with.
 A_SHARER = st.tuples(amounts('DISK_GB', *CLASSES), GOLD, st.sets(st.sampled_from(HOSTS)))
 FLAVOR = st.fixed_dictionaries(
     {
@@ -54,29 +54,29 @@ FLAVOR = st.fixed_dictionaries(
     },
     optional=dict.fromkeys(CLASSES, st.integers(1, 3)),
 )
-PLAIN = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0), 'DISK_GB': (10, 0)}, False, None)
-ONE = {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 1}
-FULL_DISK = {**ONE, 'DISK_GB': 11}
-LICENCE = {**ONE, 'CUSTOM_LICENSE': 1}
+TYPICAL = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0), 'DISK_GB': (10, 0)}, False, None)
+SMALL = {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 1}
+FULL_DISK = {**SMALL, 'DISK_GB': 11}
+LICENCE = {**SMALL, 'CUSTOM_LICENSE': 1}
 LICENCES, DISKS = {'CUSTOM_LICENSE': (5, 0)}, {'DISK_GB': (12, 0)}
-OVERUSED = ({**PLAIN[0], 'CUSTOM_GPU': (4, 1)}, False, {'CUSTOM_GPU': (2, 8)})
-NO_MEMORY = ({**PLAIN[0], 'MEMORY_MB': (8, 8), 'DISK_GB': (3, 0)}, False, None)
-# Here the sharing provider alone gives what is requested: Placement's candidate names no host.
+OVERUSED = ({**TYPICAL[0], 'CUSTOM_GPU': (4, 1)}, False, {'CUSTOM_GPU': (2, 8)})
+NO_MEMORY = ({**TYPICAL[0], 'MEMORY_MB': (8, 8), 'DISK_GB': (3, 0)}, False, None)
+# The sharing provider alone satisfies the request, so Placement's candidate contains no host.
 NO_DISK = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, False, None)
-#: Hosts, sharing providers, a flavor, and the most requests.
+#: Hosts, sharing providers, a flavor, and the largest number of requests.
 EXAMPLES = (
-    ([PLAIN] * 3, [(LICENCES, False, {0})], [(LICENCE, False)], 4),
-    ([PLAIN] * 3, [(LICENCES, True, {0})], [(LICENCE, True)], 4),
-    ([PLAIN] * 3, [(DISKS, False, {0})], [(FULL_DISK, False)], 4),
-    ([PLAIN] * 3, [(DISKS, True, {0})], [(FULL_DISK, True)], 4),
-    ([OVERUSED, PLAIN, PLAIN], [], [({**ONE, 'CUSTOM_GPU': 1}, False)], 4),
-    ([NO_MEMORY, PLAIN, PLAIN], [(DISKS, False, {0})], [({'VCPU': 1, 'DISK_GB': 9}, False)], 3),
-    ([NO_DISK, PLAIN, PLAIN], [(DISKS, False, {0})], [({'DISK_GB': 2}, False)], 4),
+    ([TYPICAL] * 3, [(LICENCES, False, {0})], [(LICENCE, False)], 4),
+    ([TYPICAL] * 3, [(LICENCES, True, {0})], [(LICENCE, True)], 4),
+    ([TYPICAL] * 3, [(DISKS, False, {0})], [(FULL_DISK, False)], 4),
+    ([TYPICAL] * 3, [(DISKS, True, {0})], [(FULL_DISK, True)], 4),
+    ([OVERUSED, TYPICAL, TYPICAL], [], [({**SMALL, 'CUSTOM_GPU': 1}, False)], 4),
+    ([NO_MEMORY, TYPICAL, TYPICAL], [(DISKS, False, {0})], [({'VCPU': 1, 'DISK_GB': 9}, False)], 3),
+    ([NO_DISK, TYPICAL, TYPICAL], [(DISKS, False, {0})], [({'DISK_GB': 2}, False)], 4),
 )
 
 
 class Forest:
-    """Providers in the judge's Placement, which are gone in the end."""
+    """Providers in the judge's Placement, which are deleted at the end."""
 
     def __init__(self, judge):
         self._judge = judge
@@ -95,7 +95,9 @@ class Forest:
             self._judge._change('DELETE', path)
 
     def add(self, amounts, traits=(), aggregates=(), parent=None):
-        """A provider, and a consumer of what is used of it; ``amounts`` may be less than that."""
+        """Add a provider and a consumer of its usage, and return its UUID; the usage may exceed the
+        total.
+        """
         identity = str(uuid.uuid4())
         path = f'/resource_providers/{identity}'
         more = {} if parent is None else {'parent_provider_uuid': parent}
@@ -115,28 +117,28 @@ class Forest:
         return identity
 
     def get(self, path, _what, _microversion, params=None):
-        """As an adapter asks."""
+        """Send a GET request with an adapter's signature."""
         query = f'?{urlencode(params)}' if params else ''
         answer = self._judge._send('GET', path + query)
         assert answer.status_code == 200, answer.text
         return answer.json
 
-    def candidates(self, asked, required):
-        """The roots of the hosts that Placement has a candidate for."""
-        query = {'resources': ','.join(f'{name}:{amount}' for name, amount in asked.items())}
+    def candidates(self, requested, required):
+        """Return the providers of each allocation candidate."""
+        query = {'resources': ','.join(f'{name}:{amount}' for name, amount in requested.items())}
         if required:
             query['required'] = TRAIT
         body = self.get('/allocation_candidates', '', None, query)
         return [set(request['allocations']) for request in body['allocation_requests']]
 
     def claim(self, allocations):
-        """Take what a candidate has, as Nova does for a server."""
+        """Reserve the resources of a candidate, as Nova does for a server."""
         self._used.append(f'/allocations/{uuid.uuid4()}')
         body = {'project_id': 'p', 'user_id': 'u', 'consumer_generation': None}
         self._change('PUT', self._used[-1], body | {'allocations': allocations})
 
     def release(self, number):
-        """Give back what was claimed after so many."""
+        """Delete all allocations after the first ones."""
         for path in self._used[number:]:
             self._judge._change('DELETE', path)
         del self._used[number:]
@@ -160,14 +162,14 @@ A_CASE = (
 
 
 @pytest.mark.parametrize('case', EXAMPLES, ids=range(len(EXAMPLES)))
-def test_what_placement_grants_is_not_refused_in_these(judge, case):
+def test_a_flavor_with_a_candidate_is_not_rejected_in_the_examples(judge, case):
     check_hosts(judge, *case)
 
 
 @pytest.mark.long
-@settings(max_examples=15, phases=AS_FOUND, deadline=None)
+@settings(max_examples=15, phases=NOT_MINIMIZED, deadline=None)
 @given(*A_CASE)
-def test_what_placement_grants_is_not_refused(judge, hosts, sharers, flavors, most):
+def test_a_flavor_with_a_candidate_is_not_rejected(judge, hosts, sharers, flavors, most):
     check_hosts(judge, hosts, sharers, flavors, most)
 
 
@@ -176,25 +178,27 @@ def check_hosts(judge, hosts, sharers, flavors, most):
         aggregates = [str(uuid.uuid4()) for _ in sharers]
         trees = {}
         for number, (own, is_gold, part) in enumerate(hosts):
-            mine = [aggregates[i] for i, sharer in enumerate(sharers) if number in sharer[2]]
-            root = forest.add(own, [TRAIT] * is_gold, mine)
+            own_aggregates = [
+                aggregates[i] for i, sharer in enumerate(sharers) if number in sharer[2]
+            ]
+            root = forest.add(own, [TRAIT] * is_gold, own_aggregates)
             trees[root] = {root}
             if part:
                 trees[root].add(forest.add(part, parent=root))
         for (has, is_gold, _shared), aggregate in zip(sharers, aggregates, strict=True):
             forest.add(has, [SHARING] + [TRAIT] * is_gold, [aggregate])
         found = providers.rooms(forest, {root: {} for root in trees}, most).rooms
-        for asked, is_gold in flavors:
-            wanted = {name: amount for name, amount in asked.items() if amount}
+        for requested, is_gold in flavors:
+            wanted = {name: amount for name, amount in requested.items() if amount}
             if wanted:
                 check(forest, trees, found, wanted, is_gold)
 
 
-def check(forest, trees, found, asked, is_gold):
-    """Host by host, where it can be told by the candidate whose it is: it takes CPUs or memory."""
-    granted = forest.candidates(asked, is_gold)
+def check(forest, trees, found, requested, is_gold):
+    """Compare the decision for each host with its candidates."""
+    granted = forest.candidates(requested, is_gold)
     specs = {f'resources:{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
-    specs |= {f'resources:{name}': str(amount) for name, amount in asked.items()}
+    specs |= {f'resources:{name}': str(amount) for name, amount in requested.items()}
     if is_gold:
         specs[f'trait:{TRAIT}'] = 'required'
     for root, tree in trees.items():
@@ -207,14 +211,14 @@ def check(forest, trees, found, asked, is_gold):
         snapshot = CloudSnapshot((host,), (), (flavor,), (), {}, pools=room.pools if room else {})
         decision = plan(PlacementRequest(1, 'f'), snapshot, CONSTRAINTS)
         is_granted = any(tree & request for request in granted)
-        said = (asked, is_gold, room, granted, decision.line())
-        assert not (is_granted and decision.fits is False), said
+        details = (requested, is_gold, room, granted, decision.line())
+        assert not (is_granted and decision.fits is False), details
         if not decision.capacity_is_upper_bound and decision.fits:
-            assert is_granted, said
+            assert is_granted, details
 
 
-def test_a_pool_that_is_not_in_the_aggregate_of_a_zone_gives_nothing(judge):
-    """Why a number that is counted from a pool is "at most" where Nova asks for aggregates."""
+def test_a_pool_outside_the_aggregate_of_a_zone_is_not_used(judge):
+    """So a number that is counted from a pool is "at most" if Nova queries by aggregates."""
     zone, nfs = str(uuid.uuid4()), str(uuid.uuid4())
     with Forest(judge) as forest:
         forest.add({'VCPU': (4, 0)}, aggregates=[zone, nfs])
@@ -225,8 +229,8 @@ def test_a_pool_that_is_not_in_the_aggregate_of_a_zone_gives_nothing(judge):
             assert len(body['allocation_requests']) == number
 
 
-def test_the_judge_has_no_providers_left(judge):
-    """So that the questions of other tests are about their own."""
+def test_a_forest_deletes_its_providers(judge):
+    """Other tests rely on an empty Placement."""
     with Forest(judge) as forest:
         forest.add({'VCPU': (4, 4)})
     assert forest.get('/resource_providers', '', None, {'name': 'x'}) == {'resource_providers': []}

@@ -1,6 +1,6 @@
-"""Nova's real filters are the judge of the rules that model them: random hosts, the same ones pass.
+"""Nova's real filters are the oracle for the constraints that model them, on random hosts.
 
-Where a rule says "at most" or "not known", it may let through what the filter refuses.
+If the verdict of a constraint is "at most" or unknown, the filter may still reject the host.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from senlin_affinity.model.snapshot import Aggregate, CloudSnapshot
 from tests.support.nova_judge import Judge
 from tests.support.small_cloud import flavor_of
 
-RULES = (
+CONSTRAINTS = (
     ServerCountConstraint,
     TenantIsolationConstraint,
     FlavorAggregatesConstraint,
@@ -56,7 +56,7 @@ _PROPERTIES = """
 
 
 def pairs_of(text):
-    """The pairs of words like key=value; a ~ is a blank."""
+    """Return the pairs of words like key=value; ~ stands for a space."""
     words = [word.partition('=') for word in text.split()]
     return [(key, value.replace('~', ' ')) for key, _is, value in words]
 
@@ -88,7 +88,7 @@ FLAVORS = st.sampled_from([flavor_of({}), flavor_of({'name': 'large'})])
 
 @settings(max_examples=60)
 @given(
-    st.sampled_from(RULES),
+    st.sampled_from(CONSTRAINTS),
     AGGREGATES,
     HOSTS,
     OPTIONS,
@@ -96,22 +96,26 @@ FLAVORS = st.sampled_from([flavor_of({}), flavor_of({'name': 'large'})])
     FLAVORS,
     st.sampled_from('p1 p3 p9'.split()),
 )
-def test_the_same_hosts_pass(nova, rule, metadata, drawn, options, image, flavor, project):
+def test_the_constraint_and_the_filter_pass_equal_hosts(
+    nova, constraint, metadata, drawn, options, image, flavor, project
+):
     aggregates = [Aggregate(f'a{i}', f'a{i}', metadata=each) for i, each in enumerate(metadata)]
     hosts = [
         Host(name, name, servers=servers, aggregates=frozenset(f'a{i}' for i in sets))
         for name, (servers, sets) in zip(NAMES, drawn, strict=True)
     ]
-    known = {each.uuid: each.metadata for each in aggregates}
+    metadata_by_uuid = {each.uuid: each.metadata for each in aggregates}
     passing = nova(
         'passing',
-        filters=rule.filters,
+        filters=constraint.filters,
         options=options,
         hosts=[
             {
                 'name': host.host,
                 'servers': host.servers,
-                'aggregates': [known[uuid] for uuid in host.aggregates if uuid in known],
+                'aggregates': [
+                    metadata_by_uuid[uuid] for uuid in host.aggregates if uuid in metadata_by_uuid
+                ],
             }
             for host in hosts
         ],
@@ -121,23 +125,23 @@ def test_the_same_hosts_pass(nova, rule, metadata, drawn, options, image, flavor
     )
     assume(passing is not None)
     request = PlacementRequest(
-        1, 'f', image=image, project_id=project, enabled_filters=rule.filters
+        1, 'f', image=image, project_id=project, enabled_filters=constraint.filters
     )
     rules = Rules(options=options)
-    asked = ResolvedRequest(
+    resolved = ResolvedRequest(
         request, CloudSnapshot(tuple(hosts), tuple(aggregates)), flavor, rules=rules
     )
-    verdicts = {host.host: rule().check_host(asked, host) for host in hosts}
+    verdicts = {host.host: constraint().check_host(resolved, host) for host in hosts}
     assert set(passing) <= {name for name, verdict in verdicts.items() if verdict}
-    sure = {
+    certain = {
         name
         for name, verdict in verdicts.items()
         if verdict and verdict.bounds.is_known and not verdict.bounds.is_at_most
     }
-    assert sure <= set(passing)
+    assert certain <= set(passing)
 
 
-#: Hypervisors with their traits, and what Nova's drivers make of them (``supported_instances``).
+#: Hypervisors with their traits, and the ``supported_instances`` of Nova's drivers.
 HYPERVISORS = (
     ('QEMU', 'HW_ARCH_X86_64 COMPUTE_ARCH_X86_64', 'x86_64,qemu x86_64,kvm i686,qemu i686,kvm'),
     ('QEMU', 'HW_ARCH_X86_64 COMPUTE_ARCH_AARCH64', 'x86_64,qemu aarch64,qemu'),
@@ -160,7 +164,7 @@ _ASKING = """
 
 @settings(max_examples=60)
 @given(some_of(_ASKING), st.sampled_from([None, 'x86_64', 'aarch64']))
-def test_the_same_hypervisors_pass(nova, properties, architecture):
+def test_the_constraint_and_the_filter_pass_equal_hypervisors(nova, properties, architecture):
     options = {'image_properties_default_architecture': architecture}
     hosts = {
         Host(f'cmp-{i}', f'cmp-{i}', kind, traits=frozenset(traits.split())): [
@@ -168,10 +172,10 @@ def test_the_same_hypervisors_pass(nova, properties, architecture):
         ]
         for i, (kind, traits, supports) in enumerate(HYPERVISORS)
     }
-    rule = ImageHypervisorConstraint()
+    constraint = ImageHypervisorConstraint()
     passing = nova(
         'passing',
-        filters=rule.filters,
+        filters=constraint.filters,
         options=options,
         hosts=[
             {'name': host.host, 'servers': 0, 'aggregates': [], 'supports': supports}
@@ -182,10 +186,12 @@ def test_the_same_hypervisors_pass(nova, properties, architecture):
         project='p1',
     )
     assume(passing is not None)
-    request = PlacementRequest(1, 'f', image_properties=properties, enabled_filters=rule.filters)
-    asked = ResolvedRequest(request, CloudSnapshot(tuple(hosts)), rules=Rules(options=options))
-    verdicts = {host.host: rule.check_host(asked, host) for host in hosts}
-    refused = {name for name, verdict in verdicts.items() if not verdict}
-    sure = {name for name, verdict in verdicts.items() if not verdict.bounds.is_at_most}
-    assert set(passing) & sure == sure - refused
-    assert refused.isdisjoint(passing)
+    request = PlacementRequest(
+        1, 'f', image_properties=properties, enabled_filters=constraint.filters
+    )
+    resolved = ResolvedRequest(request, CloudSnapshot(tuple(hosts)), rules=Rules(options=options))
+    verdicts = {host.host: constraint.check_host(resolved, host) for host in hosts}
+    rejected = {name for name, verdict in verdicts.items() if not verdict}
+    certain = {name for name, verdict in verdicts.items() if not verdict.bounds.is_at_most}
+    assert set(passing) & certain == certain - rejected
+    assert rejected.isdisjoint(passing)

@@ -1,8 +1,8 @@
-"""A yes by a few hosts, against the real Placement: the servers are then really granted.
+"""A request that a sample accepts really fits in the real Placement.
 
-Small forests of hosts, their parts, and providers that share; groups whose members are anywhere.
-Where a few of the candidates are enough, servers are claimed one after the other, each from any
-host that the group still allows, and none of them may find no host.
+Small forests contain hosts, nested providers and sharing providers; the members of groups are
+anywhere. If a sample is enough, servers are claimed one by one from any host that the group allows,
+and each must find a host.
 """
 
 import random
@@ -24,7 +24,7 @@ from senlin_affinity.preflight import sample
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.question import Question
 from senlin_affinity.preflight.scale_request import ScaleRequest
-from tests.functional.test_rooms_like_placement import A_HOST, AS_FOUND, Forest
+from tests.functional.test_rooms_like_placement import A_HOST, NOT_MINIMIZED, Forest
 from tests.support.our_constraints import OURS
 from tests.support.placement_judge import SHARING
 
@@ -49,37 +49,39 @@ CASE = (A_CLOUD, st.sets(st.integers(0, HOSTS - 1), max_size=3), QUESTIONS, st.i
 
 
 @pytest.mark.long
-@settings(max_examples=4, phases=AS_FOUND, deadline=None)
+@settings(max_examples=4, phases=NOT_MINIMIZED, deadline=None)
 @given(*CASE)
-def test_a_yes_is_kept(judge, hosts, sharing, questions, seed):
+def test_all_servers_of_an_accepted_request_fit(judge, hosts, sharing, questions, seed):
     check(judge, hosts, sharing, questions, seed)
 
 
-@pytest.mark.parametrize('cut', [None, 2])
-def test_a_yes_and_none_on_plain_hosts(judge, cut, monkeypatch):
-    """As many hosts as are needed are enough, and an answer that is cut is never too much."""
+@pytest.mark.parametrize('cut_after', [None, 2])
+def test_a_sample_needs_one_host_for_each_server(judge, cut_after, monkeypatch):
+    """A truncated answer never accepts too much."""
     plain = ({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, False, None)
     monkeypatch.setattr(sample, 'SPARE', 0)
     with Forest(judge) as forest:
         roots = build(forest, [plain] * HOSTS, set())
         amounts, anti = {'VCPU': 2, 'MEMORY_MB': 1, 'DISK_GB': 0}, ('anti-affinity', 1, [0])
-        with judge.cutting(-1 if cut is None else cut):
-            said = [yes(forest, roots, amounts, anti, count) for count in (1, 2, 3, 4)]
-    assert said == ([True, True, True, False] if cut is None else [True, False, False, False])
+        with judge.cutting(-1 if cut_after is None else cut_after):
+            results = [
+                is_sample_enough(forest, roots, amounts, anti, count) for count in (1, 2, 3, 4)
+            ]
+    assert results == (
+        [True, True, True, False] if cut_after is None else [True, False, False, False]
+    )
 
 
 @pytest.mark.parametrize(('count', 'expected'), [(2, True), (3, False)])
-def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
-    judge, monkeypatch, count, expected
-):
-    """Two of six may have the servers: in the aggregate that the flavor asks for, and no other."""
+def test_hosts_in_rejected_aggregates_do_not_count(judge, monkeypatch, count, expected):
+    """Only two of six hosts are in the required aggregate and in no other one."""
     monkeypatch.setattr(sample, 'SPARE', 0)
     ssd, hdd = (Aggregate(str(uuid.uuid4()), name, None, {'disk': name}) for name in ('ssd', 'hdd'))
     places = [(ssd,), (ssd,), (hdd,), (hdd,), (), ()]
     with Forest(judge) as forest:
         for each in places:
             forest.add({'VCPU': (4, 0), 'MEMORY_MB': (8, 0)}, aggregates=[one.uuid for one in each])
-        asked, view = ask_about(
+        request, view = request_and_view(
             {'VCPU': 1, 'MEMORY_MB': 1, 'DISK_GB': 0},
             ServerGroup('g', 'g', 'anti-affinity'),
             count,
@@ -88,9 +90,9 @@ def test_hosts_in_aggregates_that_a_rule_refuses_are_not_counted(
             aggregates=(ssd, hdd),
         )
         sets = [frozenset(one.uuid for one in each) for each in places]
-        outline = sample.outline(asked, view)._replace(sets=sets)
-        query = sample.query(asked, view, outline)
-        assert is_yes(forest, query, view) == expected
+        outline = sample.outline(request, view)._replace(sets=sets)
+        query = sample.query(request, view, outline)
+        assert is_query_enough(forest, query, view) == expected
 
 
 def check(judge, hosts, sharing, questions, seed):
@@ -98,7 +100,7 @@ def check(judge, hosts, sharing, questions, seed):
     with mock.patch.object(sample, 'SPARE', 0), Forest(judge) as forest:
         roots = build(forest, hosts, sharing)
         for amounts, group, count in questions:
-            if not yes(forest, roots, amounts, group, count):
+            if not is_sample_enough(forest, roots, amounts, group, count):
                 continue
             before, held = len(forest._used), [roots[place] for place in group[2]]
             for number in range(count):
@@ -117,17 +119,19 @@ def build(forest, hosts, sharing):
     return roots
 
 
-def yes(forest, roots, amounts, group, count):
-    """Are a few of the candidates enough? The hosts of the members are not told."""
-    policy, most, members = group
-    rules = {'max_server_per_host': most} if policy == 'anti-affinity' else {}
+def is_sample_enough(forest, roots, amounts, group, count):
+    """Return whether a sample is enough while the hosts of the members are unknown."""
+    policy, limit, members = group
+    rules = {'max_server_per_host': limit} if policy == 'anti-affinity' else {}
     held = tuple(Member(f's{number}') for number in members)
-    asked, view = ask_about(amounts, ServerGroup('g', 'g', policy, rules, held), count)
-    return is_yes(forest, sample.query(asked, view, sample.outline(asked, view)), view, roots)
+    request, view = request_and_view(amounts, ServerGroup('g', 'g', policy, rules, held), count)
+    return is_query_enough(
+        forest, sample.query(request, view, sample.outline(request, view)), view, roots
+    )
 
 
-def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
-    """A question, and what the owner sees."""
+def request_and_view(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggregates=None):
+    """Return a scale request and the owner's view."""
     of_amounts = {f'resources:{name}': str(amount) for name, amount in amounts.items()}
     question = Question(
         count,
@@ -146,7 +150,7 @@ def ask_about(amounts, group, count, *, filters=DEFAULT_FILTERS, specs=(), aggre
     return request, CloudView(snapshot, images={'cirros': Image()})
 
 
-def is_yes(forest, query, view, roots=None):
+def is_query_enough(forest, query, view, roots=None):
     if query is None:
         return False
     rooms = allocations.some(allocations.candidates(forest, query.text, query.limit))
@@ -156,8 +160,8 @@ def is_yes(forest, query, view, roots=None):
 
 
 def boot(forest, roots, amounts, group, held, dice):
-    """Claim what Placement has on any host that the group allows, as nova-scheduler does."""
-    policy, most, _members = group
+    """Reserve a candidate on any host that the group allows, as nova-scheduler does."""
+    policy, limit, _members = group
     wanted = ','.join(f'{name}:{amount}' for name, amount in amounts.items() if amount)
     body = forest.get('/allocation_candidates', '', None, {'resources': wanted})
     candidates = []
@@ -165,7 +169,7 @@ def boot(forest, roots, amounts, group, held, dice):
         root = next((root for root in roots if root in request['allocations']), None)
         if root is None:
             continue
-        if policy == 'anti-affinity' and held.count(root) >= most:
+        if policy == 'anti-affinity' and held.count(root) >= limit:
             continue
         candidates.append((root, request['allocations']))
     if not candidates:

@@ -1,4 +1,4 @@
-"""A real cloud: Nova, Placement and Senlin answer, schedule and refuse as they do elsewhere."""
+"""Nova, Placement and Senlin of a sandbox respond, schedule and reject like a real cloud."""
 
 import openstack
 import pytest
@@ -18,8 +18,8 @@ HOSTS = {
 
 @pytest.fixture(scope='module')
 def cloud():
-    old = {'compute_max_version': '2.90', 'placement_max_version': '1.36'}
-    with SandboxCloud(HOSTS, senlin=True, **old) as running:
+    newest_versions = {'compute_max_version': '2.90', 'placement_max_version': '1.36'}
+    with SandboxCloud(HOSTS, senlin=True, **newest_versions) as running:
         yield running
 
 
@@ -33,7 +33,7 @@ def demo(cloud):
     return cloud.connection('demo')
 
 
-def test_the_hosts_are_as_they_were_written(admin):
+def test_the_hosts_are_those_of_the_definition(admin):
     assert {
         item.service_details['host']: (item.name, item.hypervisor_type, item.status)
         for item in admin.compute.hypervisors(details=True)
@@ -48,7 +48,7 @@ def test_the_hosts_are_as_they_were_written(admin):
     ('service', 'path', 'newest', 'too_new'),
     [('compute', '/servers', '2.90', '2.91'), ('placement', '/traits', '1.36', '1.37')],
 )
-def test_the_cloud_is_as_old_as_it_was_asked_to_be(admin, service, path, newest, too_new):
+def test_the_maximum_microversions_are_those_requested(admin, service, path, newest, too_new):
     adapter = getattr(admin, service)
     assert adapter.get(path, microversion=newest).status_code == 200
     answer = adapter.get(path, microversion=too_new)
@@ -60,14 +60,14 @@ def test_the_cloud_is_as_old_as_it_was_asked_to_be(admin, service, path, newest,
     ('service', 'path'),
     [('compute', '/servers'), ('placement', '/traits'), ('clustering', '/v1/clusters')],
 )
-def test_a_forged_token_is_refused(admin, service, path):
+def test_a_forged_token_is_rejected(admin, service, path):
     url = admin.session.get_endpoint(service_type=service) + path
     forged = {'X-Auth-Token': 'admin'}
     answer = admin.session.get(url, authenticated=False, headers=forged, raise_exc=False)
     assert answer.status_code == 401
 
 
-def test_a_cluster_of_two_nodes_is_two_servers_of_its_owner(cloud, admin, demo):
+def test_a_cluster_with_two_nodes_has_two_servers_of_its_owner(cloud, admin, demo):
     cloud.clear_requests()
     tenant = Tenant(demo)
     cluster = tenant.cluster(size=2)
@@ -86,18 +86,18 @@ def test_a_cluster_of_two_nodes_is_two_servers_of_its_owner(cloud, admin, demo):
     assert list(demo.compute.servers()) == []
 
 
-def test_a_fault_reaches_the_client_instead_of_nova(cloud, demo):
+def test_a_fault_replaces_the_response_of_nova(cloud, demo):
     cloud.clear_requests()
     cloud.faults.add('/os-server-groups$', method='GET', status=503, body={'message': 'no'})
     with pytest.raises(openstack.exceptions.HttpException) as caught:
         list(demo.compute.server_groups())
     assert caught.value.status_code == 503
     assert list(demo.compute.server_groups()) == []
-    asked = [each for each in cloud.requests() if each['path'].endswith('server-groups')]
-    assert [each['status'] for each in asked] == [503, 200]
+    requests = [each for each in cloud.requests() if each['path'].endswith('server-groups')]
+    assert [each['status'] for each in requests] == [503, 200]
 
 
-def test_no_proxy_comes_between(cloud, monkeypatch):
+def test_proxy_settings_are_ignored(cloud, monkeypatch):
     for name in ('http_proxy', 'HTTP_PROXY'):
         monkeypatch.setenv(name, 'http://127.0.0.1:9')
     for name in ('no_proxy', 'NO_PROXY'):

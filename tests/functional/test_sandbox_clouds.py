@@ -1,4 +1,4 @@
-"""The clouds in ``etc/senlin-affinity/clouds`` are right, and start."""
+"""The clouds in ``etc/senlin-affinity/clouds`` are valid and start."""
 
 from pathlib import Path
 
@@ -13,26 +13,26 @@ ZONES = {
 }
 
 
-#: The hosts that a server of each flavor may use in the cloud of the plugins.
+#: The hosts that accept servers of each flavor in the cloud of the plugins.
 MAY_USE = {'m1.tiny': {'cmp-1', 'ssd-1'}, 'm1.ssd': {'ssd-1'}, 'm1.mine': {'mine-1'}}
 
 
 @pytest.mark.parametrize('name', ZONES)
-def test_it_starts(name):
-    """``test_demo`` and the test below start the others."""
+def test_the_cloud_starts(name):
+    """The other clouds are started by ``test_demo`` and the test below."""
     with SandboxCloud.from_file(FOLDER / f'{name}.yaml') as cloud:
         services = list(cloud.connection().compute.services(binary='nova-compute'))
     assert {service.host: service.availability_zone for service in services} == ZONES[name]
     assert {service.state for service in services} == {'up'}
 
 
-def test_every_cloud_is_started_somewhere():
+def test_every_cloud_is_started_by_a_test():
     assert {each.stem for each in FOLDER.glob('*.yaml')} == {*ZONES, 'demo', 'plugins'}
 
 
 @pytest.mark.long
 def test_each_plugin_works_in_the_cloud_of_the_plugins():
-    """Also together: the values of a reservation differ, and the aggregate filter is enabled."""
+    """The plugins are used together: different reservations, and the aggregate filter."""
     with SandboxCloud.from_file(FOLDER / 'plugins.yaml') as cloud:
         compute, demo = cloud.connection().compute, cloud.connection('demo').compute
         flavors = {flavor.name: flavor.id for flavor in compute.flavors()}

@@ -1,4 +1,4 @@
-"""``sandbox up`` and ``sandbox down``, as a person runs them."""
+"""``sandbox up`` and ``sandbox down`` in separate processes."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def command(tmp_path):
-    """Run the command with a runtime directory of the test; nothing runs after it."""
+    """Return a function that runs the command with a runtime directory of the test."""
     environment = {**os.environ, 'XDG_RUNTIME_DIR': str(tmp_path)}
     line = [sys.executable, '-m', 'senlin_affinity.cli.main', 'sandbox']
 
@@ -32,12 +32,12 @@ def command(tmp_path):
     run('down')
 
 
-def is_gone(notes):
+def is_removed(notes):
     running = any(map(is_running, [notes['pid'], *notes['children']]))
     return not running and not Path(notes['directory']).exists()
 
 
-def test_up_use_it_down(command):
+def test_a_started_sandbox_can_be_used_and_stopped(command):
     up = command('up', '--no-senlin')
     assert up.returncode == 0, up.stderr
     assert 'Placement runs' in up.stderr
@@ -48,19 +48,19 @@ def test_up_use_it_down(command):
     connection = openstack.connection.Connection(config=config.get_one('sandbox'))
     assert [item.name for item in connection.compute.hypervisors()] == ['cmp-1', 'cmp-2']
 
-    again = command('up')
-    assert again.returncode == 1
-    assert 'running already' in again.stderr
+    second = command('up')
+    assert second.returncode == 1
+    assert 'running already' in second.stderr
     assert is_running(notes['pid'])
 
     down = command('down')
     assert (down.returncode, down.stdout) == (0, 'the sandbox is gone\n')
-    assert is_gone(notes)
-    left = sorted(path.name for path in command.notes.parent.iterdir())
-    assert left == ['lock', 'supervisor.log']
+    assert is_removed(notes)
+    remaining = sorted(path.name for path in command.notes.parent.iterdir())
+    assert remaining == ['lock', 'supervisor.log']
 
 
-def test_in_the_foreground_it_stays_until_ctrl_c(command):
+def test_a_sandbox_in_the_foreground_runs_until_ctrl_c(command):
     process = command.start('up', '--foreground', '--no-senlin')
     assert 'the sandbox runs at' in process.stdout.readline()
     notes = json.loads(command.notes.read_text())
@@ -69,10 +69,10 @@ def test_in_the_foreground_it_stays_until_ctrl_c(command):
     output, _errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert output.endswith('the sandbox is gone\n')
-    assert is_gone(notes)
+    assert is_removed(notes)
 
 
-def test_ctrl_c_during_the_start_leaves_nothing(command):
+def test_ctrl_c_during_the_start_removes_everything(command):
     process = command.start('up')
     assert process.stderr.readline()  # the first stage
     process.send_signal(signal.SIGINT)
@@ -82,16 +82,16 @@ def test_ctrl_c_during_the_start_leaves_nothing(command):
     assert not command.notes.exists()
 
 
-def test_a_killed_supervisor_takes_everything_with_it(command):
+def test_a_killed_supervisor_leaves_nothing(command):
     assert command('up', '--no-senlin').returncode == 0
     notes = json.loads(command.notes.read_text())
     os.kill(notes['pid'], signal.SIGKILL)
-    until(lambda: is_gone(notes), what='everything is gone')
+    until(lambda: is_removed(notes), what='everything is gone')
     assert command('down').stdout == 'no sandbox is running\n'
     assert not command.notes.exists()
 
 
-def test_a_wrong_file_is_a_usage_error(command, tmp_path):
+def test_an_invalid_file_is_a_usage_error(command, tmp_path):
     file = tmp_path / 'cloud.yaml'
     file.write_text('hosts: {a: {vcpu: 1}}')
     up = command('up', '--cloud', file)

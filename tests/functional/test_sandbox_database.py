@@ -1,4 +1,4 @@
-"""The connections of the sandbox's Nova to a SQLite file: kept, and as good as new ones."""
+"""A pooled SQLite connection of the sandbox's Nova is reset before it is reused."""
 
 import pytest
 import sqlalchemy
@@ -22,13 +22,13 @@ def count(connection):
     return connection.execute(sqlalchemy.text('SELECT COUNT(*) FROM t')).scalar()
 
 
-def test_what_a_session_left_open_is_undone_and_the_next_one_can_undo_its_own(engine):
-    """oslo.db notes on a connection that it sent BEGIN: a note that stays would leave it out."""
+def test_an_open_transaction_is_rolled_back_before_reuse(engine):
+    """oslo.db marks a connection after BEGIN; a stale mark would omit the next BEGIN."""
     insert = sqlalchemy.text('INSERT INTO t VALUES (1)')
-    left = engine.connect()
-    left.begin()
-    left.execute(insert)
-    left.connection.close()  # back to the pool, without the end of the transaction
+    abandoned = engine.connect()
+    abandoned.begin()
+    abandoned.execute(insert)
+    abandoned.connection.close()  # return it to the pool within the transaction
     with engine.connect() as connection:
         assert count(connection) == 0
         transaction = connection.begin()

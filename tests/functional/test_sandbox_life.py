@@ -1,4 +1,4 @@
-"""However a sandbox ends, no process and no directory of it is left behind."""
+"""A sandbox leaves no process and no directory, however it ends."""
 
 import contextlib
 import json
@@ -34,13 +34,13 @@ PATIENCE = 60
 
 @pytest.fixture(autouse=True)
 def _own_directories(monkeypatch):
-    """Directories that no sandbox of another worker takes for its own, and removes."""
+    """Use directories that a sandbox of another worker does not remove."""
     monkeypatch.setattr(work_directory, 'PREFIX', f'senlin-affinity-test-{os.getpid()}-')
 
 
 @contextlib.contextmanager
 def parent(body='time.sleep(600)', senlin=False):
-    """Run a sandbox in a process of its own, with its own group, and tell what it says."""
+    """Run a sandbox in a separate process group, and yield the process with its output."""
     program = PARENT.replace('{prefix}', work_directory.PREFIX).replace('{senlin}', str(senlin))
     process = subprocess.Popen(
         [sys.executable, '-c', program.replace('{body}', body)],
@@ -50,67 +50,69 @@ def parent(body='time.sleep(600)', senlin=False):
         text=True,
         env={**os.environ, 'PYTHONPATH': str(Path(__file__).parents[2])},
     )
-    said = {}
+    details = {}
     try:
         line = process.stdout.readline()
         assert line, process.stderr.read()
-        said.update(json.loads(line))
-        yield process, said
+        details.update(json.loads(line))
+        yield process, details
     finally:
         process.kill()
         process.communicate()
 
 
-def assert_gone(said):
+def assert_removed(details):
     until(
-        lambda: not any(map(is_running, said['pids'])) and not Path(said['directory']).exists(),
+        lambda: (
+            not any(map(is_running, details['pids'])) and not Path(details['directory']).exists()
+        ),
         seconds=PATIENCE,
         what='everything is gone',
     )
-    assert not Path(said['directory']).with_name(f'.{Path(said["directory"]).name}').exists()
+    assert not Path(details['directory']).with_name(f'.{Path(details["directory"]).name}').exists()
 
 
-def test_an_exception_in_the_block():
-    with parent('raise ValueError') as (process, said):
+def test_an_exception_removes_everything():
+    with parent('raise ValueError') as (process, details):
         assert process.wait(PATIENCE) == 1
-        assert_gone(said)
+        assert_removed(details)
 
 
-def test_the_parent_is_terminated():
-    with parent(senlin=True) as (process, said):
-        assert len(said['pids']) == 2
-        assert all(map(is_running, said['pids']))
+def test_a_terminated_parent_leaves_nothing():
+    with parent(senlin=True) as (process, details):
+        assert len(details['pids']) == 2
+        assert all(map(is_running, details['pids']))
         process.terminate()
         assert process.wait(PATIENCE) == -signal.SIGTERM
-        assert_gone(said)
+        assert_removed(details)
 
 
-def test_ctrl_c_reaches_the_whole_group():
-    with parent(senlin=True) as (process, said):
+def test_ctrl_c_in_the_process_group_leaves_nothing():
+    with parent(senlin=True) as (process, details):
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(PATIENCE) == -signal.SIGINT
         assert 'KeyboardInterrupt' in process.stderr.read()
-        assert_gone(said)
+        assert_removed(details)
 
 
-def test_the_parent_is_killed_while_a_fork_of_it_holds_its_pipes():
+def test_a_parent_killed_while_a_fork_holds_its_pipes_leaves_nothing():
     body = "print(__import__('os').fork() or time.sleep(600), flush=True); time.sleep(600)"
-    with parent(body=body) as (process, said):
+    with parent(body=body) as (process, details):
         fork = int(process.stdout.readline())
         try:
             process.kill()
             process.wait(PATIENCE)
-            assert_gone(said)
+            assert_removed(details)
         finally:
             os.kill(fork, signal.SIGKILL)
 
 
-def test_everything_is_killed_at_once_and_the_next_sandbox_removes_the_directory():
-    with parent() as (process, said):
-        for pid in (*said['pids'], process.pid):
+def test_the_next_sandbox_removes_the_directory_of_a_killed_one():
+    with parent() as (process, details):
+        for pid in (*details['pids'], process.pid):
             os.kill(pid, signal.SIGKILL)
         process.wait(PATIENCE)
-    directory = Path(said['directory'])
+    directory = Path(details['directory'])
     assert directory.exists()
 
     def view():
@@ -118,10 +120,10 @@ def test_everything_is_killed_at_once_and_the_next_sandbox_removes_the_directory
         return not directory.exists()
 
     until(view, what='the locks of the dead are free and the directory is removed')
-    assert_gone(said)
+    assert_removed(details)
 
 
-#: A process that is killed while a directory is hidden, and says before that which one.
+#: A process that prints the name of a hidden directory and is then killed.
 DYING = """
 import fcntl, os, shutil, signal, tempfile
 from senlin_affinity.sandbox import work_directory
@@ -144,14 +146,24 @@ MAKE_AND_REMOVE = 'directory, lock = work_directory.create(); {}; work_directory
 @pytest.mark.parametrize(
     ('body', 'files'),
     [
-        pytest.param('os.open = die; work_directory.create()', [], id='made without a lock file'),
-        pytest.param('fcntl.flock = die; work_directory.create()', ['in-use'], id='made unlocked'),
-        pytest.param('os.rename = die; work_directory.create()', ['in-use'], id='made and locked'),
-        pytest.param(MAKE_AND_REMOVE.format('shutil.rmtree = die'), ['in-use'], id='removed'),
-        pytest.param(MAKE_AND_REMOVE.format('os.rmdir = die'), [], id='removed but for itself'),
+        pytest.param(
+            'os.open = die; work_directory.create()', [], id='created without a lock file'
+        ),
+        pytest.param(
+            'fcntl.flock = die; work_directory.create()', ['in-use'], id='created without a lock'
+        ),
+        pytest.param(
+            'os.rename = die; work_directory.create()', ['in-use'], id='created and locked'
+        ),
+        pytest.param(
+            MAKE_AND_REMOVE.format('shutil.rmtree = die'), ['in-use'], id='partly removed'
+        ),
+        pytest.param(
+            MAKE_AND_REMOVE.format('os.rmdir = die'), [], id='removed except for the directory'
+        ),
     ],
 )
-def test_a_hidden_directory_of_the_dead_is_removed_when_nobody_can_be_making_it(body, files):
+def test_an_abandoned_hidden_directory_is_removed_once_it_is_old(body, files):
     prefix = f'work_directory.PREFIX = {work_directory.PREFIX!r}\n'
     code = [sys.executable, '-c', DYING + prefix + body]
     ended = subprocess.run(code, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
@@ -161,38 +173,38 @@ def test_a_hidden_directory_of_the_dead_is_removed_when_nobody_can_be_making_it(
     assert [file.name for file in directory.iterdir()] == files
     assert directory not in work_directory.remove_abandoned()
     assert directory.exists()
-    make_old(directory)
+    make_directory_old(directory)
     assert directory in work_directory.remove_abandoned()
     assert not directory.exists()
     assert not directory.with_name(f'.{directory.name}').exists()
 
 
-def test_a_hidden_directory_that_is_held_is_not_taken_for_abandoned():
+def test_a_locked_hidden_directory_is_not_removed():
     place = work_directory.parent_directories()[0]
     directory = Path(tempfile.mkdtemp(prefix=f'.{work_directory.PREFIX}', dir=place))
     lock = work_directory.hold(directory)
-    make_old(directory)
+    make_directory_old(directory)
     assert directory not in work_directory.remove_abandoned()
     os.close(lock)
     assert directory in work_directory.remove_abandoned()
     assert not directory.exists()
 
 
-def make_old(directory):
+def make_directory_old(directory):
     long_ago = time.time() - 2 * work_directory.MAKING
     os.utime(directory, (long_ago, long_ago))
 
 
-def test_a_child_that_dies_does_not_keep_the_rest():
-    with parent(senlin=True) as (process, said):
-        os.kill(said['pids'][0], signal.SIGKILL)
+def test_a_killed_child_does_not_prevent_the_cleanup():
+    with parent(senlin=True) as (process, details):
+        os.kill(details['pids'][0], signal.SIGKILL)
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE)
-        assert_gone(said)
+        assert_removed(details)
 
 
-def test_a_sandbox_of_another_thread_without_a_cache(monkeypatch, tmp_path):
-    """While it runs, nobody takes it for abandoned."""
+def test_a_sandbox_starts_in_another_thread_without_a_cache(monkeypatch, tmp_path):
+    """A running sandbox is not considered abandoned."""
     (tmp_path / 'file').write_text('')
     monkeypatch.setenv('SENLIN_AFFINITY_CACHE', str(tmp_path / 'file'))
 
@@ -205,22 +217,22 @@ def test_a_sandbox_of_another_thread_without_a_cache(monkeypatch, tmp_path):
     assert not ended(use).exists()
 
 
-def test_a_start_that_fails_says_why_and_leaves_nothing():
-    seen = []
+def test_a_failed_start_reports_the_reason_and_leaves_nothing():
+    log_dirs = []
     cloud = SandboxCloud(
         1,
         nova_options={'filter_scheduler': {'weight_classes': 'no.such.weigher'}},
-        progress=lambda _stage: seen.append(cloud.log_dir),
+        progress=lambda _stage: log_dirs.append(cloud.log_dir),
     )
     with pytest.raises(CloudError, match="No module named 'no'") as caught:
         cloud.start()
     assert '--- nova_process.out' in str(caught.value)
-    assert seen
-    assert not seen[0].exists()
+    assert log_dirs
+    assert not log_dirs[0].exists()
 
 
-def test_a_missing_component_is_named_with_what_to_run(monkeypatch, tmp_path):
-    """A Python that has nothing but this package: what a plain "pip install" gives."""
+def test_a_missing_component_is_reported_with_the_command_to_install_it(monkeypatch, tmp_path):
+    """A Python with only this package is the result of a plain "pip install"."""
     bare = tmp_path / 'bare'
     subprocess.run([sys.executable, '-m', 'venv', '--without-pip', bare], check=True)
     monkeypatch.setenv('SENLIN_AFFINITY_SANDBOX_PYTHON', str(bare / 'bin' / 'python'))
@@ -230,7 +242,7 @@ def test_a_missing_component_is_named_with_what_to_run(monkeypatch, tmp_path):
 
 
 @pytest.mark.long
-def test_databases_are_made_without_a_template_and_with_one(monkeypatch, tmp_path):
+def test_databases_are_created_with_and_without_a_template(monkeypatch, tmp_path):
     monkeypatch.setenv('SENLIN_AFFINITY_CACHE', str(tmp_path))
     for _ in range(2):
         with SandboxCloud(1, senlin=True) as cloud:

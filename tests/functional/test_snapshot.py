@@ -1,4 +1,4 @@
-"""A snapshot of the real Nova and Placement, held against what the sandbox was made of."""
+"""A snapshot of the real Nova and Placement contains the definition of the sandbox."""
 
 import json
 import stat
@@ -33,7 +33,7 @@ CPU_RATIO = 4.0
 
 @pytest.fixture(scope='module')
 def cloud():
-    """Hosts of five kinds; the small one has room for one server only (disk)."""
+    """Yield five different hosts; the disk of the small one has room for one server."""
     options = {'DEFAULT': {'initial_cpu_allocation_ratio': CPU_RATIO}}
     quotas = {'instances': 20, 'server_groups': 5}
     with SandboxCloud(HOSTS, flavors=FLAVORS, quotas=quotas, nova_options=options) as running:
@@ -52,9 +52,9 @@ def demo(cloud):
 
 @pytest.fixture(scope='module')
 def group(cloud, demo, admin):
-    """A group with a server on cmp-1, one on small, and one that found no host."""
+    """Create a group with a server on cmp-1, one on small, and one without a host."""
     rules = {'max_server_per_host': 2}
-    made = demo.compute.create_server_group(name='web', policy='anti-affinity', rules=rules)
+    created = demo.compute.create_server_group(name='web', policy='anti-affinity', rules=rules)
     for flavor, zone, wanted in (
         ('1', 'az1', 'ACTIVE'),
         ('2', 'tiny', 'ACTIVE'),
@@ -66,7 +66,7 @@ def group(cloud, demo, admin):
             image_id=cloud.image_id,
             networks='none',
             availability_zone=zone,
-            scheduler_hints={'group': made.id},
+            scheduler_hints={'group': created.id},
         )
         until(
             lambda server=server, wanted=wanted: (
@@ -74,7 +74,7 @@ def group(cloud, demo, admin):
             ),
             what=f'the server is {wanted}\n{cloud.logs()}',
         )
-    return made
+    return created
 
 
 def by_name(taken):
@@ -85,28 +85,28 @@ def asked(cloud, service):
     return [item for item in cloud.requests(service) if item['path'].strip('/') not in ('', 'v2.1')]
 
 
-# -- an administrator's
+# -- as an administrator
 
 
-def test_the_hosts_are_those_of_the_sandbox(admin, group):
+def test_the_hosts_are_those_of_the_definition(admin, group):
     taken = snapshot.take(clients.of(admin))
     found = by_name(taken)
 
     assert taken.unavailable == {}
     assert list(found) == sorted(HOSTS)
     for name, host in found.items():
-        made = HOSTS[name]
-        assert host.hypervisor_hostname == made.get('hypervisor_hostname', name)
-        assert host.hypervisor_type == made.get('hypervisor_type', 'QEMU')
-        assert host.availability_zone == made.get('availability_zone', 'nova')
-        assert host.enabled != made.get('disabled', False)
+        created = HOSTS[name]
+        assert host.hypervisor_hostname == created.get('hypervisor_hostname', name)
+        assert host.hypervisor_type == created.get('hypervisor_type', 'QEMU')
+        assert host.availability_zone == created.get('availability_zone', 'nova')
+        assert host.enabled != created.get('disabled', False)
         assert host.up
         assert not host.is_nested
         assert ('COMPUTE_STATUS_DISABLED' in host.traits) != host.enabled
     assert taken.snapshot.availability_zones == {'nova', 'az1', 'tiny', 'vsphere'}
 
 
-def test_the_resources_are_those_of_the_sandbox_after_the_ratio(admin, group):
+def test_the_resources_include_the_allocation_ratio(admin, group):
     found = by_name(snapshot.take(clients.of(admin)))
 
     assert found['cmp-1'].resources == {
@@ -122,7 +122,7 @@ def test_the_resources_are_those_of_the_sandbox_after_the_ratio(admin, group):
     assert found['vc-1'].resources['VCPU'] == Resource(int(64 * CPU_RATIO), 0)
 
 
-def test_aggregates_flavors_and_quotas_are_those_of_the_sandbox(admin, group):
+def test_aggregates_flavors_and_quotas_are_those_of_the_definition(admin, group):
     taken = snapshot.take(clients.of(admin)).snapshot
 
     (ssd,) = (item for item in taken.aggregates if item.name == 'ssd')
@@ -138,21 +138,21 @@ def test_aggregates_flavors_and_quotas_are_those_of_the_sandbox(admin, group):
 
 
 @pytest.mark.parametrize('name', ['one/two', 'm1.tiny/os-extra_specs', '.', '..', 'detail'])
-def test_a_flavor_whose_name_nova_does_not_route(admin, name):
-    """As a part of a path it leads to the router's own 404, or to something else."""
+def test_a_flavor_whose_name_is_not_a_valid_path_is_found(admin, name):
+    """In a path, such a name leads to a 404 of the router or to another resource."""
     inventory = ports(clients.of(admin)).inventory
     assert inventory.flavor(name) is None
-    made = admin.compute.create_flavor(name=name, ram=64, vcpus=1, disk=1)
+    created = admin.compute.create_flavor(name=name, ram=64, vcpus=1, disk=1)
     try:
-        assert inventory.flavor(name).id == made.id
+        assert inventory.flavor(name).id == created.id
     finally:
-        admin.compute.delete_flavor(made)
+        admin.compute.delete_flavor(created)
 
 
-# -- a plain user's
+# -- as a non-admin
 
 
-def test_a_plain_user_sees_where_servers_are_together(demo, admin, group):
+def test_a_non_admin_reads_which_members_share_a_host(demo, admin, group):
     taken = snapshot.take(clients.of(demo))
 
     assert set(taken.unavailable) == {'hosts', 'aggregates'}
@@ -176,13 +176,13 @@ def save(path, *more, **environment):
 
 @pytest.fixture(scope='module')
 def named_cloud(cloud, tmp_path_factory):
-    """The environment of a person who uses the sandbox."""
+    """Return the environment of a user of the sandbox."""
     path = tmp_path_factory.mktemp('config') / 'clouds.yaml'
     path.write_text(cloud.clouds_yaml())
     return {'OS_CLIENT_CONFIG_FILE': str(path)}
 
 
-def test_the_command_saves_and_tells(admin, group, named_cloud, tmp_path):
+def test_the_command_saves_a_snapshot_and_prints_a_summary(admin, group, named_cloud, tmp_path):
     path = tmp_path / 'cloud.json'
 
     done = save(path, OS_CLOUD='sandbox', **named_cloud)
@@ -203,19 +203,19 @@ def test_the_command_saves_and_tells(admin, group, named_cloud, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_the_command_saves_what_placement_has_for_a_flavor(group, named_cloud, tmp_path):
-    """Hosts in other zones have nothing."""
+def test_the_command_saves_the_candidates_of_a_flavor(group, named_cloud, tmp_path):
+    """Hosts in other zones have no candidates."""
     path, words = tmp_path / 'cloud.json', ('--flavor', 'm1.tiny', '--availability-zone', 'az1')
 
     done = save(path, *words, OS_CLOUD='sandbox', **named_cloud)
 
     assert (done.returncode, done.stderr) == (0, '')
-    told = json.loads(done.stdout)
-    assert told['answer for the flavor'] == '1 of 5 hosts have room'
+    summary = json.loads(done.stdout)
+    assert summary['answer for the flavor'] == '1 of 5 hosts have room'
     saved = snapshot_file.load(path)
     rooms = [grant.room for host in saved.hosts for grant in host.grants]
     assert len(saved.answered) == 1
-    assert (len(rooms), told['server groups']) == (1, '1 (3 servers)')
+    assert (len(rooms), summary['server groups']) == (1, '1 (3 servers)')
 
 
 @pytest.mark.parametrize(
@@ -224,25 +224,29 @@ def test_the_command_saves_what_placement_has_for_a_flavor(group, named_cloud, t
         (('--availability-zone', 'az1'), 'name a flavor with --flavor'),
         (('--flavor', 'm1.tini'), 'did you mean m1.tiny'),
     ],
-    ids=['a zone alone', 'another flavor'],
+    ids=['a zone without a flavor', 'an unknown flavor'],
 )
-def test_the_command_refuses_a_question_that_is_none(group, named_cloud, tmp_path, more, error):
+def test_an_incomplete_or_unknown_flavor_is_rejected(group, named_cloud, tmp_path, more, error):
     done = save(tmp_path / 'cloud.json', *more, OS_CLOUD='sandbox', **named_cloud)
     assert done.returncode == 2
     assert error in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_tells_a_plain_user_what_is_not_known(group, named_cloud, tmp_path):
+def test_a_non_admin_reads_which_parts_are_unknown(group, named_cloud, tmp_path):
     done = save(tmp_path / 'cloud.json', OS_CLOUD='sandbox-demo', **named_cloud)
     assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert (told['hosts'], told['aggregates'], told['flavors']) == ('not known', 'not known', 2)
-    assert 'hosts: could not list the hypervisors: Nova answered 403' in told['not known']
+    summary = json.loads(done.stdout)
+    assert (summary['hosts'], summary['aggregates'], summary['flavors']) == (
+        'not known',
+        'not known',
+        2,
+    )
+    assert 'hosts: could not list the hypervisors: Nova answered 403' in summary['not known']
     assert done.stderr.startswith('warning: the hosts are not in the file')
 
 
-def test_without_a_cloud_there_is_nothing_to_save(tmp_path):
+def test_without_a_cloud_the_command_is_a_usage_error(tmp_path):
     done = save(tmp_path / 'cloud.json')
     assert done.returncode == 2
     assert done.stderr == 'error: name a cloud: --os-cloud, or OS_CLOUD\n'
@@ -250,19 +254,17 @@ def test_without_a_cloud_there_is_nothing_to_save(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('path', 'said'),
+    ('path', 'message'),
     [
         ('nowhere/cloud.json', 'nowhere/cloud.json cannot be written: No such file or directory'),
         ('', 'the name of the file is empty'),
     ],
 )
-def test_a_file_that_can_not_be_there_is_told_before_the_cloud_is_asked(
-    tmp_path, monkeypatch, path, said
-):
-    """Nobody answers at that port: else the status would be 1."""
+def test_an_impossible_path_is_rejected_before_any_request(tmp_path, monkeypatch, path, message):
+    """No service listens at that port, otherwise the status would be 1."""
     monkeypatch.chdir(tmp_path)
     auth = {'OS_AUTH_URL': 'http://127.0.0.1:9/v3', 'OS_USERNAME': 'u', 'OS_PASSWORD': 'p'}
     done = save(path, **auth)
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr == f'error: {said}\n'
+    assert done.stderr == f'error: {message}\n'
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The Sphinx extension makes pages, and its role leads to the definitions."""
+"""The Sphinx extension generates pages and resolves references to extra specs."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ CONF = "extensions = ['senlin_affinity.sphinx_ext']\nproject = 'acme'\nhtml_them
 
 
 def build(folder, **pages):
-    """The pages as HTML, and what was warned of."""
+    """Build the pages, and return their HTML and the warnings."""
     source, out = folder / 'source', folder / 'out'
     source.mkdir()
     (source / 'conf.py').write_text(CONF)
@@ -37,8 +37,8 @@ See :extra-spec:`acme:rack`.
 """
 
 
-def test_pages_and_references(tmp_path):
-    """R4-14 to R4-16, R4-19, D4-12: by the name, and by a name that a template matches."""
+def test_references_lead_to_the_generated_definitions(tmp_path):
+    """R4-14 to R4-16, R4-19, D4-12: by a name, and by a name that matches a template."""
     summary = '.. extra-specs:: hw\n   :summary:'
     pages, warnings = build(tmp_path, index=INDEX, all='.. extra-specs::', summary=summary)
     assert warnings == ''
@@ -54,7 +54,7 @@ def test_pages_and_references(tmp_path):
     assert 'Image property' not in pages['summary']
 
 
-def test_what_there_is_not(tmp_path):
+def test_an_unknown_name_or_namespace_is_a_warning(tmp_path):
     index = 'See :extra-spec:`hw:cpu_pollicy`.\n\n.. extra-specs:: hw\n\n.. extra-specs:: nope'
     pages, warnings = build(tmp_path, index=index)
     assert 'reference target not found: hw:cpu_pollicy' in warnings

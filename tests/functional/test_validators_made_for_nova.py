@@ -1,6 +1,6 @@
-"""Packages of document 004's own form, made of Nova's base class, beside Senlin and Nova.
+"""Validator packages that use Nova's base class work in Senlin's engine and in nova-api.
 
-Nova and Senlin register options of one name, so that an engine cannot import Nova.
+Nova and Senlin register options with the same names, so an engine cannot import Nova.
 """
 
 import json
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 GROUP = 'nova.extra_spec_validators'
 NOVA_GROUP = 'nova.api.extra_spec_validators'
 EXAMPLE = ROOT / 'doc/source/admin/nova-validators'
-#: The manual's example, which also prints, counts how often it is loaded, and has Nova's form.
+#: The manual's example, which also prints, counts its imports, and registers like Nova's.
 ACME = f"""
 {(EXAMPLE / 'acme_nova/extra_specs.py').read_text(encoding='utf-8')}
 
@@ -43,7 +43,7 @@ VALIDATORS = [ExtraSpecValidator('other:key', 'Another.', {'type': int})]
 
 
 def install(folder, name, code, group=GROUP, attribute='VALIDATORS'):
-    """A package, as pip leaves it behind."""
+    """Create an installed package."""
     folder.mkdir(exist_ok=True)
     (folder / f'{name}.py').write_text(code)
     info = folder / f'{name}-1.0.dist-info'
@@ -70,7 +70,7 @@ def environment(folder, tmp_path):
 
 @pytest.fixture
 def engine(environment, tmp_path):
-    """What an engine's process answers to these questions, one after the other."""
+    """Return a function that runs cases in an engine's process and returns the answers."""
 
     def run(*cases, code=None):
         words = ['-c', code] if code else ['-m', 'tests.functional.engine_process']
@@ -93,14 +93,14 @@ def case(mode='strict', clusters=1, *, specs):
     return {'specs': specs, 'mode': mode, 'clusters': clusters}
 
 
-RIGHT = {
+VALID = {
     'acme:rack': 'r12',
     'acme:disks.nvme': '2',
     'acme:tier': 'gold',
     'acme:cooled': 'true',
     'hw:cpu_policy': 'shared',
 }
-WRONG = [
+INVALID = [
     ({'acme:rack': '12'}, "acme:rack: must be of the form r[0-9]+, not '12'"),
     ({'acme:disks.nvme': '9'}, 'acme:disks.nvme: must be a whole number from 1 to 8'),
     ({'acme:tier': 'gild'}, 'acme:tier: must be one of gold, silver'),
@@ -109,27 +109,27 @@ WRONG = [
 ]
 
 
-def test_an_engine_judges_by_a_package_of_nova_s_class(folder, engine):
-    """R4-13, Q4-4: read once, beside the other green threads, and without Nova in the engine."""
+def test_an_engine_uses_a_package_with_novas_base_class(folder, engine):
+    """R4-13, Q4-4: it is read once, while other green threads run, without Nova in the engine."""
     install(folder, 'acme', ACME)
     install(folder, 'other', OTHER)
-    first, *refused, permissive, other = engine(
-        case(specs=RIGHT, clusters=2),
-        *(case(specs=specs) for specs, _ in WRONG),
+    first, *rejected, permissive, other = engine(
+        case(specs=VALID, clusters=2),
+        *(case(specs=specs) for specs, _ in INVALID),
         case('permissive', specs={'acme:rack': '12', 'acme:rock': 'r12'}),
         case(specs={'other:key': 'x'}),
     )
 
     assert [done for done, _ in first['answers']] == [True, True], first
     assert first['other']
-    for said, (_, words) in zip(refused, WRONG, strict=True):
-        ((done, why),) = said['answers']
-        assert (done, words in why) == (False, True), why
-    ((done, why),) = permissive['answers']
-    assert (done, 'acme:rack' in why, 'acme:rock' in why) == (False, True, False), why
-    ((done, why),) = other['answers']
-    assert (done, 'other:key: must be a whole number' in why) == (False, True), why
-    assert {tuple(each['nova']) for each in (first, *refused, permissive, other)} == {()}
+    for answer, (_, words) in zip(rejected, INVALID, strict=True):
+        ((done, message),) = answer['answers']
+        assert (done, words in message) == (False, True), message
+    ((done, message),) = permissive['answers']
+    assert (done, 'acme:rack' in message, 'acme:rock' in message) == (False, True, False), message
+    ((done, message),) = other['answers']
+    assert (done, 'other:key: must be a whole number' in message) == (False, True), message
+    assert {tuple(each['nova']) for each in (first, *rejected, permissive, other)} == {()}
     assert (folder.parent / 'loaded').read_text() == 'once\n'
 
 
@@ -142,8 +142,8 @@ def test_an_engine_judges_by_a_package_of_nova_s_class(folder, engine):
     ],
     ids=['nova', 'exit', 'exit at once'],
 )
-def test_a_broken_package_refuses_what_only_it_can_define(folder, engine, code, reason):
-    """Q4-3: by its name, with the reason; in permissive mode, too."""
+def test_a_broken_package_rejects_names_without_a_definition(folder, engine, code, reason):
+    """Q4-3: the error has its name and the reason; in permissive mode, too."""
     install(folder, 'broken', code)
     install(folder, 'other', OTHER)
     strict, permissive, others, ours = engine(
@@ -152,26 +152,28 @@ def test_a_broken_package_refuses_what_only_it_can_define(folder, engine, code, 
         case(specs={'other:key': '1', 'hw:cpu_policy': 'shared'}),
         case(specs={'hw:cpu_policy': 'shared'}),
     )
-    for said in (strict, permissive):
-        ((done, why),) = said['answers']
+    for answer in (strict, permissive):
+        ((done, message),) = answer['answers']
         assert not done
-        assert why.startswith('acme:rack cannot be judged, as nothing that loads defines it: ')
-        assert 'extra spec validators broken (broken:VALIDATORS)' in why
-        assert reason in why
-    assert [said['answers'][0][0] for said in (others, ours)] == [True, True], others
+        assert message.startswith('acme:rack cannot be judged, as nothing that loads defines it: ')
+        assert 'extra spec validators broken (broken:VALIDATORS)' in message
+        assert reason in message
+    assert [answer['answers'][0][0] for answer in (others, ours)] == [True, True], others
     assert strict['nova'] == ours['nova'] == []
 
 
 @pytest.mark.long
-def test_the_manual_s_example_beside_the_real_services(folder, environment, tmp_path, monkeypatch):
-    """R4-13, Q4-4: nova-api loads the package as it is, the engine beside it has it read."""
+def test_the_manuals_example_works_with_the_real_services(
+    folder, environment, tmp_path, monkeypatch
+):
+    """R4-13, Q4-4: nova-api loads the package directly, the engine through a reader process."""
     shutil.copytree(EXAMPLE, tmp_path / 'source')
     options = ['--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--target', folder]
     pip = [sys.executable, '-m', 'pip', 'install', *options, tmp_path / 'source']
     subprocess.run(pip, check=True, capture_output=True, timeout=120)
     for name in ('PYTHONPATH', 'XDG_CACHE_HOME'):
         monkeypatch.setenv(name, environment[name])
-    flavors = {'right': {'extra_specs': RIGHT}, 'wrong': {'extra_specs': {'acme:rack': '12'}}}
+    flavors = {'right': {'extra_specs': VALID}, 'wrong': {'extra_specs': {'acme:rack': '12'}}}
     filters = ['egg:senlin-affinity#extra_spec_validation']
     with SandboxCloud(1, senlin=True, flavors=flavors, api_filters=filters) as cloud:
         demo = Tenant(cloud.connection('demo'))
@@ -179,8 +181,8 @@ def test_the_manual_s_example_beside_the_real_services(folder, environment, tmp_
         cluster = demo.cluster(demo.profile(flavor='right'))
         demo.attach(cluster, policy).succeeded()
         cluster = demo.cluster(demo.profile(flavor='wrong'))
-        why = demo.attach(cluster, policy).failed()
-        assert "flavor 'wrong': acme:rack: must be of the form r[0-9]+, not '12'" in why
+        message = demo.attach(cluster, policy).failed()
+        assert "flavor 'wrong': acme:rack: must be of the form r[0-9]+, not '12'" in message
         compute = cloud.connection().compute
         flavor = next(iter(compute.flavors())).id
         response = compute.post(

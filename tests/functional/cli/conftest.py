@@ -1,4 +1,4 @@
-"""Runs the commands the way a person does: in a folder, with an environment."""
+"""Run commands like a user: in a folder, with an environment."""
 
 import pytest
 
@@ -7,9 +7,10 @@ from tests.support import command
 
 @pytest.fixture
 def run(tmp_path):
-    """``run('policy', 'validate', 'spec.yaml')``: in a folder of its own, with no cloud named.
+    """Return a function that runs the command in its own folder, without a configured cloud.
 
-    In this process, unless the environment has what Python reads as it starts.
+    The command runs in this process, unless the environment has variables that Python reads at
+    start.
     """
 
     def run_command(*arguments, **environment):
@@ -22,7 +23,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def write(tmp_path):
-    """``write('spec.yaml', text)``: a file in that folder."""
+    """Return a function that writes a file into that folder."""
 
     def write_file(name, text):
         data = text if isinstance(text, bytes) else text.encode()

@@ -1,4 +1,4 @@
-"""``senlin-affinity aggregate check``: both sides from words, the verdict with its reason."""
+"""``senlin-affinity aggregate check`` compares extra specs with aggregate metadata."""
 
 import json
 
@@ -7,21 +7,21 @@ import pytest
 FORCED = 'force_metadata_check=True'
 
 
-def checked(run, *arguments):
+def status_and_answer(run, *arguments):
     done = run('aggregate', 'check', '-f', 'json', *arguments)
     assert done.stderr == ''
     return done.returncode, json.loads(done.stdout)
 
 
-def test_it_passes(run):
+def test_a_matching_flavor_passes(run):
     """R0-09."""
     done = run('aggregate', 'check', '--extra-spec', 'ssd=true', '--metadata', 'ssd=true')
     assert (done.returncode, done.stderr) == (0, '')
     assert "| facts   | mode='normal' " in done.stdout
 
 
-def test_it_does_not(run):
-    status, answer = checked(run, '--extra-spec', 'ssd=true', '--metadata', 'ssd=false')
+def test_a_mismatch_is_rejected_with_a_reason(run):
+    status, answer = status_and_answer(run, '--extra-spec', 'ssd=true', '--metadata', 'ssd=false')
     assert status == 3
     assert answer == {
         'outcome': 'REJECT',
@@ -50,24 +50,24 @@ def test_it_does_not(run):
     ],
     ids=lambda each: ' '.join(each) if isinstance(each, list) else None,
 )  # fmt: skip
-def test_words(run, words, status, code):
-    found, answer = checked(run, *words)
+def test_options_determine_the_verdict(run, words, status, code):
+    found, answer = status_and_answer(run, *words)
     assert (found, answer['code']) == (status, f'aggregate_metadata.{code}')
 
 
-def test_several_aggregates(run):
-    """R0-18: each has its own metadata, and its name is in the reason."""
+def test_the_reason_names_the_aggregates(run):
+    """R0-18: each aggregate has its own metadata, and its name is in the reason."""
     words = ['--extra-spec', 'a=3', '--metadata', 'b=1']
     for name, value in (('fast', 'a=1'), ('slow', 'a=2')):
         words += ['--aggregate', name, '--metadata', value]
-    status, answer = checked(run, *words)
+    status, answer = status_and_answer(run, *words)
     assert status == 3
     facts = {'key': 'a', 'asked': '3', 'found': '1, 2', 'aggregates': 'fast, slow'}
     assert answer['facts'] == facts
-    assert checked(run, *words, 'c=1', 'force_metadata_check=no')[1]['facts'] == facts
+    assert status_and_answer(run, *words, 'c=1', 'force_metadata_check=no')[1]['facts'] == facts
 
 
-def test_what_does_not_force_is_warned_of(run):
+def test_an_invalid_value_of_the_reserved_key_is_a_warning(run):
     """Q0-3."""
     done = run('aggregate', 'check', '--metadata', 'a=1', 'force_metadata_check=maybe')
     assert done.returncode == 0
@@ -78,12 +78,12 @@ def test_what_does_not_force_is_warned_of(run):
     )
 
 
-@pytest.mark.parametrize('mine', [['a=1', 'a=2'], ['a=1', '--metadata', 'a=2']])
+@pytest.mark.parametrize('own_metadata', [['a=1', 'a=2'], ['a=1', '--metadata', 'a=2']])
 @pytest.mark.parametrize('value', ['1', '2'])
 @pytest.mark.parametrize('rule', ['ours', 'nova'])
-def test_a_key_that_is_given_twice_has_two_values(run, mine, value, rule):
+def test_a_repeated_metadata_key_has_two_values(run, own_metadata, value, rule):
     """R0-18."""
-    words = ('--extra-spec', f'a={value}', '--filter', rule, '--metadata', *mine)
+    words = ('--extra-spec', f'a={value}', '--filter', rule, '--metadata', *own_metadata)
     done = run('aggregate', 'check', *words)
     assert (done.returncode, done.stderr) == (0, '')
     assert run('aggregate', 'check', *words, '--extra-spec', 'b=1').returncode == 3
@@ -101,7 +101,7 @@ def test_a_key_that_is_given_twice_has_two_values(run, mine, value, rule):
     ],
     ids=lambda each: ' '.join(each) if isinstance(each, list) else None,
 )
-def test_usage(run, words, says):
+def test_a_usage_error_exits_with_2(run, words, says):
     done = run('aggregate', 'check', *words)
     assert (done.returncode, done.stdout) == (2, '')
     assert says in done.stderr

@@ -1,4 +1,4 @@
-"""``constraint list`` and ``show``: what is loaded, and that nothing is missing in silence."""
+"""``constraint list`` and ``constraint show``, also with a constraint of another package."""
 
 import contextlib
 import fcntl
@@ -18,7 +18,7 @@ from senlin_affinity.constraints.drs import DrsConstraint
 from tests.support import command
 
 ROOT = Path(__file__).parents[3]
-OF_HOSTS = tuple(
+ON_HOSTS = tuple(
     'host_state availability_zone member_of reservations drs aggregate_metadata tenant_isolation '
     'flavor_aggregates image_aggregates isolated_hosts image_hypervisor traits '
     'scheduler_hints server_group server_count spread resources'.split()
@@ -30,12 +30,12 @@ LEVELS = {
 ENTRY_POINT = '[senlin_affinity.constraints]\nrack = third_party.rack:Rack\n'
 
 
-def test_ours_in_the_order_in_which_reasons_are_told(run):
+def test_constraints_are_listed_in_the_order_of_their_reasons(run):
     done = run('constraint', 'list', '-f', 'json')
     assert (done.returncode, done.stderr) == (0, '')
     rows = json.loads(done.stdout)
     assert [(row['name'], row['level']) for row in rows] == [
-        *((name, LEVELS.get(name, 'host')) for name in OF_HOSTS),
+        *((name, LEVELS.get(name, 'host')) for name in ON_HOSTS),
         ('image', 'request'),
         ('candidates', 'request'),
         ('quota', 'request'),
@@ -49,15 +49,15 @@ def test_ours_in_the_order_in_which_reasons_are_told(run):
     )
 
 
-def test_the_table_is_that_of_the_manual(run):
+def test_the_table_is_in_the_manual(run):
     page = (ROOT / 'doc/source/user/command.rst').read_text(encoding='utf-8')
-    shown = textwrap.indent(run('constraint', 'list').stdout, '    ')
-    assert f'    $ senlin-affinity constraint list\n{shown}' in page
+    output = textwrap.indent(run('constraint', 'list').stdout, '    ')
+    assert f'    $ senlin-affinity constraint list\n{output}' in page
 
 
 @pytest.fixture
 def third_party(tmp_path, write):
-    """A distribution that brings a constraint called rack; call it with what its module holds."""
+    """Return a function that sets the module of a distribution with the constraint rack."""
     (tmp_path / 'third_party').mkdir()
     info = tmp_path / 'third_party-1.0.dist-info'
     info.mkdir()
@@ -66,7 +66,7 @@ def third_party(tmp_path, write):
     return lambda text: write('third_party/rack.py', text)
 
 
-def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
+def test_a_constraint_of_another_package_is_listed(run, third_party, tmp_path):
     third_party(
         'from senlin_affinity.constraints.drs import DrsConstraint\n'
         'class Rack(DrsConstraint):\n'
@@ -76,11 +76,11 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     filters = {row['name']: row['filter'] for row in rows}
-    shown = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
-    assert json.loads(shown.stdout)['page'] == ''
-    before = OF_HOSTS.index('tenant_isolation')
-    of_request = ['image', 'candidates', 'quota']
-    assert list(filters) == [*OF_HOSTS[:before], 'rack', *OF_HOSTS[before:], *of_request]
+    output = run('constraint', 'show', 'rack', '-f', 'json', PYTHONPATH=str(tmp_path))
+    assert json.loads(output.stdout)['page'] == ''
+    before = ON_HOSTS.index('tenant_isolation')
+    on_requests = ['image', 'candidates', 'quota']
+    assert list(filters) == [*ON_HOSTS[:before], 'rack', *ON_HOSTS[before:], *on_requests]
     assert (filters['drs'], filters['rack']) == ('(always)', 'RackFilter or RowFilter')
 
 
@@ -91,10 +91,10 @@ def test_a_constraint_of_a_third_party(run, third_party, tmp_path):
         ('Rock = 1\n', 'Rack'),
         ('class Rack: pass\n', 'is not a subclass of senlin_affinity.constraints.base.Constraint'),
     ],
-    ids=['its import breaks', 'it is not there', 'it is none'],
+    ids=['its import fails', 'a missing class', 'no subclass of Constraint'],
 )
-def test_a_constraint_that_does_not_load(run, third_party, tmp_path, text, words):
-    """Fails closed: no list without it."""
+def test_a_constraint_that_does_not_load_is_an_error(run, third_party, tmp_path, text, words):
+    """The command fails, because an incomplete list would mislead."""
     third_party(text)
     done = run('constraint', 'list', '-f', 'json', PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, '')
@@ -105,34 +105,34 @@ def test_a_constraint_that_does_not_load(run, third_party, tmp_path, text, words
 
 
 def in_a_terminal(*arguments):
-    """The lines in a terminal of 80 columns."""
+    """Return the lines of the output in a terminal of 80 columns."""
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
     command = [sys.executable, '-m', 'senlin_affinity.cli.main', 'constraint', *arguments]
     with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as process:
         os.close(terminal)
-        shown = b''
-        with contextlib.suppress(OSError):  # how the end of a terminal reads
+        output = b''
+        with contextlib.suppress(OSError):  # raised at the end of a terminal's output
             while part := os.read(main, 4096):
-                shown += part
+                output += part
         os.close(main)
     assert process.returncode == 0
-    lines = shown.decode().splitlines()
+    lines = output.decode().splitlines()
     assert max(map(len, lines)) <= 80
     return lines
 
 
 def test_the_table_fits_a_terminal_of_80_columns():
-    """A table that the terminal wraps is no table, and no name is broken."""
+    """No line is wrapped, and no name is broken."""
     lines = in_a_terminal('list')
     assert [word.strip() for word in lines[1].split('|')[1:-1]] == ['name', 'level', 'rule']
-    for name in (*OF_HOSTS, 'quota'):
+    for name in (*ON_HOSTS, 'quota'):
         assert any(line.startswith(f'| {name} ') for line in lines)
     assert len(lines) < 60
 
 
 def test_the_long_table_has_all_columns(run):
-    """In a pipe nothing is cut."""
+    """Nothing is truncated in a pipe."""
     long, short = run('constraint', 'list', '--long'), run('constraint', 'list')
     heads = [done.stdout.splitlines()[1].split('|')[1:-1] for done in (long, short)]
     assert [[cell.strip() for cell in head] for head in heads] == [
@@ -143,15 +143,19 @@ def test_the_long_table_has_all_columns(run):
     assert chosen[1].split() == ['|', 'needs', '|']
 
 
-def test_one_constraint(run):
+def test_show_prints_the_options_and_codes(run):
     done = run('constraint', 'show', 'drs', '-f', 'json')
     assert (done.returncode, done.stderr) == (0, '')
-    said = json.loads(done.stdout)
-    assert (said['name'], said['level'], said['page']) == ('drs', 'host', 'constraints/drs')
-    (option,) = said['options']
+    decoded = json.loads(done.stdout)
+    assert (decoded['name'], decoded['level'], decoded['page']) == (
+        'drs',
+        'host',
+        'constraints/drs',
+    )
+    (option,) = decoded['options']
     assert option.pop('help').startswith('What the name of')
     assert option == {'name': 'drs_pattern', 'group': 'affinity', 'default': 'drs'}
-    codes = {each['code']: each for each in said['codes']}
+    codes = {each['code']: each for each in decoded['codes']}
     assert list(codes) == list(DrsConstraint.reasons)
     for code, reason in DrsConstraint.reasons.items():
         assert codes[code] == {
@@ -162,23 +166,23 @@ def test_one_constraint(run):
         }
 
 
-def test_the_options_of_one_constraint(run):
-    """As a file has them: a list, one without a default, and a switch."""
+def test_show_prints_the_defaults_of_options(run):
+    """The options are a list, one without a default, and a flag."""
     lines = run('constraint', 'show', 'reservations').stdout
-    for shown in ('required_member_prefix = (none)', 'member_prefix = (empty)', 'ing = False'):
-        assert f'{shown} ' in lines
+    for output in ('required_member_prefix = (none)', 'member_prefix = (empty)', 'ing = False'):
+        assert f'{output} ' in lines
 
 
-def test_one_constraint_in_a_terminal():
+def test_show_wraps_sentences_in_a_terminal():
     lines = in_a_terminal('show', 'server_group')
-    told = ' '.join(line[11:-2].strip() for line in lines if line.startswith('| '))
-    assert 'server_group.host_full holds {members} servers of group {group}, ' in told
-    assert '-> raise max_server_per_host, or add a host' in told
+    cells = ' '.join(line[11:-2].strip() for line in lines if line.startswith('| '))
+    assert 'server_group.host_full holds {members} servers of group {group}, ' in cells
+    assert '-> raise max_server_per_host, or add a host' in cells
 
 
 @pytest.mark.parametrize(
     ('name', 'hint'), [('qota', 'did you mean quota?'), ('x', 'there are host_state, ')]
 )
-def test_a_constraint_that_is_not_there(run, name, hint):
+def test_an_unknown_constraint_is_an_error(run, name, hint):
     done = run('constraint', 'show', name)
     command.check_refused(done, f'error: there is no constraint {name!r}: {hint}')

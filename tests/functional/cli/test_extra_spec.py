@@ -9,7 +9,7 @@ SLIP = 'hw:cpu_pollllicy=dedicated'
 
 
 def rows_of(run, *arguments, status=0):
-    """The rows that a command prints; it says nothing else."""
+    """Run the command and return its rows; nothing is written to stderr."""
     done = run('extra-spec', *arguments, '-f', 'json')
     assert (done.returncode, done.stderr) == (status, '')
     return json.loads(done.stdout)
@@ -37,8 +37,8 @@ def test_a_deprecated_name_is_valid_and_names_its_replacement(run):
     assert (done.returncode, done.stdout) == (0, 'deprecated: use hw:hide_hypervisor_id\n')
 
 
-def test_all_errors_are_told_with_what_was_meant(run):
-    """Strict is the default, and a value may hold an equals sign."""
+def test_all_errors_are_listed_with_suggestions(run):
+    """Strict is the default mode, and a value may contain an equals sign."""
     right = 'capabilities:hypervisor_version=>= 2'
     rows = rows_of(run, 'validate', WRONG, SLIP, right, 'foo=bar', status=3)
     assert [row['verdict'] for row in rows] == ['invalid', 'invalid', 'valid', 'invalid']
@@ -48,7 +48,7 @@ def test_all_errors_are_told_with_what_was_meant(run):
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'said'),
+    ('arguments', 'message'),
     [
         ((), 'the following arguments are required: NAME=VALUE'),
         (('hw:cpu_policy',), "write NAME=VALUE, not 'hw:cpu_policy'"),
@@ -58,11 +58,11 @@ def test_all_errors_are_told_with_what_was_meant(run):
         (('a=1', '--mode', 'STRICT'), "invalid choice: 'STRICT'"),
     ],
 )
-def test_usage_of_validate(run, arguments, said):
+def test_a_usage_error_exits_with_2(run, arguments, message):
     """Q4-2."""
     done = run('extra-spec', 'validate', *arguments)
     assert (done.returncode, done.stdout) == (2, '')
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_list(run):
@@ -77,14 +77,14 @@ def test_list(run):
 
 
 @pytest.mark.parametrize('chosen', [['hw_rng'], ['no-namespace'], ['hw', 'os']], ids=str)
-def test_list_of_namespaces(run, chosen):
+def test_list_is_filtered_by_namespaces(run, chosen):
     rows = rows_of(run, 'list', *(word for name in chosen for word in ('--namespace', name)))
     prefixes = {row['name'].rpartition(':')[0] or 'no-namespace' for row in rows}
     assert prefixes == {*chosen}
 
 
 @pytest.mark.parametrize('command', [('list',), ('export', '--format', 'rst')])
-def test_a_namespace_that_there_is_not(run, command):
+def test_an_unknown_namespace_is_an_error(run, command):
     done = run('extra-spec', *command, '--namespace', 'nope')
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr.startswith("error: there is no namespace 'nope'; there are no-namespace, ")
@@ -104,19 +104,19 @@ def test_export_to_stdout(run):
 
 @pytest.mark.parametrize(('form', 'suffix'), [('rst', '.rst'), ('metadef', '.json')])
 def test_export_to_files(run, tmp_path, form, suffix):
-    """R4-16, R4-17: a file for each namespace, the same every time."""
+    """R4-16, R4-17: one file for each namespace, with stable content."""
     for folder in ('one', 'other/deeper'):
         done = run('extra-spec', 'export', '--format', form, '--output-dir', folder)
         assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
-    one, other = (
+    first, second = (
         {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()}
         for folder in ('one', 'other/deeper')
     )
-    assert one == other
-    assert {f'hw{suffix}', f'no-namespace{suffix}', f'trait{suffix}'} <= set(one)
+    assert first == second
+    assert {f'hw{suffix}', f'no-namespace{suffix}', f'trait{suffix}'} <= set(first)
 
 
-def test_export_to_where_it_can_not_write(run, write):
+def test_an_export_to_an_existing_file_is_an_error(run, write):
     write('taken', 'a file')
     done = run('extra-spec', 'export', '--format', 'rst', '--output-dir', 'taken')
     assert (done.returncode, done.stdout) == (2, '')

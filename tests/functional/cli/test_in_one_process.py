@@ -1,4 +1,4 @@
-"""The command that most tests run in their own process, and the one of a person, are the same."""
+"""The command in the test process behaves like one in a separate process."""
 
 import pytest
 
@@ -20,11 +20,13 @@ SPEC = "type: senlin.policy.affinity\nversion: '1.1'\nproperties: {availability_
         ('plan --snapshot - --count 1', 2),
     ],
 )
-def test_it_says_the_same(tmp_path, arguments, status):
+def test_both_commands_have_equal_output(tmp_path, arguments, status):
     (tmp_path / 'spec.yaml').write_text(SPEC)
     (tmp_path / 'wrong.yaml').write_text(SPEC.replace('nova_1', '[]'))
     (tmp_path / 'clouds.yaml').write_text('clouds: {mycloud: {}}')
-    more = {'folder': tmp_path, 'text': '[]', 'HOME': str(tmp_path), 'COLUMNS': '70'}
-    done, alone = (run(*arguments.split(), **more) for run in (command.run, command.run_alone))
-    assert (done.stdout, done.stderr) == (alone.stdout, alone.stderr)
-    assert done.returncode == alone.returncode == status
+    options = {'folder': tmp_path, 'text': '[]', 'HOME': str(tmp_path), 'COLUMNS': '70'}
+    done, separate = (
+        run(*arguments.split(), **options) for run in (command.run, command.run_alone)
+    )
+    assert (done.stdout, done.stderr) == (separate.stdout, separate.stderr)
+    assert done.returncode == separate.returncode == status

@@ -1,4 +1,4 @@
-"""Files without end, and files that are too large: an error in one line, and little memory."""
+"""Endless and large files end in a one-line error."""
 
 import contextlib
 import os
@@ -17,16 +17,16 @@ EMPTY = '{"format": 1}'
 
 
 @pytest.mark.parametrize('option', ['--snapshot', '--policy', '--profile'])
-def test_a_device_without_end_ends_at_the_limit(run, write, option):
-    rest = ('--snapshot', write('cloud.json', EMPTY)) if option != '--snapshot' else ()
-    limit = 1 if rest else 2
-    done = run(*PLAN, *rest, option, '/dev/zero', '--max-file-size', '2')
+def test_an_endless_device_is_rejected_at_the_limit(run, write, option):
+    other_options = ('--snapshot', write('cloud.json', EMPTY)) if option != '--snapshot' else ()
+    limit = 1 if other_options else 2
+    done = run(*PLAN, *other_options, option, '/dev/zero', '--max-file-size', '2')
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == f'error: /dev/zero: is larger than {limit} MiB, the limit\n'
 
 
 @pytest.mark.parametrize('option', ['--config-file', '--nova-conf'])
-def test_options_are_read_from_regular_files(run, write, option):
+def test_configuration_files_must_be_regular_and_small(run, write, option):
     for path, words in (
         ('/dev/zero', 'is not a regular file'),
         (write('large.conf', '#' * (1 << 20) + '\n'), 'is larger than 1 MiB, the limit'),
@@ -35,22 +35,22 @@ def test_options_are_read_from_regular_files(run, write, option):
         assert (done.returncode, done.stderr) == (2, f'error: {path}: {words}\n')
 
 
-def test_a_pipe_without_end(run, tmp_path):
+def test_an_endless_pipe_is_rejected_at_the_limit(run, tmp_path):
     os.mkfifo(tmp_path / 'pipe')
 
-    def pour():
+    def write_endlessly():
         with contextlib.suppress(BrokenPipeError), open(tmp_path / 'pipe', 'wb') as pipe:
             while True:
                 pipe.write(b'[' * 4096)
 
-    pouring = threading.Thread(target=pour)
-    pouring.start()
+    writer = threading.Thread(target=write_endlessly)
+    writer.start()
     done = run(*PLAN, '--snapshot', 'pipe', '--max-file-size', '1')
-    pouring.join()
+    writer.join()
     assert done.stderr == 'error: pipe: is larger than 1 MiB, the limit\n'
 
 
-def test_standard_input_without_end():
+def test_endless_standard_input_is_rejected_at_the_limit():
     with subprocess.Popen(['yes'], stdout=subprocess.PIPE) as endless:
         done = subprocess.run(
             [*command.LINE, *PLAN, '--snapshot', '-', '--max-file-size', '1'],
@@ -74,6 +74,6 @@ def test_a_file_as_large_as_the_limit_is_read(run, write, tmp_path):
     assert 'is larger' not in done.stderr
 
 
-def test_a_cloud_of_the_sandbox_without_end():
+def test_an_endless_sandbox_file_is_rejected_at_the_limit():
     with pytest.raises(InvalidSpec, match='^/dev/zero: is larger than 1 MiB, the limit$'):
         blueprint_reader.read_file('/dev/zero')

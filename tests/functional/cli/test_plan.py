@@ -1,4 +1,4 @@
-"""``senlin-affinity plan``: its options, its answers, its errors, and what it draws."""
+"""``senlin-affinity plan``: its options, results, errors and view."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ FIELDS = (
 
 
 def host(name, free=8, **more):
-    """A host with room for so many servers of the flavor small; None: nobody knows."""
+    """Return a host with capacity for this many servers of the flavor small; None: unknown."""
     amounts = {'VCPU': free, 'MEMORY_MB': 512 * (free or 0), 'DISK_GB': free}
     resources = {key: {'capacity': value, 'used': 0} for key, value in amounts.items()}
     return {
@@ -54,8 +54,8 @@ CLOUD = {
 }  # fmt: skip
 
 
-#: What else a plan would rest on.
-TOLD = (
+#: Options that replace the assumptions of a plan.
+GIVEN = (
     *('--enabled-filters', ','.join(DEFAULT_FILTERS), '--image', 'none'),
     *('--option', 'default_schedule_zone=', '--option', 'reclaim_instance_interval=0'),
 )
@@ -63,33 +63,48 @@ TOLD = (
 
 @pytest.fixture
 def plan(run, write):
-    """``plan(6, '--server-group', 'web')`` of the flavor small; ``cloud`` changes the snapshot.
+    """Return a function that runs plan, e.g. ``plan(6, '--server-group', 'web')``.
 
-    Nothing is assumed, unless a file says what there is, or ``told`` says less.
+    ``cloud`` changes the snapshot. ``given`` are options that replace assumptions; they are
+    omitted with a --config-file.
     """
 
     def run_plan(
-        count, *options, flavor='small', cloud=None, columns='80', told=TOLD, **environment
+        count,
+        *options,
+        flavor='small',
+        cloud=None,
+        columns='80',
+        given=GIVEN,
+        **environment,
     ):
         write('cloud.json', json.dumps(CLOUD | (cloud or {})))
-        of = () if flavor is None else ('--flavor', flavor)
-        told = () if '--config-file' in options else told
-        named = ('plan', '--count', str(count), *of, '--snapshot', 'cloud.json', *told)
-        return run(*named, *options, COLUMNS=columns, **environment)
+        flavor_options = () if flavor is None else ('--flavor', flavor)
+        given = () if '--config-file' in options else given
+        arguments = (
+            'plan',
+            '--count',
+            str(count),
+            *flavor_options,
+            '--snapshot',
+            'cloud.json',
+            *given,
+        )
+        return run(*arguments, *options, COLUMNS=columns, **environment)
 
     return run_plan
 
 
 @pytest.fixture
 def answer(plan):
-    """The same, as the JSON that goes out; the exit status is what it says."""
+    """Return a function that runs plan and returns its JSON, after checking the exit status."""
 
     def run_plan(*arguments, **more):
         done = plan(*arguments, '-f', 'json', **more)
         assert done.stderr == ''
-        said = json.loads(done.stdout)
-        assert done.returncode in {True: (0, 4), False: (3,), None: (1,)}[said['fits']]
-        return said
+        decision = json.loads(done.stdout)
+        assert done.returncode in {True: (0, 4), False: (3,), None: (1,)}[decision['fits']]
+        return decision
 
     return run_plan
 
@@ -98,7 +113,7 @@ def spec(write, name, head, **properties):
     return write(name, json.dumps({**head, 'properties': properties}))
 
 
-# -- what goes out
+# -- results
 
 
 @pytest.mark.parametrize(
@@ -106,13 +121,13 @@ def spec(write, name, head, **properties):
     [
         pytest.param(3, 'web', CLOUD['hosts'], 0, id='fits'),
         pytest.param(4, 'web', CLOUD['hosts'], 3, id='does not fit'),
-        pytest.param(3, 'web', [host('cmp-1'), host('cmp-2', None)], 1, id='not known'),
+        pytest.param(3, 'web', [host('cmp-1'), host('cmp-2', None)], 1, id='unknown'),
         pytest.param(3, 'together', [host('a'), host('b', 2)], 4, id='at most'),
-        pytest.param(2, 'together', [host('a'), host('b', 2)], 0, id='at most, and enough'),
-        pytest.param(0, 'web', [], 0, id='nothing is asked for'),
+        pytest.param(2, 'together', [host('a'), host('b', 2)], 0, id='at most, but enough'),
+        pytest.param(0, 'web', [], 0, id='zero servers'),
     ],
 )
-def test_json_is_the_decision(plan, tmp_path, count, group, hosts, status):
+def test_json_output_is_the_decision(plan, tmp_path, count, group, hosts, status):
     done = plan(count, '--server-group', group, '-f', 'json', cloud={'hosts': hosts})
     assert (done.returncode, done.stderr) == (status, '')
     question = api.Question(
@@ -134,20 +149,20 @@ def test_one_server_is_planned_by_default(run, write):
     assert json.loads(done.stdout)['wanted'] == 1
 
 
-def test_json_without_skipped_verdicts(plan, answer):
+def test_no_skipped_omits_skipped_verdicts(plan, answer):
     whole, short = answer(4), answer(4, '--no-skipped')
     assert 'SKIP' in json.dumps(whole)
     assert 'SKIP' not in json.dumps(short)
     assert list(short) == FIELDS
 
 
-def test_the_other_formats_are_the_decision_too(plan, answer):
-    said = answer(4, '--server-group', 'web')
+def test_the_other_formats_contain_the_decision(plan, answer):
+    decision = answer(4, '--server-group', 'web')
     as_yaml = plan(4, '--server-group', 'web', '-f', 'yaml')
     assert (as_yaml.returncode, as_yaml.stderr) == (3, '')
-    assert yaml.safe_load(as_yaml.stdout) == said
+    assert yaml.safe_load(as_yaml.stdout) == decision
     line = plan(4, '--server-group', 'web', '-f', 'value', '-c', 'line', '-c', 'capacity')
-    assert (line.returncode, line.stdout) == (3, f'{said["capacity"]}\n{said["line"]}\n')
+    assert (line.returncode, line.stdout) == (3, f'{decision["capacity"]}\n{decision["line"]}\n')
     assert plan(3, '-c', 'fits').stdout.splitlines()[3] == '| fits  | True  |'
     done = plan(3, '-c', 'room')
     assert (done.returncode, done.stdout) == (2, '')
@@ -155,24 +170,24 @@ def test_the_other_formats_are_the_decision_too(plan, answer):
 
 
 @pytest.mark.parametrize(
-    ('count', 'options', 'told', 'status'),
+    ('count', 'options', 'given', 'status'),
     [
         (16, '', (), 0),
         (16, '--strict', (), 4),
-        (16, '--strict', TOLD, 0),
+        (16, '--strict', GIVEN, 0),
         (17, '--strict', (), 3),
         (0, '--strict', (), 0),
-        (16, '--enabled-filters AcmeFilter', TOLD, 4),
-        (16, '--enabled-filters AcmeFilter --accept-upper-bound', TOLD, 0),
-        (16, '--enabled-filters AcmeFilter --accept-upper-bound --strict', TOLD, 0),
-        (16, '--enabled-filters AcmeFilter --accept-upper-bound --strict', TOLD[:2], 4),
-        (17, '--enabled-filters AcmeFilter --accept-upper-bound', TOLD, 3),
+        (16, '--enabled-filters AcmeFilter', GIVEN, 4),
+        (16, '--enabled-filters AcmeFilter --accept-upper-bound', GIVEN, 0),
+        (16, '--enabled-filters AcmeFilter --accept-upper-bound --strict', GIVEN, 0),
+        (16, '--enabled-filters AcmeFilter --accept-upper-bound --strict', GIVEN[:2], 4),
+        (17, '--enabled-filters AcmeFilter --accept-upper-bound', GIVEN, 3),
     ],
 )
-def test_the_exit_status_of_what_is_unsure(plan, count, options, told, status):
-    done = plan(count, *told, *options.split(), '-f', 'value', '-c', 'certain', told=())
+def test_the_exit_status_of_uncertain_results(plan, count, options, given, status):
+    done = plan(count, *given, *options.split(), '-f', 'value', '-c', 'certain', given=())
     assert (done.returncode, done.stderr) == (status, '')
-    is_certain = told == TOLD and 'Acme' not in options
+    is_certain = given == GIVEN and 'Acme' not in options
     assert done.stdout == f'{is_certain}\n'
 
 
@@ -203,7 +218,7 @@ def test_the_exit_status_of_what_is_unsure(plan, count, options, told, status):
         (f'--hint different_host={ONE} --enabled-filters DifferentHostFilter', 8),
     ],
 )
-def test_what_is_asked(answer, options, capacity):
+def test_options_change_the_capacity(answer, options, capacity):
     assert answer(1, *options.split())['capacity'] == capacity
 
 
@@ -216,11 +231,11 @@ def test_what_is_asked(answer, options, capacity):
         ('ComputeFilter', None),
     ],
 )
-def test_a_filter_that_is_misspelt(plan, name, near):
+def test_a_misspelled_filter_is_a_warning(plan, name, near):
     done = plan(1, '--enabled-filters', name)
-    said = f'enabled_filters: unknown filter {name}: did you mean {near}?\n'
+    message = f'enabled_filters: unknown filter {name}: did you mean {near}?\n'
     assert done.returncode == (0 if name == 'ComputeFilter' else 4)
-    assert done.stderr == (f'WARNING senlin_affinity.cli.plan: {said}' if near else '')
+    assert done.stderr == (f'WARNING senlin_affinity.cli.plan: {message}' if near else '')
 
 
 NOVA_CONF = """
@@ -259,17 +274,17 @@ ZONE = 'availability_zone.default_schedule_zone'
         ),
     ],
 )
-def test_what_nobody_told_is_assumed(plan, write, tmp_path, options, assumed, capacity):
-    """And what nova.conf does not say is as usual; it counts before a file of ours."""
+def test_unspecified_options_are_assumed(plan, write, tmp_path, options, assumed, capacity):
+    """Unspecified options of nova.conf have Nova's defaults; nova.conf precedes our own file."""
     (tmp_path / 'd').mkdir()
     write('nova.conf', NOVA_CONF)
     write('d/10.conf', '[filter_scheduler]\nenabled_filters = ComputeFilter')
     write('ours.conf', '[affinity]\nenabled_filters = ComputeFilter')
     write('timeout.conf', '[affinity]\nrequest_timeout = 5')
-    said = json.loads(plan(1, *options.split(), '-f', 'json', flavor='ssd', told=()).stdout)
-    assert [item['code'] for item in said['assumptions']] == assumed
-    assert (said['certain'], said['capacity']) == (not assumed, capacity)
-    assert ', assuming ' in said['line'] or not assumed
+    decision = json.loads(plan(1, *options.split(), '-f', 'json', flavor='ssd', given=()).stdout)
+    assert [item['code'] for item in decision['assumptions']] == assumed
+    assert (decision['certain'], decision['capacity']) == (not assumed, capacity)
+    assert ', assuming ' in decision['line'] or not assumed
 
 
 @pytest.mark.parametrize(
@@ -282,13 +297,13 @@ def test_what_nobody_told_is_assumed(plan, write, tmp_path, options, assumed, ca
         ('--enabled-filters AggregateInstanceExtraSpecsFilter', 3, 'does not fit: 8 of 9 placed'),
     ],
 )
-def test_a_filter_that_nothing_specifies_may_change_the_number(plan, options, status, words):
-    done = plan(9, *options.split(), '-f', 'value', '-c', 'line', flavor='ssd', told=())
+def test_an_unspecified_filter_may_change_the_capacity(plan, options, status, words):
+    done = plan(9, *options.split(), '-f', 'value', '-c', 'line', flavor='ssd', given=())
     assert (done.returncode, done.stderr) == (status, '')
     assert words in done.stdout
 
 
-def test_the_view_names_what_each_file_says(plan, write):
+def test_the_view_lists_the_options_of_each_file(plan, write):
     write('nova.conf', NOVA_CONF)
     write('ours.conf', '[affinity]\nenabled_filters = X\ndrs_pattern = esx')
     lines = rows(plan(1, '--nova-conf', 'nova.conf', '--config-file', 'ours.conf'))
@@ -302,16 +317,16 @@ def test_the_view_names_what_each_file_says(plan, write):
     ]
 
 
-def test_a_nova_conf_without_a_word_of_ours(plan, write):
+def test_a_nova_conf_without_relevant_options_is_a_warning(plan, write):
     write('nova.conf', '[DEFAULT]\nmy_ip = 192.0.2.1')
-    done = plan(1, '--nova-conf', 'nova.conf', '--image', 'none', '--strict', told=())
+    done = plan(1, '--nova-conf', 'nova.conf', '--image', 'none', '--strict', given=())
     assert done.returncode == 0
-    said = "nova.conf: none of the options that count in a plan; Nova's defaults do\n"
-    assert done.stderr == f'WARNING senlin_affinity.cli.config_file: {said}'
+    message = "nova.conf: none of the options that count in a plan; Nova's defaults do\n"
+    assert done.stderr == f'WARNING senlin_affinity.cli.config_file: {message}'
 
 
 @pytest.mark.parametrize('debug', [(), ('--debug',)])
-def test_a_broken_nova_conf_is_told_without_its_text(run, write, debug):
+def test_an_error_about_nova_conf_does_not_quote_it(run, write, debug):
     write('nova.conf', '[DEFAULT]\ntransport_url rabbit hunter2')
     done = run(*debug, 'plan', *FLAVOR, '--snapshot', 'x', '--nova-conf', 'nova.conf')
     assert done.returncode == (2 if not debug else done.returncode)
@@ -319,15 +334,15 @@ def test_a_broken_nova_conf_is_told_without_its_text(run, write, debug):
     assert 'hunter2' not in done.stderr + done.stdout
 
 
-def test_a_policy_and_a_profile(answer, plan, write):
-    """What is said beside them wins. What they ask for is in tests/cases/policy_request.yaml."""
+def test_options_precede_the_policy_and_the_profile(answer, plan, write):
+    """Options precede them. Their conversion is tested by tests/cases/policy_request.yaml."""
     group = {'policies': 'anti-affinity', 'rules': {'max_server_per_host': 3}}
     spec(write, 'policy.yaml', POLICY, servergroup=group)
     spec(write, 'profile.yaml', PROFILE, flavor='small', availability_zone='az-2')
     both = ('--policy', 'policy.yaml', '--profile', 'profile.yaml')
-    said = answer(1, *both, flavor=None)
+    decision = answer(1, *both, flavor=None)
     new = {'host': 'cmp-2', 'zone': 'az-2', 'servergroup': 'new-server-group'}
-    assert (said['capacity'], said['placements']) == (3, [new])
+    assert (decision['capacity'], decision['placements']) == (3, [new])
     assert answer(1, *both, flavor='large')['capacity'] == 0
     beside = ('--availability-zone', 'az-1', '--server-group', 'web')
     old = {'host': 'cmp-1', 'zone': 'az-1', 'servergroup': 'g1'}
@@ -344,27 +359,27 @@ def test_a_policy_and_a_profile(answer, plan, write):
 @pytest.mark.parametrize('project', ['ours', SSD.replace('-', ''), SSD, 'demo', '5bbcc3c4', ''])
 def test_a_project_beside_a_snapshot_is_an_id(plan, project):
     done = plan(1, '--project', project, cloud={'project_id': 'ours'})
-    said = f'error: --project {project!r} is not an id: a snapshot holds no names of projects\n'
+    message = f'error: --project {project!r} is not an id: a snapshot holds no names of projects\n'
     is_id = project == 'ours' or len(project) >= 32
-    status = 0 if project == 'ours' else 4  # the quotas of others are not in it
-    assert (done.returncode, done.stderr) == ((status, '') if is_id else (2, said))
+    status = 0 if project == 'ours' else 4  # the snapshot lacks the quotas of other projects
+    assert (done.returncode, done.stderr) == ((status, '') if is_id else (2, message))
 
 
-def test_a_snapshot_from_standard_input(answer, run, tmp_path):
-    said = answer(3)
-    line = ('plan', '--snapshot', '-', '--count', '3', '--flavor', 'small', *TOLD, '-f', 'json')
+def test_a_snapshot_is_read_from_standard_input(answer, run, tmp_path):
+    decision = answer(3)
+    line = ('plan', '--snapshot', '-', '--count', '3', '--flavor', 'small', *GIVEN, '-f', 'json')
     done = run(*line, text=(tmp_path / 'cloud.json').read_text())
-    assert (done.returncode, json.loads(done.stdout)) == (0, said)
+    assert (done.returncode, json.loads(done.stdout)) == (0, decision)
     done = run(*line, text='[]')
     assert done.returncode == 2
     assert done.stderr.startswith('error: standard input: must be an object')
 
 
-# -- what is wrong
+# -- errors
 
 
 @pytest.mark.parametrize(
-    ('options', 'said'),
+    ('options', 'message'),
     [
         (('--flavor', 'smal'), "flavor: there is no flavor 'smal': did you mean small?"),
         (('--server-group', 'wep'), "server_group: there is no server group 'wep': did you mean"),
@@ -386,13 +401,13 @@ def test_a_snapshot_from_standard_input(answer, run, tmp_path):
         (('--nova-conf', 'cloud.json'), 'cloud.json: line 1 is neither a group, a comment'),
     ],
 )  # fmt: skip
-def test_a_name_or_a_file_that_is_not_there(plan, options, said):
+def test_an_unknown_name_or_file_is_an_error(plan, options, message):
     done = plan(1, *options)
-    command.check_refused(done, f'error: {said}')
+    command.check_refused(done, f'error: {message}')
 
 
 @pytest.mark.parametrize(
-    ('options', 'said'),
+    ('options', 'message'),
     [
         *(
             (('--count', count, '--flavor', 'f'), 'must be a number from 0 to 1,000,000, not ')
@@ -406,23 +421,23 @@ def test_a_name_or_a_file_that_is_not_there(plan, options, said):
     ],
     ids=range(9),
 )
-def test_a_usage_error(run, options, said):
+def test_a_usage_error_is_one_line(run, options, message):
     done = run('plan', *options)
-    command.check_refused(done, said)
+    command.check_refused(done, message)
 
 
-# -- what is drawn
+# -- the view
 
 
 def rows(done):
-    """The lines of the output; no terminal of 80 columns breaks one."""
+    """Return the lines of the output, which all fit into 80 columns."""
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
     return lines
 
 
-#: Says what it is asked for; in a shell it stands for the client.
+#: A shell function that replaces the client and prints its arguments.
 CLIENT = """openstack() {
 case "$*" in "resource provider list"*) echo "the id of $5";; *) printf '%s|' "$@"; echo;; esac
 }
@@ -430,28 +445,28 @@ case "$*" in "resource provider list"*) echo "the id of $5";; *) printf '%s|' "$
 
 
 @pytest.mark.parametrize('columns', ['40', '80', '131'])
-def test_the_lines_of_a_remedy_can_be_pasted(plan, answer, columns):
-    """Whatever the width: a shell makes of them what it makes of those in JSON."""
-    named = [f'COMPUTE_{name}_{number}' for name in ('NET', 'STORAGE') for number in range(9)]
+def test_the_commands_of_a_remedy_can_be_pasted(plan, answer, columns):
+    """A shell parses the wrapped lines like those in JSON."""
+    traits = [f'COMPUTE_{name}_{number}' for name in ('NET', 'STORAGE') for number in range(9)]
     specs = {'trait:CUSTOM_FAST': 'required'}
     fast = {**SMALL, 'id': '9', 'name': 'small fast', 'extra_specs': specs}
     cloud = {
-        'hosts': [host('a', traits=named, hypervisor_hostname='a b')],
+        'hosts': [host('a', traits=traits, hypervisor_hostname='a b')],
         'flavors': [SMALL, fast],
         'quotas': {'instances': {'limit': 1, 'used': 0}},
         'project_id': 'a-long-id-of-a-project' * 3,
     }
     for more, flavor in ({}, 'small'), ({'quotas': {}}, 'small fast'):
         given = {'cloud': cloud | more, 'flavor': flavor}
-        said = [line for each in answer(9, **given)['remedies'] for line in each['commands']]
+        commands = [line for each in answer(9, **given)['remedies'] for line in each['commands']]
         text = plan(9, **given, columns=columns).stdout
         drawn = [line.removeprefix('      ') for line in text.splitlines() if line[:6] == ' ' * 6]
         pasted = '\n'.join(line.removeprefix('$ ') for line in drawn)
-        assert shell(CLIENT + pasted) == shell(CLIENT + '\n'.join(said)) != []
+        assert shell(CLIENT + pasted) == shell(CLIENT + '\n'.join(commands)) != []
 
 
 def shell(lines):
-    """What a shell prints."""
+    """Return the lines that a shell prints."""
     done = subprocess.run(['sh'], input=lines, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, '')
     return done.stdout.splitlines()
@@ -468,7 +483,7 @@ RACKS = {
 }  # fmt: skip
 
 
-def test_the_view_of_a_spread(plan):
+def test_the_view_has_a_column_for_each_spread(plan):
     group, zones = ('--server-group', 'web'), ('--spread', 'by=availability_zone, max_skew = 9')
     hard = rows(plan(1, *group, '--spread', 'by=rack,max_per_domain=1', cloud=RACKS))
     assert hard[4:9] == [
@@ -490,7 +505,7 @@ def test_the_view_of_a_spread(plan):
     ]
 
 
-def test_the_view_of_a_spread_over_many_domains_or_unknown_ones(plan):
+def test_the_view_shortens_many_domains_and_marks_unknown_ones(plan):
     hosts = [host(f'h{number}', availability_zone=f'z{number}') for number in range(1021)]
     lines = rows(plan(1, '--spread', 'by=availability_zone', cloud={'hosts': hosts}))
     assert '  1 server: z0' in lines
@@ -503,7 +518,7 @@ def test_the_view_of_a_spread_over_many_domains_or_unknown_ones(plan):
 
 
 @pytest.mark.parametrize('group', [False, True])
-def test_every_part_that_the_snapshot_lacks_is_told(run, write, group):
+def test_every_part_that_the_snapshot_lacks_is_listed(run, write, group):
     write('little.json', '{"format": 1}')
     joined = ('--server-group', 'web') * group
     done = run('plan', *FLAVOR, '--snapshot', 'little.json', *joined, COLUMNS='80')
@@ -540,16 +555,16 @@ NO_OTHER = {'availability_zone': 'az-1:cmp-1', 'flavor': 'small'}
          'fits by an upper bound only: 1 of 1 placed; 2/2 hosts left; at most 16, because'),
     ],
 )  # fmt: skip
-def test_the_view_has_a_line(plan, write, count, options, cloud, shown):
+def test_the_view_contains_the_line(plan, write, count, options, cloud, shown):
     spec(write, 'new.yaml', POLICY, **NEW)
     spec(write, 'host.yaml', PROFILE, **NO_OTHER)
     lines = rows(plan(count, *options.split(), cloud=cloud))
     assert shown in lines
-    # Of a group that is there, and whose hosts are seen, more is told.
+    # These lines are only for new groups and for hidden hosts.
     assert not any('it takes a new group' in line or 'What is known' in line for line in lines)
 
 
-def test_the_view_of_one_that_is_not_known(plan):
+def test_the_view_marks_hosts_with_unknown_resources(plan):
     hosts = [host('cmp-1', 2), host('cmp-2', None), host('cmp-3', None), host('cmp-4', 0)]
     assert rows(plan(3, cloud={'hosts': hosts})) == [
         'not known whether it fits: 2 of 3 placed; 2/4 hosts left: resources.exhausted on',
@@ -569,7 +584,7 @@ def test_the_view_of_one_that_is_not_known(plan):
     ]
 
 
-def test_the_view_of_hundreds_of_hosts(plan):
+def test_the_view_shows_at_most_forty_hosts(plan):
     hosts = [host(f'cmp-{number:03}', 100 * (number > 150)) for number in range(300)]
     lines = rows(plan(150, cloud={'hosts': hosts, 'quotas': None}))
     assert lines[0] == (
@@ -583,12 +598,12 @@ def test_the_view_of_hundreds_of_hosts(plan):
 
 
 @pytest.mark.parametrize('columns', ['40', '80', '200'])
-def test_the_view_at_other_widths(plan, columns):
+def test_the_view_fits_the_width_of_the_terminal(plan, columns):
     done = plan(30, '--server-group', 'web', columns=columns)
     assert max(map(len, done.stdout.splitlines())) <= int(columns)
 
 
-def test_an_error_says_what_a_terminal_would_act_upon_as_an_escape(plan):
+def test_an_error_shows_control_characters_as_escapes(plan):
     done = plan(1, cloud={'hosts\x1b[31m': []})
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr.startswith(r'error: cloud.json: hosts\x1b[31m: unknown key')
@@ -601,14 +616,14 @@ def test_a_traceback_shows_control_characters_as_escapes(plan):
     assert '\x1b' not in done.stderr
 
 
-def test_a_stream_without_the_signs_gets_others(plan):
+def test_an_ascii_stream_gets_ascii_symbols(plan):
     done = plan(3, '--server-group', 'web', PYTHONIOENCODING='ascii')
     assert done.returncode == 0, done.stderr
     assert '  cmp-1   az-1   #+           0   x host_full' in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
-    ('group', 'rule', 'hosts', 'where', 'said'),
+    ('group', 'rule', 'hosts', 'where', 'message'),
     [
         ('anti-affinity', {'max_server_per_host': 2}, 'aaab', ['a'], '3 servers on a'),
         ('anti-affinity', {}, 'aabbc', ['a', 'b'], '2 servers on a, 2 servers on b'),
@@ -617,22 +632,24 @@ def test_a_stream_without_the_signs_gets_others(plan):
         ('soft-anti-affinity', {}, 'aaa', [], None),
     ],
 )
-def test_a_rule_that_is_violated_already(plan, answer, group, rule, hosts, where, said):
-    """As group audit has it, which is held by its own tests."""
+def test_an_existing_violation_is_reported(plan, answer, group, rule, hosts, where, message):
+    """The check itself has its own tests."""
     members = [{'server': f's{n}', 'host': name} for n, name in enumerate(hosts)]
     made = {'id': 'g1', 'name': 'web', 'policy': group, 'rules': rule, 'members': members}
     cloud = {'hosts': [host(name) for name in 'abcd'], 'server_groups': [made]}
     asked = (0, '--server-group', 'web')
-    of = {name: [f's{n}' for n, at in enumerate(hosts) if at == name] for name in where}
-    found = [{'host': name, 'servers': servers} for name, servers in of.items()]
+    flavor_options = {name: [f's{n}' for n, at in enumerate(hosts) if at == name] for name in where}
+    found = [{'host': name, 'servers': servers} for name, servers in flavor_options.items()]
     assert answer(*asked, cloud=cloud)['violated'] == found
     words = ' '.join([group, *(f'{key}={value}' for key, value in rule.items())])
     lines = plan(*asked, cloud=cloud, columns='100').stdout.splitlines()
-    whole = [] if said is None else [f'violated already: server group web ({words}): {said}']
-    assert [line for line in lines if 'violated' in line] == whole
+    expected = (
+        [] if message is None else [f'violated already: server group web ({words}): {message}']
+    )
+    assert [line for line in lines if 'violated' in line] == expected
 
 
-def test_a_remedy_that_is_an_upper_bound_says_so(plan):
+def test_a_remedy_with_an_upper_bound_is_marked(plan):
     group = {'id': 'g', 'name': 'web', 'policy': 'anti-affinity'}
     vcenter = host('vc', hypervisor_type='VMware vCenter Server')
     done = plan(3, '--server-group', 'web', cloud={'hosts': [vcenter], 'server_groups': [group]})

@@ -1,4 +1,4 @@
-"""``senlin-affinity plan`` on a cloud that does not show all: it says what is not known and why."""
+"""``senlin-affinity plan`` reports which parts of a cloud are unknown, and why."""
 
 import pytest
 
@@ -10,11 +10,11 @@ HOSTS = tuple(FakeHost(f'cmp-{number}') for number in (1, 2, 3))
 SMALL = (FakeFlavor('1', 'm1.small', {}),)
 NO_HOSTS = 'the hosts: could not list the hypervisors: Nova answered 403: '
 NO_AGGREGATES = 'the aggregates: could not list the aggregates: Nova answered 403: '
-NOT_KNOWN = 'What is not known:'
+UNKNOWN_TITLE = 'What is not known:'
 
 
-class CloudOf(HttpCloud):
-    """A cloud that takes everybody for one user."""
+class SingleUserCloud(HttpCloud):
+    """A cloud in which every request has the same user."""
 
     def __init__(self, nova, user):
         super().__init__(nova)
@@ -26,11 +26,11 @@ class CloudOf(HttpCloud):
 
 @pytest.fixture
 def plan(run):
-    """``plan(nova, 6, '--server-group', 'web')``, as an administrator unless told otherwise."""
+    """Return a function that runs plan, by default as an administrator."""
 
-    def run_plan(nova, count, *options, user='admin', cut=None):
-        with CloudOf(nova, user) as cloud:
-            cloud.placement.cut = cut
+    def run_plan(nova, count, *options, user='admin', cut_after=None):
+        with SingleUserCloud(nova, user) as cloud:
+            cloud.placement.cut = cut_after
             environment = {
                 **command.NO_CLOUD,
                 'OS_AUTH_URL': f'{cloud.url}/identity/v3',
@@ -41,15 +41,15 @@ def plan(run):
                 'OS_REGION_NAME': fake_keystone.REGION,
                 'COLUMNS': '200',
             }
-            asked = ('--count', str(count), '--flavor', 'm1.small', *options)
-            return run('plan', *asked, **environment)
+            plan_options = ('--count', str(count), '--flavor', 'm1.small', *options)
+            return run('plan', *plan_options, **environment)
 
     return run_plan
 
 
 @pytest.fixture
 def nova():
-    """Three hosts; a group with three servers on two of them."""
+    """Return three hosts, and a group with three servers on two of them."""
     fake = FakeNova(hosts=HOSTS, flavors=SMALL)
     group = fake.add_group('web', rules={'max_server_per_host': 3})
     for host in ('cmp-1', 'cmp-1', 'cmp-2'):
@@ -58,7 +58,7 @@ def nova():
 
 
 def below(done, title):
-    """The lines of the view below a title."""
+    """Return the lines of the view below a title."""
     lines = iter(done.stdout.splitlines())
     assert title in lines, done.stdout
     found = []
@@ -69,31 +69,31 @@ def below(done, title):
     return found
 
 
-def test_an_answer_of_placement_that_was_cut(plan, nova):
-    cut = (
+def test_a_truncated_answer_of_placement_is_reported(plan, nova):
+    cut_after = (
         "the resources: Placement's answers did not come to 2 of 3 hosts "
         '(if it cuts them, raise its option max_allocation_candidates)'
     )
-    done = plan(nova, 1000, cut=1)
+    done = plan(nova, 1000, cut_after=1)
     assert (done.returncode, done.stderr) == (1, '')
-    first, *others = below(done, NOT_KNOWN)
-    assert first == cut
+    first, *others = below(done, UNKNOWN_TITLE)
+    assert first == cut_after
     assert others == ['resources: the free resources are not known, on 2 hosts']
-    # The hosts that are known hold one: it fits, and the capacity is more than is told.
-    done = plan(nova, 1, cut=1)
+    # One server fits on the known hosts; the capacity is a lower bound.
+    done = plan(nova, 1, cut_after=1)
     assert (done.returncode, done.stderr) == (0, '')
-    assert below(done, NOT_KNOWN) == [cut]
+    assert below(done, UNKNOWN_TITLE) == [cut_after]
 
 
-def test_a_cloud_that_shows_all_has_nothing_to_tell(plan, nova):
+def test_without_unknown_parts_nothing_is_reported(plan, nova):
     done = plan(nova, 1)
-    assert (done.returncode, done.stderr, NOT_KNOWN in done.stdout) == (0, '', False)
+    assert (done.returncode, done.stderr, UNKNOWN_TITLE in done.stdout) == (0, '', False)
 
 
-def test_a_plain_user_reads_nova_s_words_and_where_servers_are_together(plan, nova):
+def test_a_non_admin_reads_novas_message_and_the_members_by_host(plan, nova):
     done = plan(nova, 6, '--server-group', 'web', user='demo')
     assert (done.returncode, done.stderr) == (1, '')
-    hosts, aggregates = below(done, NOT_KNOWN)
+    hosts, aggregates = below(done, UNKNOWN_TITLE)
     assert hosts.startswith(NO_HOSTS)
     assert aggregates.startswith(NO_AGGREGATES)
     assert below(done, 'What is known of server group web:') == [
@@ -103,21 +103,21 @@ def test_a_plain_user_reads_nova_s_words_and_where_servers_are_together(plan, no
     assert 'cmp-' not in done.stdout
 
 
-def test_no_group_that_was_asked_about_is_nothing_to_tell(plan, nova):
+def test_without_a_group_no_group_is_described(plan, nova):
     done = plan(nova, 6, user='demo')
-    assert len(below(done, NOT_KNOWN)) == 2
+    assert len(below(done, UNKNOWN_TITLE)) == 2
     assert 'What is known of' not in done.stdout
 
 
-def test_rx_07_quotas_of_the_group_s_project_that_can_not_be_read(plan, nova):
-    """Nova knows no project of this id any more, and refuses nothing for it: neither do we."""
+def test_rx_07_unknown_quotas_of_the_groups_project_are_reported(plan, nova):
+    """Nova no longer knows the project, and does not enforce its quotas either."""
     nova.limits |= {'maxTotalInstances': 1, 'totalInstancesUsed': 1}
     group = nova.add_group('db', project_id='gone')
     done = plan(nova, 2, '--server-group', group)
     assert (done.returncode, done.stderr) == (4, '')
     head = done.stdout.splitlines()[0]
     assert head.endswith("at most 3, because of the project's quotas, which are not known")
-    assert below(done, NOT_KNOWN) == [
+    assert below(done, UNKNOWN_TITLE) == [
         'the quotas: could not read the quotas of project gone: Nova answered 400: '
         'Project ID gone is not a valid project.'
     ]

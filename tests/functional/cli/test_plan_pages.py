@@ -1,4 +1,4 @@
-"""What the README and the manual show of ``plan`` is what comes out, in a terminal's width."""
+"""The output of ``plan`` in the README and the manual is current, at 80 columns."""
 
 import argparse
 import re
@@ -22,28 +22,27 @@ ETC = ROOT / 'etc/senlin-affinity'
 A_COMMAND = re.compile(r'    \$ (?:\S*/)?senlin-affinity (plan (?:.*\\\n)*.*)\n((?:    .*\n|\n)*)')
 
 
-def shown():
-    """The commands that need no cloud, the folder they are run in, and what they print."""
+def shown_commands():
+    """Yield the commands that need no cloud, with their folder and output."""
     for name, text, folder in (('README', README, ROOT), ('command.rst', COMMANDS, ETC)):
         for number, (line, output) in enumerate(A_COMMAND.findall(text), 1):
             words = textwrap.dedent(output).strip()
             yield pytest.param(line, folder, words, id=f'{name}-{number}')
 
 
-@pytest.mark.parametrize(('shown_command', 'folder', 'output'), shown())
-def test_a_command_prints_what_is_shown(shown_command, folder, output):
+@pytest.mark.parametrize(('shown_command', 'folder', 'output'), shown_commands())
+def test_a_command_prints_the_documented_output(shown_command, folder, output):
     arguments = shlex.split(shown_command.replace('\\\n', ''))
     done = command.run(*arguments, folder=folder, COLUMNS='80')
     assert (done.stdout or done.stderr).strip() == output
 
 
-def test_all_of_them_are_found():
-    names = [param.id for param in shown()]
+def test_all_documented_commands_are_found():
+    names = [param.id for param in shown_commands()]
     assert names == ['README-1', *(f'command.rst-{number}' for number in (1, 2, 3, 4, 5))]
 
 
-def test_the_library_call_of_the_readme(capsys, monkeypatch):
-    """In ten lines, as it stands there."""
+def test_the_library_call_of_the_readme_works_in_ten_lines(capsys, monkeypatch):
     block = README.partition('question)``::\n\n')[2]
     code = textwrap.dedent(re.split(r'\n(?=\S)', block, maxsplit=1)[0]).strip()
     assert len(code.splitlines()) <= 10

@@ -1,4 +1,4 @@
-"""``senlin-affinity policy validate``, without a cloud."""
+"""``senlin-affinity policy validate`` without a cloud."""
 
 import json
 
@@ -22,7 +22,7 @@ properties: {flavor: m1.tiny, scheduler_hints: {group: XYZ-ABCD}}
 """
 
 
-def test_valid_as_json(run, write):
+def test_a_valid_spec_is_summarized_as_json(run, write):
     done = run('policy', 'validate', '-f', 'json', write('spec.yaml', SPEC))
     assert (done.returncode, done.stderr) == (0, '')
     assert json.loads(done.stdout) == {
@@ -40,7 +40,7 @@ def test_valid_as_json(run, write):
     }
 
 
-def test_member_of(run, write):
+def test_member_of_is_summarized(run, write):
     spec = SPEC.replace('availability_zone: nova_1', 'member_of: ["in:a,b", "!c"]')
     done = run('policy', 'validate', '-f', 'json', write('spec.yaml', spec))
     assert (done.returncode, done.stderr) == (0, '')
@@ -48,7 +48,7 @@ def test_member_of(run, write):
     assert (shown['member_of'], shown['hosts']) == ('in:a,b and !c', 'chosen by the policy')
 
 
-def test_spread(run, write):
+def test_spreads_are_summarized(run, write):
     spreads = 'spread: [{by: availability_zone}, {by: rack, max_per_domain: 4, mode: soft}]'
     path = write('spec.yaml', SPEC.replace('availability_zone: nova_1', spreads))
     shown = json.loads(run('policy', 'validate', '-f', 'json', path).stdout)
@@ -63,7 +63,7 @@ def test_spread(run, write):
     assert done.stderr.startswith('error: profile.yaml: properties.availability_zone: the profile')
 
 
-def test_a_spread_by_what_is_probably_the_zone(run, write):
+def test_a_spread_by_az_suggests_availability_zone(run, write):
     path = write('spec.yaml', SPEC.replace('availability_zone: nova_1', 'spread: [{by: az}]'))
     done = run('policy', 'validate', '-f', 'json', path)
     assert done.returncode == 0, done.stderr
@@ -71,21 +71,21 @@ def test_a_spread_by_what_is_probably_the_zone(run, write):
     assert shown['note'] == 'a spread by az: did you mean availability_zone?'
 
 
-def test_a_json_file_and_a_table(run, write):
+def test_a_json_file_is_summarized_in_a_table(run, write):
     done = run('policy', 'validate', write('spec.json', json.dumps(yaml.safe_load(SPEC))))
     assert (done.returncode, done.stderr) == (0, '')
     assert 'max_server_per_host: 3' in done.stdout
 
 
-def test_profile(run, write):
-    """The hint's group is the one that an attach looks for (Q3-2)."""
+def test_the_group_hint_of_the_profile_is_used(run, write):
+    """The group of the hint is the one that an attach uses (Q3-2)."""
     arguments = (write('spec.yaml', SPEC.replace('name: web, ', '')), '--profile')
     done = run('policy', 'validate', '-f', 'json', *arguments, write('profile.yaml', PROFILE))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)['server group'] == 'XYZ-ABCD'
 
 
-def test_profile_of_another_type(run, write):
+def test_a_profile_of_another_type_is_rejected(run, write):
     """R3-02."""
     profile = write('profile.yaml', PROFILE.replace('os.nova.server', 'os.heat.stack'))
     done = run('policy', 'validate', write('spec.yaml', SPEC), '--profile', profile)
@@ -111,17 +111,17 @@ def test_profile_of_another_type(run, write):
         ('[' * 5000, 'is not valid YAML'),
         (SPEC + '  servergroup: {}\n', ": duplicate key 'servergroup'"),
     ],
-    ids=['a wrong value', '1.0', 'a slip', 'member_of', 'empty', 'a list', 'no YAML', 'a tag',
-         'no date', 'a long number', 'other text', 'nested too deep', 'a key twice'],
+    ids=['a wrong value', '1.0', 'a wrong key', 'member_of', 'empty', 'a list', 'no YAML', 'a tag',
+         'no date', 'a long number', 'no UTF-8', 'nested too deep', 'a duplicate key'],
 )  # fmt: skip
-def test_invalid(run, write, text, words):
-    """R3-05: one line on stderr, which names the file and the place; nothing on stdout."""
+def test_an_invalid_spec_is_one_line(run, write, text, words):
+    """R3-05: one line on stderr with the file and the position, nothing on stdout."""
     done = run('policy', 'validate', '-f', 'json', write('spec.yaml', text))
     command.check_refused(done, 'error: spec.yaml: ', 3)
     assert words in done.stderr
 
 
-def test_all_mistakes_in_both_files(run, write):
+def test_all_mistakes_of_both_files_are_listed(run, write):
     text = SPEC.replace('name: web', 'name: 7, policy: x').replace('3', '0')
     profile = PROFILE.replace('XYZ-ABCD', '[a, b]')
     paths = (write('spec.yaml', text), '--profile', write('profile.yaml', profile))
@@ -135,7 +135,7 @@ def test_all_mistakes_in_both_files(run, write):
     ]
 
 
-def test_a_profile_with_two_mistakes(run, write):
+def test_all_mistakes_of_a_profile_are_listed(run, write):
     spread = 'spread: [{by: availability_zone}]'
     spec = write('spec.yaml', SPEC.replace('availability_zone: nova_1', spread))
     profile = PROFILE.replace('{flavor', '{availability_zone: nova, flavor')
@@ -148,8 +148,8 @@ def test_a_profile_with_two_mistakes(run, write):
     ]
 
 
-def test_a_cloud_that_is_not_known(run, write):
-    """The spec is right; what the cloud has could not be found out: status 1, not 3."""
+def test_an_unknown_cloud_is_an_error(run, write):
+    """The spec is valid, but the cloud could not be read: the status is 1, not 3."""
     done = run('--os-cloud', 'nowhere', 'policy', 'validate', write('spec.yaml', SPEC))
     assert (done.returncode, done.stdout) == (1, '')
     assert done.stderr.startswith('error: could not connect to the cloud: ')
@@ -157,7 +157,7 @@ def test_a_cloud_that_is_not_known(run, write):
     assert done.stderr.count('\n') == 1
 
 
-def test_clouds_that_are_known(run, write):
+def test_an_unknown_cloud_suggests_known_ones(run, write):
     write('clouds.yaml', 'clouds: {mycloud: {}, other: {}}')
     spec = write('spec.yaml', SPEC)
     done = run('--os-cloud', 'myclod', 'policy', 'validate', spec)
@@ -168,8 +168,8 @@ def test_clouds_that_are_known(run, write):
     assert done.stderr.endswith(' was not found. Known: mycloud, other.\n')
 
 
-def test_clouds_that_can_not_be_read(run, write):
-    """The reason comes first in the one line, and once."""
+def test_an_unreadable_clouds_yaml_is_reported_once(run, write):
+    """The line contains the reason once, at its beginning."""
     write('clouds.yaml', 'clouds:\n  mycloud: [')
     done = run('--os-cloud', 'mycloud', 'policy', 'validate', write('spec.yaml', SPEC))
     assert done.returncode == 1
@@ -179,7 +179,7 @@ def test_clouds_that_can_not_be_read(run, write):
 
 
 @pytest.mark.parametrize(
-    ('changed', 'said'),
+    ('overrides', 'message'),
     [
         ({}, 'could not log in at http://127.0.0.1:9/v3: Connection refused'),
         ({'OS_PASSWORD': ''}, 'could not log in at http://127.0.0.1:9/v3: the password is missing'),
@@ -188,13 +188,13 @@ def test_clouds_that_can_not_be_read(run, write):
         ({'OS_AUTH_TYPE': 'nonsense'}, 'could not connect to the cloud: '),
     ],
 )
-def test_a_log_in_that_fails(run, write, changed, said):
-    """One line, which is not about Nova; no library's warning is before it."""
-    done = run('policy', 'validate', write('spec.yaml', SPEC), **command.NO_CLOUD | changed)
-    command.check_refused(done, f'error: {said}', 1)
+def test_a_failed_authentication_is_one_line(run, write, overrides, message):
+    """The error is one line, without library warnings before it."""
+    done = run('policy', 'validate', write('spec.yaml', SPEC), **command.NO_CLOUD | overrides)
+    command.check_refused(done, f'error: {message}', 1)
 
 
-def test_what_a_library_warns_of_is_told_with_v(run, write):
+def test_warnings_of_libraries_are_shown_with_v(run, write):
     done = run('-v', 'policy', 'validate', write('spec.yaml', SPEC), **command.NO_CLOUD)
     assert 'WARNING keystoneauth' in done.stderr
 
@@ -202,6 +202,6 @@ def test_what_a_library_warns_of_is_told_with_v(run, write):
 @pytest.mark.parametrize(
     'path', sorted(files.example('policies').glob('*.yaml')), ids=lambda path: path.name
 )
-def test_the_installed_examples(run, path):
+def test_the_installed_examples_are_valid(run, path):
     done = run('policy', 'validate', str(path))
     assert (done.returncode, done.stderr) == (0, '')

@@ -1,4 +1,4 @@
-"""``senlin-affinity policy validate`` with a cloud: the flavor of the profile."""
+"""``senlin-affinity policy validate`` with a cloud."""
 
 import json
 
@@ -16,7 +16,7 @@ FLAVORS = (
 
 @pytest.fixture
 def validate(run, write):
-    """``validate('m1.good', 'strict')``: what the command made of such a profile and spec."""
+    """Return a function that validates a spec with this mode and a profile with this flavor."""
     with HttpCloud(FakeNova(flavors=FLAVORS)) as cloud:
 
         def run_command(flavor, mode, refused=None, **properties):
@@ -33,7 +33,7 @@ def validate(run, write):
 
 
 @pytest.mark.parametrize(
-    ('flavor', 'mode', 'said'),
+    ('flavor', 'mode', 'note'),
     [
         ('m1.good', 'strict', ''),
         ('m1.odd', 'permissive', "; flavor 'm1.odd': foo: no extra spec of this name is known"),
@@ -42,13 +42,13 @@ def validate(run, write):
          "; the flavor 'none' of the profile is not there: its extra specs are not checked"),
     ],
 )  # fmt: skip
-def test_valid(validate, flavor, mode, said):
+def test_a_valid_policy_is_summarized(validate, flavor, mode, note):
     """R4-07 to R4-09."""
     done = validate(flavor, mode)
     assert (done.returncode, done.stderr) == (0, '')
     facts = json.loads(done.stdout)
     assert facts['extra specs'] == mode
-    assert facts['in the cloud'] == f'an attach creates the server group{said}'
+    assert facts['in the cloud'] == f'an attach creates the server group{note}'
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,15 @@ def test_valid(validate, flavor, mode, said):
         ('none', 'strict', ["properties.flavor: the flavor 'none' of the profile is not there"]),
     ],
 )
-def test_invalid(validate, flavor, mode, words):
-    """R4-07, R4-08: all that is wrong."""
+def test_an_invalid_flavor_is_rejected(validate, flavor, mode, words):
+    """R4-07, R4-08: every mistake is listed."""
     done = validate(flavor, mode)
     assert (done.returncode, done.stdout) == (3, '')
     assert all(each in done.stderr for each in words)
     assert done.stderr.count('\n') == 1
 
 
-def test_all_that_the_cloud_does_not_have(validate):
+def test_everything_missing_in_the_cloud_is_listed(validate):
     group = {'name': '10000000-0000-4000-8000-000000000001'}
     more = {'availability_zone': 'gone', 'member_of': ['in:one', 'two'], 'servergroup': group}
     done = validate('none', 'strict', **more)
@@ -93,7 +93,7 @@ def test_a_mistake_is_reported_although_the_aggregates_cannot_be_listed(validate
 
 
 @pytest.mark.parametrize(
-    ('properties', 'asks'),
+    ('properties', 'feature'),
     [
         ({'pin_hosts': True}, 'pin_hosts'),
         ({'member_of': ['ssd']}, 'member_of'),
@@ -102,12 +102,14 @@ def test_a_mistake_is_reported_although_the_aggregates_cannot_be_listed(validate
     ],
 )
 @pytest.mark.parametrize('user', ['demo', 'admin'])
-def test_a_tenant_who_may_not_choose_hosts(run, write, properties, asks, user):
-    """Rejected as an attach rejects it; an administrator may choose hosts."""
+def test_a_tenant_may_not_choose_hosts(run, write, properties, feature, user):
+    """An attach rejects it as well; an administrator may choose hosts."""
     spec = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': properties}
     write('spec.json', json.dumps(spec))
     with HttpCloud(FakeNova(), user=user) as cloud:
         done = run('policy', 'validate', 'spec.json', **cloud.environment)
-    words = f'properties: {asks} needs the host of every node to be chosen, which Nova does not let'
+    words = (
+        f'properties: {feature} needs the host of every node to be chosen, which Nova does not let'
+    )
     assert (words in done.stderr) == (user == 'demo')
     assert user == 'admin' or (done.returncode, done.stdout) == (3, '')
