@@ -89,7 +89,8 @@ def _choices(taken: Sequence[_Taken], classes: Sequence[str]) -> Iterable[tuple[
                 one = -1
                 break
         one += 1
-    if math.prod(map(len, parts)) != len(taken):
+    is_partial = any(() in part for part in parts)  # an alternative that lacks these classes
+    if is_partial or math.prod(map(len, parts)) != len(taken):
         return [tuple(sorted(taken))]
     return [tuple(sorted(part)) for part in parts]
 

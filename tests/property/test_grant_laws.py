@@ -36,6 +36,7 @@ def one_by_one(alternatives, free):
 
 @given(st.lists(TAKES, max_size=4), FREE)
 @example([{('a', 'VGPU'): 1, ('b', 'VGPU'): 1}, {('c', 'VGPU'): 1, ('b', 'VGPU'): 1}], {})
+@example([{('a', 'VCPU'): 1}, {('a', 'VCPU'): 1, ('a', 'VGPU'): 1}], {})
 def test_the_count_equals_a_search_of_all_orders(alternatives, free):
     free = dict.fromkeys(KEYS, 3) | free
     assert candidate_capacity.count(alternatives, free) == one_by_one(alternatives, free)
