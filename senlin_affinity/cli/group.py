@@ -1,7 +1,7 @@
 """List, delete and audit server groups.
 
-The commands read Nova's groups, and the bindings and ownership records that Senlin's API shows;
-``groups.audit`` classifies them.
+The commands read Nova's groups, and the clusters, bindings, policies and profiles that Senlin's API
+shows; ``groups.audit`` reconciles them.
 
 Units: exit statuses are 0 (no problem, or done), 3 (a group is orphaned, or violates its policy), 1
 (a request failed), 2 (usage).
@@ -18,8 +18,8 @@ from typing import Any
 from senlin_affinity.cli import base
 from senlin_affinity.cli import group_view as view
 from senlin_affinity.groups import audit
-from senlin_affinity.groups.audit import GroupStatus
-from senlin_affinity.groups.registry import GroupRegistry
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
+from senlin_affinity.groups.audit import GroupStatus, GroupUses
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.member_of import spelt
 from senlin_affinity.model.server_group import ServerGroup
@@ -35,17 +35,20 @@ _UNCHECKED = (
 
 @dataclass(frozen=True)
 class _Listing:
-    """The groups of Nova, and the bindings that Senlin shows; ``compute`` is Nova's client."""
+    """The groups of Nova, and their users in Senlin; ``compute`` and ``clustering`` are clients.
+
+    ``clustering`` is None in a cloud without Senlin.
+    """
 
     compute: Any
+    clustering: Any
     groups: tuple[ServerGroup, ...]
     seen: Any
     is_everywhere: bool
-    has_senlin: bool = True
+    prefix: str
 
     def statuses(self) -> list[GroupStatus]:
-        seen = self.seen
-        return list(audit.statuses(self.groups, seen.registry, seen.hints, seen.specs))
+        return list(audit.statuses(self.groups, self.seen.uses, self.prefix))
 
     def warning(self) -> str:
         """Return a warning if an unreadable cluster may use an orphan; '' otherwise."""
@@ -53,9 +56,14 @@ class _Listing:
         return '' if is_sure else _UNCHECKED
 
     def orphans(self) -> list[GroupStatus]:
-        """Return the orphans; those that are orphans only by their name come last."""
-        found = [each for each in self.statuses() if each.is_orphan]
-        return sorted(found, key=lambda each: each.made_by == audit.PERHAPS_BY_POLICY)
+        return [each for each in self.statuses() if each.is_orphan]
+
+    def has_cluster_of(self, group: ServerGroup) -> bool:
+        """Return whether the cluster that an orphan is named after exists after all."""
+        from senlin_affinity.cloud import senlin
+
+        cluster = cluster_of(group.name, self.prefix)
+        return cluster is None or senlin.has_cluster(self.clustering, cluster)
 
 
 class _OfGroups(base.Command):
@@ -63,7 +71,7 @@ class _OfGroups(base.Command):
 
     def _fetch(
         self,
-        timeout: float | None,
+        parsed_args: argparse.Namespace,
         *,
         is_everywhere: bool = False,
         is_senlin_needed: bool = True,
@@ -74,6 +82,7 @@ class _OfGroups(base.Command):
         from senlin_affinity.cloud import clients, connection, senlin
         from senlin_affinity.cloud.server_groups import NovaServerGroups
 
+        timeout, prefix = parsed_args.timeout, parsed_args.prefix
         owner = clients.of(self.connection(timeout)).owner
         compute = connection.compute(owner, timeout)
         # Read Nova first, so that a group which is created and bound meanwhile is not an orphan.
@@ -81,11 +90,11 @@ class _OfGroups(base.Command):
         known = groups.of_every_project() if is_everywhere else groups.own()
         project = None if is_everywhere else connection.ids(owner)[1]
         if not is_senlin_needed and not connection.has_clustering(owner, timeout):
-            nothing = senlin.Records(GroupRegistry({}, (), {}))
-            return _Listing(compute, known, nothing, is_everywhere, has_senlin=False)
+            nothing = senlin.Clustering(GroupUses({}))
+            return _Listing(compute, None, known, nothing, is_everywhere, prefix)
         clustering = connection.clustering(owner, timeout)
         seen = senlin.see(clustering, project, with_foreign_users=with_foreign_users)
-        return _Listing(compute, known, seen, is_everywhere)
+        return _Listing(compute, clustering, known, seen, is_everywhere, prefix)
 
 
 class ListGroups(_OfGroups, base.Lister):
@@ -95,58 +104,50 @@ class ListGroups(_OfGroups, base.Lister):
         add(
             '--orphans',
             action='store_true',
-            help='only those that a policy made and nobody uses; the exit status is 3 if there are '
-            'any',
+            help='only those that are named after a cluster that does not exist, and that nobody '
+            'uses; the exit status is 3 if there are any',
         )
         add('--all-projects', action='store_true', help=_EVERYWHERE)
-        base.add_timeout(add)
+        _add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each group."""
         listing = self._fetch(
-            parsed_args.timeout,
+            parsed_args,
             is_everywhere=parsed_args.all_projects,
             is_senlin_needed=parsed_args.orphans,
         )
         found = listing.orphans() if parsed_args.orphans else listing.statuses()
-        self.app.stderr.write(listing.warning())
+        self.app.stderr.write(listing.warning() + view.advice(found))
         if parsed_args.orphans:
             self.exit_status = 3 if found else 0
         return view.COLUMNS, [view.of_status(each) for each in found]
 
 
 class DeleteGroups(_OfGroups):
-    """Delete the server groups of the project that policies made and nobody uses any more."""
+    """Delete the server groups of the project that are named after a deleted cluster and unused."""
 
     def _add_arguments(self, add: base.Add) -> None:
         add('--orphans', action='store_true', required=True, help='those of group list --orphans')
-        add(
-            '--by-name',
-            action='store_true',
-            help='also those of which a policy only noted a name: they may belong to others',
-        )
         add('--yes', action='store_true', help='do not ask')
         add(
             '--dry-run',
             action='store_true',
             help='only say which; the exit status is 3 if there are any',
         )
-        base.add_timeout(add)
+        _add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Delete each orphaned group, and report those that are kept."""
         say = self.app.stdout.write
-        listing = self._fetch(parsed_args.timeout)
-        orphans = listing.orphans()
+        listing = self._fetch(parsed_args)
+        found = listing.orphans()
         self.app.stderr.write(listing.warning())
-        found = [each for each in orphans if _may_be_deleted(each, parsed_args)]
-        for each in orphans:
+        for each in found:
             say(f'{escaped(each.group.name)} ({each.group.id}), made by: {each.made_by}\n')
-        if not orphans:
+        if not found:
             say('no server group is left behind\n')
-        if left := len(orphans) - len(found):
-            say(f'{left} of them known by name only, and kept: --by-name deletes them as well\n')
-        self.exit_status = 3 if left or (found and parsed_args.dry_run) else 0
+        self.exit_status = 3 if found and parsed_args.dry_run else 0
         if found and not parsed_args.dry_run:
             if parsed_args.yes or self._is_agreed(len(found)):
                 self._delete({each.group.id for each in found}, parsed_args)
@@ -168,17 +169,20 @@ class DeleteGroups(_OfGroups):
 
         deleted: set[str] = set()
         for group_id in sorted(agreed):
-            # An attach may have adopted the group while the user was prompted.
+            # A list may be out of date, and a cluster may use the group since then.
             self.end_operation()
-            listing = self._fetch(parsed_args.timeout)
+            listing = self._fetch(parsed_args)
             left = {each.group.id: each for each in listing.orphans()}
             each = left.get(group_id)
-            if each is None or not _may_be_deleted(each, parsed_args):
+            if each is None or listing.has_cluster_of(each.group):
                 self.app.stderr.write(f'server group {group_id} is no longer left behind: kept\n')
                 self.exit_status = 3
                 continue
             try:
-                NovaServerGroups(listing.compute).delete(group_id)
+                groups = NovaServerGroups(listing.compute)
+                groups.delete(group_id)
+                if groups.get(group_id) is not None:
+                    raise CloudError(f'Nova still has server group {group_id} after its deletion')
             except CloudError as error:
                 self.app.stderr.write(f'{base.one_line(error)}\n')
                 self.exit_status = 1
@@ -189,11 +193,11 @@ class DeleteGroups(_OfGroups):
             self._check(deleted, parsed_args)
 
     def _check(self, deleted: set[str], parsed_args: argparse.Namespace) -> None:
-        """Report the groups that an attach adopted between the last read and the deletion."""
+        """Report the groups that a cluster uses all the same, for example after a restore."""
         self.end_operation()
-        registry = self._fetch(parsed_args.timeout).seen.registry
+        uses = self._fetch(parsed_args).seen.uses
         for group_id in sorted(deleted):
-            if users := registry.users_of(group_id):
+            if users := uses.users_of(group_id):
                 self.app.stderr.write(
                     f'server group {group_id} was deleted while a policy was attached to cluster '
                     f'{escaped(", ".join(users))}: detach the policy, and attach it again\n'
@@ -205,34 +209,34 @@ class AuditGroups(_OfGroups, base.Lister):
     """Show where the members of server groups are, and which rules do not hold.
 
     Without a name, of all groups that clusters of the project use; in a cloud without Senlin, of
-    all groups of the project. The exit status is 3 if a rule
-    is violated, a server of a cluster is not in the group, a cluster has two affinity policies
-    with different groups, or the group of a policy is gone.
+    all groups of the project. The exit status is 3 if a rule is violated, a server of a cluster is
+    not in the group, a cluster has two affinity policies with different groups, the group of a
+    policy is gone or has two owners, or a group is left behind.
     """
 
     def _add_arguments(self, add: base.Add) -> None:
         add('group', metavar='GROUP', nargs='?', help='its name or id')
         add('--cluster', metavar='C', help='the groups of this cluster; its name or id')
         add('--all-projects', action='store_true', help=_EVERYWHERE)
-        base.add_timeout(add)
+        _add_common(add)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Shown:
         """Return a row for each host of each group, and for each finding."""
         if parsed_args.group is not None and parsed_args.cluster is not None:
             raise base.UsageError('name a server group, or a cluster with --cluster, not both')
         listing = self._fetch(
-            parsed_args.timeout,
+            parsed_args,
             is_everywhere=parsed_args.all_projects,
             is_senlin_needed=parsed_args.cluster is not None,
             with_foreign_users=False,
         )
         clusters = _clusters(parsed_args.cluster, listing)
-        bound = [each for each in listing.seen.registry.bound if each.cluster in clusters]
+        bound = [each for each in listing.seen.uses.bound if each.cluster in clusters]
         wanted = {each.binding.servergroup_id for each in bound}
         if parsed_args.group is not None:
             named = _named(parsed_args.group, listing.groups)
             wanted = {group.id for group in named}
-        elif not listing.has_senlin:
+        elif listing.clustering is None:
             wanted = {group.id for group in listing.groups}
         groups, names = view.located(
             [each for each in listing.groups if each.id in wanted],
@@ -248,10 +252,14 @@ class AuditGroups(_OfGroups, base.Lister):
         missing = sorted(wanted - {group.id for group in groups})
         rows += [view.without_group(group_id, view.GONE) for group_id in missing]
         if parsed_args.group is None:
-            registry = dataclasses.replace(listing.seen.registry, bound=tuple(bound))
-            for name, policies in audit.conflicting_policies(registry):
+            uses = dataclasses.replace(listing.seen.uses, bound=tuple(bound))
+            for name, policies in audit.conflicting_policies(uses):
                 rows.append(view.without_group(policies, view.DOUBLED, name))
-        is_wrong = any(row[view.STATE] not in (view.FINE, view.NOWHERE) for row in rows)
+            for name, owners in audit.shared_ownership(groups, listing.seen.uses):
+                rows.append(view.without_group(name, view.TWO_OWNERS, owners))
+        if parsed_args.group is None and parsed_args.cluster is None:
+            rows += view.unused(listing.statuses())
+        is_wrong = any(row[view.STATE] not in view.HARMLESS for row in rows)
         self.exit_status = 3 if is_wrong else 0
         return view.FINDINGS, rows
 
@@ -272,12 +280,17 @@ class AuditGroups(_OfGroups, base.Lister):
             yield view.finding(group, place, names, when)
 
 
-def _may_be_deleted(status: GroupStatus, parsed_args: argparse.Namespace) -> bool:
-    return status.made_by == audit.BY_POLICY or parsed_args.by_name
+def _add_common(add: base.Add) -> None:
+    add(
+        '--prefix',
+        default=GROUP_NAME_PREFIX,
+        help="the engines' option group_name_prefix (default: %(default)s)",
+    )
+    base.add_timeout(add)
 
 
 def _clusters(word: str | None, listing: _Listing) -> set[str]:
-    known = listing.seen.registry.clusters
+    known = listing.seen.uses.clusters
     found = {key for key, name in known.items() if word is None or word in (key, name)}
     if word is not None and not found:
         raise base.UsageError(f'there is no cluster {word!r}: {meant(word, known.values())}')

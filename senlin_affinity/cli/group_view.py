@@ -22,9 +22,12 @@ NO_TIME = base.Cell(None, '')
 FINDINGS = ('Server Group', 'Rule', 'Host', 'Servers', 'Names', 'State', 'Since')
 STATE = FINDINGS.index('State')
 #: The states in ``group audit``.
-FINE, VIOLATED, NOWHERE, OUTSIDE, DOUBLED, GONE = (
+FINE, VIOLATED, NOWHERE, OUTSIDE, DOUBLED, GONE, TWO_OWNERS, ORPHAN, UNUSED = (
     'ok', 'violated', 'no host known', 'outside of the group', 'two policies', 'no such group',
+    'two owners', 'left behind', 'perhaps left behind',
 )  # fmt: skip
+#: The states that violate nothing.
+HARMLESS = (FINE, NOWHERE, UNUSED)
 
 
 def of_status(status: GroupStatus) -> tuple[Any, ...]:
@@ -89,3 +92,20 @@ def outside(
 def without_group(what: str, state: str, cluster: str = '') -> tuple[Any, ...]:
     """Return the row of a finding that does not concern the members of one group."""
     return cell(what), '', '', cell(cluster), '', state, NO_TIME
+
+
+def unused(statuses: Sequence[GroupStatus]) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each group that is left behind, certainly or perhaps."""
+    for each in statuses:
+        if each.is_orphan or each.made_by == audit.PERHAPS_BY_POLICY:
+            yield without_group(each.group.name, ORPHAN if each.is_orphan else UNUSED)
+
+
+def advice(statuses: Sequence[GroupStatus]) -> str:
+    """Return how to delete the groups that are perhaps left behind; '' if there are none."""
+    return ''.join(
+        f'server group {escaped(each.group.name)} ({each.group.id}): a policy names it and nobody '
+        f'uses it; if you do not need it: openstack server group delete {each.group.id}\n'
+        for each in statuses
+        if each.made_by == audit.PERHAPS_BY_POLICY
+    )

@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 
 from senlin_affinity.cli import base, given, servers_view
-from senlin_affinity.groups import attachment
+from senlin_affinity.groups import attachment, steps
 from senlin_affinity.model import spread
 from senlin_affinity.model.errors import CloudError, Mistakes, PolicyMismatch
-from senlin_affinity.policy import flavor, group_lookup, profile, properties
+from senlin_affinity.policy import flavor, profile, properties
 
 _NOT_ASKED = 'not asked (name a cloud with --os-cloud)'
 
@@ -94,7 +94,10 @@ class ValidatePolicy(base.ShowOne):
             with mistakes.collected():
                 attachment.member_of(wanted, cloud.inventory, cloud.candidates)
             with mistakes.collected():
-                group = group_lookup.find(wanted, hint, cloud.server_groups)
+                groups = cloud.server_groups
+                groups.check(wanted.policy, wanted.rules or {})
+                search = attachment.find(wanted, hint)
+                group = steps.run(search, lambda effect: steps.ask_nova(effect, groups))
         except PolicyMismatch as error:
             mistakes.add(str(error), 'properties.servergroup')
         except CloudError:

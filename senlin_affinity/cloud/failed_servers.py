@@ -41,7 +41,13 @@ from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.policy.group_lookup import is_uuid
-from senlin_affinity.preflight.failed_server import Cause, FailedServer, Failure, Sibling, cause_of
+from senlin_affinity.preflight.failed_server import (
+    Cause,
+    CreationFailure,
+    FailedServer,
+    Sibling,
+    cause_of,
+)
 
 T = TypeVar('T')
 #: The maximum number of servers whose actions a non-admin queries, to find siblings.
@@ -192,7 +198,7 @@ class _Reader:
         why = '' if last['message'] is None else ', and this command explains failed creations only'
         raise InvalidSpec(f'{is_at}; its last action, {last["action"]}, {ended}{why}')
 
-    def _failure(self, actions: Iterable[Mapping[str, Any]]) -> Failure:
+    def _failure(self, actions: Iterable[Mapping[str, Any]]) -> CreationFailure:
         """Return the failure by the fault of the server, or else by the events of its creation."""
         create = next((each for each in actions if each['action'] == 'create'), None)
         events = () if create is None else self._nova.events(self._id, create)
@@ -203,7 +209,7 @@ class _Reader:
         message = fault.get('message') or next(filter(None, details), None)
         cause = Cause.BUILD if builds and message is None else cause_of(message)
         at = fault.get('created') or (create or {}).get('start_time')
-        return Failure(cause, message, at and _floored(at), (*tried,))
+        return CreationFailure(cause, message, at and _floored(at), (*tried,))
 
     def _siblings(self, requests: set[str]) -> tuple[tuple[Sibling, ...], int, bool]:
         """Return the servers of the request, their number, and whether there may be more."""
@@ -263,7 +269,7 @@ class _Reader:
             return Image(identity, properties=properties)
         return Image(identity, properties={**image.properties, **properties}, status=image.status)
 
-    def _zone(self, failure: Failure) -> str | None:
+    def _zone(self, failure: CreationFailure) -> str | None:
         """Return the requested zone, or the default one.
 
         Without the pinned zone, a server that found no host has the requested zone as its own.
@@ -285,7 +291,7 @@ class _Reader:
         )
         return {option: what for option, is_shown, what in parts if not is_shown}
 
-    def _changes(self, failure: Failure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
+    def _changes(self, failure: CreationFailure, siblings: Iterable[Sibling]) -> tuple[str, ...]:
         """Fetch what has changed since the failure: servers that ran, and were deleted."""
         since = failure.at
         if since is None:

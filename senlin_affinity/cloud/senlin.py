@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import OwnerRest
-from senlin_affinity.groups import ownership_records
-from senlin_affinity.groups.ownership_records import CREATING, Record
-from senlin_affinity.groups.registry import FOREIGN, BindingRecord, GroupRegistry, kept_records
+from senlin_affinity.groups.audit import FOREIGN, BindingRecord, GroupUses
 from senlin_affinity.model.errors import BindingError, CloudError, InvalidSpec
 from senlin_affinity.policy import binding, profile, properties
+from senlin_affinity.policy.binding import kept_group
 from senlin_affinity.policy.group_lookup import is_uuid
-from senlin_affinity.policy.properties import TYPE, Properties
+from senlin_affinity.policy.properties import TYPE
 
 PAGE = 1000
 _ATTACH = 'CLUSTER_ATTACH_POLICY'
@@ -45,27 +44,23 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Records:
-    """The records in Senlin's API.
+class Clustering:
+    """What Senlin's API shows: the users of groups, and nodes.
 
-    ``hints`` are the groups that profiles name, by name or id. ``specs`` are those of the policies
-    with ownership records, by policy id, without invalid ones. ``is_complete``: the clusters of all
-    projects that use a group are known.
+    ``is_complete``: the clusters of all projects that use a group are known.
     """
 
-    registry: GroupRegistry
+    uses: GroupUses
     nodes: tuple[Node, ...] = ()
-    hints: frozenset[str] = frozenset()
-    specs: Mapping[str, Properties] = field(default_factory=dict)
     is_complete: bool = False
 
 
-def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False) -> Records:
-    """Fetch the records of one project, or, as an administrator, of all projects (None).
+def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = False) -> Clustering:
+    """Fetch the users of groups of one project, or, as an administrator, of all projects (None).
 
     :param with_foreign_users: also fetch which clusters of other projects use a group, if Senlin
-        permits it. Their names are not returned, and a group name in their records means a group of
-        their own project.
+        permits it. Their names are not returned, and a group name in their profiles means a group
+        of their own project.
     """
     wide = None if with_foreign_users else project
     try:
@@ -78,40 +73,54 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
     policies = {each['id']: each for each in _all(senlin, 'policies', wide)}
     with reading('list the policies of Senlin'):
         kinds = {key: str(each['type']) for key, each in policies.items()}
-        ours = {key for key, kind in kinds.items() if kind.rpartition('-')[0] == TYPE}
-        records = {key: _records(policies[key], project) for key in ours}
-    specs = dict(_specs({key: policies[key] for key in ours if records[key]}))
+    names = {
+        key: name
+        for key, kind in kinds.items()
+        if kind.rpartition('-')[0] == TYPE and (name := _group_name(policies[key]))
+    }
+    is_ours = any(kind.rpartition('-')[0] == TYPE for kind in kinds.values())
     # Fetched before the bindings: an attach that ends in between has stored its binding.
-    attaching = _attaching(senlin) if any(records.values()) else frozenset()
+    attaching = _attaching(senlin) if names else frozenset()
     bound: list[BindingRecord] = []
     with reading('list the clusters of Senlin'):
-        names = {
+        shown = {
             each['id']: str(each['name']) if _is_own(each, project) else FOREIGN
             for each in clusters
         }
-        kept = [one for each in clusters for one in kept_records(each['id'], each.get('data'))]
+        kept = {each['id']: group for each in clusters if (group := kept_group(each.get('data')))}
         for each in clusters:
-            if ours and each.get('policies', True):  # ids of bindings
-                bound.extend(_bindings(senlin, each['id'], names[each['id']], wide))
-    found = GroupRegistry(names, tuple(bound), records, tuple(kept), attaching.__contains__)
-    nodes, hints = tuple(_nodes(senlin, project)), frozenset(_hints(senlin, project, wide))
-    return Records(found, nodes, hints, specs, wide is None)
+            if is_ours and each.get('policies', True):  # ids of bindings
+                bound.extend(_bindings(senlin, each['id'], shown[each['id']], wide))
+    uses = GroupUses(
+        shown,
+        tuple(bound),
+        kept,
+        frozenset(_hints(senlin, project, wide)),
+        frozenset(names[key] for key in names if _is_own(policies[key], project)),
+        frozenset(names[key] for key in attaching & names.keys()),
+    )
+    return Clustering(uses, tuple(_nodes(senlin, project)), wide is None)
+
+
+def has_cluster(senlin: OwnerRest, cluster: str) -> bool:
+    """Check whether a cluster exists, by its id."""
+    try:
+        senlin.get(f'/clusters/{cluster}', f'get cluster {cluster}')
+    except CloudError as error:
+        if error.status != 404:
+            raise
+        return False
+    return True
 
 
 def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
     return project in (None, item.get('project'))
 
 
-def _records(policy: Mapping[str, Any], project: str | None) -> tuple[Record, ...]:
-    """Return the ownership records of a policy; the intents of another project are left out."""
-    found = ownership_records.read(policy.get('data'))
-    return tuple(each for each in found if each.kind != CREATING or _is_own(policy, project))
-
-
-def _specs(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Properties]]:
-    for key, each in policies.items():
-        with contextlib.suppress(InvalidSpec):
-            yield key, properties.load(each.get('spec', {}))
+def _group_name(policy: Mapping[str, Any]) -> str | None:
+    with contextlib.suppress(InvalidSpec):
+        return properties.load(policy.get('spec', {})).server_group_name
+    return None
 
 
 def _bindings(
@@ -140,10 +149,10 @@ def _ids(senlin: OwnerRest, project: str | None) -> set[str]:
 
 
 def _attaching(senlin: OwnerRest) -> frozenset[str]:
-    """Fetch the ids of the clusters to which a policy is being attached, or will be."""
+    """Fetch the ids of the policies that are being attached, or will be."""
     found = _all(senlin, 'actions', None, action=_ATTACH, status=_GOES_ON)
     with reading('list the actions of Senlin'):
-        return frozenset(str(each['target']) for each in found)
+        return frozenset(str((each.get('inputs') or {}).get('policy_id')) for each in found)
 
 
 def _nodes(senlin: OwnerRest, project: str | None) -> Iterator[Node]:

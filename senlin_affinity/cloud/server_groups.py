@@ -51,7 +51,7 @@ class NovaServerGroups:
         return tuple(_parse(body, LIST) for body in self._pages() if body.get('name') == name)
 
     def own(self) -> tuple[ServerGroup, ...]:
-        """Fetch all groups of the project. One request per page."""
+        """See :meth:`ServerGroups.own`."""
         return tuple(_parse(body, LIST) for body in self._pages())
 
     def of_every_project(self) -> tuple[ServerGroup, ...]:

@@ -1,49 +1,63 @@
-"""Validate, attach and detach a policy: find or create a server group, and delete or keep it.
+"""Validate and attach a policy: find or create the server group of a cluster.
 
-Input are the properties and a :class:`ClusterInfo`. All reads through the ports precede the single
-write. The output of an attach is a :class:`Binding`.
+:class:`Attach` is a step (:mod:`~senlin_affinity.groups.steps`): the plugin checks the extra specs
+of the profile's flavor before it. The cluster gets the first of these groups:
 
-An attach first checks the extra specs of the profile's flavor. It then uses the first of these
-groups:
+1. the group that an earlier detach kept; 2. the group in the profile's scheduler hints, which must
+exist: the policy inherits it; 3. the group that the spec names: the policy inherits it, or creates
+it if it does not exist; 4. a group with the cluster's own name, ``senlin-affinity-<cluster id>``,
+which the policy adopts, or creates.
 
-1. the group that an earlier detach kept (``ownership``); 2. the group in the profile's scheduler
-hints, which must exist: the policy inherits it; 3. the group that the spec names: the policy
-inherits it, or creates it if it does not exist; 4. a group with the cluster's own name, which the
-next attach finds even if this one crashes.
+A name that is a UUID is always an id. The policy owns a group if Nova answered the policy's own
+request to create it, or if it bears the cluster's own name. Nobody else may use this name: a policy
+of another cluster does not create a group with it, and inherits one only while its cluster exists.
 
-A name that is a UUID is always an id. The policy owns a group with a user-chosen name only if Nova
-answered the request that created it.
+Units: requests. An attach needs 1 by id, 1 per page and 1 more by name; 3 to create a group (list,
+quota, create); 1 for a kept group. The plugin adds 1 or 2 for the flavor, and 1 for a spec that
+chooses hosts.
 
-Units: requests. An attach needs 1 by id, 1 per page by name, 1 more for a group that another policy
-created; 3 to create a group with the cluster's own name (list, quota, create), 4 with a given name
-(list again); 1 for a kept group; 1 or 2 more for the flavor, and 1 for a spec that chooses hosts. A
-detach needs 2, or none if the group stays.
-
-Raises: PolicyMismatch, QuotaExceeded, InvalidSpec, InvalidExtraSpec, CloudError; each says what was
-tried.
+Raises: PolicyMismatch, QuotaExceeded, InvalidSpec, CloudError; each says what was tried.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from senlin_affinity.groups import creation
-from senlin_affinity.groups.ownership import ClusterInfo, drop_orphans, kept_group
-from senlin_affinity.model.errors import AffinityError, GroupMayExist, InvalidSpec
+from senlin_affinity.groups.detachment import fetch, leave_owned
+from senlin_affinity.groups.steps import (
+    Announce,
+    CheckQuota,
+    CreateGroup,
+    LockGroup,
+    LockName,
+    ReadUse,
+    SearchGroups,
+    Step,
+    Use,
+)
+from senlin_affinity.model.errors import (
+    CloudError,
+    GroupMayExist,
+    InvalidSpec,
+    PolicyMismatch,
+    QuotaExceeded,
+)
 from senlin_affinity.model.member_of import MemberOf
-from senlin_affinity.model.ports import Candidates, Inventory, ServerGroups
-from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.model.ports import Candidates, Inventory
+from senlin_affinity.model.reason import sentence
+from senlin_affinity.model.server_group import NOT_YET, ServerGroup
+from senlin_affinity.model.snapshot import Quota
 from senlin_affinity.model.spread import ZONE
+from senlin_affinity.model.verdict import Outcome
+from senlin_affinity.nova import quotas
 from senlin_affinity.nova.aggregate_names import resolve
-from senlin_affinity.policy import flavor
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.group_lookup import find, mismatch, saying
+from senlin_affinity.policy.group_lookup import is_uuid, mismatch, saying
 from senlin_affinity.policy.properties import Properties
 
 GROUP_NAME_PREFIX = 'senlin-affinity-'
+FAILED = 'Failed in creating servergroup.'
 #: How a cluster got its group; the policy owns a group that it does not inherit.
 CREATED, ADOPTED, INHERITS = 'created', 'takes up again', 'inherits'
 IN_DOUBT = (
@@ -56,15 +70,13 @@ IN_DOUBT = (
 class Attached:
     """The outcome of an attach: the binding to store, and facts for the log and the owner.
 
-    ``flavor_problems`` describes problems of the flavor. ``missing`` is the id of a kept group that
-    no longer exists. ``is_in_doubt``: an attach may have created the inherited group, but its
-    outcome is unknown.
+    ``missing`` is the id of a kept group that no longer exists. ``is_in_doubt``: nobody used the
+    inherited group before, so an attach whose outcome is unknown may have created it.
     """
 
     binding: Binding
     group: ServerGroup
     how: str
-    flavor_problems: str = ''
     missing: str | None = None
     is_in_doubt: bool = False
 
@@ -73,21 +85,12 @@ class Attached:
         rules = ', '.join(f'{key}={value}' for key, value in sorted(self.group.rules.items()))
         kind = f'{self.group.policy} {rules}'.strip()
         message = f'{self.how} server group {self.group.name} ({self.group.id}; {kind})'
-        return '; '.join(filter(None, (message, IN_DOUBT * self.is_in_doubt, self.flavor_problems)))
+        return '; '.join(filter(None, (message, IN_DOUBT * self.is_in_doubt)))
 
     def report(self) -> str:
         """Return a warning for the owner if the group's origin is in doubt; '' otherwise."""
         message = f'server group {self.group.name} ({self.group.id}): {IN_DOUBT}'
         return message * self.is_in_doubt
-
-
-@dataclass(frozen=True)
-class Detached:
-    """The outcome of a detach: a line for the log, and the id of a deleted or a left group."""
-
-    message: str
-    deleted: str | None = None
-    released: str | None = None
 
 
 def validate(properties: Properties, inventory: Inventory) -> None:
@@ -132,157 +135,241 @@ def member_of(properties: Properties, inventory: Inventory, candidates: Candidat
     return found
 
 
-def attach(
-    properties: Properties,
-    cluster: ClusterInfo,
-    groups: ServerGroups,
-    inventory: Inventory,
-    *,
-    prefix: str = GROUP_NAME_PREFIX,
-) -> Attached:
-    """Check the flavor of the cluster, then find its server group or create it."""
-    flavor_problems = flavor.check(properties, cluster.flavor, inventory)
-    kept, missing = kept_group(cluster, properties, groups)
-    if kept is not None:
-        attached = _attached(kept, properties, ADOPTED)
-    else:
-        with cluster.name_lock(properties.server_group_name):
-            attached = _attach(properties, cluster, groups, inventory, f'{prefix}{cluster.id}')
-    return dataclasses.replace(attached, flavor_problems=flavor_problems, missing=missing)
+def check_quota(known: Mapping[str, Quota], name: str, policy: str) -> None:
+    """Raise QuotaExceeded if the project has no room for this new group and a member."""
+    new = ServerGroup(NOT_YET, name, policy)
+    for room in (quotas.room_for_group(known), quotas.room_for_members(known, new, 1)):
+        if room.outcome is Outcome.REJECT:
+            raise QuotaExceeded(
+                f"{FAILED} Server group '{name}' can not be created: "
+                f'{sentence(room, quotas.REASONS)}; {quotas.REASONS[room.code].advice}'
+            )
 
 
-def _attach(
-    properties: Properties, cluster: ClusterInfo, groups: ServerGroups, cloud: Inventory, own: str
-) -> Attached:
-    choose = functools.partial(drop_orphans, cluster=cluster, groups=groups)
-    search = functools.partial(find, properties, cluster.group_hint, groups, choose)
-    found = search()
-    if found is not None and cluster.is_policy_made(found.id):
-        found = _claimed(found, cluster, groups) or search()
-    if found is not None:
-        return _found(found, properties, cluster)
-    if properties.server_group_name:
-        return _created(properties.server_group_name, properties, cluster, groups, cloud)
-    with saying(f"Failed in retrieving servergroup '{own}'."):
-        existing = groups.named(own)
-    for group in existing:
-        is_ours = own in cluster.intents or cluster.is_policy_made(group.id)
-        if mismatch(group, properties, is_ours=True) is None:
-            return _attached(group, properties, ADOPTED if is_ours else INHERITS)
-        with cluster.lock_group(group.id):
-            if is_ours and cluster.may_own(group):  # created for an earlier spec
-                with saying(f"Failed in deleting servergroup '{own}'."):
-                    groups.delete(group.id)
-    return _created(own, properties, cluster, groups, cloud)
+def cluster_of(name: str, prefix: str = GROUP_NAME_PREFIX) -> str | None:
+    """Return the id of the cluster whose own name for a group this is; None for other names."""
+    key = name[len(prefix) :]
+    return key if name.startswith(prefix) and is_uuid(key) else None
 
 
-def _claimed(group: ServerGroup, cluster: ClusterInfo, groups: ServerGroups) -> ServerGroup | None:
-    """Record that the cluster uses the group, so that no other policy deletes it.
+@dataclass(frozen=True)
+class Attach:
+    """Attach a policy to a cluster.
 
-    Return None if another policy has just deleted it.
+    ``kept`` is the id of a group that an earlier detach kept, ``hint`` the group in the profile's
+    scheduler hints. ``project`` and ``user`` are the cluster's; Nova shows those of a group from
+    microversion 2.13.
     """
-    cluster.claim(group.id)
-    with cluster.lock_group(group.id), saying(f"Failed in retrieving servergroup '{group.name}'."):
-        return groups.get(group.id)
 
+    cluster: str
+    wanted: Properties
+    hint: str | None = None
+    kept: str | None = None
+    project: str | None = None
+    user: str | None = None
+    prefix: str = GROUP_NAME_PREFIX
 
-def _found(group: ServerGroup, properties: Properties, cluster: ClusterInfo) -> Attached:
-    """Take the group over if a policy created it and nobody else uses it, else inherit it."""
-    is_made = cluster.is_policy_made(group.id)
-    is_in_doubt = group.name in cluster.intents and not is_made
-    if is_made and cluster.group_hint:  # it stays after a detach, even if a policy created it
-        is_made = False
-    elif is_made and cluster.may_own(group):
-        return _attached(group, properties, ADOPTED)
-    return _attached(group, properties, INHERITS, is_policy_made=is_made, is_in_doubt=is_in_doubt)
+    def step(self) -> Step[Attached]:
+        """Find the cluster's server group, or create it."""
+        attached, missing, name = None, None, self.wanted.server_group_name
+        is_existing = self.hint or (name and is_uuid(name))
+        if not is_existing:  # before the lock of a group, so that no two attaches wait in a circle
+            yield LockName(name or self.own_name)
+        if self.kept is not None:
+            attached, missing = yield from self._kept(self.kept)
+        if attached is None and is_existing:
+            attached = yield from self._named()
+        elif attached is None:
+            attached = yield from self._existing()
+            if attached is None:
+                attached = yield from self._created(name or self.own_name)
+        return replace(attached, missing=missing)
 
+    @property
+    def own_name(self) -> str:
+        """Return the name of a group that belongs to this cluster."""
+        return f'{self.prefix}{self.cluster}'
 
-def detach(
-    binding: Binding | None,
-    cluster: ClusterInfo,
-    groups: Callable[[], ServerGroups],
-    is_kept: Callable[[], bool] = lambda: False,
-    keep: Callable[[str], None] = lambda _group_id: None,
-) -> Detached:
-    """Delete the group if a policy created it and nobody else uses it, or keep it.
+    def _kept(self, group_id: str) -> Step[tuple[Attached | None, str | None]]:
+        """Adopt the kept group; if nobody's servers need it, leave one that does not match.
 
-    :param groups: opens the connection; called only for a group that may have to be deleted.
-    :param is_kept: whether a group that a policy created stays for the next policy of the cluster;
-        ``keep`` then records its id.
-    """
-    if binding is None:
-        return Detached('no server group is bound: nothing to delete')
-    group_id = binding.servergroup_id
-    is_ours = binding.is_ours or (not cluster.group_hint and cluster.is_policy_made(group_id))
-    if not is_ours:
-        return Detached(f'server group {group_id} was inherited: it stays', released=group_id)
-    if is_kept():
-        keep(group_id)
-        message = f'server group {group_id} is kept for the next policy of the cluster'
-        return Detached(message, released=group_id)
-    with cluster.lock_group(group_id):
-        others = sorted(cluster.other_clusters(group_id))
-        if others:
-            cluster.release(group_id)
-            message = f'server group {group_id} stays: cluster {", ".join(others)} uses it'
-            return Detached(message, released=group_id)
-        return _deleted(group_id, cluster, groups)
+        Return the id of a kept group that is gone.
+        """
+        yield LockGroup(group_id)
+        with saying(f"Failed in retrieving servergroup '{group_id}'."):
+            group = yield from fetch(group_id)
+        if group is None:
+            return None, group_id
+        use: Use = yield ReadUse(group_id, group.name)
+        why_not = self._difference(group)
+        if why_not is None:
+            return self._attached(group, INHERITS if use.has_owner else ADOPTED), None
+        if {member.server for member in group.members} & use.own_servers:
+            is_shared = use.users or use.others(group)
+            give_up = f', or give it up with "openstack server group delete {group_id}"'
+            raise PolicyMismatch(
+                f"{why_not} Servers of the cluster are in '{group.name}' ({group_id}), which was "
+                'kept when its policy was detached: attach a policy that matches it'
+                f'{"" if is_shared else give_up}'
+            )
+        if use.has_owner:
+            return None, None
+        left = yield from leave_owned(group_id, use)
+        return None, left.deleted
 
+    def _difference(self, group: ServerGroup) -> str | None:
+        """Return why the kept group differs from the spec or the hint; None if equal."""
+        for name, where in (
+            (self.hint, "the profile's scheduler_hints name"),
+            (self.wanted.server_group_name, 'servergroup.name is'),
+        ):
+            if name and name != group.name and name.lower() != group.id:
+                return f"{where} '{name}', which is another server group than '{group.name}'."
+        return mismatch(group, self.wanted)
 
-def _deleted(group_id: str, cluster: ClusterInfo, groups: Callable[[], ServerGroups]) -> Detached:
-    with saying('Failed in deleting servergroup.'):
-        existing = groups()
-        group = existing.get(group_id)
-    if group is None:
-        return Detached(f'server group {group_id} is gone already', group_id)
-    foreign = cluster.foreign_members(group)
-    if foreign:
-        cluster.release(group_id)
-        return Detached(
-            f'server group {group.name} ({group_id}) stays: '
-            f'server {", ".join(foreign)} of others is a member',
-            released=group_id,
+    def _named(self) -> Step[Attached]:
+        """Return the group of the hint or the id, which must exist, as inherited."""
+        group = yield from find(self.wanted, self.hint, is_locked=True)
+        assert group is not None
+        use: Use = yield ReadUse(group.id, group.name)
+        self._check_name(group.name, use)
+        is_ours = use.is_noted and not use.has_owner and not self.hint
+        return self._attached(group, ADOPTED if is_ours else INHERITS)
+
+    def _existing(self) -> Step[Attached | None]:
+        """Return the existing group of the name; None if the attach has to create one."""
+        name = self.wanted.server_group_name
+        if name and name != self.own_name:
+            group = yield from find(self.wanted, None, is_locked=True)
+            found = [] if group is None else [group]
+        else:
+            with saying(f"Failed in retrieving servergroup '{self.own_name}'."):
+                found = yield SearchGroups(self.own_name)
+            found = [each for each in found if mismatch(each, self.wanted, is_ours=True) is None]
+        for group in found:
+            if not name or name == self.own_name:
+                yield LockGroup(group.id)
+                if (yield from fetch(group.id)) is None:
+                    continue
+            use: Use = yield ReadUse(group.id, group.name)
+            if self._may_adopt(group, use):
+                return self._attached(group, ADOPTED)
+            if name:
+                self._check_name(group.name, use)
+                is_unused = not (group.members or use.users or use.keepers or use.profiles)
+                return self._attached(group, INHERITS, is_in_doubt=is_unused)
+        return None
+
+    def _may_adopt(self, group: ServerGroup, use: Use) -> bool:
+        """Return whether the group is the cluster's own, and no other binding owns it."""
+        is_own = (
+            group.name == self.own_name
+            and group.project_id in (None, self.project)
+            and group.user_id in (None, self.user)
+            and not use.others(group)
         )
-    with saying('Failed in deleting servergroup.'):
-        is_deleted = existing.delete(group_id)
-    done = 'deleted' if is_deleted else 'is gone already'
-    return Detached(f'server group {group.name} ({group_id}) {done}', group_id)
+        return (is_own or use.is_noted) and not use.has_owner
+
+    def _check_name(self, name: str, use: Use | None = None) -> None:
+        """Raise PolicyMismatch for the own name of another cluster that does not exist."""
+        cluster = cluster_of(name, self.prefix)
+        if cluster not in (None, self.cluster) and not (use and use.has_cluster):
+            raise PolicyMismatch(
+                f"the name '{name}' belongs to cluster {cluster}, which does not exist: "
+                'name another server group'
+            )
+
+    def _created(self, name: str) -> Step[Attached]:
+        """Create the group; the policy owns it if Nova answers."""
+        self._check_name(name)
+        wanted = self.wanted
+        with saying(FAILED):
+            yield CheckQuota(name, wanted.policy)
+            if name != self.own_name:
+                yield Announce(name)
+            try:
+                rules = tuple(sorted((wanted.rules or {}).items()))
+                group = yield CreateGroup(name, wanted.policy, rules)
+            except CloudError as error:
+                if not error.is_uncertain:
+                    raise
+                return (yield from self._found_created(name, error))
+        return self._attached(group, CREATED)
+
+    def _found_created(self, name: str, error: CloudError) -> Step[Attached]:
+        """Return the group that Nova may have created although its response was lost."""
+        does = 'takes it up' if name == self.own_name else 'inherits it'
+        try:
+            attached: Attached | None = yield from self._existing()
+        except CloudError as again:
+            raise GroupMayExist(
+                f"{error}; whether server group '{name}' was created is not known ({again}): "
+                f'the next attach {does} if it was',
+                error.status,
+            ) from error
+        if attached is None:  # Nova may still process a request that timed out
+            raise GroupMayExist(
+                f"{error}; if server group '{name}' is created all the same, the next attach "
+                f'{does}',
+                error.status,
+            ) from error
+        return attached
+
+    def _attached(self, group: ServerGroup, how: str, *, is_in_doubt: bool = False) -> Attached:
+        rules, version = dict(group.rules), self.wanted.version
+        binding = Binding(group.id, how == INHERITS, version, group.policy, rules)
+        return Attached(binding, group, how, is_in_doubt=is_in_doubt)
 
 
-def _created(
-    name: str,
-    properties: Properties,
-    cluster: ClusterInfo,
-    groups: ServerGroups,
-    inventory: Inventory,
-) -> Attached:
-    cluster.record_intent(name)
-    try:
-        made = creation.create(name, properties, groups, inventory, cluster.claim)
-    except GroupMayExist:
-        raise
-    except AffinityError:
-        cluster.record_intent(None)
-        raise
-    if made.is_ours:
-        return _attached(made.group, properties, CREATED)
-    return _attached(
-        made.group,
-        properties,
-        INHERITS,
-        is_policy_made=cluster.is_policy_made(made.group.id),
-        is_in_doubt=made.is_in_doubt,
-    )
+def find(
+    wanted: Properties, hint: str | None, *, is_locked: bool = False
+) -> Step[ServerGroup | None]:
+    """Return the existing group that an attach inherits; None if the attach has to create one.
+
+    :param is_locked: lock the group, and fetch it again after that.
+    """
+    name = wanted.server_group_name
+    group: ServerGroup | None = None
+    if hint or name:
+        group = yield from _find(hint or name or '', wanted, is_locked=is_locked)
+    if hint and group is None:
+        raise PolicyMismatch(
+            f"the server group '{hint}' that the profile's scheduler_hints name does not "
+            'exist: create it, or take the hint out of the profile'
+        )
+    if hint and group and name and name != group.name and name.lower() != group.id:
+        raise PolicyMismatch(
+            f"the profile's scheduler_hints name the server group '{hint}', but the policy's "
+            f"servergroup.name is '{name}': take one of them out"
+        )
+    if group is None and name and is_uuid(name):
+        raise PolicyMismatch(
+            f"servergroup.name '{name}' is an id, and no server group has it: "
+            'name an existing group, or write a name for a new one'
+        )
+    return group
 
 
-def _attached(
-    group: ServerGroup,
-    properties: Properties,
-    how: str,
-    *,
-    is_policy_made: bool = False,
-    is_in_doubt: bool = False,
-) -> Attached:
-    rules, version = dict(group.rules), properties.version
-    binding = Binding(group.id, how == INHERITS, version, group.policy, rules, is_policy_made)
-    return Attached(binding, group, how, is_in_doubt=is_in_doubt)
+def _find(name: str, wanted: Properties, *, is_locked: bool) -> Step[ServerGroup | None]:
+    """Return the one group of this name or id; None if there is none.
+
+    Raise PolicyMismatch if there are several, or if the group does not match the spec.
+    """
+    with saying(f"Failed in retrieving servergroup '{name}'."):
+        found: tuple[ServerGroup, ...] = ()
+        if not is_uuid(name):
+            found = yield SearchGroups(name)
+        if len(found) > 1:
+            ids = ', '.join(sorted(group.id for group in found))
+            raise PolicyMismatch(
+                f"{len(found)} server groups are called '{name}' ({ids}): name the one by its id"
+            )
+        group = found[0] if found else None
+        if is_uuid(name) or (group is not None and is_locked):
+            group_id = group.id if group is not None else name.lower()
+            yield LockGroup(group_id)
+            group = yield from fetch(group_id)
+    why_not = None if group is None else mismatch(group, wanted)
+    if why_not is not None:
+        raise PolicyMismatch(why_not)
+    return group

@@ -1,27 +1,76 @@
-"""Report who uses each server group, and which members violate its policy.
+"""Reconcile the groups of Nova with the clusters of Senlin, and find violated policies.
 
-The input is Nova's groups with their members, and the bindings and ownership records of a project
-(``registry``). The output is a status per group, and findings. The module performs no I/O.
+The input is Nova's groups with their members, and what Senlin shows of their users. The output is a
+status per group, and findings. No records are needed: the name of a group tells to which cluster it
+belongs. The module performs no I/O.
 
 Example::
 
-    GroupStatus(group, MADE, ('mycluster',), is_orphan=False)
+    GroupStatus(group, BY_POLICY, ('mycluster',), is_orphan=False)
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from senlin_affinity.groups.registry import GroupRegistry
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
 from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.member_locations import places as places
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
-from senlin_affinity.policy.group_lookup import mismatch
-from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.binding import Binding
 
-#: Who created a group: a policy; probably a policy, according to a record with its name; others.
-BY_POLICY, PERHAPS_BY_POLICY, BY_OTHERS = 'policy', 'policy, by its name', '-'
+#: Who created a group: a policy; perhaps a policy, as one names it and nobody uses it; others.
+BY_POLICY, PERHAPS_BY_POLICY, BY_OTHERS = 'policy', 'perhaps a policy', '-'
+#: Replaces the name of a cluster of another project.
+FOREIGN = 'of another project'
+
+
+@dataclass(frozen=True)
+class BindingRecord:
+    """A binding, with its cluster and its policy."""
+
+    cluster: str
+    cluster_name: str
+    policy: str
+    policy_name: str
+    policy_type: str
+    is_enabled: bool
+    binding: Binding
+
+
+@dataclass(frozen=True)
+class GroupUses:
+    """What Senlin shows of the users of server groups, of one project or of all.
+
+    ``clusters`` maps the ids of all clusters to their names, or to ``FOREIGN`` for a cluster of
+    another project than the reader's. ``kept`` maps clusters to the groups that they keep.
+    ``hints`` are the groups that profiles name, ``named`` those that the specs of policies name,
+    and ``attaching`` those of policies that are being attached: by name or id.
+    """
+
+    clusters: Mapping[str, str]
+    bound: tuple[BindingRecord, ...] = ()
+    kept: Mapping[str, str] = field(default_factory=dict)
+    hints: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    attaching: frozenset[str] = frozenset()
+
+    def users_of(self, group_id: str) -> list[str]:
+        """Return the names of the clusters that use or keep a group."""
+        found = {each.cluster_name for each in self.bound if _has(each, group_id)}
+        found |= {self.clusters[key] for key, group in self.kept.items() if group == group_id}
+        return sorted(found)
+
+    def owners_of(self, group_id: str) -> list[str]:
+        """Return the ids of the clusters that own a group; the invariant is at most one."""
+        bound = {each.cluster for each in self.bound if _has(each, group_id, is_owner=True)}
+        return sorted(bound | {key for key, group in self.kept.items() if group == group_id})
+
+
+def _has(record: BindingRecord, group_id: str, *, is_owner: bool = False) -> bool:
+    held = record.binding
+    return held.servergroup_id == group_id and not (is_owner and held.is_inherited)
 
 
 @dataclass(frozen=True)
@@ -35,40 +84,33 @@ class GroupStatus:
 
 
 def statuses(
-    groups: Sequence[ServerGroup],
-    registry: GroupRegistry,
-    hints: Collection[str] = (),
-    specs: Mapping[str, Properties] | None = None,
+    groups: Sequence[ServerGroup], uses: GroupUses, prefix: str = GROUP_NAME_PREFIX
 ) -> Iterator[GroupStatus]:
     """Yield the status of each group.
 
-    An orphan was created by a policy (perhaps, if only its name says so), has no members, and no
-    cluster and no profile uses it.
-
-    :param hints: names and ids of groups in profiles, whose servers need these groups.
-    :param specs: the properties of policies by id, as far as known. A record of a policy does not
-        refer to a group that the policy would not have created.
+    An orphan is named after a cluster that does not exist, has no members, and nobody uses it: no
+    attach can adopt it any more.
     """
-    users = {group.id: tuple(registry.users_of(group.id)) for group in groups}
-    named = {
-        group.id: group.name
-        for group in groups
-        if not users[group.id] and _is_named(group, registry, specs or {})
-    }
-    names = list(named.values())
     for group in groups:
-        made_by = BY_POLICY if registry.is_policy_made(group.id) else BY_OTHERS
-        if made_by == BY_OTHERS and group.id in named and names.count(group.name) == 1:
+        users, words = tuple(uses.users_of(group.id)), {group.id, group.name}
+        is_used = bool(group.members or users or words & uses.hints)
+        cluster = cluster_of(group.name, prefix)
+        made_by = BY_OTHERS
+        if cluster is not None or uses.owners_of(group.id):
+            made_by = BY_POLICY
+        elif not is_used and words & uses.named:
             made_by = PERHAPS_BY_POLICY
-        is_used = bool(group.members or users[group.id] or {group.id, group.name} & {*hints})
-        yield GroupStatus(group, made_by, users[group.id], made_by != BY_OTHERS and not is_used)
+        is_gone = cluster is not None and cluster not in uses.clusters
+        is_orphan = is_gone and not is_used and not words & uses.attaching
+        yield GroupStatus(group, made_by, users, is_orphan)
 
 
-def _is_named(group: ServerGroup, registry: GroupRegistry, specs: Mapping[str, Properties]) -> bool:
-    return any(
-        policy not in specs or mismatch(group, specs[policy], is_ours=True) is None
-        for policy in registry.policies_intending(group.name)
-    )
+def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator[tuple[str, str]]:
+    """Yield the groups with more than one owner, and a list of the owners' names."""
+    for group in groups:
+        owners = uses.owners_of(group.id)
+        if len(owners) > 1:
+            yield group.name, ', '.join(uses.clusters.get(each, FOREIGN) for each in owners)
 
 
 def up_to(places: Iterable[Place], most: int) -> tuple[Place, ...]:
@@ -103,10 +145,10 @@ def servers_outside(group: ServerGroup, servers: Iterable[str]) -> tuple[str, ..
     return tuple(sorted({*servers} - {member.server for member in group.members}))
 
 
-def conflicting_policies(registry: GroupRegistry) -> Iterator[tuple[str, str]]:
+def conflicting_policies(uses: GroupUses) -> Iterator[tuple[str, str]]:
     """Yield the clusters with enabled policies for different groups, and a list of these."""
-    for cluster, name in sorted(registry.clusters.items(), key=lambda item: (item[1], item[0])):
-        here = [each for each in registry.bound if each.cluster == cluster and each.is_enabled]
+    for cluster, name in sorted(uses.clusters.items(), key=lambda item: (item[1], item[0])):
+        here = [each for each in uses.bound if each.cluster == cluster and each.is_enabled]
         if len({each.binding.servergroup_id for each in here}) > 1:
             words = (
                 f'{each.policy_name} ({each.policy_type}): {each.binding.servergroup_id}'

@@ -125,6 +125,10 @@ class PolicyMismatch(AffinityError):
     """A server group that exists, but differs from the policy's properties or may not be used."""
 
 
+class GroupBusy(AffinityError):
+    """Another action decides about a server group at the moment: wait, and start again."""
+
+
 class QuotaExceeded(AffinityError):
     """A quota that has no free capacity for a server group that is about to be created."""
 

@@ -29,6 +29,9 @@ class ServerGroups(Protocol):
     def named(self, name: str) -> tuple[ServerGroup, ...]:
         """Fetch all groups with this name, in the cloud's order. One request per page."""
 
+    def own(self) -> tuple[ServerGroup, ...]:
+        """Fetch all groups of the project, in the cloud's order. One request per page."""
+
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         """Create a group, and return it as the cloud stores it. One request."""
 

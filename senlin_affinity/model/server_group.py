@@ -93,7 +93,7 @@ class ServerGroup:
     """A server group of Nova, in one form for all microversions.
 
     ``rules`` is empty if the group has none, or if the microversion does not show them.
-    ``project_id`` is the owner's; None if unknown.
+    ``project_id`` and ``user_id`` are the creator's; None if unknown.
     """
 
     id: str
@@ -102,6 +102,7 @@ class ServerGroup:
     rules: Mapping[str, int] = field(default_factory=dict, hash=False)
     members: tuple[Member, ...] = ()
     project_id: str | None = None
+    user_id: str | None = field(default=None, compare=False)
 
     @property
     def max_server_per_host(self) -> int | None:
@@ -167,8 +168,9 @@ class ServerGroup:
         if not isinstance(members, list | tuple):
             raise CloudError(f'server group {name} has members that can not be read: {members!r}')
         members = tuple(_member(member, name) for member in members)
-        project = inner.get('project_id') if isinstance(inner.get('project_id'), str) else None
-        return cls(identity, name, policy, parsed, members, project)
+        creator = (inner.get(key) for key in ('project_id', 'user_id'))
+        project, user = (each if isinstance(each, str) else None for each in creator)
+        return cls(identity, name, policy, parsed, members, project, user)
 
 
 def parse_create(body: Mapping[str, Any]) -> ServerGroup:

@@ -7,9 +7,9 @@ written for spec 1.1)::
                         'data': {'servergroup_id': 'XYZ-ABCD', 'inherited_group': True,
                                  'policy': 'anti-affinity', 'rules': {'max_server_per_host': 3}}}}
 
-A spec 1.1 adds ``made_by_policy: True`` to an inherited group that the policy of another binding
-created. Every version can be read: the manual's number 1.0, Senlin's own '1.0', '1.1', and newer
-ones.
+Release 0.9 added ``made_by_policy: True`` to an inherited group that the policy of another binding
+created; it is read, but no longer written. Every version can be read: the manual's number 1.0,
+Senlin's own '1.0', '1.1', and newer ones.
 
 Raises: BindingError for malformed data of this policy. No data, or data of another policy only, are
 None.
@@ -25,15 +25,17 @@ from senlin_affinity.model.errors import BindingError
 from senlin_affinity.model.snapshot import CloudSnapshot
 
 KEY = 'AffinityPolicy'
+#: The keys in the data of a cluster that keeps a group: ``{'senlin_affinity': {'kept': id}}``.
+CLUSTER_KEY, KEPT = 'senlin_affinity', 'kept'
 
 
 @dataclass(frozen=True)
 class Binding:
     """The server group of a cluster.
 
-    ``is_inherited`` is False for a group that the policy created. ``is_policy_made``: another
-    policy of the project created it. ``policy`` and ``rules`` are the group's; None in bindings of
-    older versions.
+    ``is_inherited`` is False for a group that the policy owns. ``is_policy_made``: release 0.9
+    stored that another policy of the project created it. ``policy`` and ``rules`` are the group's;
+    None in bindings of older versions.
     """
 
     servergroup_id: str
@@ -42,11 +44,6 @@ class Binding:
     policy: str | None = None
     rules: Mapping[str, int] | None = field(default=None, hash=False)
     is_policy_made: bool = False
-
-    @property
-    def is_ours(self) -> bool:
-        """Return whether a policy created the group, which its last cluster then deletes."""
-        return self.is_policy_made or not self.is_inherited
 
 
 def write(binding: Binding) -> dict[str, Any]:
@@ -60,8 +57,6 @@ def write(binding: Binding) -> dict[str, Any]:
     }
     if binding.version != '1.0':
         data |= {'policy': binding.policy, 'rules': dict(binding.rules or {})}
-        if binding.is_policy_made:
-            data['made_by_policy'] = True
     return {KEY: {'version': binding.version, 'data': data}}
 
 
@@ -87,6 +82,13 @@ def read(stored: object) -> Binding | None:
         rules if isinstance(rules, Mapping) else None,
         data.get('made_by_policy') is True,
     )
+
+
+def kept_group(data: object) -> str | None:
+    """Return the id of the kept group in the data of a cluster; None if there is none."""
+    record = data.get(CLUSTER_KEY) if isinstance(data, Mapping) else None
+    group = record.get(KEPT) if isinstance(record, Mapping) else None
+    return group if isinstance(group, str) else None
 
 
 def remembered(snapshot: CloudSnapshot, binding: Binding | None) -> CloudSnapshot:

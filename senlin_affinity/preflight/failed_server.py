@@ -62,7 +62,7 @@ _FILTERED = 'There are not enough hosts available'
 
 
 @dataclass(frozen=True)
-class Failure:
+class CreationFailure:
     """The failure of a creation: Nova's message (None: not shown), its time and the hosts tried."""
 
     cause: Cause
@@ -105,7 +105,7 @@ class FailedServer:
     id: str
     name: str
     status: str
-    failure: Failure
+    failure: CreationFailure
     project_id: str | None = None
     user_id: str | None = None
     flavor: Flavor | None = None

@@ -1,18 +1,18 @@
 """Who made a group, who uses it, and who deletes it, on the engine's own objects and database."""
 
-import sqlite3
+import datetime
 import threading
+import uuid
 
 import pytest
+from oslo_utils import timeutils
 from senlin import objects
-from senlin.db.sqlalchemy import api as database
 from senlin.engine import senlin_lock
 from senlin.policies import base
 
 from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.plugins.senlin import group_registry as registry
 from tests.engine.support import (
-    PROJECT,
     Desk,
     binding,
     done,
@@ -22,7 +22,7 @@ from tests.engine.support import (
     refused,
     spec,
 )
-from tests.support.edge import FORBIDDEN, SERVER_ERROR, Edge
+from tests.support.edge import SERVER_ERROR, Edge
 
 NAMED = plain(servergroup={'name': 'web'})
 OUT = 'CLUSTER_SCALE_OUT'
@@ -53,17 +53,19 @@ class Party:
         cluster.store(self.desk.context)
         return said
 
-    def detach_only(self):
-        """The detach of a policy that is not bound."""
-        return done(self.policy.detach(self.cluster))
-
-    def delete(self):
-        """As the engine deletes a cluster that no policy is attached to."""
-        objects.Cluster.delete(self.desk.context, self.id)
-
     @property
     def notes(self):
         return objects.Policy.get(self.desk.context, self.policy.id).data
+
+    @property
+    def bound(self):
+        row = objects.ClusterPolicy.get(self.desk.context, self.id, self.policy.id)
+        return row.data['AffinityPolicy']['data']
+
+    def note(self, **notes):
+        """What release 0.9 wrote into the data of the policy."""
+        data = {'data': {'senlin_affinity': {self.id: notes}}}
+        objects.Policy.update(self.desk.context, self.policy.id, data)
 
     def grow(self):
         """What the hook writes, of a policy that is loaded as the engine loads it."""
@@ -78,30 +80,34 @@ class Party:
 
 
 @pytest.mark.parametrize('version', ['1.1', '1.0'])
-def test_q3_9_the_last_cluster_that_leaves_a_group_deletes_it(desk, version):
+def test_q3_9_the_last_cluster_that_leaves_a_group_deletes_it(desk, version, option):
     """One creates, another inherits, the first leaves, then the other."""
+    option('serve_version_1_0', version == '1.0')
     first = Party(desk, spec(version, servergroup={'name': 'web'}))
     second = Party(desk, spec(version, servergroup={'name': 'web'}))
     group = first.attach()['servergroup_id']
     inherits = second.attach()
     assert (inherits['servergroup_id'], inherits['inherited_group']) == (group, True)
-    assert ('made_by_policy' in inherits) is (version == '1.1'), 'the shape of document 003'
+    assert 'made_by_policy' not in inherits
     assert first.detach() == f'server group {group} stays: cluster cluster uses it'
+    assert second.bound == {**inherits, 'inherited_group': False}
     assert desk.groups() == [group]
     assert second.detach() == f'server group web ({group}) deleted'
     assert desk.groups() == []
-    assert (first.notes, second.notes) == ({}, {})
 
 
-def test_q3_9_also_where_the_binding_is_of_an_older_release(desk):
-    """It does not say who made the group: the one that leaves notes it."""
-    first, second = Party(desk), Party(desk)
-    group = first.attach()['servergroup_id']
-    desk.bind(second.cluster, second.policy, binding(group))
+def test_q3_9_the_oldest_cluster_inherits_the_ownership(desk):
+    first, *others = parties = [Party(desk) for _ in range(3)]
+    for number, party in enumerate(parties):
+        created = timeutils.utcnow(True) + datetime.timedelta(number)
+        objects.Cluster.update(desk.context, party.id, {'created_at': created})
+    for party in reversed(parties):
+        party.attach()
+    assert [each.bound['inherited_group'] for each in parties] == [True, True, False]
+    parties[2].detach()
+    assert [each.bound['inherited_group'] for each in parties[:2]] == [False, True]
     first.detach()
-    assert first.notes == {'senlin_affinity': {first.id: {'made': [group]}}}
-    second.detach()
-    assert (desk.groups(), first.notes) == ([], {})
+    assert others[0].bound['inherited_group'] is False
 
 
 def test_r3_15_a_group_that_no_policy_made_is_never_deleted(desk):
@@ -115,26 +121,27 @@ def test_r3_15_a_group_that_no_policy_made_is_never_deleted(desk):
 
 
 def test_r3_15_a_group_that_the_profile_names_stays(desk):
-    """The servers of the profile could not be created without it; a next attach owns it again."""
+    """The servers of the profile could not be created without it."""
     first = Party(desk)
     group = first.attach()['servergroup_id']
     hint = {'scheduler_hints': {'group': group}}
     second = Party(desk, plain(), profile=profile(**hint))
     second.attach()
     first.detach()
-    assert second.detach() == f'server group {group} was inherited: it stays'
-    for party in (first, second):
-        Party(desk, plain(), party.policy).detach_only()  # nor is it left behind
-    assert first.attach()['inherited_group'] is False
-    assert first.detach() == f'server group web ({group}) deleted'
+    words = f'server group web ({group}) stays: profile profile names it'
+    assert second.detach() == words
+    assert second.cluster.status_reason == words
+    assert desk.groups() == [group]
 
 
 def test_two_policies_of_one_cluster_that_share_a_group(desk):
-    """Senlin's own 1.0 attaches beside ours; its group is not deleted under it."""
+    """Senlin's own 1.0 attaches beside ours; it would delete the group under others."""
     party = Party(desk)
     group = party.attach()['servergroup_id']
-    desk.bind(party.cluster, desk.policy(spec('1.0')), binding(group))
-    assert party.detach() == f'server group {group} stays: cluster cluster uses it'
+    old = desk.policy(spec('1.0'))
+    desk.bind(party.cluster, old, binding(group))
+    assert party.detach() == f'server group web ({group}) stays: cluster cluster uses it'
+    assert objects.ClusterPolicy.get(desk.context, party.id, old.id).data == binding(group)
     assert desk.groups() == [group]
 
 
@@ -174,21 +181,6 @@ def test_while_another_policy_attaches_to_a_group_of_that_name_it_is_waited_for(
     assert party.attach()['inherited_group'] is False
 
 
-def test_what_lost_a_race_before_its_engine_died_is_no_second_group_of_the_name(desk):
-    """Somebody else's group was first; the one that was about to be given up is deleted."""
-    dead, rival = Party(desk), []
-    desk.edge.before(
-        'POST', '/os-server-groups', lambda: rival.append(desk.edge.nova.add_group('web'))
-    )
-    desk.edge.fail('GET', '/os-server-groups', SERVER_ERROR, times=1, skip=1)
-    done(dead.policy.attach(dead.cluster))  # and the engine dies
-    assert len(desk.groups()) == 2
-    assert dead.attach()['inherited_group'] is True
-    assert desk.groups() == rival
-    dead.detach()
-    assert desk.groups() == rival
-
-
 def test_a_group_that_is_deleted_while_another_cluster_attaches(desk):
     """The attach has found it by then; it waits, looks again, and creates one."""
     first, second = Party(desk), Party(desk)
@@ -199,59 +191,56 @@ def test_a_group_that_is_deleted_while_another_cluster_attaches(desk):
     assert data['inherited_group'] is False
 
 
-def test_a_cluster_that_is_being_attached_uses_the_group_already(desk):
+def test_a_cluster_that_is_being_attached_may_use_the_group(desk, option):
+    """Its binding is stored after the attach: the detach waits for that, and hands over."""
+    option('request_timeout', 0.5)
     first, second = Party(desk), Party(desk)
     group = first.attach()['servergroup_id']
-    action = desk.action(second.cluster, 'CLUSTER_ATTACH_POLICY')
-    assert senlin_lock.cluster_lock_acquire(desk.context, second.id, action.id)
-    done(second.policy.attach(second.cluster))
+    inputs = {'policy_id': second.policy.id}
+    action = desk.action(second.cluster, 'CLUSTER_ATTACH_POLICY', inputs)
+    data = done(second.policy.attach(second.cluster))
+    words = 'a policy that may use it is being attached to cluster cluster: try again'
+    assert words in refused(first.policy.detach(first.cluster))
+    desk.bind(second.cluster, second.policy, data)
+    objects.Action.mark_succeeded(desk.context, action.id, 1.0)
     assert first.detach() == f'server group {group} stays: cluster cluster uses it'
-    assert desk.groups() == [group]
+    assert second.bound['inherited_group'] is False
+
+
+def test_of_the_attach_of_a_dead_engine_nobody_waits(desk):
+    first, second = Party(desk), Party(desk)
+    first.attach()
+    inputs = {'policy_id': second.policy.id}
+    action = desk.action(second.cluster, 'CLUSTER_ATTACH_POLICY', inputs)
+    objects.Action.update(desk.context, action.id, {'owner': str(uuid.uuid4())})
+    first.detach()
+    assert desk.groups() == []
 
 
 # -- row 2: nothing is left behind
 
 
-@pytest.mark.parametrize('wanted', [NAMED, plain()], ids=['named', 'own'])
-def test_the_engine_dies_before_the_binding_and_the_cluster_is_deleted(desk, wanted):
-    """The policy's note outlives the cluster; its next attach cleans up."""
-    dead = Party(desk, wanted)
-    done(dead.policy.attach(dead.cluster))  # and the engine dies
+@pytest.mark.parametrize(('wanted', 'is_ours'), [(NAMED, False), (plain(), True)])
+def test_an_engine_dies_before_the_binding_is_stored(desk, wanted, is_ours, monkeypatch):
+    """The next attach adopts the cluster's own group; it inherits and reports another one."""
+    party = Party(desk, wanted)
+    action = desk.action(party.cluster, 'CLUSTER_ATTACH_POLICY')
+    assert senlin_lock.cluster_lock_acquire(desk.context, party.id, action.id)
+    record_events(monkeypatch)
+    done(party.policy.attach(party.cluster))  # and the engine dies
+    rows = objects.Event.get_all(desk.context, filters={'oid': party.id})
+    told = [each.status_reason for each in rows]
+    assert any("creates server group 'web'" in each for each in told) is not is_ours
     (group,) = desk.groups()
-    assert group in str(dead.notes)
-    dead.delete()
-    other = Party(desk, policy=dead.policy)
-    again = other.attach()
-    assert desk.groups() == [again['servergroup_id']]
-    other.detach()
-    assert (desk.groups(), dead.notes) == ([], {})
-
-
-@pytest.mark.parametrize('is_created', [False, True], ids=['before', 'after'])
-def test_the_database_fails_before_the_group_is_created_and_after(desk, monkeypatch, is_created):
-    """The reason has no statement, and a group whose id cannot be noted is deleted again."""
-
-    def fail():
-        monkeypatch.setattr(database.get_engine().dialect, 'do_commit', failing)
-
-    def failing(_connection):
-        monkeypatch.undo()
-        raise sqlite3.OperationalError('it is gone')
-
-    party = Party(desk)
-    cluster = party.cluster
-    if is_created:
-        desk.edge.before('POST', '/os-server-groups', fail)
-    else:
-        desk.edge.before('GET', '/os-server-groups', fail)
-    why = refused(party.policy.attach(cluster))
-    assert why == "Senlin's database failed (OperationalError): try again"
-    assert desk.groups() == []
-    assert (str(party.notes) != '{}') is is_created
-    party.attach()
-    assert len(desk.groups()) == 1
+    assert party.attach() | {'rules': {}} == {
+        'servergroup_id': group,
+        'inherited_group': not is_ours,
+        'policy': 'anti-affinity',
+        'rules': {},
+    }
+    assert ('stays when the policy is detached' in party.cluster.status_reason) is not is_ours
     party.detach()
-    assert desk.groups() == []
+    assert desk.groups() == [group] * (not is_ours)
 
 
 @pytest.mark.parametrize('wanted', [NAMED, plain()], ids=['named', 'own'])
@@ -278,101 +267,66 @@ def test_a_policy_that_is_deleted_during_its_attach_leaves_no_group(desk, wanted
     assert (deleted, desk.groups()) == ([path], [])
 
 
-def test_the_answer_is_lost_and_the_cluster_is_deleted(desk):
-    """Its own name, that a note holds, tells enough; a detach cleans up, too."""
-    dead = Party(desk, plain())
-    other = Party(desk, policy=dead.policy)
-    other.attach()
-    desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1, is_applied=True)
-    desk.edge.fail('GET', '/os-server-groups', SERVER_ERROR, times=1, skip=2)
-    refused(dead.policy.attach(dead.cluster))
-    assert len(desk.groups()) == 2
-    dead.delete()
-    other.detach()
-    assert (desk.groups(), dead.notes) == ([], {})
+def test_what_follows_an_attach_fails_and_the_group_goes(desk, monkeypatch):
+    def fail(*_arguments):
+        raise AffinityError('no more')
 
-
-def test_a_name_that_the_user_chose_is_not_deleted_by_a_note_of_the_name(desk):
-    dead = Party(desk)
-    desk.edge.fail('POST', '/os-server-groups', SERVER_ERROR, times=1)
-    refused(dead.policy.attach(dead.cluster))
-    dead.delete()
-    group = desk.edge.nova.add_group('web')
-    other = Party(desk, plain(), dead.policy)
-    assert other.attach()['inherited_group'] is True
-    other.detach()
-    assert desk.groups() == [group]
-    assert dead.notes == {'senlin_affinity': {dead.id: {'creating': ['web']}}}
-
-
-def test_a_group_of_a_deleted_cluster_that_others_use_stays(desk):
-    dead = Party(desk, plain())
-    done(dead.policy.attach(dead.cluster))
-    (group,) = desk.groups()
-    server = desk.edge.nova.boot(group)
-    dead.delete()
-    other = Party(desk, policy=dead.policy)
-    other.attach()
-    assert group in desk.groups()
-    desk.edge.nova.groups[0]['members'].remove(server)
-    desk.edge.fail('DELETE', f'/os-server-groups/{group}', FORBIDDEN, times=1)
-    third = Party(desk, policy=dead.policy)
-    third.attach()  # which does not fail with it
-    assert group in desk.groups()
-    third.detach()
-    assert group not in desk.groups()
-
-
-def test_q3_12_a_kept_group_whose_cluster_is_deleted(desk):
-    party = Party(desk, spec(servergroup={'on_detach': 'keep'}))
-    group = party.attach()['servergroup_id']
-    party.detach()
-    assert party.notes == {'senlin_affinity': {party.id: {'kept': [group]}}}
-    Party(desk, policy=party.policy).attach()
-    assert group in desk.groups(), 'its cluster waits for its next policy'
-    party.delete()
-    Party(desk, policy=party.policy).attach()
-    assert group not in desk.groups()
+    monkeypatch.setattr('senlin_affinity.plugins.senlin.preflight.warn_if_limited', fail)
+    assert refused(desk.policy(NAMED).attach(desk.cluster())) == 'no more'
+    assert desk.groups() == []
 
 
 def test_q3_12_a_kept_group_is_another_ones_until_its_cluster_takes_it_up(desk):
-    """Another cluster that shares it does not delete it; the note goes when it is bound again."""
+    """Another cluster that shares it does not delete it."""
     keeps = {'name': 'web', 'on_detach': 'keep'}
     first, second = Party(desk, plain(servergroup=keeps)), Party(desk)
     group = first.attach()['servergroup_id']
     second.attach()
     first.detach()
-    assert second.detach() == f'server group {group} stays: cluster cluster uses it'
+    assert second.detach() == f'server group {group} was inherited: it stays'
     again = Party(desk)
     again.id = first.id
     assert again.attach()['inherited_group'] is False
     assert again.detach() == f'server group web ({group}) deleted'
-    assert (first.notes, second.notes, again.notes) == ({}, {}, {})
 
 
-def test_what_a_binding_says_is_taken_out_of_the_notes_by_the_hook(desk):
-    party = Party(desk)
-    group = party.attach()['servergroup_id']
-    assert party.notes == {'senlin_affinity': {party.id: {'made': [group]}}}
+# -- what release 0.9 wrote, also while its engines still run
+
+
+def test_an_attach_of_0_9_that_died_is_taken_up(desk):
+    party, group = Party(desk), desk.edge.nova.add_group('web')
+    party.note(made=[group], creating=['web'])
+    assert party.attach()['inherited_group'] is False
+    assert party.notes != {}, 'the binding is not stored yet'
     assert party.grow()['status'] == 'NONE'
     assert party.notes == {}
+    party.detach()
+    assert desk.groups() == []
 
 
-def test_two_policies_that_note_at_once(desk):
-    """The one that read before the other wrote reads again."""
-    party, seen = Party(desk), []
+def test_a_cluster_that_0_9_detached_leaves_its_group_to_ours(desk):
+    """It noted the group in its policy, and removed its binding."""
+    old, ours = Party(desk), Party(desk)
+    group = old.attach()['servergroup_id']
+    ours.attach()
+    old.note(made=[group])
+    objects.ClusterPolicy.delete(desk.context, old.id, old.policy.id)
+    assert ours.detach() == f'server group web ({group}) deleted'
+    assert (desk.groups(), old.notes) == ([], {})
 
-    def edit(known):
-        if not seen:
-            registry.group_recorder('b', party.policy.id)('group-b')
-        seen.append(known)
-        return (*known, registry.Record('a', 'made', 'group-a'))
 
-    registry.edit_records(party.policy.id, edit)
-    assert len(seen) == 2
-    assert party.notes == {
-        'senlin_affinity': {'b': {'made': ['group-b']}, 'a': {'made': ['group-a']}}
-    }
+def test_a_cluster_that_0_9_attached_gets_the_ownership(desk):
+    """Its binding says that a policy created the group, and a note of it has the id."""
+    ours, old = Party(desk), Party(desk)
+    group = ours.attach()['servergroup_id']
+    data = binding(group, version='1.1')
+    data['AffinityPolicy']['data']['made_by_policy'] = True
+    desk.bind(old.cluster, old.policy, data)
+    old.note(made=[group])
+    assert ours.detach() == f'server group {group} stays: cluster cluster uses it'
+    assert old.bound['inherited_group'] is False
+    assert old.notes == {}
+    assert old.detach() == f'server group web ({group}) deleted'
 
 
 def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monkeypatch):
@@ -417,12 +371,13 @@ def test_of_two_that_wait_for_a_dead_holder_one_gets_the_lock(desk, option, monk
 @pytest.mark.parametrize(('hint', 'is_kept'), [('id', True), ('name', False)])
 def test_a_profile_of_another_project_refers_to_a_group_by_its_id(desk, hint, is_kept):
     """The same name means a group of that project."""
-    group = desk.edge.nova.add_group('web')
-    named = group if hint == 'id' else f'name of {group}'
-    desk.cluster(profile=profile(scheduler_hints={'group': named}), project='elsewhere')
-    assert (named in registry.hints(PROJECT)) is is_kept
-    desk.cluster(profile=profile(scheduler_hints={'group': named}))
-    assert named in registry.hints(PROJECT)
+    party = Party(desk)
+    group = party.attach()['servergroup_id']
+    named = {'id': group, 'name': 'web'}[hint]
+    made = desk.cluster(profile=profile(scheduler_hints={'group': named}))
+    row = objects.Profile.get(desk.context, made.profile_id)
+    objects.Profile.update(desk.context, row.id, {'project': 'elsewhere'})
+    assert ('profile of another project names it' in party.detach()) is is_kept
 
 
 # -- row 3: nodes that left, and what is told
@@ -461,10 +416,7 @@ def test_q3_9_another_server_is_one(desk, is_of_other_cluster, monkeypatch):
         said, 'CLUSTER_DETACH_POLICY', 'CLUSTER',
     )  # fmt: skip
     assert desk.node_data(node.id) == data
-    assert party.notes == {'senlin_affinity': {party.id: {'made': [group]}}}
-    desk.edge.nova.groups[0]['members'].clear()
-    Party(desk, plain(), party.policy).detach_only()
-    assert desk.groups() == []
+    assert desk.groups() == [group]
 
 
 # -- row 4: two policies; row 7: a group that is gone

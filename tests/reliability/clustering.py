@@ -38,6 +38,10 @@ def answering(stage: Stage) -> Callable[[str, Mapping[str, list[str]]], Reply]:
         if parts[2:] == ['policies']:
             rows = objects.ClusterPolicy.get_all(context, parts[1])
             return _listed('cluster_policies', rows)
+        if parts[1:]:
+            row = objects.Cluster.find(context, parts[1])
+            missing = {'error': {'code': 404, 'message': 'not found'}}
+            return Reply(404, missing) if row is None else Reply(200, {'cluster': {'id': row.id}})
         filters = {key: query[key] for key in ('action', 'status') if key in query}
         rows = _LISTS[parts[0]](context, **({'filters': filters} if filters else {}))
         return _listed(parts[0], rows)
@@ -50,7 +54,7 @@ def _listed(key: str, rows: Any) -> Reply:
 
 
 #: The operator's command.
-COMMAND = ('group', 'delete', '--orphans', '--by-name')
+COMMAND = ('group', 'delete', '--orphans')
 
 
 def orphans(stage: Stage) -> list[str]:

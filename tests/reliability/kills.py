@@ -2,12 +2,12 @@
 
 Data flow: a run that nothing strikes says which steps there are, of Senlin's own as well; then each
 of them is where the process is killed, or where its database fails. What follows is the same action
-again, and a detach; or the deletion of the cluster, and then the clean-up of what is left, by the
-policy's next attach and detach, or by the operator's command. Then nothing of ours may be left.
+again, and a detach; or the deletion of the cluster, and then the operator's command. Then nothing
+of ours may be left, except a group with a name that a user chose.
 
 Shapes: an outcome is ``recovered``; ``left to people`` where a group with a name that a user chose
-is left, and the attach that inherited it reported it, or a note names it, so that the command would
-delete it; or ``stuck`` where an action afterwards fails.
+is left, and the attach that inherited it reported it, or a policy names it; or ``stuck`` where an
+action afterwards fails.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ from tests.reliability.report import Part
 NAME = 'kill points'
 RECOVERED, LEFT, STUCK = 'recovered', 'left to people', 'stuck'
 #: What is done after the death.
-AGAIN, DELETED, ORPHANS = AFTERWARDS = (
-    'again', 'cluster deleted', f'cluster deleted, {" ".join(clustering.COMMAND)}',
-)  # fmt: skip
+AGAIN, ORPHANS = AFTERWARDS = ('again', f'cluster deleted, {" ".join(clustering.COMMAND)}')
 KILLED = tuple(each.name for each in operations.OPERATIONS if each.kind in ('attach', 'detach'))
 _ACTIONS = {'attach': consts.CLUSTER_ATTACH_POLICY, 'detach': consts.CLUSTER_DETACH_POLICY}
 
@@ -136,9 +134,7 @@ def _kill(point: Point) -> Result:
         stuck = [(promises.RECOVERY, why) for why in _FOLLOW[point.afterwards](stage)]
         left = [*promises.groups(stage, may_be_noted=False)]
         is_chosen = 'name' in stage.operation.spec['properties'].get('servergroup', {})
-        notes = stage.notes()
-        is_known = any(repr(group['id']) in notes for group in cloud.nova.groups)
-        is_left = bool(left) and is_chosen and point.afterwards == DELETED and not is_known
+        is_left = bool(left) and is_chosen and point.afterwards == ORPHANS
         broken += [*stuck, *(promises.groups(stage) if is_left else left)]
         is_left |= any(promises.is_reported(stage, group) for group in cloud.nova.groups)
     return Result(point, STUCK if stuck else LEFT if is_left else RECOVERED, tuple(broken))
@@ -153,19 +149,13 @@ def _again(stage: Stage) -> list[str]:
     return _all(stage, todo)
 
 
-def _delete(stage: Stage) -> list[str]:
-    """The cluster is deleted, and the policy cleans up what is left."""
-    lost = _all(stage, [consts.CLUSTER_DELETE])
-    return lost + stage.clean_up()
-
-
 def _command(stage: Stage) -> list[str]:
     """The cluster is deleted, and the operator's command cleans up what is left."""
     lost = _all(stage, [consts.CLUSTER_DELETE])
     return lost + clustering.orphans(stage)
 
 
-_FOLLOW = {AGAIN: _again, DELETED: _delete, ORPHANS: _command}
+_FOLLOW = {AGAIN: _again, ORPHANS: _command}
 
 
 def _all(stage: Stage, names: list[str]) -> list[str]:

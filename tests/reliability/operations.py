@@ -17,7 +17,7 @@ from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 
 from senlin_affinity.cloud import service_user
-from senlin_affinity.groups import ownership
+from senlin_affinity.groups import detachment
 from senlin_affinity.plugins.senlin import clients
 from senlin_affinity.plugins.senlin.policy import AffinityPolicy
 from tests.engine.support import (
@@ -194,14 +194,8 @@ class Stage:
 
     def forget_to_keep(self) -> None:
         """From now on a detach deletes the group: the cluster says so."""
-        values = {'metadata': {ownership.KEY: 'delete'}}
+        values = {'metadata': {detachment.KEY: 'delete'}}
         objects.Cluster.update(self.desk.context, self.cluster, values)
-
-    def clean_up(self) -> list[str]:
-        """What an operator does for a policy whose cluster is gone; what failed."""
-        self.cluster = self.desk.cluster(profile=profile()).id
-        self.forget_to_keep()
-        return [why for why in (self.attach(), self.detach()) if why is not None]
 
     def is_attached(self) -> bool:
         """Whether there is a binding."""
@@ -209,11 +203,12 @@ class Stage:
         return bool(list(rows))
 
     def notes(self) -> str:
-        """All that Senlin keeps for the policy: bindings, clusters' and policies' data."""
+        """What names a group in Senlin: bindings, clusters' data, and the specs of policies."""
         texts = []
         with database.session_for_read() as session:
-            for model in (models.ClusterPolicies, models.Cluster, models.Policy):
+            for model in (models.ClusterPolicies, models.Cluster):
                 texts += [repr(row.data) for row in session.query(model)]
+            texts += [repr(row.spec) for row in session.query(models.Policy)]
         return '\n'.join(texts)
 
 

@@ -76,12 +76,14 @@ def listening() -> Iterator[Ears]:
 def groups(stage: Stage, *, may_be_noted: bool = True) -> Iterator[Broken]:
     """Yield each group of ours that nothing names, and each foreign group that was deleted.
 
-    A group that an attach reported to its owner may stay.
+    The name of a cluster's own group tells whose it is. A group that an attach reported to its
+    owner may stay.
     """
     known = stage.notes() if may_be_noted else ''
     foreign = stage.foreign | stage.cloud.taken
     for group in stage.cloud.nova.groups:
-        is_named = repr(group['id']) in known or repr(group['name']) in known
+        is_own = may_be_noted and group['name'].startswith(attachment.GROUP_NAME_PREFIX)
+        is_named = is_own or repr(group['id']) in known or repr(group['name']) in known
         if group['id'] not in foreign and not is_named and not is_reported(stage, group):
             yield LEAK, f'{group["name"]} ({group["id"]})'
     there = {group['id'] for group in stage.cloud.nova.groups}

@@ -8,8 +8,8 @@ orphans while the workers run, and in some a user deletes a policy while it is b
 both halves the promises are counted.
 
 Units: a round is a case; an outcome is ``kept apart``, ``refused``, where an action was, or ``left
-to servers of others``, where the operator's command had to delete the group. An attach waits for
-the others, and is not refused.
+to servers of others``, where the group stays, and the owner of the cluster reads it. An
+attach waits for the others, and is not refused.
 """
 
 from __future__ import annotations
@@ -200,8 +200,7 @@ class Round:
     def all_gone(self) -> Iterator[Broken]:
         """Nothing is bound any more, and nothing of ours is left.
 
-        A cluster that left before the others may have had servers in the group, which then stays;
-        the operator's command takes it when they are gone.
+        A cluster that left before the others may have had servers in the group, which then stays.
         """
         for cluster in self.policies:
             if self._group(cluster) is not None:
@@ -209,10 +208,8 @@ class Round:
         self.is_left = any(map(self._is_left_to_others, self.policies)) and bool(
             [*promises.groups(self.stage, may_be_noted=False)]
         )
-        if self.is_left:
-            yield from promises.groups(self.stage)
-            yield from ((promises.RECOVERY, why) for why in clustering.orphans(self.stage))
-        yield from promises.groups(self.stage, may_be_noted=False)
+        if not self.is_left:
+            yield from promises.groups(self.stage, may_be_noted=False)
 
     def _is_left_to_others(self, cluster: str) -> bool:
         row = objects.Cluster.get(self.stage.desk.context, cluster)

@@ -14,4 +14,4 @@ def test_an_engine_that_dies_leaves_nothing_that_cannot_be_undone():
 
 
 def test_the_clean_up_is_called_by_its_command():
-    assert kills.ORPHANS == 'cluster deleted, group delete --orphans --by-name'
+    assert kills.ORPHANS == 'cluster deleted, group delete --orphans'

@@ -13,7 +13,7 @@ def test_clusters_that_share_a_group():
 
 
 @pytest.mark.long
-def test_a_group_that_is_left_to_servers_of_others_goes_by_the_command():
+def test_a_group_that_is_left_to_servers_of_others():
     """The last cluster that leaves does so before the servers of the others are gone."""
     part = races.run(1, 1, first=80)
     assert part.broken == ()

@@ -21,12 +21,14 @@ class Fault:
     """The failure of the request with this number, from 0.
 
     ``is_done``: the request was carried out, and only the response was lost. ``is_uncertain``: the
-    caller cannot know.
+    caller cannot know. ``is_ignored``: the request was not carried out, and the response says that
+    there is no such group.
     """
 
     request: int
     is_done: bool = False
     is_uncertain: bool = False
+    is_ignored: bool = False
     status: int | None = None
     words: str = 'the cloud is on fire'
 
@@ -59,6 +61,9 @@ class FakeCloud:
 
     def named(self, name: str) -> tuple[ServerGroup, ...]:
         return self._send('named', lambda: tuple(g for g in self.groups if g.name == name))
+
+    def own(self) -> tuple[ServerGroup, ...]:
+        return self._send('own', lambda: tuple(self.groups))
 
     def create(self, name: str, policy: str, rules: Mapping[str, int]) -> ServerGroup:
         def do() -> ServerGroup:
@@ -111,6 +116,8 @@ class FakeCloud:
         self.requests.append(what)
         for fault in self.faults:
             if fault.request == number:
+                if fault.is_ignored:
+                    return None
                 if fault.is_done:
                     do()
                 raise CloudError(
@@ -125,7 +132,8 @@ def group_of(row: Mapping) -> ServerGroup:
     """Return the group of a row; by default "web" with anti-affinity, without members."""
     members = tuple(Member(server) for server in row.get('members', ()))
     name, policy = row.get('name', 'web'), row.get('policy', 'anti-affinity')
-    return ServerGroup(row['id'], name, policy, row.get('rules', {}), members)
+    creator = row.get('project'), row.get('user')
+    return ServerGroup(row['id'], name, policy, row.get('rules', {}), members, *creator)
 
 
 def cloud_of(row: Mapping) -> FakeCloud:

@@ -181,6 +181,8 @@ class FakeNova:
         self.longest_page = longest_page
         self.newest = newest
         self.quota = quota
+        #: Whether groups show the creator of the record, and not the one who asks.
+        self.is_recorded = False
         self.hosts = tuple(hosts)
         self.flavors = list(flavors)
         self.aggregates = list(aggregates)
@@ -304,7 +306,10 @@ class FakeNova:
             return self._recorded('create over quota', request.microversion)
         if inner.get('rules') and policy != 'anti-affinity':
             return self._recorded('create soft with rules', request.microversion)
-        group_id = self.add_group(inner['name'], policy, rules=dict(inner.get('rules', {})))
+        creator = {'project_id': f'{request.user}-project', 'user_id': f'{request.user}-id'}
+        creator = {} if self.is_recorded else creator
+        rules = dict(inner.get('rules', {}))
+        group_id = self.add_group(inner['name'], policy, rules=rules, **creator)
         return Reply(200, {'server_group': self._shown(group_id, request.microversion)})
 
     def _list(self, request: _FakeRequest) -> Reply:

@@ -22,13 +22,13 @@ from senlin.engine import event
 from senlin.objects import action as action_object
 from senlin.objects import cluster_policy as binding_object
 
-from senlin_affinity.groups import ownership
-from senlin_affinity.groups.ownership_records import read
+from senlin_affinity.groups import steps
+from senlin_affinity.groups.detachment import CheckBound
 from senlin_affinity.model.errors import BindingError
 from senlin_affinity.model.server_group import ServerGroup
 from senlin_affinity.model.terminal_text import escaped
 from senlin_affinity.plugins import plain_log
-from senlin_affinity.plugins.senlin import engine
+from senlin_affinity.plugins.senlin import engine, notes_0_9
 from senlin_affinity.plugins.senlin import group_registry as registry
 from senlin_affinity.policy import binding, group_lookup, profile
 from senlin_affinity.policy.binding import Binding
@@ -51,14 +51,18 @@ def refusal(
 
     :param groups: makes the owner's :class:`~senlin_affinity.model.ports.ServerGroups`.
     """
-    if any(note.cluster == cluster for note in read(policy.data)):
-        registry.prune_records(entity.project, policy.id)  # the binding replaces the record
+    if cluster in str(policy.data):
+        notes_0_9.delete(cluster=cluster)  # the binding replaces what release 0.9 noted
     group_id = bound.servergroup_id
     why_not = _conflicting_binding(cluster, policy.id, group_id)
     if why_not is not None:
         return Refusal(why_not)
     try:
-        missing = ownership.missing(group_id, _groups(group_id, view, groups))
+        known = view.snapshot.server_groups if isinstance(view, CloudView) else None
+        if known is not None and any(group.id == group_id for group in known):
+            return None
+        check = CheckBound(group_id).step()
+        missing = steps.run(check, lambda effect: steps.ask_nova(effect, groups()))
     except Exception as error:
         line = 'affinity policy %s: whether server group %s is there is not known: %s'
         why, is_mistake = registry.in_words(error), registry.is_mistake(error)

@@ -11,26 +11,25 @@ details.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from oslo_config import cfg
 from senlin.common import consts, scaleutils
 from senlin.common.context import get_admin_context
 from senlin.db.sqlalchemy import api as database
 from senlin.objects import action as action_object
-from senlin.objects import cluster as cluster_object
 from senlin.objects import cluster_policy as binding_object
 from senlin.objects import node as node_object
 from senlin.objects import profile as profile_object
 from sqlalchemy import Text, column, select, table
 
-from senlin_affinity.groups import ownership, ownership_records
-from senlin_affinity.groups.ownership_records import KEPT
-from senlin_affinity.groups.registry import kept_group_id
+from senlin_affinity.groups.steps import Use
 from senlin_affinity.model.errors import InvalidSpec
 from senlin_affinity.model.numbers import whole
 from senlin_affinity.plugins import plain_log
 from senlin_affinity.plugins.senlin import group_registry as registry
+from senlin_affinity.plugins.senlin import notes_0_9
 from senlin_affinity.policy import binding, placement, profile
 
 LOG = plain_log.get('senlin_affinity.plugins.senlin_engine')
@@ -51,48 +50,22 @@ def read_binding(cluster_id: str, policy_id: str) -> binding.Binding | None:
     return None if stored is None else binding.read(stored.data)
 
 
-def delete_records(cluster: Any) -> None:
-    """Remove the ownership records from the cluster's data, once the binding is stored."""
+def forget_kept_group(cluster: Any) -> None:
+    """Remove the record of a kept group from the cluster's data; the engine stores them."""
     cluster.data = {
-        key: value for key, value in (cluster.data or {}).items() if key != ownership_records.KEY
+        key: each for key, each in (cluster.data or {}).items() if key != binding.CLUSTER_KEY
     }
 
 
-def info_of(
-    cluster: Any, policy: str, hint: str | None = None, flavor: str | None = None
-) -> ownership.ClusterInfo:
-    """Return the facts and functions about a cluster that an attach or detach needs.
+def read_use(cluster: Any, policy: str, group_id: str, name: str | None) -> Use:
+    """Read the users of a group, and the servers of the cluster.
 
-    A node without a server has the member None, which is in no group.
+    Nodes that were placed into the group and are in no cluster any more count as the cluster's.
     """
-    return ownership.ClusterInfo(
-        cluster.id,
-        hint,
-        registry.read(cluster.project).intents(cluster.id),
-        registry.intent_recorder(cluster.id, policy),
-        lambda group_id: registry.read(cluster.project).users_of(group_id, cluster.id, policy),
-        flavor,
-        kept_group_id(cluster.data),
-        [node.physical_id for node in cluster.nodes],
-        lambda group_id: [node.physical_id for node in nodes_in(cluster, group_id, is_left=True)],
-        lambda group_id: registry.read(cluster.project).is_policy_made(group_id),
-        registry.group_recorder(cluster.id, policy),
-        registry.releaser(cluster, policy),
-        lambda group_id: registry.lock_group(cluster.id, group_id),
-        lambda name: registry.lock_name(cluster, name),
-        lambda: registry.hints(cluster.project),
-    )
-
-
-def group_keeper(cluster: Any, policy: str) -> Callable[[str], None]:
-    """Return a function that records a group retained for the cluster's next policy."""
-
-    def keep(group_id: str) -> None:
-        registry.group_recorder(cluster.id, policy, KEPT)(group_id)
-        cluster.data = {**(cluster.data or {}), ownership_records.KEY: {KEPT: group_id}}
-        cluster_object.Cluster.update(get_admin_context(), cluster.id, {'data': cluster.data})
-
-    return keep
+    prefix = cfg.CONF.affinity.group_name_prefix
+    use = registry.read_use(cluster, policy, group_id, name, prefix)
+    nodes = (*cluster.nodes, *nodes_in(cluster, group_id, is_left=True))
+    return replace(use, own_servers=frozenset(each.physical_id for each in nodes))
 
 
 def warn_nodes_outside_group(policy: str, cluster_id: str, group_id: str) -> None:
@@ -138,14 +111,14 @@ def _say_once(policy: str, cluster_id: str, number: int, group_id: str) -> None:
 
 
 def forget_group(cluster: Any, group_id: str | None) -> None:
-    """Remove a deleted group (None: nothing to do) from the records and from the nodes' data.
+    """Remove a deleted group (None: nothing to do) from the nodes' data, and notes of it.
 
     Otherwise a later RECREATE of a node that was placed into it would delete its server and fail to
     boot another. This includes nodes that have left the cluster.
     """
     if group_id is None:
         return
-    registry.delete_records(cluster.project, lambda record: record.group == group_id)
+    notes_0_9.delete(group_id=group_id)
     loaded = {node.id: node for node in getattr(cluster, 'nodes', ())}
     for row in nodes_in(cluster, group_id):
         rest = {key: value for key, value in _placement(row).items() if key != 'servergroup'}

@@ -1,52 +1,52 @@
-"""Store which cluster uses which server group, and which policy created it, in Senlin's database.
-
-Bindings and ownership records are read from all rows. A record is written into the ``data`` of its
-own policy only. A row is written only if it is unchanged since it was read; otherwise it is read
-and edited again.
+"""Read who uses a server group from Senlin's database, leave a group, and lock it.
 
 Source: Senlin 16.0.0, ``db/sqlalchemy``. Its table of cluster locks accepts any id: the lock of a
 group has the group's id and belongs to the action that holds the cluster, so that Senlin releases
-it with the locks of a dead engine.
+it with the locks of a dead engine. Senlin stores the binding after an attach: until then, the
+running action shows that its policy may use the group.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from oslo_config import cfg
 from oslo_db.exception import DBDuplicateEntry, DBError
 from oslo_serialization import jsonutils
-from senlin.common import consts
+from senlin.common import consts, utils
 from senlin.common.context import get_admin_context
 from senlin.db.sqlalchemy import api as database
 from senlin.db.sqlalchemy import models
 from senlin.objects import action as action_object
 from senlin.objects import cluster_lock
-from senlin.objects import cluster_policy as binding_object
 from sqlalchemy import Text, column, select, table, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from senlin_affinity.groups import ownership_records, registry
-from senlin_affinity.groups.ownership_records import CREATING, MADE, Record
-from senlin_affinity.groups.registry import FOREIGN, BindingRecord, GroupRegistry
+from senlin_affinity.groups.attachment import cluster_of
+from senlin_affinity.groups.audit import FOREIGN
+from senlin_affinity.groups.steps import GroupUser, Leave, Use
 from senlin_affinity.model import errors
 from senlin_affinity.model.errors import AffinityError, BindingError, InvalidSpec
-from senlin_affinity.policy import binding, profile
-from senlin_affinity.policy.group_lookup import is_uuid
+from senlin_affinity.plugins.senlin import notes_0_9
+from senlin_affinity.policy import binding, profile, properties
+from senlin_affinity.policy.binding import CLUSTER_KEY, KEPT, kept_group
 
-#: The policies, with their data as stored, and the locks of clusters.
-_POLICIES = table('policy', column('id'), column('project'), column('data', Text))
+#: The locks of clusters and the actions, as stored.
 _LOCKS = table('cluster_lock', column('cluster_id'), column('action_ids', Text))
-_TRIES = 20
+_ACTIONS = table(
+    'action',
+    *map(column, ('target', 'action', 'status', 'owner')),
+    column('inputs', Text),
+)
 #: The pause between two attempts to acquire a lock, in seconds.
-_PAUSE = 0.2
+PAUSE = 0.2
 _WHOLE = -1  # Senlin's scope of an exclusive lock
-#: The reason why no record is stored.
+#: Why an attach fails whose policy no longer exists.
 DELETED = 'the policy was deleted meanwhile'
 _OVER = (consts.ACTION_SUCCEEDED, consts.ACTION_FAILED, consts.ACTION_CANCELLED)
 
@@ -73,167 +73,127 @@ def cause(error: Exception) -> str:
     return next(iter(str(error).splitlines()), '')
 
 
-def read(project: str) -> GroupRegistry:
-    """Read the bindings and the ownership records of all projects: any cluster may use a group.
+def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix: str) -> Use:
+    """Read the users of a group in all projects, except this cluster with this policy.
 
-    A cluster of another project has no name here.
+    A name in a profile or a policy of another project means a group of that project.
     """
     with database.session_for_read() as session:
-        clusters: dict[str, str] = {}
-        kept: list[Record] = []
-        for each in session.query(models.Cluster):
-            clusters[each.id] = each.name if each.project == project else FOREIGN
-            kept.extend(registry.kept_records(each.id, each.data))
-        rows = (
-            session.query(models.ClusterPolicies, models.Policy)
-            .join(models.Policy, models.Policy.id == models.ClusterPolicies.policy_id)
-            .join(models.Cluster, models.Cluster.id == models.ClusterPolicies.cluster_id)
+        by_age = sorted(session.query(models.Cluster), key=lambda it: (str(it.created_at), it.id))
+        clusters = {each.id: each for each in by_age}
+        policies = {each.id: each for each in session.query(models.Policy)}
+        profiles = {each.id: each for each in session.query(models.Profile)}
+
+        def shown(owned: Any) -> str:
+            return str(owned.name) if owned.project == cluster.project else FOREIGN
+
+        def refers(owned: Any, word: str | None) -> bool:
+            by_name = name is not None and owned.project == cluster.project and word == name
+            return word is not None and (by_name or word.lower() == group_id)
+
+        def is_attaching(action: Any) -> bool:
+            target = clusters.get(action.target)
+            wanted = policies.get(jsonutils.loads(action.inputs or '{}').get('policy_id'))
+            if target is None or target.id == cluster.id or wanted is None or _is_dead(action):
+                return False
+            hint = _hint(profiles.get(target.profile_id))
+            return (
+                refers(target, _name(wanted))
+                or refers(target, hint)
+                or kept_group(target.data) == group_id
+            )
+
+        users = []
+        for row, bound in _bindings(session, clusters):
+            key = (row.cluster_id, row.policy_id)
+            if bound.servergroup_id == group_id and key != (cluster.id, policy):
+                may_own = _is_served(policies.get(row.policy_id))
+                names = (key[0], shown(clusters[key[0]]), key[1])
+                users.append(GroupUser(*names, is_owner=not bound.is_inherited, may_own=may_own))
+        keepers = [each for each in clusters.values() if kept_group(each.data) == group_id]
+        hinting = [each for each in profiles.values() if refers(each, _hint(each))]
+        is_attach = _ACTIONS.c.action == consts.CLUSTER_ATTACH_POLICY
+        is_running = _ACTIONS.c.status == consts.ACTION_RUNNING
+        rows = session.execute(select(_ACTIONS).where(is_attach, is_running)).all()
+        running = list(filter(is_attaching, rows))
+        named_after = cluster_of(name or '', prefix)
+        return Use(
+            tuple(users),
+            tuple(shown(each) for each in keepers if each.id != cluster.id),
+            tuple(map(shown, hinting)),
+            tuple(sorted({shown(clusters[each.target]) for each in running})),
+            is_noted=any(notes_0_9.names(each.data, group_id) for each in policies.values()),
+            has_cluster=named_after is None or named_after in clusters,
         )
-        bound = []
-        for row, policy in rows:
-            with contextlib.suppress(BindingError):  # the binding has no group
-                if (held := binding.read(row.data)) is not None:
-                    name = clusters.get(row.cluster_id, FOREIGN)
-                    names = (name, row.policy_id, policy.name, policy.type)
-                    bound.append(BindingRecord(row.cluster_id, *names, bool(row.enabled), held))
-        has_records = _POLICIES.c.data.contains(ownership_records.KEY)
-        rows = session.execute(select(_POLICIES).where(has_records))
-        found = {row.id: ownership_records.read(jsonutils.loads(row.data)) for row in rows}
-        return GroupRegistry(clusters, tuple(bound), found, tuple(kept), _is_attaching)
 
 
-def hints(project: str) -> set[str]:
-    """Return the groups that the profiles of clusters refer to, by name or id.
+def _bindings(session: Any, clusters: Mapping[str, Any]) -> Iterator[tuple[Any, binding.Binding]]:
+    """Yield the bindings that have a group, in the order of the clusters."""
+    order = {key: number for number, key in enumerate(clusters)}
+    rows = [each for each in session.query(models.ClusterPolicies) if each.cluster_id in order]
+    for row in sorted(rows, key=lambda row: (order[row.cluster_id], row.id)):
+        with contextlib.suppress(BindingError):
+            if (held := binding.read(row.data)) is not None:
+                yield row, held
 
-    A name in a profile of another project means a group of that project, and is left out.
+
+def _is_served(policy: Any) -> bool:
+    """Check whether our class, and not Senlin's own, serves the policy."""
+    is_old = policy is None or policy.type == f'{properties.TYPE}-1.0'
+    return not is_old or bool(cfg.CONF.affinity.serve_version_1_0)
+
+
+def _is_dead(action: Any) -> bool:
+    """Check whether the engine of a running action is dead, as Senlin's locks do."""
+    owner = action.owner
+    return owner is not None and bool(utils.is_service_dead(get_admin_context(), owner))
+
+
+def _hint(row: Any) -> str | None:
+    with contextlib.suppress(InvalidSpec):
+        return None if row is None else profile.group_hint(row.spec)
+    return None
+
+
+def _name(policy: Any) -> str | None:
+    """Return the name in the spec of an affinity policy; None for another one."""
+    with contextlib.suppress(InvalidSpec):
+        return properties.load(policy.spec).server_group_name
+    return None
+
+
+def leave(cluster: Any, policy: str, effect: Leave) -> None:
+    """Delete the binding, so that nobody counts it before the engine deletes it.
+
+    In the same transaction, make the heir the owner, or record that the cluster keeps the group.
     """
-    found = set()
-    with database.session_for_read() as session:
-        here = models.Cluster.profile_id == models.Profile.id
-        query = session.query(models.Profile, models.Cluster.project).join(models.Cluster, here)
-        for each, owner in query:
-            with contextlib.suppress(InvalidSpec):
-                hint = profile.group_hint(each.spec) or ''
-                if owner == project or is_uuid(hint):
-                    found.add(hint)
-    return found
-
-
-def edit_records(policy: str, edit: Callable[[tuple[Record, ...]], Iterable[Record]]) -> None:
-    """Edit the ownership records of a policy; write nothing if they do not change.
-
-    Raise AffinityError if the policy does not exist any more and its records change.
-    """
-    here = _POLICIES.c.id == policy
-    for _ in range(_TRIES):
-        with database.session_for_write() as session:
-            row = session.execute(select(_POLICIES.c.data).where(here)).first()
-            data = None if row is None else jsonutils.loads(row.data or 'null')
-            known = ownership_records.read(data)
-            wanted = tuple(dict.fromkeys(edit(known)))
-            if wanted == known:
-                return
-            if row is None:
-                raise AffinityError(DELETED)
-            is_as_read = _POLICIES.c.data == row.data  # also matches NULL
-            text = jsonutils.dumps(ownership_records.write(data, wanted))
-            done = session.execute(update(_POLICIES).where(here, is_as_read).values(data=text))
-        if done.rowcount:
-            return
-    raise AffinityError('what the policy notes of server groups could not be stored')
+    with database.session_for_write() as session:
+        bindings = session.query(models.ClusterPolicies)
+        if effect.heir is not None:
+            heir = effect.heir
+            row = bindings.filter_by(cluster_id=heir.cluster, policy_id=heir.policy).first()
+            held = None if row is None else binding.read(row.data)
+            if row is None or held is None or held.servergroup_id != effect.group_id:
+                raise AffinityError(f'cluster {heir.cluster_name} left the group: try again')
+            row.data = binding.write(replace(held, is_inherited=False))
+        if effect.is_kept:
+            cluster.data = {**(cluster.data or {}), CLUSTER_KEY: {KEPT: effect.group_id}}
+            session.query(models.Cluster).get(cluster.id).data = cluster.data
+        bindings.filter_by(cluster_id=cluster.id, policy_id=policy).delete()
+    if effect.heir is not None:
+        notes_0_9.delete(group_id=effect.group_id)
 
 
 def is_deleted(policy: str) -> bool:
     """Check whether the policy does not exist any more."""
     with database.session_for_read() as session:
-        return (
-            session.execute(select(_POLICIES.c.id).where(_POLICIES.c.id == policy)).first() is None
-        )
-
-
-def intent_recorder(cluster: str, policy: str) -> Callable[[str | None], None]:
-    """Return a function that records a name before Nova creates the group; None removes it."""
-
-    def record(name: str | None) -> None:
-        def edit(known: tuple[Record, ...]) -> Iterator[Record]:
-            yield from (each for each in known if (each.cluster, each.kind) != (cluster, CREATING))
-            if name is not None:
-                yield Record(cluster, CREATING, name)
-
-        edit_records(policy, edit)
-
-    return record
-
-
-def group_recorder(cluster: str, policy: str, kind: str = MADE) -> Callable[[str], None]:
-    """Return a function that records the id of a created group, in place of its name."""
-
-    def remember(group_id: str) -> None:
-        def edit(records: tuple[Record, ...]) -> Iterator[Record]:
-            for record in records:
-                is_replaced = record.kind == CREATING or record.group == group_id
-                if record.cluster != cluster or not is_replaced:
-                    yield record
-            yield Record(cluster, kind, group_id)
-
-        edit_records(policy, edit)
-
-    return remember
-
-
-def releaser(cluster: Any, policy: str) -> Callable[[str], None]:
-    """Return a function that removes a cluster from the users of a group that stays.
-
-    It deletes the binding, so that other engines do not see it before the engine deletes it. It
-    also records the group, unless another binding owns it.
-    """
-
-    def leave(group_id: str) -> None:
-        is_bound = read(cluster.project).has_binding(group_id, (cluster.id, policy))
-        if not is_bound:
-            group_recorder(cluster.id, policy)(group_id)
-        delete_records(
-            cluster.project,
-            lambda record: (
-                (record.cluster, record.group) == (cluster.id, group_id)
-                and (is_bound or record.kind != MADE)
-            ),
-        )
-        binding_object.ClusterPolicy.delete(get_admin_context(), cluster.id, policy)
-
-    return leave
-
-
-def delete_records(project: str, is_over: Callable[[Record], bool]) -> None:
-    """Remove the matching records from all policies of the project."""
-    for policy, known in read(project).records.items():
-        if any(map(is_over, known)):
-            edit_records(policy, lambda found: itertools.filterfalse(is_over, found))
-
-
-def prune_records(project: str, policy: str, but: str | None = None) -> None:
-    """Remove a policy's records that bindings replace, except bindings of cluster ``but``."""
-    found = read(project).bound
-    bound = [each for each in found if each.binding.is_ours and each.cluster != but]
-    held = {(each.cluster, each.binding.servergroup_id) for each in bound}
-    attached = {each.cluster for each in bound if each.policy == policy}
-
-    def is_replaced(record: Record) -> bool:
-        if record.kind == CREATING:
-            return record.cluster in attached
-        return (record.cluster, record.group) in held
-
-    edit_records(policy, lambda found: itertools.filterfalse(is_replaced, found))
+        return session.query(models.Policy).get(policy) is None
 
 
 def is_running(cluster: str, action: str) -> bool:
     """Check whether an action of this kind holds the lock of a cluster."""
     found = (action_object.Action.get(get_admin_context(), each) for each in lock_holders(cluster))
     return any(each is not None and each.action == action for each in found)
-
-
-def _is_attaching(cluster: str) -> bool:
-    return is_running(cluster, consts.CLUSTER_ATTACH_POLICY)
 
 
 def lock_holders(cluster: str) -> tuple[str, ...]:
@@ -287,7 +247,7 @@ def lock_group(cluster: str, group_id: str, other: str = '') -> Iterator[None]:
         if time.monotonic() > end:
             words = other or f'another policy that leaves server group {group_id}'
             raise AffinityError(f'{words} is not done with it: try again')
-        time.sleep(_PAUSE)
+        time.sleep(PAUSE)
     try:
         yield
     finally:

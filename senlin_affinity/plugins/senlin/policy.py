@@ -34,7 +34,8 @@ from senlin_affinity.cloud import transport
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.connection import ports
 from senlin_affinity.cloud.deadline import operation
-from senlin_affinity.groups import attachment, ownership
+from senlin_affinity.groups import attachment
+from senlin_affinity.groups.detachment import Detach, Undo
 from senlin_affinity.model import errors
 from senlin_affinity.model.errors import CloudError, InvalidSpec
 from senlin_affinity.model.terminal_text import escaped
@@ -46,12 +47,13 @@ from senlin_affinity.plugins.senlin import (
     engine,
     legacy_type,
     log,
-    orphans,
+    notes_0_9,
     preflight,
     schema,
 )
 from senlin_affinity.plugins.senlin import group_registry as registry
-from senlin_affinity.policy import binding, profile, properties
+from senlin_affinity.plugins.senlin.group_driver import Driver
+from senlin_affinity.policy import binding, flavor, profile, properties
 from senlin_affinity.policy.placement import Placement, Refusal
 from senlin_affinity.policy.schema import DECLARED
 
@@ -135,63 +137,66 @@ class AffinityPolicy(base.Policy):
                 own = self._ports(cluster.user, cluster.project, both.of)
                 is_seen_later = self._clients(cluster)().has_operator
                 self._look_up_aggregates(wanted, own, 'a node is created' if is_seen_later else '')
-            orphans.clean(cluster, self.id, lambda: cloud.server_groups)
-            info = engine.info_of(cluster, self.id, profile.group_hint(spec), profile.flavor(spec))
-            attached = attachment.attach(
-                wanted,
-                info,
-                cloud.server_groups,
-                cloud.inventory,
-                prefix=cfg.CONF.affinity.group_name_prefix,
+            problems = flavor.check(wanted, profile.flavor(spec), cloud.inventory)
+            cloud.server_groups.check(wanted.policy, wanted.rules or {})
+            driver = Driver(cluster, self.id, self._wanted, lambda: cloud)
+            attached = driver.run(
+                attachment.Attach(
+                    cluster.id,
+                    wanted,
+                    profile.group_hint(spec),
+                    binding.kept_group(cluster.data),
+                    cluster.project,
+                    cluster.user,
+                    cfg.CONF.affinity.group_name_prefix,
+                )
             )
-            engine.delete_records(cluster)
-            engine.forget_group(cluster, attached.missing)
-            preflight.warn_if_unenforced(who, cluster, wanted, attached.binding)
-            see = self._clients(cluster)
-            state = _DISABLED.format(
-                policy=escaped(self.name), group=attached.binding.servergroup_id
-            )
-            bound_group.report_to_owner(
-                cluster,
-                escaped(attached.report()),
-                preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
-                state * (not enabled),
-            )
-            shortfall = preflight.warn_if_limited(who, cluster, wanted, attached.binding, see)
-            if shortfall is not None:
-                bound_group.emit_event(cluster, shortfall)
-            if registry.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
-                attachment.detach(attached.binding, info, lambda: cloud.server_groups)
-                raise errors.AffinityError(registry.DELETED)
-            note = profile.zone_note(spec, wanted.spread)
-            line = '; '.join(filter(None, (attached.line(), note, state * (not enabled))))
-            return binding.write(attached.binding), line
+            try:
+                line = self._report(who, cluster, wanted, attached, enabled=enabled)
+                if registry.is_deleted(self.id):  # Senlin deletes a policy that is not bound yet
+                    raise errors.AffinityError(registry.DELETED)
+            except Exception:
+                if attached.how == attachment.CREATED:
+                    driver.run(Undo(attached.group.id))
+                raise
+            return binding.write(attached.binding), '; '.join(filter(None, (line, problems)))
 
         return self._answer('attach', who, decide)
 
-    def detach(self, cluster: Any) -> tuple[bool, Any]:
-        """Delete the group that attach created, unless it is retained or in use by others."""
+    def _report(
+        self, who: str, cluster: Any, wanted: Any, attached: attachment.Attached, *, enabled: bool
+    ) -> str:
+        """Report to the owner what follows from an attach; return a line for the log."""
+        engine.forget_kept_group(cluster)
+        engine.forget_group(cluster, attached.missing)
+        preflight.warn_if_unenforced(who, cluster, wanted, attached.binding)
+        see = self._clients(cluster)
+        state = _DISABLED.format(policy=escaped(self.name), group=attached.binding.servergroup_id)
+        bound_group.report_to_owner(
+            cluster,
+            escaped(attached.report()),
+            preflight.UNCHECKED * preflight.is_unchecked(wanted, see),
+            state * (not enabled),
+        )
+        shortfall = preflight.warn_if_limited(who, cluster, wanted, attached.binding, see)
+        if shortfall is not None:
+            bound_group.emit_event(cluster, shortfall)
+        note = profile.zone_note(cluster.rt['profile'].spec, wanted.spread)
+        return '; '.join(filter(None, (attached.line(), note, state * (not enabled))))
 
-        def is_kept() -> bool:
-            # A deleted cluster has no next policy.
-            return not registry.is_running(cluster.id, consts.CLUSTER_DELETE) and ownership.is_kept(
-                cluster.metadata or {}, self._wanted
-            )
+    def detach(self, cluster: Any) -> tuple[bool, Any]:
+        """Leave the group of the binding, which deletes it if nobody else uses it."""
 
         def decide() -> Any:
-            bound = engine.read_binding(cluster.id, self.id)
-            detached = attachment.detach(
-                bound,
-                engine.info_of(cluster, self.id, self._hint(cluster)),
-                lambda: self._groups(cluster),
-                is_kept=is_kept,
-                keep=engine.group_keeper(cluster, self.id),
+            driver = Driver(
+                cluster, self.id, self._wanted, lambda: self._ports(cluster.user, cluster.project)
             )
+            detached = driver.run(Detach())
             engine.forget_group(cluster, detached.deleted)
+            notes_0_9.delete(cluster=cluster.id)
             message = escaped(detached.message)
             if detached.released is not None:
                 bound_group.report_to_owner(cluster, message)
-            orphans.clean(cluster, self.id, lambda: self._groups(cluster))
             return message, message
 
         return self._answer('detach', log.prefix(self.name, cluster.id), decide)
@@ -260,13 +265,6 @@ class AffinityPolicy(base.Policy):
                     f'the cluster has an affinity policy already: {other.name} ({other.type}); '
                     'detach it first'
                 )
-
-    def _hint(self, cluster: Any) -> str | None:
-        """Return the group that the profile names, or the error of an invalid hint."""
-        try:
-            return profile.group_hint(cluster.rt['profile'].spec)
-        except InvalidSpec as error:
-            return str(error)
 
     def _groups(self, entity: Any) -> Any:
         return self._ports(entity.user, entity.project).server_groups

@@ -6,6 +6,7 @@ The real ones are asked in ``tests/engine/test_story_group_command.py``.
 import argparse
 import io
 import json
+import uuid
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
@@ -28,14 +29,17 @@ class Senlin(HttpCloud):
     """A cloud with a Senlin, in lists of plain values.
 
     ``gone`` are clusters that no path leads to, with the clusters that are there from then on;
-    ``kept`` are groups that Nova does not delete; ``times`` the actions of servers.
+    ``by_id`` are clusters that a path leads to, and no list; ``kept`` are groups that Nova does not
+    delete; ``times`` the actions of servers.
     """
 
     def __init__(self, nova, **lists):
         super().__init__(nova)
         self.has_senlin = self.is_administrator = True
-        self.lists = {'nodes': [], 'profiles': [], 'actions': [], 'clusters': [], **lists}
+        empty = ('nodes', 'profiles', 'actions', 'clusters', 'policies')
+        self.lists = {**{key: [] for key in empty}, **lists}
         self.bindings, self.gone, self.kept, self.times = {}, {}, set(), {}
+        self.by_id = set()
 
     def answer(self, method, target, headers, body):
         parts = urlsplit(target)
@@ -72,6 +76,11 @@ class Senlin(HttpCloud):
                 return Reply(404, {'error': {'code': 404, 'message': 'not found'}})
             own = [{'cluster_id': path[1], **each} for each in self.bindings.get(path[1], [])]
             return Reply(200, {'cluster_policies': own})
+        if path[0] == 'clusters' and path[1:]:
+            known = [each for each in self.lists['clusters'] if each['id'] == path[1]]
+            if path[1] not in self.by_id and not known:
+                return Reply(404, {'error': {'code': 404, 'message': 'not found'}})
+            return Reply(200, {'cluster': {'id': path[1]}})
         found = self.lists[path[0]]
         if 'global_project' in query and not self.is_administrator:
             return Reply(403, {'error': {'code': 403, 'message': 'Forbidden'}})
@@ -82,19 +91,27 @@ class Senlin(HttpCloud):
         return Reply(200, {path[0]: found})
 
 
-def policy(**notes):
+def policy(name=None, **more):
+    """A policy whose spec names this group."""
+    wanted = {'servergroup': {'name': name}} if name else {}
+    spec = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': wanted}
     return {
         'id': 'p1', 'name': 'p', 'type': 'senlin.policy.affinity-1.1', 'project': PROJECT,
-        'data': {'senlin_affinity': {'dead': notes}},
+        'data': {}, 'spec': spec, **more,
     }  # fmt: skip
+
+
+def orphan(nova):
+    """The id of a group that is named after a cluster that does not exist."""
+    return nova.add_group(f'senlin-affinity-{uuid.uuid4()}')
 
 
 def cluster(key, **more):
     return {'id': key, 'name': f'name of {key}', 'project': PROJECT, 'data': {}, **more}
 
 
-def bound(group, name='p', kind='senlin.policy.affinity-1.1'):
-    data = {'servergroup_id': group, 'inherited_group': True}
+def bound(group, name='p', kind='senlin.policy.affinity-1.1', *, inherited=True):
+    data = {'servergroup_id': group, 'inherited_group': inherited}
     return {
         'policy_id': name, 'policy_name': name, 'policy_type': kind, 'enabled': True,
         'data': {'AffinityPolicy': {'version': '1.0', 'data': data}},
@@ -121,55 +138,63 @@ def groups(nova):
 
 @pytest.fixture
 def two(nova):
-    """A group of ours by its id, and one of which only a name is noted."""
-    sure, named = nova.add_group('sure'), nova.add_group('web')
-    with Senlin(nova, policies=[policy(made=[sure], creating=['web'])]) as cloud:
+    """An orphan, and a group that a policy names and nobody uses."""
+    sure, named = orphan(nova), nova.add_group('web')
+    with Senlin(nova, policies=[policy('web')]) as cloud:
         yield cloud, sure, named
 
 
 @pytest.mark.parametrize(('words', 'text'), [(('--yes',), ''), ((), 'y\n')])
-def test_a_name_alone_deletes_nothing(group, nova, two, words, text):
+def test_a_name_that_a_user_chose_deletes_nothing(group, nova, two, words, text):
     cloud, sure, named = two
+    listed = group(cloud, 'list', '-f', 'value', '-c', 'ID', '-c', 'Made By')
+    assert listed.stdout.splitlines() == [f'{sure} policy', f'{named} perhaps a policy']
+    assert f'if you do not need it: openstack server group delete {named}\n' in listed.stderr
+    assert group(cloud, 'list', '--orphans', '-f', 'value', '-c', 'ID').stdout == f'{sure}\n'
+    audited = group(cloud, 'audit', '-f', 'value', '-c', 'Server Group', '-c', 'State')
+    assert audited.returncode == 3
+    assert audited.stdout.splitlines()[1:] == ['web perhaps left behind']
+    dry = group(cloud, 'delete', '--orphans', '--dry-run')
+    assert (dry.returncode, groups(nova)) == (3, {sure, named})
     done = group(cloud, 'delete', '--orphans', *words, text=text)
-    assert (done.returncode, done.stderr, groups(nova)) == (3, '', {named})
-    said = done.stdout.splitlines()
-    assert said[:2] == [
-        f'sure ({sure}), made by: policy', f'web ({named}), made by: policy, by its name',
-    ]  # fmt: skip
-    assert said[2] == '1 of them known by name only, and kept: --by-name deletes them as well'
-    again = group(cloud, 'delete', '--orphans', *words, text=text)
-    assert (again.returncode, groups(nova), 'Delete' in again.stdout) == (3, {named}, False)
-    done = group(cloud, 'delete', '--orphans', '--by-name', *words, text=text)
-    assert (done.returncode, groups(nova)) == (0, set())
+    assert (done.returncode, done.stderr, groups(nova)) == (0, '', {named})
     assert group(cloud, 'delete', '--orphans', *words, text=text).stdout == NONE_LEFT
-
-
-def test_what_is_known_by_name_only_is_listed_last(group, nova):
-    named, sure = nova.add_group('web'), nova.add_group('sure')
-    with Senlin(nova, policies=[policy(made=[sure], creating=['web'])]) as cloud:
-        done = group(cloud, 'list', '--orphans', '-f', 'value', '-c', 'ID', '-c', 'Made By')
-        assert done.stdout.splitlines() == [f'{sure} policy', f'{named} policy, by its name']
-        done = group(cloud, 'delete', '--orphans', '--dry-run', '--by-name')
-    assert (done.returncode, len(done.stdout.splitlines()), groups(nova)) == (3, 2, {sure, named})
-
-
-def test_a_group_that_the_policy_would_not_have_created(group, nova):
-    named = nova.add_group('web')
-    asked = {'servergroup': {'name': 'web', 'policies': 'affinity'}}
-    spec = {'type': 'senlin.policy.affinity', 'version': '1.1', 'properties': asked}
-    with Senlin(nova, policies=[{**policy(creating=['web']), 'spec': spec}]) as cloud:
-        done = group(cloud, 'delete', '--orphans', '--by-name', '--yes')
-    assert (done.returncode, done.stdout, groups(nova)) == (0, NONE_LEFT, {named})
+    assert group(cloud, 'audit').returncode == 0
 
 
 def test_of_several_groups_one_that_nova_keeps_stops_no_other(group, nova):
-    made = [nova.add_group(name) for name in ('a', 'b', 'c')]
-    with Senlin(nova, policies=[policy(made=made)]) as cloud:
+    made = sorted(orphan(nova) for _ in range(3))
+    with Senlin(nova) as cloud:
         cloud.kept = {made[0], made[1]}
         done = group(cloud, 'delete', '--orphans', '--yes')
     assert (done.returncode, groups(nova)) == (1, {made[0], made[1]})
     assert [f'{each} stays' in done.stderr for each in made] == [True, True, False]
-    assert done.stdout.endswith(f'deleted c ({made[2]})\n')
+    assert done.stdout.endswith(f' ({made[2]})\n')
+
+
+def test_a_cluster_that_a_list_lacks(group, nova):
+    """A list may be out of date."""
+    cluster_id = str(uuid.uuid4())
+    made = nova.add_group(f'senlin-affinity-{cluster_id}')
+    with Senlin(nova) as cloud:
+        cloud.by_id = {cluster_id}
+        done = group(cloud, 'delete', '--orphans', '--yes')
+    assert (done.returncode, groups(nova)) == (3, {made})
+    assert done.stderr == f'server group {made} is no longer left behind: kept\n'
+
+
+def test_a_deletion_that_nova_does_not_carry_out(group, nova):
+    made = orphan(nova)
+    with Senlin(nova) as cloud:
+        answer = cloud.answer
+
+        def ignore(method, target, headers, body):
+            return Reply(204, None) if method == 'DELETE' else answer(method, target, headers, body)
+
+        cloud.answer = ignore
+        done = group(cloud, 'delete', '--orphans', '--yes')
+    assert (done.returncode, groups(nova)) == (1, {made})
+    assert f'Nova still has server group {made} after its deletion' in done.stderr
 
 
 @pytest.mark.parametrize('stdin', [None, io.StringIO()], ids=['closed', 'ended'])
@@ -189,7 +214,7 @@ def test_a_person_may_think_for_longer_than_the_deadline(nova, two, monkeypatch)
         now[0] += 3600
         return 'y\n'
 
-    assert delete(cloud, SimpleNamespace(readline=think)) == (3, '')
+    assert delete(cloud, SimpleNamespace(readline=think)) == (0, '')
     assert groups(nova) == {named}
 
 
@@ -206,10 +231,10 @@ def delete(cloud, stdin):
 
 
 @pytest.mark.parametrize('is_before', [True, False], ids=['before', 'during'])
-def test_a_group_that_an_attach_adopts_meanwhile(group, nova, is_before):
+def test_a_group_that_a_cluster_uses_meanwhile(group, nova, is_before):
     """Before the deletion the group is kept; a binding that comes during it is reported."""
-    first, second = sorted([nova.add_group('a'), nova.add_group('b')])
-    with Senlin(nova, policies=[policy(made=[first, second])], clusters=[cluster('c1')]) as cloud:
+    first, second = sorted([orphan(nova), orphan(nova)])
+    with Senlin(nova, policies=[policy()], clusters=[cluster('c1')]) as cloud:
         wanted, answer = (first if is_before else second), cloud.answer
 
         def adopt(method, target, headers, body):
@@ -232,13 +257,13 @@ def test_a_group_that_an_attach_adopts_meanwhile(group, nova, is_before):
 @pytest.mark.parametrize('is_administrator', [True, False])
 def test_a_cluster_of_another_project_uses_the_group(group, nova, refers_by, is_administrator):
     """An administrator's command keeps the group; that of others reports what is not checked."""
-    sure = nova.add_group('sure')
+    sure = orphan(nova)
     other = cluster('c1', name='secret', project='elsewhere')
     hint = {'type': 'os.nova.server', 'properties': {'scheduler_hints': {'group': sure}}}
     profiles = [{'id': 'p', 'project': 'elsewhere', 'spec': hint}] * (refers_by == 'hint')
     if refers_by == 'kept':
         other['data'] = {'senlin_affinity': {'kept': sure}}
-    lists = {'policies': [policy(made=[sure])], 'clusters': [other], 'profiles': profiles}
+    lists = {'policies': [policy()], 'clusters': [other], 'profiles': profiles}
     with Senlin(nova, **lists) as cloud:
         cloud.is_administrator = is_administrator
         cloud.bindings = {'c1': [bound(sure)] * (refers_by == 'binding')}
@@ -256,14 +281,23 @@ def test_a_cluster_of_another_project_uses_the_group(group, nova, refers_by, is_
         assert (shown.stderr, done.stderr) == (f'{words} the orphans\n',) * 2
 
 
-def test_a_name_that_a_policy_of_another_project_noted(group, nova):
+def test_a_name_that_a_policy_of_another_project_gives(group, nova):
     """It is a group of that project."""
     nova.add_group('web')
-    noting = {**policy(creating=['web']), 'project': 'elsewhere'}
-    with Senlin(nova, policies=[noting]) as cloud:
-        done = group(cloud, 'delete', '--orphans', '--by-name', '--yes')
-        audited = group(cloud, 'list', '--orphans', '--all-projects', '-f', 'value', '-c', 'Name')
-    assert (done.returncode, done.stdout, audited.stdout) == (0, NONE_LEFT, 'web\n')
+    with Senlin(nova, policies=[policy('web', project='elsewhere')]) as cloud:
+        listed = group(cloud, 'list', '-f', 'value', '-c', 'Made By')
+        audited = group(cloud, 'list', '--all-projects', '-f', 'value', '-c', 'Made By')
+    assert (listed.stdout, audited.stdout) == ('-\n', 'perhaps a policy\n')
+
+
+def test_a_group_with_two_owners(group, nova):
+    web = nova.add_group('web', **OWN)
+    both = [cluster('c1'), cluster('c2')]
+    with Senlin(nova, policies=[policy()], clusters=both) as cloud:
+        cloud.bindings = {each: [bound(web, inherited=False)] for each in ('c1', 'c2')}
+        done = group(cloud, 'audit', '-f', 'json')
+    (row,) = json.loads(done.stdout)
+    assert (done.returncode, row['State'], row['Server Group']) == (3, 'two owners', 'web')
 
 
 def test_an_audit_is_about_clusters_of_the_project(group, nova):
@@ -280,7 +314,7 @@ def test_an_audit_is_about_clusters_of_the_project(group, nova):
 def test_a_cluster_that_is_deleted_meanwhile(group, nova):
     sure = nova.add_group('sure')
     both = [cluster('c1'), cluster('c2')]
-    with Senlin(nova, policies=[policy(made=[sure])], clusters=both) as cloud:
+    with Senlin(nova, policies=[policy()], clusters=both) as cloud:
         cloud.gone = {'c1': [both[1]]}
         cloud.bindings = {'c2': [bound(sure)]}
         done = group(cloud, 'list', '-f', 'json', '-c', 'Used By')
@@ -299,10 +333,9 @@ def test_a_cluster_that_is_deleted_meanwhile(group, nova):
     ],
 )  # fmt: skip
 def test_an_attach_that_is_not_over_keeps_its_group(group, nova, status, is_orphan):
-    sure = nova.add_group('sure')
-    action = {'id': 'a', 'target': 'dead', 'status': status, 'project': PROJECT}
-    lists = {'policies': [policy(made=[sure])], 'clusters': [cluster('dead')], 'actions': [action]}
-    with Senlin(nova, **lists) as cloud:
+    sure = orphan(nova)
+    action = {'id': 'a', 'status': status, 'project': PROJECT, 'inputs': {'policy_id': 'p1'}}
+    with Senlin(nova, policies=[policy(sure)], actions=[action]) as cloud:
         done = group(cloud, 'list', '-f', 'json', '-c', 'Orphan')
     assert json.loads(done.stdout) == [{'Orphan': is_orphan}]
 

@@ -5,9 +5,9 @@ import pytest
 from tests.recordings import exchanges, files
 from tests.support import fake_nova
 
-REPLAYED = exchanges.exchange_all(
-    fake_nova.FakeNova(quota=exchanges.SERVER_GROUPS_QUOTA, url='http://nova.test/v2.1')
-)
+NOVA = fake_nova.FakeNova(quota=exchanges.SERVER_GROUPS_QUOTA, url='http://nova.test/v2.1')
+NOVA.is_recorded = True
+REPLAYED = exchanges.exchange_all(NOVA)
 RECORDED = files.load()
 
 

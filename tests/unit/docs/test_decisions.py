@@ -9,7 +9,7 @@ from tests.unit.docs.test_manual import ROOT, SOURCE
 PAGES = sorted((SOURCE / 'decisions').glob('0*.rst'))
 SECTIONS = ['Context', 'Options', 'Decision', 'Consequence']
 #: The words that a page may have; 250 by default.
-LONGER = {'0002': 400, '0004': 400}
+LONGER = {'0002': 400, '0004': 400, '0023': 470}
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)

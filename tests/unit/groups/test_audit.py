@@ -3,15 +3,19 @@
 import pytest
 
 from senlin_affinity.groups import audit
-from senlin_affinity.groups.audit import BY_OTHERS, BY_POLICY, PERHAPS_BY_POLICY, Place
-from senlin_affinity.groups.ownership_records import CREATING, KEPT, Record
-from senlin_affinity.groups.ownership_records import MADE as NOTED
-from senlin_affinity.groups.registry import BindingRecord, GroupRegistry
+from senlin_affinity.groups.audit import (
+    BY_OTHERS,
+    BY_POLICY,
+    PERHAPS_BY_POLICY,
+    BindingRecord,
+    GroupUses,
+    Place,
+)
 from senlin_affinity.model.server_group import Member, ServerGroup
 from senlin_affinity.policy.binding import Binding
-from senlin_affinity.policy.properties import Properties
 
-CLUSTERS = {'c1': 'web', 'c2': 'db'}
+GONE, C1, C2 = (f'{n}bbcc3c4-1da2-4437-a48a-66f15b1b13f9' for n in (5, 6, 7))
+CLUSTERS = {C1: 'web', C2: 'db'}
 
 
 def bound(cluster, group, policy='p1', kind='senlin.policy.affinity-1.1', **binding):
@@ -21,75 +25,56 @@ def bound(cluster, group, policy='p1', kind='senlin.policy.affinity-1.1', **bind
     )  # fmt: skip
 
 
-def store(*notes, bindings=(), attaching=(), **more):
-    return GroupRegistry(
-        CLUSTERS, tuple(bindings), {'p1': notes}, is_attaching=attaching.__contains__, **more
-    )
+def uses(**more):
+    return GroupUses(CLUSTERS, **more)
 
 
-EMPTY = ServerGroup('g1', 'g-name', 'anti-affinity')
-FULL = ServerGroup('g1', 'g-name', 'anti-affinity', members=(Member('s1'),))
+def empty(name):
+    return ServerGroup('g1', name, 'anti-affinity')
+
+
+ORPHAN, WEB = empty(f'senlin-affinity-{GONE}'), empty('web')
+FULL = ServerGroup('g1', ORPHAN.name, 'anti-affinity', members=(Member('s1'),))
 
 
 @pytest.mark.parametrize(
     ('group', 'known', 'made_by', 'users', 'is_orphan'),
     [
-        (EMPTY, store(), BY_OTHERS, (), False),
-        (EMPTY, store(Record('gone', NOTED, 'g1')), BY_POLICY, (), True),
-        (FULL, store(Record('gone', NOTED, 'g1')), BY_POLICY, (), False),
-        (EMPTY, store(Record('c1', NOTED, 'g1')), BY_POLICY, (), True),
-        (EMPTY, store(Record('c1', NOTED, 'g1'), attaching=['c1']), BY_POLICY, ('web',), False),
-        (EMPTY, store(Record('gone', KEPT, 'g1')), BY_POLICY, (), True),
-        (EMPTY, store(Record('c1', KEPT, 'g1')), BY_POLICY, ('web',), False),
-        (EMPTY, store(kept=(Record('c1', KEPT, 'g1'),)), BY_POLICY, ('web',), False),
-        (EMPTY, store(Record('gone', CREATING, 'g-name')), PERHAPS_BY_POLICY, (), True),
-        (EMPTY, store(Record('c1', CREATING, 'g-name'), attaching=['c1']), BY_OTHERS, (), False),
-        (EMPTY, store(bindings=[bound('c1', 'g1')]), BY_POLICY, ('web',), False),
-        (EMPTY, store(bindings=[bound('c1', 'g1', is_inherited=True)]), BY_OTHERS, ('web',), False),
-        (
-            EMPTY, store(bindings=[bound('c1', 'g1', is_inherited=True, is_policy_made=True)]),
-            BY_POLICY, ('web',), False,
-        ),
+        (WEB, uses(), BY_OTHERS, (), False),
+        (WEB, uses(named=frozenset({'web'})), PERHAPS_BY_POLICY, (), False),
+        (WEB, uses(named=frozenset({'g1'})), PERHAPS_BY_POLICY, (), False),
+        (WEB, uses(named=frozenset({'web'}), hints=frozenset({'web'})), BY_OTHERS, (), False),
+        (WEB, uses(bound=(bound(C1, 'g1'),)), BY_POLICY, ('web',), False),
+        (WEB, uses(bound=(bound(C1, 'g1', is_inherited=True),)), BY_OTHERS, ('web',), False),
+        (WEB, uses(kept={C1: 'g1'}), BY_POLICY, ('web',), False),
+        (ORPHAN, uses(), BY_POLICY, (), True),
+        (FULL, uses(), BY_POLICY, (), False),
+        (empty(f'senlin-affinity-{C1}'), uses(), BY_POLICY, (), False),
+        (empty(f'ours-{GONE}'), uses(), BY_OTHERS, (), False),
+        (ORPHAN, uses(bound=(bound(C2, 'g1', is_inherited=True),)), BY_POLICY, ('db',), False),
+        (ORPHAN, uses(kept={C2: 'g1'}), BY_POLICY, ('db',), False),
+        (ORPHAN, uses(hints=frozenset({'g1'})), BY_POLICY, (), False),
+        (ORPHAN, uses(hints=frozenset({ORPHAN.name})), BY_POLICY, (), False),
+        (ORPHAN, uses(attaching=frozenset({ORPHAN.name})), BY_POLICY, (), False),
+        (ORPHAN, uses(attaching=frozenset({'g1'})), BY_POLICY, (), False),
     ],
-)  # fmt: skip
+)
 def test_where_a_group_stands(group, known, made_by, users, is_orphan):
     (status,) = audit.statuses([group], known)
     assert (status.made_by, status.users, status.is_orphan) == (made_by, users, is_orphan)
 
 
-def test_of_two_groups_of_a_noted_name_none_is_known_to_be_ours():
-    twin = ServerGroup('g2', 'g-name', 'affinity')
-    known = store(Record('gone', CREATING, 'g-name'))
-    assert [each.is_orphan for each in audit.statuses([EMPTY, twin], known)] == [False] * 2
-    used = store(Record('gone', CREATING, 'g-name'), bindings=[bound('c2', 'g2')])
-    assert [each.is_orphan for each in audit.statuses([EMPTY, twin], used)] == [True, False]
+def test_a_prefix_of_the_operators():
+    (status,) = audit.statuses([empty(f'ours-{GONE}')], uses(), 'ours-')
+    assert status.is_orphan
 
 
-@pytest.mark.parametrize(
-    ('asked', 'is_candidate'),
-    [
-        ({'policy': 'anti-affinity'}, True),
-        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 1}}, True),
-        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}}, False),
-        ({'policy': 'affinity'}, False),
-    ],
-)
-def test_a_group_that_the_policy_would_not_have_created_is_none_of_a_noted_name(
-    asked, is_candidate
-):
-    known = store(Record('gone', CREATING, 'g-name'))
-    specs = {'p1': Properties('1.1', **asked)}
-    (status,) = audit.statuses([EMPTY], known, specs=specs)
-    assert status.is_orphan is is_candidate
-    twin = ServerGroup('g2', 'g-name', 'soft-affinity')
-    both = audit.statuses([EMPTY, twin], known, specs=specs)
-    assert [each.is_orphan for each in both] == [is_candidate, False]
-
-
-@pytest.mark.parametrize('hint', ['g1', 'g-name'])
-def test_a_group_that_a_profile_names_is_not_left_behind(hint):
-    (status,) = audit.statuses([EMPTY], store(Record('gone', NOTED, 'g1')), {hint})
-    assert (status.made_by, status.is_orphan) == (BY_POLICY, False)
+def test_a_group_with_two_owners():
+    one, two = (bound(C1, 'g1'),), (bound(C1, 'g1'), bound(C2, 'g1'))
+    assert list(audit.shared_ownership([WEB], uses(bound=one))) == []
+    assert list(audit.shared_ownership([WEB], uses(bound=two))) == [('web', 'web, db')]
+    kept = uses(bound=one, kept={C2: 'g1'})
+    assert list(audit.shared_ownership([WEB], kept)) == [('web', 'web, db')]
 
 
 def group(policy, places, rules=()):
@@ -149,8 +134,8 @@ def test_servers_outside():
 
 def test_two_policies_with_two_groups():
     old = 'senlin.policy.affinity-1.0'
-    bindings = [bound('c1', 'g1'), bound('c1', 'g2', 'p2', old), bound('c2', 'g3')]
-    (found,) = audit.conflicting_policies(store(bindings=bindings))
+    bindings = [bound(C1, 'g1'), bound(C1, 'g2', 'p2', old), bound(C2, 'g3')]
+    (found,) = audit.conflicting_policies(uses(bound=tuple(bindings)))
     assert found == ('web', f'policy p2 ({old}): g2; policy p1 (senlin.policy.affinity-1.1): g1')
-    bindings[1] = bound('c1', 'g1', 'p2', old)
-    assert not list(audit.conflicting_policies(store(bindings=bindings)))
+    bindings[1] = bound(C1, 'g1', 'p2', old)
+    assert not list(audit.conflicting_policies(uses(bound=tuple(bindings))))

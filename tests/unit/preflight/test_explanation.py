@@ -10,7 +10,7 @@ from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.server_group import Member
 from senlin_affinity.preflight.cloud_view import CloudView
 from senlin_affinity.preflight.explanation import explain
-from senlin_affinity.preflight.failed_server import Cause, FailedServer, Failure, Sibling
+from senlin_affinity.preflight.failed_server import Cause, CreationFailure, FailedServer, Sibling
 from senlin_affinity.preflight.question import Question
 from tests.support.small_cloud import CONSTRAINTS, snapshot_of
 
@@ -21,7 +21,7 @@ FILTERS = ('ComputeFilter', 'ServerGroupAntiAffinityFilter')
 def failed_server(number=4, status='ERROR', message=NOT_ENOUGH, cause=Cause.NO_HOST, **more):
     siblings = [Sibling(f'id-{n}', f'web-{n}', status) for n in range(1, number + 1)]
     last = siblings[-1]
-    failure = Failure(cause, message, '2026-11-24T09:14:05Z', more.pop('tried', ()))
+    failure = CreationFailure(cause, message, '2026-11-24T09:14:05Z', more.pop('tried', ()))
     values = {'flavor_name': 'small', 'siblings': (*siblings,), 'number': number}
     return FailedServer(last.id, last.name, status, failure, **{**values, **more})
 

@@ -9,8 +9,8 @@ from senlin_affinity.model.image import Image
 from senlin_affinity.preflight.failed_server import (
     MODELLED,
     Cause,
+    CreationFailure,
     FailedServer,
-    Failure,
     Sibling,
     cause_of,
     question_of,
@@ -49,17 +49,17 @@ def test_the_cause_that_a_message_names(message, cause):
 
 def test_whether_placement_or_the_filters_left_no_host():
     messages = ('No valid host was found. ', 'No valid host was found. There are not enough hosts')
-    assert [Failure(Cause.NO_HOST, each).is_by_filters for each in messages[:1]] == [False]
+    assert [CreationFailure(Cause.NO_HOST, each).is_by_filters for each in messages[:1]] == [False]
     filtered = f'{messages[1]} available.'
-    assert Failure(Cause.NO_HOST, filtered).is_by_filters is True
-    assert Failure(Cause.QUOTA, filtered).is_by_filters is None
-    assert Failure(Cause.NOT_SHOWN).is_by_filters is None
+    assert CreationFailure(Cause.NO_HOST, filtered).is_by_filters is True
+    assert CreationFailure(Cause.QUOTA, filtered).is_by_filters is None
+    assert CreationFailure(Cause.NOT_SHOWN).is_by_filters is None
 
 
 def server(**more):
     siblings = tuple(Sibling(f'id-{n}', f'web-{n}', 'ERROR') for n in (1, 2, 3))
     values = {
-        'failure': Failure(Cause.NO_HOST, 'No valid host was found. '),
+        'failure': CreationFailure(Cause.NO_HOST, 'No valid host was found. '),
         'flavor_name': 'tiny',
         'project_id': 'p',
         'availability_zone': 'az-1',

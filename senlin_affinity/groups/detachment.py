@@ -1,0 +1,189 @@
+"""Leave a server group: delete it, hand it over, keep it, or let it stay.
+
+The policy deletes a group only here, only if the binding (or the record of a kept group) says that
+the policy owns it, and only if nobody else uses it. If another binding uses it, the oldest of them
+becomes the owner; "oldest" is the creation of its cluster, as Senlin stores no time for a binding.
+A group that is used in another way stays, and the owner of the cluster reads which one and why.
+
+Example: the metadata of a cluster, ``{'senlin_affinity_on_detach': 'keep'}``. They override
+``servergroup.on_detach`` of the spec, because the spec of a policy in use cannot be changed.
+
+Units: requests. 3 for a group that is deleted (fetch, delete, verify), 1 or 0 for one that stays.
+
+Raises: CloudError, after which the binding stays and the detach can be repeated; InvalidSpec for
+another value of the metadata; GroupBusy while an attach may use the group.
+
+Source: "Affinity Policy V1.0" in Senlin's manual (scenario S2) deletes at detach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from senlin_affinity.groups.steps import (
+    DeleteGroup,
+    GetGroup,
+    Leave,
+    LockGroup,
+    ReadBinding,
+    ReadKeep,
+    ReadUse,
+    SearchGroups,
+    Step,
+    Use,
+)
+from senlin_affinity.model.errors import CloudError, GroupBusy, InvalidSpec
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.group_lookup import saying
+from senlin_affinity.policy.placement import Refusal
+from senlin_affinity.policy.properties import Properties
+from senlin_affinity.policy.schema import DELETE, KEEP
+
+#: The key in a cluster's metadata.
+KEY = 'senlin_affinity_on_detach'
+
+
+@dataclass(frozen=True)
+class Detached:
+    """The outcome of a detach: a line for the log, and the id of a deleted or a left group."""
+
+    message: str
+    deleted: str | None = None
+    released: str | None = None
+
+
+@dataclass(frozen=True)
+class Detach:
+    """Detach a policy from a cluster."""
+
+    def step(self) -> Step[Detached]:
+        """Leave the bound group."""
+        bound = yield ReadBinding()
+        if bound is not None:
+            yield LockGroup(bound.servergroup_id)
+            bound = yield ReadBinding()  # the group may have been handed over meanwhile
+        if bound is None:
+            return Detached('no server group is bound: nothing to delete')
+        group_id = bound.servergroup_id
+        use: Use = yield ReadUse(group_id)
+        if not _is_owner(bound, use):
+            yield Leave(group_id)
+            return Detached(f'server group {group_id} was inherited: it stays', released=group_id)
+        if (yield ReadKeep()):
+            yield Leave(group_id, is_kept=True)
+            message = f'server group {group_id} is kept for the next policy of the cluster'
+            return Detached(message, released=group_id)
+        return (yield from leave_owned(group_id, use))
+
+
+@dataclass(frozen=True)
+class Undo:
+    """Give up a group that an attach has just created, because the attach failed afterwards."""
+
+    group_id: str
+
+    def step(self) -> Step[Detached]:
+        """Delete the group, unless it is in use by now."""
+        yield LockGroup(self.group_id)
+        use: Use = yield ReadUse(self.group_id)
+        return (yield from leave_owned(self.group_id, use))
+
+
+@dataclass(frozen=True)
+class CheckBound:
+    """Check that a bound group exists before nodes join it."""
+
+    group_id: str
+
+    def step(self) -> Step[Refusal | None]:
+        """Return a rejection if Nova does not have the group any more."""
+        group = yield from fetch(self.group_id)
+        return None if group is not None else missing(self.group_id)
+
+
+def _is_owner(bound: Binding, use: Use) -> bool:
+    """Return whether the binding owns the group.
+
+    Release 0.9 marked an inherited group that a policy created in the binding, or noted its id.
+    """
+    is_of_0_9 = (bound.is_policy_made or use.is_noted) and not use.has_owner
+    return not bound.is_inherited or is_of_0_9
+
+
+def leave_owned(group_id: str, use: Use) -> Step[Detached]:
+    """Leave a group that the cluster owns, and whose lock is held."""
+    if use.heir is not None:
+        return (yield from _hand_over(group_id, use))
+    with saying('Failed in deleting servergroup.'):
+        group = yield from fetch(group_id)
+        if group is None:
+            yield Leave(group_id)
+            return Detached(f'server group {group_id} is gone already', group_id)
+        use = yield ReadUse(group_id, group.name)
+        if use.heir is not None:
+            return (yield from _hand_over(group_id, use))
+        if use.attaching:
+            names = ', '.join(use.attaching)
+            raise GroupBusy(
+                f'server group {group_id}: a policy that may use it is being attached to '
+                f'cluster {names}: try again'
+            )
+        if why := _why_it_stays(group, use):
+            yield Leave(group_id)
+            message = f'server group {group.name} ({group_id}) stays: {why}'
+            return Detached(message, released=group_id)
+        yield DeleteGroup(group_id)
+        if (yield GetGroup(group_id)) is not None:
+            raise CloudError(f'Nova still has server group {group_id} after its deletion')
+    yield Leave(group_id)
+    return Detached(f'server group {group.name} ({group_id}) deleted', group_id)
+
+
+def _hand_over(group_id: str, use: Use) -> Step[Detached]:
+    yield Leave(group_id, heir=use.heir)
+    names = ', '.join(sorted({each.cluster_name for each in use.users}))
+    return Detached(f'server group {group_id} stays: cluster {names} uses it', None, group_id)
+
+
+def _why_it_stays(group: ServerGroup, use: Use) -> str:
+    """Return who else uses the group; '' if nobody does."""
+    clusters = sorted({*(each.cluster_name for each in use.users), *use.keepers})
+    if clusters:
+        return f'cluster {", ".join(clusters)} uses it'
+    if use.profiles:
+        return f'profile {", ".join(use.profiles)} names it'
+    others = use.others(group)
+    return f'server {", ".join(others)} of others is a member' if others else ''
+
+
+def fetch(group_id: str) -> Step[ServerGroup | None]:
+    """Return the group; None only if neither its path nor the list of the project has it.
+
+    A proxy may answer 404, too.
+    """
+    group: ServerGroup | None = yield GetGroup(group_id)
+    if group is None and any(each.id == group_id for each in (yield SearchGroups())):
+        raise CloudError(f'Nova lists server group {group_id}, but does not find it')
+    return group
+
+
+def missing(group_id: str) -> Refusal:
+    """Return the rejection of a bound group that Nova does not have any more."""
+    return Refusal(
+        f'server group {group_id}, which the policy is bound to, does not exist any more: '
+        'detach the policy and attach it again'
+    )
+
+
+def is_kept(metadata: Mapping[str, Any], properties: Callable[[], Properties]) -> bool:
+    """Check whether a detach keeps the group; the cluster's metadata override the spec."""
+    text = metadata.get(KEY)
+    if text is None:
+        return properties().on_detach == KEEP
+    value = text.strip().lower() if isinstance(text, str) else text
+    if value not in (DELETE, KEEP):
+        raise InvalidSpec(f'must be {DELETE} or {KEEP}, not {text!r}', f'metadata.{KEY}')
+    return bool(value == KEEP)

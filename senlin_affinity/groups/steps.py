@@ -1,0 +1,295 @@
+"""Describe attach, detach and the checks of a server group as steps without I/O.
+
+A step is a generator. It yields effects and receives their answers; it returns an outcome, or
+raises an error. Effects, answers and outcomes are plain values. :func:`run` is the driver of the
+plugin. :func:`advance` is that of the explorer (``tests/explorer``): a state is the operation with
+the answers so far, because a generator cannot be copied, but can be replayed.
+
+Example: ``GetGroup('g1')`` is answered with a ServerGroup, or None if Nova has no such group.
+
+Raises: CloudError for an answer that does not belong to its effect; GroupBusy, after which
+the plugin releases the locks, waits and starts the step again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from senlin_affinity.model.errors import AffinityError, CloudError, GroupBusy
+from senlin_affinity.model.ports import ServerGroups
+from senlin_affinity.model.server_group import ServerGroup
+
+
+@dataclass(frozen=True)
+class GetGroup:
+    """Fetch a group by its id: a ServerGroup, or None."""
+
+    group_id: str
+
+
+@dataclass(frozen=True)
+class SearchGroups:
+    """List the groups of the project with this name (None: all groups), in Nova's order."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckQuota:
+    """Raise QuotaExceeded if the project has no room for this new group."""
+
+    name: str
+    policy: str
+
+
+@dataclass(frozen=True)
+class CreateGroup:
+    """Create a group: the ServerGroup that Nova answers."""
+
+    name: str
+    policy: str
+    rules: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class DeleteGroup:
+    """Delete a group: whether Nova had it."""
+
+    group_id: str
+
+
+@dataclass(frozen=True)
+class LockName:
+    """Hold the lock of a name in the project until the step ends."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class LockGroup:
+    """Hold the lock of a group until the step ends."""
+
+    group_id: str
+
+
+@dataclass(frozen=True)
+class ReadBinding:
+    """Read the stored binding of the cluster and the policy: a Binding, or None."""
+
+
+@dataclass(frozen=True)
+class ReadUse:
+    """Read who uses a group: a :class:`Use`.
+
+    ``name`` is the group's, if it is known: profiles and policies refer to groups by name, too.
+    """
+
+    group_id: str
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class ReadKeep:
+    """Read whether this detach keeps the group."""
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Delete the binding and, in the same transaction, hand its group over.
+
+    ``heir`` becomes the owner. With ``is_kept``, the cluster keeps the group for its next policy.
+    """
+
+    group_id: str
+    heir: GroupUser | None = None
+    is_kept: bool = False
+
+
+@dataclass(frozen=True)
+class Announce:
+    """Report to the owner of the cluster that a group with this name is about to be created."""
+
+    name: str
+
+
+Effect: TypeAlias = (
+    GetGroup | SearchGroups | CheckQuota | CreateGroup | DeleteGroup | LockName | LockGroup
+    | ReadBinding | ReadUse | ReadKeep | Leave | Announce
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GroupUser:
+    """Another binding that refers to the group.
+
+    ``may_own`` is False for a binding of Senlin's own policy, which would delete a group that
+    others use.
+    """
+
+    cluster: str
+    cluster_name: str
+    policy: str
+    is_owner: bool = False
+    may_own: bool = True
+
+
+@dataclass(frozen=True)
+class Use:
+    """The users of a group in all projects, except the cluster itself.
+
+    ``users`` are in the order of their clusters' creation. ``keepers`` are clusters that keep the
+    group, ``profiles`` those that name it in their scheduler hints (that of this cluster, too), and
+    ``attaching`` clusters to which a policy is being attached that may use it. ``own_servers`` are
+    the servers of the cluster's nodes, and of nodes that were placed into the group and are in no
+    cluster any more. ``is_noted``: a note of release 0.9 shows that a policy created the group.
+    ``has_cluster``: the cluster that the group is named after exists, or there is none.
+    """
+
+    users: tuple[GroupUser, ...] = ()
+    keepers: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    attaching: tuple[str, ...] = ()
+    own_servers: frozenset[str] = frozenset()
+    is_noted: bool = False
+    has_cluster: bool = True
+
+    @property
+    def has_owner(self) -> bool:
+        """Return whether another cluster owns the group."""
+        return bool(self.keepers) or any(each.is_owner for each in self.users)
+
+    @property
+    def heir(self) -> GroupUser | None:
+        """Return the binding that becomes the owner; the present owner, if there is one."""
+        able = sorted((each for each in self.users if each.may_own), key=lambda it: not it.is_owner)
+        return next(iter(able), None)
+
+    def others(self, group: ServerGroup) -> list[str]:
+        """Return the members of the group that are not the cluster's own."""
+        return sorted({member.server for member in group.members} - self.own_servers)
+
+
+T = TypeVar('T')
+Step: TypeAlias = Generator[Effect, Any, T]
+
+
+def checked(effect: Effect, answer: Any) -> Any:
+    """Return the answer, or raise CloudError if it does not belong to the effect."""
+    match effect:
+        case GetGroup(group_id):
+            is_right = answer is None or answer.id == group_id
+        case CreateGroup(name, policy):
+            is_right = (answer.name, answer.policy, answer.members) == (name, policy, ())
+        case SearchGroups(name):
+            ids = [group.id for group in answer]
+            names = {group.name for group in answer} - {name}
+            is_right = len(ids) == len({*ids}) and not (name and names)
+        case _:
+            is_right = True
+    if not is_right:
+        is_uncertain = isinstance(effect, CreateGroup)
+        raise CloudError('the answer is about another server group', is_uncertain=is_uncertain)
+    return answer
+
+
+def run(step: Step[T], perform: Callable[[Effect], Any]) -> T:
+    """Run a step: perform its effects, and return its outcome."""
+    try:
+        effect = next(step)
+        while True:
+            try:
+                answer = checked(effect, perform(effect))
+            except Exception as error:  # noqa: BLE001 - the step decides
+                effect = step.throw(error)
+            else:
+                effect = step.send(answer)
+    except StopIteration as end:
+        outcome: T = end.value
+        return outcome
+
+
+def ask_nova(effect: Effect, groups: ServerGroups) -> Any:
+    """Send the request of an effect on Nova; return None for an effect on Senlin."""
+    match effect:
+        case GetGroup(group_id):
+            return groups.get(group_id)
+        case SearchGroups(None):
+            return groups.own()
+        case SearchGroups(str(name)):
+            return groups.named(name)
+        case CreateGroup(name, policy, rules):
+            return groups.create(name, policy, dict(rules))
+        case DeleteGroup(group_id):
+            return groups.delete(group_id)
+    return None
+
+
+class Operation(Protocol):
+    """A value that describes an operation, and makes its step."""
+
+    def step(self) -> Step[Any]:
+        """Return the step from its beginning."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The answer to an effect that failed."""
+
+    message: str
+    is_uncertain: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """The end of a step: its outcome, or the error that it raised."""
+
+    outcome: object = None
+    error: str = ''
+    is_busy: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """An operation and the answers that it has received."""
+
+    operation: Operation
+    answers: tuple[Any, ...] = ()
+
+
+def begin(operation: Operation) -> tuple[State, Effect | Done]:
+    """Return the first state of an operation, and its first effect."""
+    state = State(operation)
+    return state, _replayed(state)
+
+
+def advance(state: State, answer: Any) -> tuple[State, Effect | Done]:
+    """Return the state after an answer (or a Failure), and the next effect."""
+    state = replace(state, answers=(*state.answers, answer))
+    return state, _replayed(state)
+
+
+def _replayed(state: State) -> Effect | Done:
+    """Return the effect that the step yields after these answers."""
+    step = state.operation.step()
+    try:
+        effect = next(step)
+        for answer in state.answers:
+            try:
+                found = _answer(effect, answer)
+            except CloudError as error:
+                effect = step.throw(error)
+            else:
+                effect = step.send(found)
+    except StopIteration as end:
+        return Done(end.value)
+    except AffinityError as error:
+        return Done(error=str(error) or type(error).__name__, is_busy=isinstance(error, GroupBusy))
+    return effect
+
+
+def _answer(effect: Effect, answer: Any) -> Any:
+    if isinstance(answer, Failure):
+        raise CloudError(answer.message, is_uncertain=answer.is_uncertain)
+    return checked(effect, answer)

@@ -1,0 +1,85 @@
+"""What a detach deletes, hands over and keeps."""
+
+import pytest
+
+from senlin_affinity.groups.detachment import KEY, CheckBound, Undo, is_kept
+from senlin_affinity.groups.steps import GroupUser, Use
+from senlin_affinity.model.errors import AffinityError, InvalidSpec
+from senlin_affinity.model.server_group import ServerGroup
+from senlin_affinity.policy import binding
+from senlin_affinity.policy.binding import Binding
+from senlin_affinity.policy.properties import Properties
+from tests.support.fake_cloud import FakeCloud, cloud_of
+from tests.support.tables import check_error, raises, rows
+from tests.unit.groups.senlin_fake import FakeSenlin, use_of
+
+
+@pytest.mark.parametrize('row', rows('policy_detach'))
+def test_detach(row):
+    cloud = cloud_of(row.get('cloud', {}))
+    stored = row.get('stored', binding.write(Binding('g1', False)))
+    senlin = FakeSenlin(cloud, None, use_of(row), row.get('keep', False))
+    if raises(row):
+        with pytest.raises(AffinityError) as caught:
+            senlin.detach(stored)
+        check_error(row, caught.value)
+        assert senlin.left == []
+    else:
+        answer = senlin.detach(stored)
+        assert answer.message == row['outcome']
+        assert answer.deleted == row.get('gone')
+        assert (answer.released is None) == ('gone' in row or row.get('stored', ...) is None)
+        leaves = [] if row.get('stored', ...) is None else [(row.get('heir'), 'kept' in row)]
+        assert [(each.heir and each.heir.cluster, each.is_kept) for each in senlin.left] == leaves
+    if 'requests' in row:
+        assert cloud.requests == row['requests']
+    assert [group.id for group in cloud.groups] == row['left']
+
+
+def test_the_owner_comes_before_the_oldest():
+    old, owner = GroupUser('c1', 'old', 'p'), GroupUser('c2', 'owner', 'p', is_owner=True)
+    assert Use((old, owner)).heir == owner
+    assert Use((old, GroupUser('c3', 'new', 'p'))).heir == old
+    assert Use((GroupUser('c1', 'x', 'p', may_own=False),)).heir is None
+
+
+def test_an_attach_that_fails_gives_its_group_up():
+    cloud = FakeCloud([ServerGroup('g1', 'web', 'affinity')])
+    assert FakeSenlin(cloud).run(Undo('g1')).deleted == 'g1'
+    assert cloud.groups == []
+
+
+def test_a_bound_group_that_is_gone_is_refused_with_what_to_do():
+    senlin = FakeSenlin(FakeCloud([ServerGroup('g1', 'web', 'affinity')]))
+    assert senlin.run(CheckBound('g1')) is None
+    assert senlin.run(CheckBound('g2')).reason == (
+        'server group g2, which the policy is bound to, does not exist any more: detach the policy '
+        'and attach it again'
+    )
+
+
+@pytest.mark.parametrize(
+    ('said', 'of_spec', 'kept'),
+    [
+        (None, 'delete', False),
+        (None, 'keep', True),
+        ('keep', None, True),
+        ('delete', None, False),
+        (' Keep ', None, True),
+    ],
+)
+def test_q3_12_the_metadata_go_before_the_spec(said, of_spec, kept):
+    """A spec that is not asked is not read."""
+
+    def read():
+        assert of_spec
+        return Properties('1.1', on_detach=of_spec)
+
+    assert is_kept({'other': 'x'} if said is None else {KEY: said}, read) is kept
+
+
+@pytest.mark.parametrize('said', ['', 'yes', True, ['keep'], {}, 1])
+def test_another_value_is_an_error(said):
+    with pytest.raises(InvalidSpec, match='must be delete or keep, not') as caught:
+        is_kept({KEY: said}, Properties)
+    assert caught.value.path == 'metadata.senlin_affinity_on_detach'
