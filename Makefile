@@ -8,7 +8,7 @@ ARGS ?=
 
 # The workers take one module after the other from the left: the long ones are first, so that they end together. Three on
 # two cores, since the stories wait.
-TESTS := $(wildcard tests/engine tests/accuracy tests/reliability tests/functional tests/property tests/unit)
+TESTS := $(wildcard tests/engine tests/accuracy tests/explorer tests/reliability tests/functional tests/property tests/unit)
 # Rules, laws and adapters: no socket, no process.
 QUICK := $(wildcard tests/property tests/unit)
 WORKERS ?= 3
@@ -75,6 +75,7 @@ nightly: .venv/.made
 	@.venv/bin/python -m tests.nightly.run --workers $(WORKERS) $(ARGS)
 
 soak: .venv/.made
+	@PYTHONPATH=. .venv/bin/python -m tests.explorer.explore_all
 	@PYTHONPATH=. .venv/bin/python -W ignore -m tests.reliability.soak --write $(PAGE) $(ARGS)
 
 mutants: .venv/.made-mutants

@@ -17,9 +17,9 @@ from typing import Any
 
 from senlin_affinity.cli import base
 from senlin_affinity.cli import group_view as view
-from senlin_affinity.groups import audit
-from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
-from senlin_affinity.groups.audit import GroupStatus, GroupUses
+from senlin_affinity.groups import audit, steps
+from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX
+from senlin_affinity.groups.audit import DeleteOrphan, GroupStatus, GroupUses
 from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.member_of import spelt
 from senlin_affinity.model.server_group import ServerGroup
@@ -57,13 +57,6 @@ class _Listing:
 
     def orphans(self) -> list[GroupStatus]:
         return [each for each in self.statuses() if each.is_orphan]
-
-    def has_cluster_of(self, group: ServerGroup) -> bool:
-        """Return whether the cluster that an orphan is named after exists after all."""
-        from senlin_affinity.cloud import senlin
-
-        cluster = cluster_of(group.name, self.prefix)
-        return cluster is None or senlin.has_cluster(self.clustering, cluster)
 
 
 class _OfGroups(base.Command):
@@ -165,32 +158,44 @@ class DeleteGroups(_OfGroups):
         return answer.strip().lower() in ('y', 'yes')
 
     def _delete(self, agreed: set[str], parsed_args: argparse.Namespace) -> None:
-        from senlin_affinity.cloud.server_groups import NovaServerGroups
-
         deleted: set[str] = set()
         for group_id in sorted(agreed):
-            # A list may be out of date, and a cluster may use the group since then.
             self.end_operation()
-            listing = self._fetch(parsed_args)
-            left = {each.group.id: each for each in listing.orphans()}
-            each = left.get(group_id)
-            if each is None or listing.has_cluster_of(each.group):
-                self.app.stderr.write(f'server group {group_id} is no longer left behind: kept\n')
-                self.exit_status = 3
-                continue
             try:
-                groups = NovaServerGroups(listing.compute)
-                groups.delete(group_id)
-                if groups.get(group_id) is not None:
-                    raise CloudError(f'Nova still has server group {group_id} after its deletion')
+                group = self._deleted(DeleteOrphan(group_id, parsed_args.prefix), parsed_args)
             except CloudError as error:
                 self.app.stderr.write(f'{base.one_line(error)}\n')
                 self.exit_status = 1
+                continue
+            if group is None:
+                self.app.stderr.write(f'server group {group_id} is no longer left behind: kept\n')
+                self.exit_status = 3
             else:
                 deleted.add(group_id)
-                self.app.stdout.write(f'deleted {escaped(each.group.name)} ({group_id})\n')
+                self.app.stdout.write(f'deleted {escaped(group.name)} ({group_id})\n')
         if deleted:
             self._check(deleted, parsed_args)
+
+    def _deleted(
+        self, operation: DeleteOrphan, parsed_args: argparse.Namespace
+    ) -> ServerGroup | None:
+        """Delete one orphan; return it, or None if it is kept."""
+        from senlin_affinity.cloud import senlin
+        from senlin_affinity.cloud.server_groups import NovaServerGroups
+
+        listing = self._fetch(parsed_args)
+
+        def perform(effect: Any) -> Any:
+            match effect:
+                case steps.SearchGroups():
+                    return listing.groups
+                case audit.ReadUses():
+                    return listing.seen.uses
+                case audit.HasCluster(cluster):
+                    return senlin.has_cluster(listing.clustering, cluster)
+            return steps.ask_nova(effect, NovaServerGroups(listing.compute))
+
+        return steps.run(operation.step(), perform)
 
     def _check(self, deleted: set[str], parsed_args: argparse.Namespace) -> None:
         """Report the groups that a cluster uses all the same, for example after a restore."""

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from senlin_affinity.groups.attachment import GROUP_NAME_PREFIX, cluster_of
+from senlin_affinity.groups.detachment import verify_deleted
+from senlin_affinity.groups.steps import DeleteGroup, SearchGroups, Step
 from senlin_affinity.model.member_locations import Place
 from senlin_affinity.model.member_locations import places as places
 from senlin_affinity.model.server_group import AFFINITY, ServerGroup
@@ -49,9 +51,9 @@ class GroupUses:
     and ``attaching`` those of policies that are being attached: by name or id.
     """
 
-    clusters: Mapping[str, str]
+    clusters: Mapping[str, str] = field(hash=False)
     bound: tuple[BindingRecord, ...] = ()
-    kept: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict, hash=False)
     hints: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     attaching: frozenset[str] = frozenset()
@@ -103,6 +105,49 @@ def statuses(
         is_gone = cluster is not None and cluster not in uses.clusters
         is_orphan = is_gone and not is_used and not words & uses.attaching
         yield GroupStatus(group, made_by, users, is_orphan)
+
+
+@dataclass(frozen=True)
+class ReadUses:
+    """Read who uses groups, in all projects if possible: a :class:`GroupUses`."""
+
+
+@dataclass(frozen=True)
+class HasCluster:
+    """Read by its id whether a cluster exists."""
+
+    cluster: str
+
+
+@dataclass(frozen=True)
+class DeleteOrphan:
+    """Delete a group that an earlier look at the cloud found to be an orphan.
+
+    A list may be out of date, and a cluster may use the group since then: everything is read again.
+    """
+
+    group_id: str
+    prefix: str = GROUP_NAME_PREFIX
+
+    def step(self) -> Step[ServerGroup | None]:
+        """Return the deleted group; None if it is no longer an orphan."""
+        group = yield from self.still_orphan()
+        cluster = cluster_of(group.name, self.prefix) if group is not None else None
+        if cluster is None or (yield HasCluster(cluster)):
+            return None
+        yield DeleteGroup(self.group_id)
+        yield from verify_deleted(self.group_id)
+        return group
+
+    def still_orphan(self) -> Step[ServerGroup | None]:
+        """Return the group if it is an orphan, else None.
+
+        Nova is read first, so that a group which is created and bound meanwhile is not one.
+        """
+        groups = yield SearchGroups()
+        uses: GroupUses = yield ReadUses()
+        found = statuses([each for each in groups if each.id == self.group_id], uses, self.prefix)
+        return next((each.group for each in found if each.is_orphan), None)
 
 
 def shared_ownership(groups: Iterable[ServerGroup], uses: GroupUses) -> Iterator[tuple[str, str]]:

@@ -136,8 +136,7 @@ def leave_owned(group_id: str, use: Use) -> Step[Detached]:
             message = f'server group {group.name} ({group_id}) stays: {why}'
             return Detached(message, released=group_id)
         yield DeleteGroup(group_id)
-        if (yield GetGroup(group_id)) is not None:
-            raise CloudError(f'Nova still has server group {group_id} after its deletion')
+        yield from verify_deleted(group_id)
     yield Leave(group_id)
     return Detached(f'server group {group.name} ({group_id}) deleted', group_id)
 
@@ -146,6 +145,12 @@ def _hand_over(group_id: str, use: Use) -> Step[Detached]:
     yield Leave(group_id, heir=use.heir)
     names = ', '.join(sorted({each.cluster_name for each in use.users}))
     return Detached(f'server group {group_id} stays: cluster {names} uses it', None, group_id)
+
+
+def verify_deleted(group_id: str) -> Step[None]:
+    """Raise CloudError if Nova still has a group whose deletion succeeded."""
+    if (yield GetGroup(group_id)) is not None:
+        raise CloudError(f'Nova still has server group {group_id} after its deletion')
 
 
 def _why_it_stays(group: ServerGroup, use: Use) -> str:

@@ -125,7 +125,7 @@ class GroupUser:
     """Another binding that refers to the group.
 
     ``may_own`` is False for a binding of Senlin's own policy, which would delete a group that
-    others use.
+    others use, and for a cluster of another project, which cannot list the group.
     """
 
     cluster: str
@@ -172,10 +172,11 @@ class Use:
 
 
 T = TypeVar('T')
-Step: TypeAlias = Generator[Effect, Any, T]
+#: A step also yields the effects of ``groups.audit``.
+Step: TypeAlias = Generator[Any, Any, T]
 
 
-def checked(effect: Effect, answer: Any) -> Any:
+def checked(effect: object, answer: Any) -> Any:
     """Return the answer, or raise CloudError if it does not belong to the effect."""
     match effect:
         case GetGroup(group_id):
@@ -194,7 +195,7 @@ def checked(effect: Effect, answer: Any) -> Any:
     return answer
 
 
-def run(step: Step[T], perform: Callable[[Effect], Any]) -> T:
+def run(step: Step[T], perform: Callable[[Any], Any]) -> T:
     """Run a step: perform its effects, and return its outcome."""
     try:
         effect = next(step)
@@ -274,7 +275,7 @@ def _replayed(state: State) -> Effect | Done:
     """Return the effect that the step yields after these answers."""
     step = state.operation.step()
     try:
-        effect = next(step)
+        effect: Effect = next(step)
         for answer in state.answers:
             try:
                 found = _answer(effect, answer)

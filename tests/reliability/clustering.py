@@ -39,7 +39,7 @@ def answering(stage: Stage) -> Callable[[str, Mapping[str, list[str]]], Reply]:
             rows = objects.ClusterPolicy.get_all(context, parts[1])
             return _listed('cluster_policies', rows)
         if parts[1:]:
-            row = objects.Cluster.find(context, parts[1])
+            row = objects.Cluster.get(context, parts[1])
             missing = {'error': {'code': 404, 'message': 'not found'}}
             return Reply(404, missing) if row is None else Reply(200, {'cluster': {'id': row.id}})
         filters = {key: query[key] for key in ('action', 'status') if key in query}

@@ -107,8 +107,10 @@ def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix:
         for row, bound in _bindings(session, clusters):
             key = (row.cluster_id, row.policy_id)
             if bound.servergroup_id == group_id and key != (cluster.id, policy):
-                may_own = _is_served(policies.get(row.policy_id))
-                names = (key[0], shown(clusters[key[0]]), key[1])
+                user = clusters[key[0]]
+                is_near = user.project == cluster.project
+                may_own = is_near and _is_served(policies.get(row.policy_id))
+                names = (user.id, shown(user), key[1])
                 users.append(GroupUser(*names, is_owner=not bound.is_inherited, may_own=may_own))
         keepers = [each for each in clusters.values() if kept_group(each.data) == group_id]
         hinting = [each for each in profiles.values() if refers(each, _hint(each))]
