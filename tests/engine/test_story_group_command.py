@@ -42,7 +42,8 @@ def rows(answer):
 
 
 def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cloud):
-    cluster, policy, bound = demo.bound(demo.policy(servergroup={'name': 'left'}))
+    cluster, policy, bound = demo.bound(demo.policy())
+    named = f'senlin-affinity-{cluster}'
     flavor = demo.compute.find_flavor('m1.tiny').id
     stranger = demo.compute.create_server(
         name='stranger', flavor_id=flavor, image_id=cloud.image_id, networks='none',
@@ -52,7 +53,7 @@ def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cl
     status, found = rows(group('demo', 'list', '-f', 'json'))
     (row,) = [each for each in found if each['ID'] == bound]
     name = demo.clustering.get_cluster(cluster).name
-    assert (row['Name'], row['Rule'], row['Members']) == ('left', 'anti-affinity', 1)
+    assert (row['Name'], row['Rule'], row['Members']) == (named, 'anti-affinity', 1)
     assert (row['Made By'], row['Used By'], row['Orphan']) == ('policy', [name], False)
     demo.detach(cluster, policy).succeeded()
     assert truth.members(bound) == {stranger.id}
@@ -60,17 +61,20 @@ def test_a_group_that_is_left_behind_is_shown_and_deleted(demo, truth, group, cl
     assert bound not in group('demo', *orphans)[1], 'it has a server'
     demo.compute.delete_server(stranger)
     demo.compute.wait_for_delete(stranger, interval=0.3)
+    assert bound not in group('demo', *orphans)[1], 'its cluster exists'
+    demo.clustering.delete_cluster(cluster)
+    waiting.until(lambda: demo.clustering.find_cluster(cluster) is None)
     for user in ('demo', 'admin'):
         everywhere = ('--all-projects',) * (user == 'admin')
         status, said = group(user, *orphans, *everywhere)
         assert (status, bound in said.split()) == (3, True)
     status, said = group('demo', 'delete', '--orphans', '--dry-run')
-    assert (status, f'left ({bound}), made by: policy\n' in said) == (3, True)
+    assert (status, f'{named} ({bound}), made by: policy\n' in said) == (3, True)
     status, said = group('demo', 'delete', '--orphans', text='n\n')
     assert (status, said.endswith('[y/N] nothing is deleted\n')) == (3, True)
     assert truth.group_by_id(bound) is not None
     status, said = group('demo', 'delete', '--orphans', text='yes\n')
-    assert (status, f'deleted left ({bound})\n' in said) == (0, True)
+    assert (status, f'deleted {named} ({bound})\n' in said) == (0, True)
     assert truth.group_by_id(bound) is None
     assert group('demo', 'delete', '--orphans', '--yes') == (0, 'no server group is left behind\n')
     assert group('demo', *orphans) == (0, '')
