@@ -161,6 +161,8 @@ def _offered(stage: Stage) -> set[str]:
         for each in known
         if each['path'] == '/allocation_candidates' and 'openstacksdk' not in each['user_agent']
     ]
+    if not queries:  # a request filter of Nova rejects the request
+        return set()
     path, placement = f'/allocation_candidates?{queries[-1]}', stage.admin.connection.placement
     answer = placement.get(path, microversion='1.36')
     if answer.status_code == requests.codes.bad_request:  # such as an unknown resource class
