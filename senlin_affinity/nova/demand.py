@@ -67,6 +67,9 @@ def demand(
     asked = features.Asked(specs, image_properties)
     pins, more = features.pinning(asked, flavor.vcpus), features.read(asked)
     named = tuple(_named(asked))
+    is_policy_open = image_properties is None and 'hw:cpu_policy' not in specs
+    if is_policy_open:  # for an image that pins CPUs, Nova's second query has no such traits
+        pins = pins._replace(required=frozenset(), forbidden=frozenset())
     root = 0 if is_volume_booted else flavor.disk
     disk = root + flavor.ephemeral + -(-flavor.swap // 1024)
     own = {VCPU: flavor.vcpus, MEMORY_MB: flavor.ram, DISK_GB: disk}
@@ -83,7 +86,7 @@ def demand(
         least.required,
         least.forbidden,
         tuple(_unmodelled(asked, named)),
-        may_be_pinned=is_shared and image_properties is None and 'hw:cpu_policy' not in specs,
+        may_be_pinned=is_shared and is_policy_open,
         groups=groups,
         root_required=more.root_required,
         group_policy=policy if policy in ('none', 'isolate') else None,
