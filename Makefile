@@ -63,7 +63,7 @@ test: .venv/.made
 
 test-services: .venv/.made-mutants
 	@PYTHONHASHSEED=0 PYTHONPATH=. .venv/bin/python -m tests.mutants.requirements check
-	@.venv/bin/python -m pytest $(PARALLEL) -m long tests/property $(filter-out tests/property,$(TESTS)) $(ARGS)
+	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m long $(TESTS) $(ARGS)
 
 package: .venv/.made
 	@.venv/bin/python -m pytest tests/package $(ARGS)
