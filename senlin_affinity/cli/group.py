@@ -13,6 +13,7 @@ import argparse
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from senlin_affinity.cli import base
@@ -47,16 +48,18 @@ class _Listing:
     is_everywhere: bool
     prefix: str
 
-    def statuses(self) -> list[GroupStatus]:
-        return list(audit.statuses(self.groups, self.seen.uses, self.prefix))
+    @cached_property
+    def statuses(self) -> tuple[GroupStatus, ...]:
+        return (*audit.statuses(self.groups, self.seen.uses, self.prefix),)
 
     def warning(self) -> str:
         """Return a warning if an unreadable cluster may use an orphan; '' otherwise."""
-        is_sure = self.seen.is_complete or not any(each.is_orphan for each in self.statuses())
+        is_sure = self.seen.is_complete or not self.orphans
         return '' if is_sure else _UNCHECKED
 
-    def orphans(self) -> list[GroupStatus]:
-        return [each for each in self.statuses() if each.is_orphan]
+    @property
+    def orphans(self) -> tuple[GroupStatus, ...]:
+        return tuple(each for each in self.statuses if each.is_orphan)
 
 
 class _OfGroups(base.Command):
@@ -110,7 +113,7 @@ class ListGroups(_OfGroups, base.Lister):
             is_everywhere=parsed_args.all_projects,
             is_senlin_needed=parsed_args.orphans,
         )
-        found = listing.orphans() if parsed_args.orphans else listing.statuses()
+        found = listing.orphans if parsed_args.orphans else listing.statuses
         self.app.stderr.write(listing.warning() + view.advice(found))
         if parsed_args.orphans:
             self.exit_status = 3 if found else 0
@@ -134,7 +137,7 @@ class DeleteGroups(_OfGroups):
         """Delete each orphaned group, and report those that are kept."""
         say = self.app.stdout.write
         listing = self._fetch(parsed_args)
-        found = listing.orphans()
+        found = listing.orphans
         self.app.stderr.write(listing.warning())
         for each in found:
             say(f'{escaped(each.group.name)} ({each.group.id}), made by: {each.made_by}\n')
@@ -263,7 +266,7 @@ class AuditGroups(_OfGroups, base.Lister):
             for name, owners in audit.shared_ownership(groups, listing.seen.uses):
                 rows.append(view.without_group(name, view.TWO_OWNERS, owners))
         if parsed_args.group is None and parsed_args.cluster is None:
-            rows += view.unused(listing.statuses())
+            rows += view.unused(listing.statuses)
         is_wrong = any(row[view.STATE] not in view.HARMLESS for row in rows)
         self.exit_status = 3 if is_wrong else 0
         return view.FINDINGS, rows

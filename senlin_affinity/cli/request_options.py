@@ -92,7 +92,7 @@ def add_outcome(add: base.Add) -> None:
     add(
         '--strict',
         action='store_true',
-        help='count what nobody told as unsure: exit status 4 where the answer rests on it',
+        help='exit status 4 for servers that fit only if the listed assumptions hold',
     )
     add(
         '--accept-upper-bound',

@@ -13,15 +13,28 @@ host that nobody but Nova reaches.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from senlin_affinity.cloud.rest import Microversion, Rest, malformed
+from senlin_affinity.model.errors import CloudError
 
+T = TypeVar('T')
 LIMIT = 1000
+_FORBIDDEN = 403
 #: Lists of which Nova shortens full pages: hypervisors without a service are left out. Such a page
 #: has no link to the next one. A page with fewer objects than these is the last one.
 _SHORTENED, _FEWEST = frozenset({'hypervisors'}), 50
+
+
+def allowed(read: Callable[[], T]) -> T | None:
+    """Return what ``read`` returns; None if the credentials do not permit it (403)."""
+    try:
+        return read()
+    except CloudError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return None
 
 
 @contextlib.contextmanager

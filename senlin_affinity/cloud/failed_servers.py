@@ -27,17 +27,17 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from senlin_affinity.cloud import connection as clouds
 from senlin_affinity.cloud import images
-from senlin_affinity.cloud.answers import LIMIT, by_marker, reading
+from senlin_affinity.cloud.answers import LIMIT, allowed, by_marker, reading
 from senlin_affinity.cloud.clients import Clients, OwnerClient
 from senlin_affinity.cloud.rest import Microversion, OwnerRest
-from senlin_affinity.model.errors import AffinityError, CloudError, InvalidSpec
+from senlin_affinity.model.errors import AffinityError, InvalidSpec
 from senlin_affinity.model.flavor import Flavor
 from senlin_affinity.model.image import Image
 from senlin_affinity.policy.group_lookup import is_uuid
@@ -54,7 +54,7 @@ T = TypeVar('T')
 MOST = 20
 _NEWEST: Microversion = (2, 100)
 _READ, _LIST, _ACTIONS = 'read the server', 'list the servers', 'list the actions of the server'
-_FORBIDDEN, _DELETED = 403, 'DELETED'
+_DELETED = 'DELETED'
 #: A time before all servers: the list contains every server, the deleted ones included.
 _ALWAYS = '1970-01-01T00:00:00Z'
 #: The event of a host that starts the server.
@@ -113,7 +113,7 @@ class _Servers:
 
     def all_listed(self, **query: str) -> list[dict[str, Any]]:
         """List the servers of all projects; none for a non-admin."""
-        return _allowed(lambda: self.listed(all_tenants='1', **query)) or []
+        return allowed(lambda: self.listed(all_tenants='1', **query)) or []
 
     def changed(self, since: str, *, is_administrator: bool) -> list[dict[str, Any]]:
         """List servers that have changed since a time, for an administrator the deleted ones."""
@@ -139,7 +139,7 @@ class _Servers:
     def _get(self, path: str, what: str, key: str) -> Any:
         """Fetch the value under a key; None if it does not exist or is hidden (403)."""
         get = partial(self.compute.get, path, what, self._version, may_be_missing=True)
-        body = _allowed(get)
+        body = allowed(get)
         with reading(what):
             return None if body is None else body[key]
 
@@ -307,16 +307,6 @@ class _Reader:
         are = '1 server was' if len(ends) == 1 else f'{len(ends)} servers were'
         last = max(ends, default='')[:16].replace('T', ' ')
         return (f'{are} deleted, the last at {last} UTC',) if ends else ()
-
-
-def _allowed(read: Callable[[], T]) -> T | None:
-    """Return what ``read`` returns; None if the user may not read it (403)."""
-    try:
-        return read()
-    except CloudError as error:
-        if error.status != _FORBIDDEN:
-            raise
-        return None
 
 
 def _is_failed(body: Mapping[str, Any]) -> bool:

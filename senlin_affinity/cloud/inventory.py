@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from senlin_affinity.cloud import flavors, hosts
-from senlin_affinity.cloud.answers import check_identity, check_unique, list_of, reading
+from senlin_affinity.cloud.answers import allowed, check_identity, check_unique, list_of, reading
 from senlin_affinity.cloud.rest import BASE, Microversion, OperatorRest, OwnerRest, shown
 from senlin_affinity.model.aggregate import Aggregate
 from senlin_affinity.model.errors import CloudError
@@ -153,13 +154,9 @@ class NovaInventory:
         """Check whether the owner may list hypervisors. One request, for a single one."""
         what = 'list the hypervisors'
         microversion = self._compute.pick(hosts.UUIDS)
-        try:
-            self._compute.get(hosts.PATH, what, microversion, params={'limit': 1})
-        except CloudError as error:
-            if error.status != _FORBIDDEN:
-                raise
-            return False
-        return True
+        query = {'limit': 1}
+        read = partial(self._compute.get, hosts.PATH, what, microversion, params=query)
+        return allowed(read) is not None
 
     def lets_choose_hosts(self) -> bool:
         """See :meth:`Inventory.lets_choose_hosts`."""

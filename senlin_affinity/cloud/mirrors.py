@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.answers import allowed, reading
 from senlin_affinity.cloud.clients import OperatorClient
 from senlin_affinity.cloud.providers import TREES
 from senlin_affinity.cloud.rest import OperatorRest, malformed
-from senlin_affinity.model.errors import CloudError
 from senlin_affinity.model.snapshot import CloudSnapshot
 from senlin_affinity.nova import aggregate_sync
 
@@ -41,13 +40,8 @@ def see(
     placement = clouds.placement(cloud, timeout)
     if placement.pick(TREES) < TREES:
         return snapshot
-    try:
-        members = {each: named(placement, each) for each in sets}
-    except CloudError as error:
-        if error.status != 403:
-            raise
-        return snapshot
-    return aggregate_sync.marked(snapshot, members)
+    members = allowed(lambda: {each: named(placement, each) for each in sets})
+    return snapshot if members is None else aggregate_sync.marked(snapshot, members)
 
 
 def named(placement: OperatorRest, aggregates: Collection[str]) -> set[str]:

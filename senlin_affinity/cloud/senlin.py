@@ -45,7 +45,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Clustering:
-    """What Senlin's API shows: the users of groups, and nodes.
+    """The users of groups, and the nodes, as far as Senlin's API shows them.
 
     ``is_complete``: the clusters of all projects that use a group are known.
     """
@@ -72,13 +72,11 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
         clusters = list(_all(senlin, 'clusters', wide))
     policies = {each['id']: each for each in _all(senlin, 'policies', wide)}
     with reading('list the policies of Senlin'):
-        kinds = {key: str(each['type']) for key, each in policies.items()}
-    names = {
-        key: name
-        for key, kind in kinds.items()
-        if kind.rpartition('-')[0] == TYPE and (name := _group_name(policies[key]))
-    }
-    is_ours = any(kind.rpartition('-')[0] == TYPE for kind in kinds.values())
+        ours = [
+            key for key, each in policies.items() if str(each['type']).rpartition('-')[0] == TYPE
+        ]
+    specs = ((key, policies[key].get('spec', {})) for key in ours)
+    names = {key: name for key, spec in specs if (name := properties.group_name(spec))}
     # Fetched before the bindings: an attach that ends in between has stored its binding.
     attaching = _attaching(senlin) if names else frozenset()
     bound: list[BindingRecord] = []
@@ -89,7 +87,7 @@ def see(senlin: OwnerRest, project: str | None, *, with_foreign_users: bool = Fa
         }
         kept = {each['id']: group for each in clusters if (group := kept_group(each.get('data')))}
         for each in clusters:
-            if is_ours and each.get('policies', True):  # ids of bindings
+            if ours and each.get('policies', True):  # ids of bindings
                 bound.extend(_bindings(senlin, each['id'], shown[each['id']], wide))
     uses = GroupUses(
         shown,
@@ -115,12 +113,6 @@ def has_cluster(senlin: OwnerRest, cluster: str) -> bool:
 
 def _is_own(item: Mapping[str, Any], project: str | None) -> bool:
     return project in (None, item.get('project'))
-
-
-def _group_name(policy: Mapping[str, Any]) -> str | None:
-    with contextlib.suppress(InvalidSpec):
-        return properties.load(policy.get('spec', {})).server_group_name
-    return None
 
 
 def _bindings(

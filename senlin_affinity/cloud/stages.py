@@ -19,7 +19,7 @@ Raises: CloudError; InvalidSpec for an image that does not exist and must.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -36,7 +36,7 @@ from senlin_affinity.cloud import (
     whole_cloud,
 )
 from senlin_affinity.cloud import connection as clouds
-from senlin_affinity.cloud.answers import reading
+from senlin_affinity.cloud.answers import allowed, reading
 from senlin_affinity.cloud.clients import Clients
 from senlin_affinity.cloud.hosts import Hypervisor
 from senlin_affinity.cloud.providers import CANDIDATES, SHARING, HostInventory
@@ -44,7 +44,7 @@ from senlin_affinity.cloud.rest import OperatorRest, OwnerRest
 from senlin_affinity.cloud.server_groups import NovaServerGroups
 from senlin_affinity.cloud.snapshot import Read
 from senlin_affinity.model.aggregate import Aggregate
-from senlin_affinity.model.errors import AffinityError, CloudError
+from senlin_affinity.model.errors import AffinityError
 from senlin_affinity.model.flavor import MEMORY_MB
 from senlin_affinity.model.host import Host, Resource
 from senlin_affinity.model.server_group import Member, ServerGroup
@@ -55,7 +55,6 @@ from senlin_affinity.preflight.question import FetchScope
 from senlin_affinity.preflight.sample import AggregateSets, Query
 
 T = TypeVar('T')
-_FORBIDDEN = 403
 #: The number of hosts that are fetched one by one; more are fetched with the whole cloud.
 MOST = 250
 #: The number of zones whose candidates are fetched one by one.
@@ -303,12 +302,12 @@ class Stages:
             server: replace(each, host=each.host or each.host_id) for server, each in known.items()
         }
         located = members.located(groups, elsewhere)
-        return _allowed(lambda: members.moved(self._compute, located)) or located
+        return allowed(lambda: members.moved(self._compute, located)) or located
 
     def _soft_deleted(self, groups: tuple[ServerGroup, ...]) -> tuple[Member, ...] | None:
         if not members.are_hidden(groups):
             return None
-        return _allowed(lambda: members.soft_deleted(self._compute, groups))
+        return allowed(lambda: members.soft_deleted(self._compute, groups))
 
 
 def _zones(
@@ -331,13 +330,3 @@ def _room(summary: Mapping[str, Any], hypervisor: Hypervisor) -> HostInventory:
             for name, has in summary['resources'].items()
         }
         return HostInventory(resources, frozenset(summary['traits']))
-
-
-def _allowed(read: Callable[[], T]) -> T | None:
-    """Return what ``read`` returns; None if the operator's credentials do not permit it (403)."""
-    try:
-        return read()
-    except CloudError as error:
-        if error.status != _FORBIDDEN:
-            raise
-        return None

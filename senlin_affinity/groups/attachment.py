@@ -239,7 +239,8 @@ class Attach:
     def _existing(self) -> Step[Attached | None]:
         """Return the existing group of the name; None if the attach has to create one."""
         name = self.wanted.server_group_name
-        if name and name != self.own_name:
+        is_own = not name or name == self.own_name
+        if not is_own:
             group = yield from find(self.wanted, None, is_locked=True)
             found = [] if group is None else [group]
         else:
@@ -247,7 +248,7 @@ class Attach:
                 found = yield SearchGroups(self.own_name)
             found = [each for each in found if mismatch(each, self.wanted, is_ours=True) is None]
         for group in found:
-            if not name or name == self.own_name:
+            if is_own:
                 yield LockGroup(group.id)
                 if (yield from fetch(group.id)) is None:
                     continue

@@ -43,7 +43,7 @@ class BindingRecord:
 
 @dataclass(frozen=True)
 class GroupUses:
-    """What Senlin shows of the users of server groups, of one project or of all.
+    """The users of server groups that Senlin shows, of one project or of all.
 
     ``clusters`` maps the ids of all clusters to their names, or to ``FOREIGN`` for a cluster of
     another project than the reader's. ``kept`` maps clusters to the groups that they keep.
@@ -121,9 +121,9 @@ class HasCluster:
 
 @dataclass(frozen=True)
 class DeleteOrphan:
-    """Delete a group that an earlier look at the cloud found to be an orphan.
+    """Delete a group that was an orphan in an earlier list.
 
-    A list may be out of date, and a cluster may use the group since then: everything is read again.
+    The list may be out of date, and a cluster may use the group now: everything is read again.
     """
 
     group_id: str

@@ -64,6 +64,14 @@ class Properties:
         return replace(self, preflight=max(self.preflight, preflight, key=PREFLIGHTS.index))
 
 
+def group_name(spec: Mapping[str, Any]) -> str | None:
+    """Return the name of the server group in a spec; None without one, or if it is invalid."""
+    try:
+        return load(spec).server_group_name
+    except InvalidSpec:
+        return None
+
+
 def load(spec: Mapping[str, Any]) -> Properties:
     """Parse a whole spec: ``type``, ``version``, ``properties``, and optionally ``description``."""
     known = ('type', 'version', 'description', PROPERTIES)

@@ -133,10 +133,10 @@ def query(
     :param is_large: size the sample for hosts that have room for one server each; otherwise, for
         hosts that have room for as many servers as the group allows on a host.
     """
-    resolved = _resolved(request, view, None)
+    resolved, in_aggregates = _resolved(request, view, None), request.resolve(view)
     number, wanted = _number(resolved, is_large=is_large), wanted_zone(resolved)
-    text, novas_query = _text(request, view), candidate_query.query(resolved)
-    chosen = _chosen(request, view, outline) if outline.readers else MemberOf()
+    text, novas_query = _text(in_aggregates), candidate_query.query(resolved)
+    chosen = _chosen(in_aggregates, outline) if outline.readers else MemberOf()
     if text is None or novas_query is None or chosen is None or number > _MOST:
         return None
     text += ''.join(f'&member_of={quote(value)}' for value in chosen.to_query())
@@ -191,14 +191,13 @@ def _number(resolved: ResolvedRequest, *, is_large: bool) -> int:
     return min(count, _MOST_SMALL) if most is None else -(-(count + members) // most)
 
 
-def _chosen(request: ScaleRequest, view: CloudView, outline: Outline) -> MemberOf | None:
+def _chosen(resolved: ResolvedRequest, outline: Outline) -> MemberOf | None:
     """Return a ``member_of`` that matches only hosts that all of these constraints accept.
 
     None: there is no such expression, or the aggregates are unknown.
     """
-    if view.snapshot.aggregates is None:
+    if resolved.snapshot.aggregates is None:
         return None
-    resolved = request.resolve(view)
 
     def admits(aggregates: frozenset[str]) -> bool:
         verdicts = verdicts_in(aggregates, outline.readers, resolved)
@@ -215,13 +214,12 @@ def verdicts_in(
     return (each.check_host(resolved, host) for each in readers if is_of_hosts(each))
 
 
-def _text(request: ScaleRequest, view: CloudView) -> str | None:
+def _text(resolved: ResolvedRequest) -> str | None:
     """Return Nova's query, restricted to the zone; None if it does not restrict the hosts enough.
 
     It does not if the servers must join the members of an affinity group on their unknown host, or
     if no aggregate carries the requested zone.
     """
-    resolved = request.resolve(view)
     if is_bound(resolved):
         return None  # the host of the members is unknown
     return candidate_query.query(resolved) if is_zone_in_query(resolved) else None

@@ -43,9 +43,11 @@ OPTIONS: tuple[Any, ...] = (
 )
 
 
+cfg.CONF.register_opts(OPTIONS, group=GROUP)
+
+
 def settings() -> Any:
     """Return the values of the options in nova.conf."""
-    cfg.CONF.register_opts(OPTIONS, group=GROUP)
     return cfg.CONF[GROUP]
 
 

@@ -98,7 +98,7 @@ def read_use(cluster: Any, policy: str, group_id: str, name: str | None, prefix:
                 return False
             hint = _hint(profiles.get(target.profile_id))
             return (
-                refers(target, _name(wanted))
+                refers(target, properties.group_name(wanted.spec))
                 or refers(target, hint)
                 or kept_group(target.data) == group_id
             )
@@ -154,13 +154,6 @@ def _is_dead(action: Any) -> bool:
 def _hint(row: Any) -> str | None:
     with contextlib.suppress(InvalidSpec):
         return None if row is None else profile.group_hint(row.spec)
-    return None
-
-
-def _name(policy: Any) -> str | None:
-    """Return the name in the spec of an affinity policy; None for another one."""
-    with contextlib.suppress(InvalidSpec):
-        return properties.load(policy.spec).server_group_name
     return None
 
 
